@@ -1,0 +1,23 @@
+"""Backends: anything with ONNX's own interface, and the adapters for those that have none.
+
+A backend is an object (a module or a class) with `prepare(model, device) → rep`, where `rep.run(inputs)` returns the
+outputs in order: `onnx.backend.base.Backend`. It says that it cannot run a model by raising
+`onnx.backend.test.runner.BackendIsNotSupposedToImplementIt`, `NotImplementedError` or `Unsupported`, at load or run.
+"""
+
+from __future__ import annotations
+
+
+class Unsupported(Exception):
+    """The runtime says that it has no such operator, type or opset."""
+
+
+_SAYS_UNSUPPORTED = {"BackendIsNotSupposedToImplementIt", "NotImplementedError", "Unsupported"}
+
+
+def is_unsupported(error: BaseException) -> bool:
+    """Whether what a subject raised says that it cannot, as against that it failed.
+
+    Classes are known by their names, so that no runtime or test module is imported to look.
+    """
+    return any(cls.__name__ in _SAYS_UNSUPPORTED for cls in type(error).__mro__)

@@ -1,0 +1,36 @@
+"""The command line: one module per verb in `conformance.commands`, and one way to end on an error of the user's."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from conformance.commands import explain, generate, list_, report, run, verify
+from conformance.errors import ConformanceError
+
+app = typer.Typer(
+    help="Tell whether an ONNX backend does what the specification says for Adam, Momentum, Adagrad and ArgMax.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("run")(run.run)
+app.command("report")(report.report)
+app.command("list")(list_.list_)
+app.command("explain")(explain.explain)
+app.command("verify")(verify.verify)
+app.command("generate")(generate.generate)
+
+
+def main() -> None:
+    """Run the command line; an error that the user can mend is two sentences and status 2."""
+    try:
+        app()
+    except ConformanceError as error:
+        sys.stderr.write(f"error: {error.problem}\n       {error.mend}\n")
+        sys.exit(2)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)

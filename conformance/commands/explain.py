@@ -1,0 +1,57 @@
+"""`onnx-conformance explain CASE`: everything there is to know about a case, on the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from conformance.commands.options import Data
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+def explain(
+    case: Annotated[str, typer.Argument(metavar="CASE", help="A case's id, as `list` shows it.")], data: Data = None
+) -> None:
+    """Show a case: what it tests and why, its model, its inputs and what must come out."""
+    from conformance.corpus import bundled, case_json, find_case, open_corpus
+
+    corpus = open_corpus(data or bundled())
+    path = find_case(corpus, case)
+    for line in _lines(case, str(corpus.path / path), case_json(corpus, path)):
+        typer.echo(line)
+
+
+def _lines(id: str, path: str, document: Mapping[str, Any]) -> Iterator[str]:
+    from conformance.clauses import clauses
+    from conformance.verdicts import Level
+
+    level = Level(document["level"])
+    yield f"{id}: {document['title']}"
+    yield f"level {level}: {level.meaning}"
+    yield f"files {path}"
+    for clause in document["clauses"]:
+        yield f"clause {clause} ({clauses()[clause].source})"
+        yield f"    {clauses()[clause].text}"
+    for node in document["model"]["nodes"]:
+        yield f"node {', '.join(node['outputs'])} = {node['domain']}.{node['op_type']}({', '.join(node['inputs'])})"
+        yield from (f"    {name} = {value}" for name, value in node["attributes"].items())
+    for number, data_set in enumerate(document["data_sets"]):
+        yield f"data set {number}"
+        yield from (f"    in  {_tensor(tensor)}" for tensor in data_set["inputs"])
+        for tensor in data_set["outputs"]:
+            yield f"    out {_tensor(tensor)}"
+            yield f"        {_check(tensor)}"
+
+
+def _tensor(tensor: Mapping[str, Any]) -> str:
+    more = f", … {tensor['elided']} more" if tensor["elided"] else ""
+    return f"{tensor['name']}: {tensor['type']}{tensor['shape']} = {', '.join(tensor['values'])}{more}"
+
+
+def _check(tensor: Mapping[str, Any]) -> str:
+    if tensor["check"] == "bound":
+        return f"each within {', '.join(tensor['bounds'])}"
+    return "bit for bit" if tensor["check"] == "exact" else "or another index within rounding of the maximum"

@@ -1,0 +1,44 @@
+"""`onnx-conformance run`: the corpus on one or more backends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from conformance.commands.options import Data
+from conformance.verdicts import Level
+
+
+def run(
+    backend: Annotated[
+        list[str],
+        typer.Option(
+            "-b", "--backend", metavar="NAME", help="onnxruntime, package.module or package.module:Attribute."
+        ),
+    ],
+    keyword: Annotated[
+        str, typer.Option("-k", metavar="EXPR", help="Only cases whose name matches, as in pytest.")
+    ] = "",
+    case: Annotated[list[str] | None, typer.Option("--case", metavar="ID", help="Only this case.")] = None,
+    level: Annotated[str, typer.Option(metavar="must|should", help="Up to which level the gate judges.")] = "must",
+    expect: Annotated[
+        list[Path] | None, typer.Option("--expect", metavar="FILE", help="Known non-passes of a backend, with reasons.")
+    ] = None,
+    data: Data = None,
+    workers: Annotated[str, typer.Option("-n", metavar="N|auto", help="Run in that many processes.")] = "",
+    exit_first: Annotated[bool, typer.Option("-x", help="Stop at the first surprise.")] = False,
+    last_failed: Annotated[bool, typer.Option("--lf", help="Only what failed the last time.")] = False,
+    results: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the results: JSON lines.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report: one HTML file.")] = None,
+) -> None:
+    """Run the corpus on one or more backends.
+
+    Exit status: 0 where the gate holds, 1 where it does not, 2 where the command line or the corpus is wrong.
+    """
+    from conformance.runner import Request, run_corpus
+    from conformance.session import Settings
+
+    settings = Settings(tuple(backend), data, tuple(case or ()), Level(level), tuple(expect or ()), results)
+    raise typer.Exit(run_corpus(Request(settings, keyword, workers, exit_first, last_failed, html)))

@@ -1,0 +1,16 @@
+"""`onnx-conformance verify`: the frozen corpus, file by file."""
+
+from __future__ import annotations
+
+import typer
+
+from conformance.commands.options import Data
+
+
+def verify(data: Data = None) -> None:
+    """Make sure that every file of the corpus is there and is what the manifest hashes."""
+    from conformance.corpus import bundled, open_corpus
+
+    corpus = open_corpus(data or bundled())
+    files = corpus.verify()
+    typer.echo(f"corpus {corpus.version} is whole: {len(corpus.cases)} cases, {files} files, digest {corpus.digest}")

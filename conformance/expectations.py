@@ -1,0 +1,119 @@
+"""Known non-passes of a subject, with reasons, in a TOML file that the subject's owner keeps.
+
+    subject = "onnx-reference"
+
+    [[expect]]
+    cases = ["test_adam_*_double"]
+    verdict = "fail"
+    reason = "casts double tensors to float where there are several"
+
+Of several entries that match a case the first counts. Everything that no entry matches is expected to pass.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from fnmatch import translate
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from conformance.errors import ExpectationsError
+from conformance.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+_KEYS = {"cases", "verdict", "reason", "issue"}
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One entry.
+
+    Attributes:
+        cases: patterns with `*` and `?` over case ids.
+        verdict: what becomes of them.
+        reason: why, for people.
+        place: the file and the entry's number in it, for messages.
+    """
+
+    cases: tuple[str, ...]
+    verdict: Verdict
+    reason: str
+    place: str
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile("|".join(translate(case) for case in self.cases))
+
+    def matches(self, case: str) -> bool:
+        """Whether this entry is about a case."""
+        return self._pattern.fullmatch(case) is not None
+
+
+@dataclass(frozen=True)
+class Expectations:
+    """One subject's file."""
+
+    subject: str
+    entries: tuple[Expectation, ...]
+
+    def of(self, case: str) -> Expectation | None:
+        """The entry that counts for a case, or None where it is expected to pass."""
+        return next((entry for entry in self.entries if entry.matches(case)), None)
+
+
+def read_expectations(path: Path) -> Expectations:
+    """Read a file.
+
+    Raises:
+        ExpectationsError: it is missing, not TOML, or an entry lacks its cases, its verdict or its reason.
+    """
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ExpectationsError(f"{path} cannot be read ({error.strerror}).", "Name an expectations file.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ExpectationsError(f"{path} is not TOML: {error}.", "Mend the line it names.") from None
+    subject, entries = document.get("subject"), document.get("expect", [])
+    if not isinstance(subject, str) or not isinstance(entries, list) or set(document) - {"subject", "expect"}:
+        raise ExpectationsError(
+            f"{path} is not an expectations file.", 'Begin it with subject = "NAME" and list [[expect]] entries.'
+        )
+    return Expectations(subject, tuple(_entry(f"{path}, entry {i}", entry) for i, entry in enumerate(entries, 1)))
+
+
+def by_subject(paths: Sequence[Path], subjects: Sequence[str]) -> Mapping[str, Expectations]:
+    """The expectations of the subjects of a run.
+
+    Raises:
+        ExpectationsError: a file is malformed, is of a subject that is not run, or one subject has two.
+    """
+    found: dict[str, Expectations] = {}
+    for path in paths:
+        expectations = read_expectations(path)
+        if expectations.subject not in subjects:
+            raise ExpectationsError(
+                f"{path} is about {expectations.subject}, which is not run.",
+                f"Run it with -b {expectations.subject}, or leave the file out.",
+            )
+        if expectations.subject in found:
+            raise ExpectationsError(f"{path} is a second file about {expectations.subject}.", "Join the two.")
+        found[expectations.subject] = expectations
+    return found
+
+
+def _entry(place: str, entry: Any) -> Expectation:
+    if not isinstance(entry, dict) or not {"cases", "verdict", "reason"} <= set(entry) <= _KEYS:
+        raise ExpectationsError(f"{place} is malformed.", f"Give it {', '.join(sorted(_KEYS))}; issue may be left out.")
+    cases = [entry["cases"]] if isinstance(entry["cases"], str) else entry["cases"]
+    if not isinstance(cases, list) or not cases or not all(isinstance(case, str) and case for case in cases):
+        raise ExpectationsError(f"{place} has no cases.", "Give a pattern or a list of patterns.")
+    if entry["verdict"] not in set(Verdict) - {Verdict.PASS}:
+        raise ExpectationsError(f"{place} has the verdict {entry['verdict']!r}.", "Use one that is not a pass.")
+    if not isinstance(entry["reason"], str) or not entry["reason"].strip():
+        raise ExpectationsError(f"{place} has no reason.", "Say why this is expected.")
+    return Expectation(tuple(cases), Verdict(entry["verdict"]), entry["reason"].strip(), place)

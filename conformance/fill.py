@@ -1,0 +1,126 @@
+"""From a case to the files of its directory: the oracle's answers become outputs, bounds and acceptable indices."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from conformance.clauses import clauses
+from conformance.errors import CaseError
+from conformance.reference.graph import Unsupported
+from conformance.reference.oracle import Answer, answers
+from conformance.schemas import complaint
+from conformance.summary import SHOWN, model_summary, preview
+from conformance.verdicts import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from conformance.arrays import Array
+    from conformance.case import Case
+    from conformance.results import DataSetPreview, ExpectedOutput
+
+
+def files_of(case: Case, generator: str) -> dict[str, bytes]:
+    """Every file of a case's directory, by its path in it.
+
+    Raises:
+        CaseError: the case names an unknown clause, has a model that ONNX or the oracle refuses, or is `must`
+            where admissible evaluations disagree.
+    """
+    unknown = [id for id in case.clauses if id not in clauses()]
+    if unknown:
+        raise CaseError(f"Case {case.id} names the clause {unknown[0]}, which does not exist.", "See `list --clauses`.")
+    model = onnx.load_model_from_string(case.model)
+    files = {"model.onnx": case.model}
+    previews = []
+    for number, inputs in enumerate(case.data_sets):
+        outputs = _answers(case, inputs)
+        files |= _data_set(f"test_data_set_{number}", model.graph, inputs, outputs)
+        previews.append(_preview(model.graph, inputs, outputs))
+    files["case.json"] = _case_json(case, generator, model, previews)
+    return files
+
+
+def check_of(answer: Answer) -> str:
+    """How an output is checked: `index` among choices, within a `bound`, or `exact`."""
+    if answer.choices is not None:
+        return "index"
+    return "exact" if answer.bound is None else "bound"
+
+
+def _answers(case: Case, inputs: Sequence[Array]) -> list[Answer]:
+    try:
+        outputs = answers(case.model, inputs, case.level)
+    except Unsupported as error:
+        raise CaseError(f"The oracle cannot run case {case.id}: {error}.", "Use the suite's operators only.") from None
+    for answer in outputs:
+        if case.level is Level.MUST and answer.unsettled:
+            raise CaseError(
+                f"Case {case.id} is must, but admissible evaluations disagree: {answer.unsettled}.",
+                "Choose other values, or make it should.",
+            )
+        if answer.bound is not None and answer.bound.size and np.isinf(answer.bound).all():
+            raise CaseError(f"Case {case.id} has an output that accepts anything.", "Choose other values.")
+    return outputs if case.level is Level.MUST else [_bit_exact(answer) for answer in outputs]
+
+
+def _bit_exact(answer: Answer) -> Answer:
+    """At level `should`, what no rounding touches must match bit for bit, the sign of a zero included."""
+    if answer.bound is None or answer.bound.any():
+        return answer
+    return Answer(answer.expected, choices=answer.choices)
+
+
+def _data_set(
+    folder: str, graph: onnx.GraphProto, inputs: Sequence[Array], outputs: Sequence[Answer]
+) -> dict[str, bytes]:
+    files = {}
+    for i, (value, array) in enumerate(zip(graph.input, inputs, strict=True)):
+        files[f"{folder}/input_{i}.pb"] = _tensor(array, value.name)
+    for i, (value, answer) in enumerate(zip(graph.output, outputs, strict=True)):
+        files[f"{folder}/output_{i}.pb"] = _tensor(answer.expected, value.name)
+        if answer.choices is not None:
+            files[f"{folder}/accept_{i}.pb"] = _tensor(answer.choices, value.name)
+        elif answer.bound is not None:
+            files[f"{folder}/bound_{i}.pb"] = _tensor(answer.bound, value.name)
+    return files
+
+
+def _tensor(array: Array, name: str) -> bytes:
+    return numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name).SerializeToString(
+        deterministic=True
+    )
+
+
+def _preview(graph: onnx.GraphProto, inputs: Sequence[Array], outputs: Sequence[Answer]) -> DataSetPreview:
+    return {
+        "inputs": [preview(value.name, array) for value, array in zip(graph.input, inputs, strict=True)],
+        "outputs": [_expected(value.name, answer) for value, answer in zip(graph.output, outputs, strict=True)],
+    }
+
+
+def _expected(name: str, answer: Answer) -> ExpectedOutput:
+    output: ExpectedOutput = {**preview(name, answer.expected), "check": check_of(answer)}
+    if answer.bound is not None:
+        output["bounds"] = [f"{bound:.3g}" for bound in answer.bound.flat[:SHOWN]]
+    return output
+
+
+def _case_json(case: Case, generator: str, model: onnx.ModelProto, previews: Sequence[DataSetPreview]) -> bytes:
+    document: Mapping[str, Any] = {
+        "title": case.title,
+        "level": str(case.level),
+        "generator": generator,
+        "clauses": list(case.clauses),
+        "tags": list(case.tags),
+        "model": model_summary(model),
+        "data_sets": previews,
+    }
+    if problem := complaint("case", document):
+        raise CaseError(f"Case {case.id} would have an invalid case.json: {problem}.", "Mend its generator.")
+    return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()

@@ -1,0 +1,123 @@
+"""The pytest plugin: an item of each case and subject, so that `-k`, `-n`, `-x` and `--lf` are pytest's own.
+
+Loaded with every pytest where the suite is installed, so nothing heavy is imported before `--onnx-backend` asks for it.
+The items' own protocol is one call and one report: cases take well under a millisecond, fixtures would cost more.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PLUGIN = "onnx_conformance_session"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options, in a group of their own."""
+    group = parser.getgroup("onnx-conformance")
+    group.addoption(
+        "--onnx-backend",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="run the conformance cases on this backend: onnxruntime, package.module or package.module:Attribute; repeat for several",
+    )
+    group.addoption("--onnx-data", default=None, metavar="DIR", help="the corpus (default: the bundled one)")
+    group.addoption("--onnx-case", action="append", default=[], metavar="ID", help="only this case; repeat for several")
+    group.addoption(
+        "--onnx-level",
+        default="must",
+        choices=["must", "should"],
+        help="up to which level a surprise fails (default: must)",
+    )
+    group.addoption(
+        "--onnx-expect",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="known non-passes of a backend, a TOML file; repeat for several",
+    )
+    group.addoption("--onnx-results", default=None, metavar="FILE", help="write results.jsonl there")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where a backend is named: open the corpus, load the subjects, and have the corpus collected."""
+    if not config.getoption("onnx_backend"):
+        return
+    session: Any = config.pluginmanager.get_plugin(PLUGIN) or _new_session(config)
+    session.keyword = config.getoption("keyword", "")
+    if str(session.manifest) not in config.args:
+        config.args.append(str(session.manifest))
+
+
+def _new_session(config: pytest.Config) -> Any:
+    from conformance.errors import ConformanceError
+    from conformance.session import ConformanceSession, Settings
+    from conformance.verdicts import Level
+
+    option = config.getoption
+    settings = Settings(
+        backends=tuple(option("onnx_backend")),
+        data=Path(option("onnx_data")) if option("onnx_data") else None,
+        cases=tuple(option("onnx_case")),
+        level=Level(option("onnx_level")),
+        expect=tuple(Path(path) for path in option("onnx_expect")),
+        results=Path(option("onnx_results")) if option("onnx_results") else None,
+        recording=not hasattr(config, "workerinput"),
+    )
+    try:
+        session = ConformanceSession(settings)
+    except ConformanceError as error:
+        raise pytest.UsageError(str(error)) from None
+    config.pluginmanager.register(session, PLUGIN)
+    return session
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """The corpus's manifest, and no other file, is collected."""
+    session: Any = parent.config.pluginmanager.get_plugin(PLUGIN)
+    if session is None or file_path != session.manifest:
+        return None
+    return CorpusFile.from_parent(parent, path=file_path, nodeid="onnx-conformance")
+
+
+class CorpusFile(pytest.File):
+    """A corpus: an item for each subject and case."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Cases in the order of their names, subject after subject."""
+        session: Any = self.config.pluginmanager.get_plugin(PLUGIN)
+        for subject in session.subjects:
+            for case, path in session.cases.items():
+                yield ConformanceItem.from_parent(self, name=f"{case}[{subject.id}]", subject=subject, case_path=path)
+
+
+class ConformanceItem(pytest.Item):
+    """One case on one subject."""
+
+    def __init__(self, *, subject: Any, case_path: str, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.subject = subject
+        self.case_path = case_path
+
+    def runtest(self) -> None:
+        """Not used: the plugin's own protocol runs the item."""
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where pytest says the item is."""
+        return self.path, 0, self.name
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+    """Run an item of ours in one step; leave all others to pytest."""
+    if not isinstance(item, ConformanceItem):
+        return None
+    session: Any = item.config.pluginmanager.get_plugin(PLUGIN)
+    item.config.hook.pytest_runtest_logreport(report=session.report(item))
+    return True

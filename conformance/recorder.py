@@ -1,0 +1,135 @@
+"""Writes a run's results file as the results come in, and keeps counts only."""
+
+from __future__ import annotations
+
+import platform
+import time
+from typing import TYPE_CHECKING, Any, TextIO
+
+import numpy as np
+import onnx
+
+from conformance import __version__
+from conformance.clauses import clauses
+from conformance.corpus import Corpus, case_json
+from conformance.results import FORMAT, write_record
+from conformance.verdicts import Level, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from conformance.gate import Gate
+    from conformance.subjects import Subject
+
+
+class Recorder:
+    """The receiving end of a run.
+
+    Args:
+        path: the results file, or None to keep counts only.
+    """
+
+    def __init__(self, corpus: Corpus, subjects: Sequence[Subject], gate: Gate, path: Path | None) -> None:
+        self._corpus = corpus
+        self._subjects = subjects
+        self._path = path
+        self._stream: TextIO | None = None
+        self._paths = corpus.paths()
+        self._levels: dict[str, Level] = {}
+        self._started = time.perf_counter()
+        self.gate = gate
+        self.results = 0
+
+    def begin(self, selected: int, selection: Mapping[str, str], command: str) -> None:
+        """Open the file and write the header.
+
+        Args:
+            selected: how many of the corpus's cases are run.
+            selection: the options that selected them.
+            command: the command line, for people.
+        """
+        if self._path is None:
+            return
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._stream = self._path.open("w", encoding="utf-8")
+        self._write(
+            {
+                "record": "header",
+                "format": FORMAT,
+                "suite": __version__,
+                "corpus": {
+                    "version": self._corpus.version,
+                    "digest": self._corpus.digest,
+                    "cases": len(self._corpus.cases),
+                    "selected": selected,
+                },
+                "subjects": [{"id": s.id, "kind": "backend", "version": s.version} for s in self._subjects],
+                "environment": environment(),
+                "selection": dict(selection),
+                "command": command,
+                "clauses": {id: {"text": clause.text, "source": clause.source} for id, clause in clauses().items()},
+            }
+        )
+
+    def add(self, result: Mapping[str, Any]) -> bool:
+        """Write a result, and its case before it where it is new; whether the result is as expected or tolerated.
+
+        Args:
+            result: a result record but for its level and expectation, which are added here.
+        """
+        case = result["case"]
+        if case not in self._levels:
+            self._describe(case)
+        level = self._levels[case]
+        expectation, expected = self.gate.judge(result["subject"], case, level, Verdict(result["verdict"]))
+        self.results += 1
+        told = {"verdict": str(expectation.verdict), "reason": expectation.reason} if expectation else None
+        self._write({"record": "result", **result, "level": str(level), "expected": told})
+        return expected
+
+    def end(self, reasons: Sequence[str]) -> None:
+        """Write the footer and close the file."""
+        counts = {
+            subject: {str(level): {str(v): n for v, n in counter.items()} for level, counter in levels.items()}
+            for subject, levels in self.gate.verdicts.items()
+        }
+        self._write(
+            {
+                "record": "footer",
+                "results": self.results,
+                "verdicts": counts,
+                "gate": "fail" if reasons else "pass",
+                "reasons": list(reasons),
+                "seconds": round(time.perf_counter() - self._started, 3),
+            }
+        )
+        if self._stream is not None:
+            self._stream.close()
+
+    def abandon(self) -> None:
+        """Leave no file behind: the run could not be trusted."""
+        if self._stream is not None and self._path is not None:
+            self._stream.close()
+            self._path.unlink()
+
+    def _describe(self, case: str) -> None:
+        path = self._paths[case]
+        document = case_json(self._corpus, path)
+        self._levels[case] = Level(document["level"])
+        del document["generator"]
+        self._write({"record": "case", "case": case, "kind": path.partition("/")[0], **document})
+
+    def _write(self, record: Mapping[str, Any]) -> None:
+        if self._stream is not None:
+            write_record(self._stream, record)
+
+
+def environment() -> dict[str, str]:
+    """What a result may depend on, besides the subject: interpreter, platform and libraries."""
+    return {
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "onnx": onnx.__version__,
+        "numpy": np.__version__,
+    }

@@ -1,0 +1,317 @@
+"""The bounded number system: an exact value within an interval that encloses every admissible evaluation.
+
+Admissible is any order of evaluation of the written formula, fused multiply-add, wider intermediates, flushed subnormals,
+and a power by loop, by squaring or by exponential and logarithm. Nothing else is. Every operation widens its
+interval by its own rounding error:
+
+=============  ==============================================================================================
+`+ - *`        u relative, or nothing where exact operands have a representable result
+`/` and sqrt   2u relative (u for the reciprocal, u for the product), or nothing for a power of two (of four)
+`**`           max(16, T, 3 T |ln base|) u relative
+exp, ln        8u relative: 4 ULP, the accuracy of OpenCL's full profile for both
+=============  ==============================================================================================
+
+where u is the unit roundoff of the operation's precision: of the narrowest format that is admissible for it, or of the
+tensor's own where the exact result is a value of the narrowest one, so that computing there loses nothing. What lies below the smallest normal value may be flushed to
+zero. An interval, and not a symmetric error, because an overflow or a flush moves an evaluation one way only.
+
+`doubt` marks a number on which admissible evaluations disagree by more than rounding: some overflow, divide by zero,
+or multiply a zero by an infinity that others skip. No `must` case may rest on one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conformance.reference.formats import Format
+
+ZERO, ONE, TWO, INFINITY = Decimal(0), Decimal(1), Decimal(2), Decimal("Infinity")
+
+
+class Role(IntEnum):
+    """What a number is in an operator's formula; an operation's precision is that of its highest operand."""
+
+    ATTRIBUTE = 0
+    SCALAR = 1
+    TENSOR = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """In which format an operation may be computed, and how strictly it is read.
+
+    Attributes:
+        role: what the numbers are in the formula.
+        format: the narrowest format in which an admissible evaluation computes with them.
+        widest: the tensor's own format.
+        strict: hold evaluations to IEEE 754: no flushed subnormals, and infinities and zeros are not skipped.
+    """
+
+    role: Role
+    format: Format
+    widest: Format
+    strict: bool = False
+
+    def roundoff(self, value: Decimal) -> Decimal:
+        """The unit roundoff that an admissible operation with this exact result has."""
+        return self.widest.unit_roundoff if self.fits(value) else self.format.unit_roundoff
+
+    def fits(self, value: Decimal) -> bool:
+        """Whether the narrowest format holds a value as it is."""
+        return not value.is_finite() or self.format.represents(value)
+
+
+def _arithmetic(operation: Callable[[Bounded, Bounded], Bounded]) -> Callable[[Bounded, Bounded | int], Bounded]:
+    """An operator that also takes plain integers, and leaves arrays of numbers to NumPy."""
+
+    def operator(self: Bounded, other: Bounded | int) -> Bounded:
+        if isinstance(other, int):
+            other = self.constant(other)
+        elif not isinstance(other, Bounded):
+            return NotImplemented
+        return operation(self, other)
+
+    return operator
+
+
+class Bounded:
+    """A number: its exact value, the interval of its admissible evaluations, and what its product's factors span.
+
+    `peak` and `trough` are the largest and the smallest magnitude that some association of the chain of
+    multiplications and divisions that led here passes through.
+    """
+
+    __slots__ = ("doubt", "high", "low", "peak", "precision", "trough", "value")
+
+    def __init__(
+        self,
+        value: Decimal,
+        precision: Precision,
+        interval: tuple[Decimal, Decimal] | None = None,
+        *,
+        doubt: bool = False,
+        span: tuple[Decimal, Decimal] | None = None,
+    ) -> None:
+        self.value = value
+        self.precision = precision
+        self.low, self.high = interval or (value, value)
+        self.doubt = doubt
+        if span is None:
+            magnitude = abs(value)
+            span = (max(magnitude, ONE), min(magnitude, ONE)) if value.is_finite() and value else (ONE, ONE)
+        self.peak, self.trough = span
+
+    @classmethod
+    def entering(cls, value: Decimal, precision: Precision) -> Bounded:
+        """A number as an input gives it: rounded to the precision if need be, and flushed if that is admissible."""
+        return _widened(
+            value, (value, value), precision, ZERO if precision.fits(value) else precision.format.unit_roundoff
+        )
+
+    def constant(self, value: int) -> Bounded:
+        """A literal of the formula, to compute with this number."""
+        return Bounded(
+            Decimal(value),
+            Precision(Role.ATTRIBUTE, self.precision.format, self.precision.widest, self.precision.strict),
+        )
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every admissible evaluation is this very value."""
+        return self.low == self.value == self.high
+
+    @property
+    def can_be_zero(self) -> bool:
+        """Whether some admissible evaluation is zero."""
+        return self.low <= 0 <= self.high
+
+    def __repr__(self) -> str:
+        return f"Bounded({self.value:.9g} in [{self.low:.9g}, {self.high:.9g}]{', doubt' if self.doubt else ''})"
+
+    @_arithmetic
+    def __add__(self, other: Bounded) -> Bounded:
+        return _sum(self, other, self.value + other.value, (self.low + other.low, self.high + other.high))
+
+    @_arithmetic
+    def __sub__(self, other: Bounded) -> Bounded:
+        return _sum(self, other, self.value - other.value, (self.low - other.high, self.high - other.low))
+
+    @_arithmetic
+    def __mul__(self, other: Bounded) -> Bounded:
+        precision = _joint(self, other)
+        value = self.value * other.value
+        exact = self.is_exact and other.is_exact and precision.fits(value)
+        return _widened(
+            value,
+            _hull([a * b for a in (self.low, self.high) for b in (other.low, other.high)]),
+            precision,
+            ZERO if exact else precision.roundoff(value),
+            doubt=self.doubt or other.doubt or _skips(self, other) or _skips(other, self),
+            span=(self.peak * other.peak, self.trough * other.trough),
+        )
+
+    @_arithmetic
+    def __truediv__(self, other: Bounded) -> Bounded:
+        precision = _joint(self, other)
+        doubt = self.doubt or other.doubt
+        value = self.value / other.value
+        if other.can_be_zero:
+            agreed = precision.strict and other.is_exact
+            return Bounded(value, precision, None if agreed else (-INFINITY, INFINITY), doubt=doubt or not agreed)
+        exact = self.is_exact and other.is_exact
+        exact = exact and (not self.value or (_is_power_of_two(other.value) and precision.fits(value)))
+        u = precision.roundoff(value)
+        return _widened(
+            value,
+            _hull([a / b for a in (self.low, self.high) for b in (other.low, other.high)]),
+            precision,
+            ZERO if exact else 2 * u + u * u,
+            doubt=doubt,
+            span=(self.peak / other.trough, self.trough / other.peak),
+        )
+
+    @_arithmetic
+    def __radd__(self, other: Bounded) -> Bounded:
+        return other + self
+
+    @_arithmetic
+    def __rsub__(self, other: Bounded) -> Bounded:
+        return other - self
+
+    @_arithmetic
+    def __rmul__(self, other: Bounded) -> Bounded:
+        return other * self
+
+    @_arithmetic
+    def __rtruediv__(self, other: Bounded) -> Bounded:
+        return other / self
+
+    def sqrt(self) -> Bounded:
+        """The square root; NaN for a negative number, which no `must` case may rest on."""
+        value = self.value.sqrt()
+        if value.is_nan() or self.low.is_nan():
+            return Bounded(
+                value, self.precision, doubt=self.doubt or not (self.value.is_nan() or self.precision.strict)
+            )
+        low = max(self.low, ZERO) if self.low else self.low
+        exact = self.is_exact and (not value or (_is_power_of_two(value) and self.precision.fits(value)))
+        error = ZERO if exact else 2 * self.precision.roundoff(value)
+        return _widened(value, (low.sqrt(), self.high.sqrt()), self.precision, error, doubt=self.doubt or self.low < 0)
+
+    def exp(self) -> Bounded:
+        """The exponential."""
+        ends = (self.low.exp(), self.high.exp())
+        error = ZERO if self.is_exact and not self.value else 8 * self.precision.format.unit_roundoff
+        return _widened(self.value.exp(), ends, self.precision, error, doubt=self.doubt)
+
+    def log(self) -> Bounded:
+        """The natural logarithm; NaN for a negative number, which no `must` case may rest on."""
+        if self.low < 0 or self.value.is_nan():
+            agreed = self.value.is_nan() or (self.is_exact and self.precision.strict)
+            return Bounded(self.value.ln(), self.precision, doubt=self.doubt or not agreed)
+        error = ZERO if self.is_exact and self.value in {ZERO, ONE} else 8 * self.precision.format.unit_roundoff
+        return _widened(self.value.ln(), (self.low.ln(), self.high.ln()), self.precision, error, doubt=self.doubt)
+
+    def __pow__(self, exponent: Bounded) -> Bounded:
+        """A power with a positive integer exponent, the update count T."""
+        count = exponent.value
+        value = self.value**count
+        u = self.precision.roundoff(value)
+        steps = max(Decimal(16), count, 3 * count * abs(abs(self.value).ln())) if self.value else Decimal(16)
+        ends = [self.low**count, self.high**count, *([ZERO] if self.can_be_zero else [])]
+        one_or_zero = self.is_exact and self.value in {ZERO, ONE}
+        error = ZERO if one_or_zero else (steps * u).exp() - 1
+        return _widened(value, _hull(ends), self.precision, error, doubt=self.doubt)
+
+    def __gt__(self, other: Bounded | int) -> bool:
+        return self.value > _value(other)
+
+    def __ge__(self, other: Bounded | int) -> bool:
+        return self.value >= _value(other)
+
+    def __lt__(self, other: Bounded | int) -> bool:
+        return self.value < _value(other)
+
+    def __le__(self, other: Bounded | int) -> bool:
+        return self.value <= _value(other)
+
+
+def _value(number: Bounded | int) -> Decimal:
+    return number.value if isinstance(number, Bounded) else Decimal(number)
+
+
+def _joint(a: Bounded, b: Bounded) -> Precision:
+    """The precision in which two numbers are combined: that of the higher role."""
+    return a.precision if a.precision.role >= b.precision.role else b.precision
+
+
+def _sum(a: Bounded, b: Bounded, value: Decimal, interval: tuple[Decimal, Decimal]) -> Bounded:
+    precision = _joint(a, b)
+    exact = a.is_exact and b.is_exact and precision.fits(value)
+    return _widened(value, interval, precision, ZERO if exact else precision.roundoff(value), doubt=a.doubt or b.doubt)
+
+
+def _widened(
+    value: Decimal,
+    interval: tuple[Decimal, Decimal],
+    precision: Precision,
+    error: Decimal,
+    *,
+    doubt: bool = False,
+    span: tuple[Decimal, Decimal] | None = None,
+) -> Bounded:
+    """The number that an operation gives: its interval widened by the operation's relative error and its format's range."""
+    low, high = interval
+    if value.is_nan() or low.is_nan() or high.is_nan():
+        return Bounded(
+            value, precision, None if value.is_nan() else (-INFINITY, INFINITY), doubt=doubt or not value.is_nan()
+        )
+    format = precision.format
+    low = low - abs(low) * error if low.is_finite() else low
+    high = high + abs(high) * error if high.is_finite() else high
+    if low < format.smallest_normal and high > -format.smallest_normal and (value or low != high):
+        low, high = _underflowing(low, high, precision, rounded=bool(error))
+    overflows = (high >= format.overflow_threshold or low <= -format.overflow_threshold) and value.is_finite()
+    if overflows:
+        low = -INFINITY if low <= -format.overflow_threshold else low
+        high = INFINITY if high >= format.overflow_threshold else high
+    doubt = doubt or overflows or (span is not None and _association_matters(value, span, format))
+    return Bounded(value, precision, (low, high), doubt=doubt, span=span)
+
+
+def _underflowing(low: Decimal, high: Decimal, precision: Precision, *, rounded: bool) -> tuple[Decimal, Decimal]:
+    """An interval that reaches below the smallest normal value: gradual underflow, and zero where flushing is admissible."""
+    step = precision.format.smallest_subnormal if rounded else ZERO
+    low, high = low - step, high + step
+    return (low, high) if precision.strict else (min(low, ZERO), max(high, ZERO))
+
+
+def _association_matters(value: Decimal, span: tuple[Decimal, Decimal], format: Format) -> bool:
+    """Whether another association of a product's factors leaves the format's range where the product itself does not."""
+    peak, trough = span
+    if not value.is_finite() or not value:
+        return False
+    return peak >= format.overflow_threshold or trough < format.smallest_normal <= abs(value)
+
+
+def _skips(zero: Bounded, other: Bounded) -> bool:
+    """Whether `zero * other` is NaN by IEEE 754 but 0 for an evaluation that skips a zero term, as it may be read to be."""
+    return not other.precision.strict and zero.can_be_zero and not other.value.is_finite()
+
+
+def _is_power_of_two(value: Decimal) -> bool:
+    numerator, denominator = value.as_integer_ratio() if value.is_finite() else (3, 1)
+    return bin(abs(numerator)).count("1") == 1 and bin(denominator).count("1") == 1
+
+
+def _hull(ends: list[Decimal]) -> tuple[Decimal, Decimal]:
+    """The smallest interval around some decimals; NaN if one of them is."""
+    if any(end.is_nan() for end in ends):
+        return Decimal("NaN"), Decimal("NaN")
+    return min(ends), max(ends)

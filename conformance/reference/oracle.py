@@ -1,0 +1,107 @@
+"""What a conforming backend may answer: computed from a serialised model and its inputs, and from nothing else."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+
+from conformance.arrays import Array, type_name
+from conformance.reference import exact, formats
+from conformance.reference.bounded import Bounded
+from conformance.reference.graph import Graph
+from conformance.reference.systems import Enclosing
+from conformance.verdicts import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from conformance.reference.formats import Format
+    from conformance.reference.systems import Value
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one output may be.
+
+    Attributes:
+        expected: the exact value rounded once to the output's type; for indices, one of the acceptable ones.
+        bound: how far each element may be from it (double, the output's shape), or None where bits must match.
+            An infinite bound accepts anything: admissible evaluations differ without limit.
+        choices: the acceptable indices (bool, the output's shape and one more axis), or None where one is.
+        unsettled: a sentence for the first element on which admissible evaluations differ by more than rounding,
+            so that no `must` case may rest on it; None if there is none.
+    """
+
+    expected: Array
+    bound: Array | None = None
+    choices: Array | None = None
+    unsettled: str | None = None
+
+
+def answers(model: bytes, inputs: Sequence[Array], level: Level) -> list[Answer]:
+    """What each output of a model may be for these inputs, judged at a level.
+
+    Args:
+        model: a serialised ModelProto.
+        inputs: the graph's inputs, in its order.
+        level: `must` admits whatever a defensible reading admits; the others hold to IEEE 754 in the tensor's own
+            precision.
+
+    Raises:
+        Unsupported: the model is not made of this suite's operators.
+    """
+    graph = Graph.of(onnx.load_model_from_string(model))
+    with exact.exactly():
+        values = graph.run(inputs, Enclosing(strict=level is not Level.MUST))
+        return [_answer(value) for value in values]
+
+
+def _answer(value: Value) -> Answer:
+    if value.elements.dtype != object:
+        return Answer(value.elements, choices=value.choices)
+    format = formats.BY_NAME[type_name(value.dtype)]
+    numbers: list[Any] = list(value.elements.flat)
+    if not all(isinstance(number, Bounded) for number in numbers):  # an input passed through
+        return Answer(exact.to_array(value.elements, format, value.dtype))
+    judged = [_element(number, format) for number in numbers]
+    expected = np.array([nearest for nearest, _, _ in judged], dtype=np.float64)
+    bound = np.array([bound for _, bound, _ in judged], dtype=np.float64)
+    return Answer(
+        expected.reshape(value.elements.shape).astype(value.dtype),
+        bound.reshape(value.elements.shape),
+        unsettled=_first_unsettled(value.elements, [settled for _, _, settled in judged]),
+    )
+
+
+def _element(number: Bounded, format: Format) -> tuple[float, float, bool]:
+    """An element's expected value, its bound, and whether admissible evaluations agree on it but for rounding."""
+    expected = format.rounded(number.value)
+    if math.isnan(expected):
+        return expected, 0.0, not number.doubt
+    if format.rounded(number.low) == format.rounded(number.high) == expected and math.isinf(expected):
+        return expected, 0.0, True
+    if number.is_exact and format.represents(number.value):
+        return expected, 0.0, not number.doubt
+    if math.isinf(expected) or not (number.low.is_finite() and number.high.is_finite()):
+        return expected, math.inf, False
+    reach = max(number.high - Decimal(expected), Decimal(expected) - number.low)
+    half_ulp = max(abs(number.low), abs(number.high), format.smallest_normal) * format.unit_roundoff
+    return expected, _rounded_up(reach + half_ulp), not number.doubt
+
+
+def _rounded_up(value: Decimal) -> float:
+    nearest = float(value)
+    return nearest if nearest >= value else math.nextafter(nearest, math.inf)
+
+
+def _first_unsettled(elements: Array, settled: list[bool]) -> str | None:
+    if all(settled):
+        return None
+    place = settled.index(False)
+    index = [int(part) for part in np.unravel_index(place, elements.shape)] if elements.ndim else []
+    return f"element {index} is {elements.flat[place]!r}"

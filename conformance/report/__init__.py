@@ -1,0 +1,1 @@
+"""Reports: one module per output format, each a pure function of results files."""

@@ -1,0 +1,83 @@
+// One case: what became of it on each subject, what the specification says, the model, and the data.
+
+// More outputs than this are shown closed.
+const MANY = 6;
+
+function showCase(state, shown) {
+  const one = CASE_BY_ID.get(state.case);
+  if (!one) return [el("h1", { tabindex: -1 }, "No such case"), el("p", {}, "This report has no case ", el("code", {}, state.case), ".")];
+  const detail = detailOf(one);
+  return [
+    neighbours(state, shown, one),
+    el("h1", { tabindex: -1 }, one.title),
+    el("p", { class: "identity" }, el("code", { class: "command" }, one.id), el("span", { class: "chip", title: DATA.levels[one.level] }, one.level),
+      el("span", { class: "muted" }, DATA.levels[one.level])),
+    one.tags.length > 0 && el("p", { class: "muted" }, `Kind: ${detail.kind}. Tags: ${one.tags.join(", ")}.`),
+    section("Verdicts", SUBJECTS.map((subject) => subjectEvidence(one, detail, subject, isOpen(state, one, subject)))),
+    section("What the specification says", clauses(one)),
+    section("Model", model(detail.model)),
+    detail.data_sets.map((set, at) => detail.data_sets.length > 1
+      ? el("details", { class: "data set", open: at === 0 }, el("summary", {}, el("h2", {}, `Data set ${at}`)), dataSet(set))
+      : section("Data", dataSet(set))),
+  ];
+}
+
+// The subject that was asked for is open; where none was, those that went wrong are.
+function isOpen(state, one, subject) {
+  if (state.subject !== null) return state.subject === subject.label;
+  return SUBJECTS.length === 1 || !["pass", "unsupported", "skipped", null].includes(verdictOf(one, subject.number));
+}
+
+function section(title, ...children) {
+  return el("section", {}, el("h2", {}, title), children);
+}
+
+function neighbours(state, shown, one) {
+  const at = shown.indexOf(one);
+  const link = (other, rel, text) => other ? el("a", { href: caseAddress(state, other, state.subject), rel, title: other.id }, text) : el("span", { class: "muted" }, text);
+  return el("nav", { class: "neighbours", "aria-label": "Cases" },
+    el("a", { href: writeAddress({ ...state, view: "matrix" }) }, "All cases"),
+    at >= 0 && [link(shown[at - 1], "prev", "← Previous"), link(shown[at + 1], "next", "Next →"), el("span", { class: "muted" }, `${at + 1} of ${shown.length}`)]);
+}
+
+function clauses(one) {
+  if (!one.clauses.length) return el("p", { class: "muted" }, "The case names no clause.");
+  return one.clauses.map((clause) => el("blockquote", { class: "clause" },
+    el("p", {}, clause.text || "The results file does not carry this clause's text."),
+    el("footer", {}, el("code", {}, clause.id), clause.source && [" · ", source(clause.source)])));
+}
+
+function source(text) {
+  return /^https:\/\/\S+$/.test(text) ? el("a", { href: text, rel: "noreferrer noopener" }, text) : text;
+}
+
+function model(model) {
+  const opsets = Object.entries(model.opset_imports).map(([domain, version]) => `${domain || "ai.onnx"} ${version}`);
+  return [
+    drawGraph(model),
+    el("p", { class: "muted" }, `IR version ${model.ir_version}. Opsets: ${opsets.join(", ")}.`),
+    el("div", { class: "beside" }, table("Inputs and outputs of the graph", ["", "Name", "Type"], [
+      ...model.inputs.map((value) => tr(["input", el("code", {}, value.name), el("code", {}, typeOf(value))])),
+      ...model.outputs.map((value) => tr(["output", el("code", {}, value.name), el("code", {}, typeOf(value))])),
+    ]), attributes(model.nodes)),
+  ];
+}
+
+function attributes(nodes) {
+  const rows = nodes.flatMap((node, at) => Object.entries(node.attributes).map(([name, value]) =>
+    tr([`${node.op_type}${nodes.length > 1 ? ` (node ${at})` : ""}`, el("code", {}, name), el("code", {}, typeof value === "string" ? value : JSON.stringify(value))])));
+  if (!rows.length) return el("p", { class: "muted" }, "No attribute is written in the model: every one has its default.");
+  return table("Attributes", ["Node", "Attribute written in the model", "Value"], rows);
+}
+
+function dataSet(set) {
+  return [
+    inputsTable(set.inputs),
+    [...new Set(set.outputs.map((output) => output.check))].map((check) =>
+      el("p", { class: "muted" }, el("b", {}, `Check ${check}: `), DATA.checks[check])),
+    el("div", { class: "beside" }, set.outputs.map((output) =>
+      el("details", { class: "data", open: set.outputs.length <= MANY },
+        el("summary", {}, el("h3", {}, "Expected ", el("code", {}, output.name), " ", el("small", {}, `${typeOf(output)}, check ${output.check}`))),
+        elementsTable(`Expected ${output.name}`, output)))),
+  ];
+}

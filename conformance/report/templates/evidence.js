@@ -1,0 +1,92 @@
+// What each subject made of a case: its verdict, and the evidence for it.
+
+function subjectEvidence(one, detail, subject, open) {
+  const result = detail.results[subject.number];
+  const verdict = verdictOf(one, subject.number);
+  if (!result) {
+    return el("p", { class: "subject-line" }, el("span", { class: "verdict none" }, "–"), el("b", {}, subject.label), el("small", {}, "no result"));
+  }
+  const evidence = detail.evidence[result[0]];
+  const mark = one.marks[subject.number];
+  return el("details", { class: `evidence v-${verdict}`, open, "data-subject": subject.label },
+    el("summary", {},
+      el("span", { class: looks(one, subject.number) }, glyph(verdict), verdict),
+      el("b", {}, subject.label), el("small", {}, subject.version),
+      el("span", { class: "worst" }, worst(evidence.outputs)),
+      mark === UNEXPECTED && el("small", { class: "remark" }, "unexpected"), mark === KNOWN && el("small", { class: "remark" }, "known")),
+    el("div", { class: "proof" }, body(detail, evidence, subject, verdict, result[1])));
+}
+
+// The largest errors of a result in a few words, for those who only want to know how close it was.
+function worst(outputs) {
+  const largest = (name) => {
+    const values = outputs.map((output) => output[name]).filter((value) => value !== undefined);
+    return values.length ? values.reduce((most, value) => (Number(value) > Number(most) || isNaN(value) ? value : most)) : null;
+  };
+  const ulp = largest("max_ulp");
+  const fraction = largest("error_over_bound");
+  return [ulp !== null && `max ${number(ulp)} ULP`, fraction !== null && fractionOf(fraction)].filter(Boolean).join(", ");
+}
+
+function fractionOf(fraction) {
+  return Number(fraction) <= 1 ? `${number(fraction)} of the bound` : `${number(fraction)} times the bound`;
+}
+
+function body(detail, evidence, subject, verdict, seconds) {
+  return [
+    el("p", {}, sentence(DATA.verdicts[verdict]),
+      evidence.phase ? `; phase: ${evidence.phase}` : "", `; ${number(seconds * 1000)} ms.`),
+    evidence.expected && el("p", { class: "expectation" }, `Expected: ${evidence.expected.verdict}. ${evidence.expected.reason}`),
+    evidence.message && el("pre", { class: "message", tabindex: 0 }, evidence.message),
+    evidence.outputs.map((output) => output.first_bad && badElement(output)),
+    evidence.outputs.length > 0 && outputsTable(evidence.outputs),
+    evidence.outputs.map((output) => besideExpected(detail, output)),
+    el("p", { class: "rerun" }, "Run it again: ", el("code", { class: "command" }, `${subject.command} --case ${detail.select}`)),
+  ];
+}
+
+function outputsTable(outputs) {
+  const columns = [
+    ["Data set", (output) => output.data_set],
+    ["Output", (output) => el("code", {}, output.name)],
+    ["Check", (output) => output.check],
+    ["Max ULP", (output) => output.max_ulp !== undefined && number(output.max_ulp)],
+    ["Error as a fraction of the bound", (output) => output.error_over_bound !== undefined && [gauge(output.error_over_bound), number(output.error_over_bound)]],
+    ["Worst at", (output) => output.worst_index && coordinates(output.worst_index)],
+    ["Complaint", (output) => output.complaint],
+  ].filter(([, cell]) => outputs.some((output) => ![undefined, false, ""].includes(cell(output))));
+  return table("Outputs", columns.map(([head]) => head), outputs.map((output) => tr(columns.map(([, cell]) => cell(output) ?? ""))));
+}
+
+function gauge(fraction) {
+  const share = Number.isFinite(Number(fraction)) ? Math.min(1, Number(fraction)) : 1;
+  return svg("svg", { class: "gauge", width: 60, height: 8, "aria-hidden": "true" },
+    svg("rect", { class: "room", width: 60, height: 8, rx: 2 }),
+    svg("rect", { class: Number(fraction) <= 1 ? "fill-pass" : "fill-fail", width: Math.max(1, 60 * share), height: 8, rx: 2 }));
+}
+
+function badElement({ name, data_set: set, wrong, first_bad: bad }) {
+  const line = (what, decimal, hex) => el("tr", {}, el("th", { scope: "row" }, what), el("td", {}, decimal), el("td", {}, hex ?? ""));
+  const difference = bad.expected_hex === undefined ? NaN : Number(bad.actual) - Number(bad.expected);
+  const title = `First bad element of ${name} ${coordinates(bad.index)}, data set ${set}${wrong === undefined ? "" : ` (${wrong} wrong)`}`;
+  return el("div", { class: "bad" },
+    el("h4", {}, title),
+    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title },
+      el("table", { class: "numbers" },
+        el("thead", {}, el("tr", {}, ["", "decimal", "hex"].map((head) => el("th", { scope: "col" }, head)))),
+        el("tbody", {},
+          line("expected", bad.expected, bad.expected_hex),
+          line("actual", bad.actual, bad.actual_hex),
+          Number.isFinite(difference) && line("difference", number(difference, 4)),
+          bad.bound !== undefined && line("bound", `± ${bad.bound}`),
+          bad.ulp !== undefined && line("apart", `${number(bad.ulp, 6)} ULP`)))));
+}
+
+function besideExpected(detail, output) {
+  const wanted = detail.data_sets[output.data_set]?.outputs.find((one) => one.name === output.name);
+  if (output.actual === undefined) return null;
+  const what = `${output.name}, data set ${output.data_set}`;
+  if (output.actual === "expected") return el("p", { class: "muted" }, `${what}: every element shown is the expected one.`);
+  if (!wanted) return el("div", {}, el("p", {}, `${what}: `, el("code", {}, typeOf(output.actual))), inline(output.actual));
+  return el("details", { open: output.first_bad !== undefined }, el("summary", {}, `${what}: expected beside actual`), elementsTable(`${what}: expected beside actual`, wanted, output.actual));
+}

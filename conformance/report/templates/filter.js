@@ -1,0 +1,20 @@
+// Which cases a view shows. Within one kind of choice any may hold; all kinds must.
+
+function matching(state) {
+  const words = state.q.toLowerCase().split(/\s+/).filter(Boolean);
+  const subjects = state.of === null ? SUBJECTS : SUBJECTS.filter((subject) => subject.label === state.of);
+  const codes = new Set([...state.verdict].map((verdict) => String(VERDICTS.indexOf(verdict))));
+  return CASES.filter((one) =>
+    words.every((word) => one.words.includes(word))
+    && (!state.level.size || state.level.has(one.level))
+    && (!state.tag.size || one.tags.some((tag) => state.tag.has(tag)))
+    && (!codes.size || subjects.some((subject) => codes.has(one.verdicts[subject.number])))
+    && (!state.unexpected || subjects.some((subject) => one.marks[subject.number] === UNEXPECTED))
+    && (!state.differences || differs(one)));
+}
+
+// Whether the subjects that were given a case disagree on it.
+function differs(one) {
+  const given = one.verdicts.replaceAll(NO_RESULT, "");
+  return [...given].some((code) => code !== given[0]);
+}

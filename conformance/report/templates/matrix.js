@@ -1,0 +1,134 @@
+// The matrix of cases by subjects. Only the rows in sight exist, so that its size does not slow it down.
+
+const OVERSCAN = 10;
+
+class Matrix {
+  constructor() {
+    this.rows = [];
+    this.live = new Map();
+    this.body = el("div", { role: "rowgroup", class: "rows" });
+    this.sheet = el("div", { class: "sheet" }, this.head(), this.body);
+    this.box = el("div", { class: "matrix", role: "table", "aria-label": "Cases by subject" }, this.sheet);
+    this.sheet.style.setProperty("--subjects", SUBJECTS.length);
+    this.box.addEventListener("scroll", () => this.draw(), { passive: true });
+    this.box.addEventListener("keydown", (event) => this.step(event));
+    window.addEventListener("resize", () => this.draw());
+    window.addEventListener("beforeprint", () => this.draw(true));
+    window.addEventListener("afterprint", () => this.draw());
+  }
+
+  head() {
+    return el("div", { class: "row head", role: "row", "aria-rowindex": 1 },
+      el("div", { role: "columnheader", class: "title" }, "Case"),
+      SUBJECTS.map((subject) => el("div", { role: "columnheader", class: "subject", title: `${subject.label} ${subject.version}` },
+        el("span", {}, breakable(subject.label)), el("small", {}, subject.version))));
+  }
+
+  show(state, cases) {
+    this.state = state;
+    this.rows = [];
+    for (const [operator, members] of grouped(cases)) this.rows.push({ operator, members }, ...members);
+    this.body.replaceChildren();
+    this.live.clear();
+    this.box.setAttribute("aria-rowcount", this.rows.length + 1);
+    this.draw();
+  }
+
+  draw(all = false) {
+    const height = this.height();
+    const first = all ? 0 : Math.max(0, Math.floor(this.box.scrollTop / height) - OVERSCAN);
+    const last = all ? this.rows.length : Math.min(this.rows.length, Math.ceil((this.box.scrollTop + this.box.clientHeight) / height) + OVERSCAN);
+    this.body.style.height = `${this.rows.length * height}px`;
+    const wanted = [];
+    for (let at = first; at < last; at++) wanted.push(at);
+    for (const [at, row] of this.live) {
+      if (at >= first && at < last) continue;
+      // The focus must survive scrolling its row out of sight.
+      if (row.contains(document.activeElement)) wanted.push(at);
+      else {
+        row.remove();
+        this.live.delete(at);
+      }
+    }
+    this.place(wanted.sort((a, b) => a - b), height);
+  }
+
+  place(wanted, height) {
+    let next = this.body.firstChild;
+    for (const at of wanted) {
+      if (!this.live.has(at)) this.live.set(at, this.row(at));
+      const row = this.live.get(at);
+      row.style.top = `${at * height}px`;
+      if (row === next) next = next.nextSibling;
+      else this.body.insertBefore(row, next);
+    }
+  }
+
+  row(at) {
+    const item = this.rows[at];
+    const row = item.members ? this.group(item) : this.line(item);
+    row.setAttribute("aria-rowindex", at + 2);
+    return row;
+  }
+
+  group({ operator, members }) {
+    return el("div", { class: "row group", role: "row" },
+      el("div", { role: "rowheader", class: "title" }, el("b", {}, operator), el("small", {}, plural(members.length, "case"))),
+      SUBJECTS.map((subject) => {
+        const given = members.map((one) => verdictOf(one, subject.number)).filter(Boolean);
+        const passed = given.filter((verdict) => verdict === "pass").length;
+        return el("div", { role: "cell" }, el("small", {}, given.length ? `${passed} of ${given.length}` : "–"));
+      }));
+  }
+
+  line(one) {
+    return el("div", { class: "row", role: "row" },
+      el("div", { role: "rowheader", class: "title" },
+        el("a", { href: caseAddress(this.state, one), title: `${one.id}\n${one.title}` },
+          el("code", {}, one.id), el("span", { class: "says" }, el("span", { class: "chip" }, one.level), " ", one.title))),
+      SUBJECTS.map((subject) => el("div", { role: "cell" }, this.cell(one, subject))));
+  }
+
+  cell(one, subject) {
+    const verdict = verdictOf(one, subject.number);
+    if (verdict === null) return el("span", { class: "verdict none", title: "no result" }, "–");
+    const mark = one.marks[subject.number];
+    const remark = mark === KNOWN ? "known" : mark === UNEXPECTED && verdict === "pass" ? "unexpected" : null;
+    return el("a", {
+      class: looks(one, subject.number),
+      href: caseAddress(this.state, one, subject.label),
+      title: `${subject.label}: ${DATA.verdicts[verdict]}${mark === KNOWN ? " (known)" : mark === UNEXPECTED ? " (unexpected)" : ""}`,
+    }, glyph(verdict), verdict, remark && el("small", {}, remark));
+  }
+
+  // Brings the row of a case into sight and gives it the focus.
+  focus(id) {
+    const at = this.rows.findIndex((row) => row.id === id);
+    if (at < 0) return;
+    const height = this.height();
+    const room = this.box.clientHeight - 2 * height;
+    if (at * height < this.box.scrollTop || at * height > this.box.scrollTop + room) this.box.scrollTop = at * height - room / 2;
+    this.draw();
+    this.live.get(at).querySelector("a").focus({ preventScroll: true });
+  }
+
+  height() {
+    return parseFloat(getComputedStyle(this.sheet).getPropertyValue("--row"));
+  }
+
+  // Arrow keys move between the links of the matrix, as in a spreadsheet.
+  step(event) {
+    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    const row = event.target.closest(".row");
+    if (!step || !row || event.ctrlKey || event.altKey || event.metaKey) return;
+    const links = [...row.querySelectorAll("a")];
+    const column = links.indexOf(event.target);
+    if (column < 0) return;
+    event.preventDefault();
+    let beside = row;
+    do beside = step[0] < 0 ? beside.previousSibling : step[0] > 0 ? beside.nextSibling : beside;
+    while (step[0] && beside && !beside.querySelector("a"));
+    const target = beside && beside.querySelectorAll("a")[column + step[1]];
+    if (target) target.focus();
+  }
+}

@@ -1,0 +1,78 @@
+// Tensors as people read them: type and shape, then elements in decimal and in hex.
+
+function typeOf({ type, shape }) {
+  return `${type}[${shape.join(", ")}]`;
+}
+
+function number(value, digits = 3) {
+  if (typeof value !== "number") return String(value);
+  const size = Math.abs(value);
+  if (Number.isInteger(value) && size < 1e6) return String(value);
+  return size < 1e-3 || size >= 1e6 ? value.toExponential(digits - 1) : String(Number(value.toPrecision(digits)));
+}
+
+function coordinates(index) {
+  return `[${index.join(", ")}]`;
+}
+
+// The place of the nth element in a tensor of that shape, last axis fastest.
+function unravel(position, shape) {
+  const index = [];
+  for (const size of [...shape].reverse()) {
+    index.unshift(size ? position % size : 0);
+    position = size ? Math.floor(position / size) : 0;
+  }
+  return index;
+}
+
+// A tensor in one cell, for inputs: there is nothing to compare them with, so they need no table of their own.
+function inline(preview) {
+  if (!preview.values.length) return el("span", { class: "muted" }, "no elements");
+  const more = preview.elided ? ` … ${preview.elided} more` : "";
+  return [
+    el("div", { class: "values" }, listed(preview.values), more),
+    preview.hex && el("div", { class: "values muted" }, listed(preview.hex), more),
+  ];
+}
+
+function listed(values) {
+  return values.flatMap((value, at) => [at ? ", " : "", el("span", {}, value)]);
+}
+
+function inputsTable(inputs) {
+  return table("Inputs", ["Input", "Type", "Elements, in decimal and in hex"],
+    inputs.map((input) => tr([el("code", {}, input.name), el("code", {}, typeOf(input)), inline(input)])));
+}
+
+// Whether one element is unacceptable, as far as the two values shown can tell: an index may differ and be right.
+function isWrong(wanted, actual, at) {
+  if (wanted.check === "index") return false;
+  const [want, got] = [wanted.values[at], actual.values[at]];
+  const same = wanted.hex && actual.hex ? actual.hex[at] === wanted.hex[at] : got === want;
+  if (same || (want === "nan" && got === "nan")) return false;
+  return wanted.check === "exact" || !wanted.bounds || !(Math.abs(real(got) - real(want)) <= real(wanted.bounds[at]));
+}
+
+function real(text) {
+  return Number(text.replace("inf", "Infinity"));
+}
+
+// An expected output element by element, beside what the subject gave where that is known.
+function elementsTable(caption, wanted, actual = null) {
+  const beside = actual && String(actual.shape) === String(wanted.shape) ? actual : null;
+  const heads = ["Element", "Expected", wanted.hex && "in hex", wanted.bounds && "Bound (±)", beside && "Actual", beside && beside.hex && "in hex"];
+  const rows = wanted.values.map((value, at) => {
+    return tr([
+      coordinates(unravel(at, wanted.shape)),
+      value,
+      wanted.hex && (wanted.hex[at] ?? ""),
+      wanted.bounds && (wanted.bounds[at] ?? ""),
+      beside && (beside.values[at] ?? ""),
+      beside && beside.hex && (beside.hex[at] ?? ""),
+    ].filter((cell) => cell !== null && cell !== undefined), { class: beside && isWrong(wanted, beside, at) ? "wrong" : null });
+  });
+  return el("div", { class: "numbers" },
+    wanted.values.length ? table(caption, heads.filter(Boolean), rows) : el("p", { class: "muted" }, "No elements."),
+    wanted.elided > 0 && el("p", { class: "muted" }, `${plural(wanted.elided, "more element")} not shown.`),
+    actual && !beside && el("div", {}, el("p", {}, "Actual: ", el("code", {}, typeOf(actual))), inline(actual)));
+}

@@ -1,0 +1,64 @@
+// The controls above the matrix. They change the address; the address changes what is shown.
+
+class Toolbar {
+  // `change` is called with what of the state is new.
+  constructor(change) {
+    this.change = change;
+    this.buttons = [];
+    this.search = el("input", { type: "search", id: "search", placeholder: "Search ids, titles, clauses, tags", "aria-label": "Search cases", autocomplete: "off", spellcheck: "false" });
+    this.search.addEventListener("input", () => change({ q: this.search.value }));
+    this.of = el("select", { id: "of", "aria-label": "Subject that the verdict is of" },
+      el("option", { value: "" }, "any subject"),
+      SUBJECTS.map((subject) => el("option", { value: subject.label }, subject.label)));
+    this.of.addEventListener("change", () => change({ of: this.of.value || null }));
+    this.count = el("output", { id: "count", role: "status" });
+    this.reset = el("a", { href: "#view=matrix", id: "reset" }, "Reset");
+    this.tags = el("details", { class: "tags" }, el("summary", {}, "Tags"), el("div", { class: "chips" }, this.choices("tag", DATA.tags)));
+    this.node = el("div", { class: "toolbar", role: "search" }, this.groups());
+  }
+
+  groups() {
+    const present = new Set(CASES.flatMap((one) => [...one.verdicts]));
+    const verdicts = VERDICTS.filter((_, code) => present.has(String(code)));
+    return [
+      el("div", { class: "find" }, this.search, this.count, this.reset),
+      el("div", { class: "chips" },
+        el("span", { class: "chips", role: "group", "aria-label": "Verdict" }, this.choices("verdict", verdicts)),
+        SUBJECTS.length > 1 && el("label", {}, "of ", this.of),
+        el("span", { class: "chips", role: "group", "aria-label": "Level" }, this.choices("level", LEVELS)),
+        el("span", { class: "chips", role: "group", "aria-label": "Only" },
+          SUBJECTS.length > 1 && this.toggle("differences", "only differences"),
+          this.toggle("unexpected", "only unexpected")),
+        DATA.tags.length > 0 && this.tags),
+    ];
+  }
+
+  choices(name, values) {
+    return values.map((value) => this.button(name, value, [name === "verdict" && glyph(value), value], (state) => {
+      const chosen = new Set(state[name]);
+      if (!chosen.delete(value)) chosen.add(value);
+      return { [name]: chosen };
+    }, (state) => state[name].has(value)));
+  }
+
+  toggle(name, label) {
+    return this.button(name, "1", [label], (state) => ({ [name]: !state[name] }), (state) => state[name]);
+  }
+
+  button(name, value, label, next, pressed) {
+    const node = el("button", { type: "button", class: `chip ${name}`, "data-choice": `${name}=${value}`, "aria-pressed": "false" }, label);
+    node.addEventListener("click", () => this.change(next(this.state)));
+    this.buttons.push({ node, pressed });
+    return node;
+  }
+
+  show(state, shown) {
+    this.state = state;
+    if (this.search.value !== state.q) this.search.value = state.q;
+    this.of.value = state.of || "";
+    for (const { node, pressed } of this.buttons) node.setAttribute("aria-pressed", String(pressed(state)));
+    this.tags.firstChild.textContent = state.tag.size ? `Tags (${state.tag.size})` : "Tags";
+    this.count.textContent = `showing ${shown} of ${plural(CASES.length, "case")}`;
+    this.reset.hidden = !isFiltered(state);
+  }
+}

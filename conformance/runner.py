@@ -1,0 +1,113 @@
+"""Runs the corpus through pytest with the suite's plugin and none of the user's, and tells what came of it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from conformance import pytest_plugin
+from conformance.errors import ConformanceError, UsageError
+from conformance.session import ConformanceSession, Settings
+from conformance.terminal import ProgressBar, print_outcome
+
+HOLDS, FAILS = 0, 1
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to run, how, and which reports to write.
+
+    Attributes:
+        settings: what to run.
+        keyword: pytest's `-k`.
+        workers: xdist's `-n`: a number or `auto`; empty for this process alone.
+        exit_first: stop at the first surprise.
+        last_failed: run only what failed the last time.
+        html: where to write the HTML report, or None.
+    """
+
+    settings: Settings
+    keyword: str = ""
+    workers: str = ""
+    exit_first: bool = False
+    last_failed: bool = False
+    html: Path | None = None
+
+
+def run_corpus(request: Request) -> int:
+    """Run the corpus, write what was asked for, print the table, and return the exit status.
+
+    Raises:
+        ConformanceError: the request, the corpus, a subject or an expectations file is wrong.
+    """
+    if request.html is None:
+        return _run(request.settings, request)
+    if request.settings.results is not None:
+        return _run_and_report(request.settings, request, request.html)
+    with tempfile.TemporaryDirectory() as scratch:
+        settings = Settings(**{**vars(request.settings), "results": Path(scratch) / "results.jsonl"})
+        return _run_and_report(settings, request, request.html)
+
+
+def _run_and_report(settings: Settings, request: Request, html: Path) -> int:
+    status = _run(settings, request)
+    from conformance.reporting import write_html
+
+    assert settings.results is not None
+    write_html([settings.results], html)
+    return status
+
+
+def _run(settings: Settings, request: Request) -> int:
+    session = ConformanceSession(settings)
+    status = pytest.main(_arguments(session, request), plugins=[_Host(session), ProgressBar(session)])
+    if session.abandoned is not None:
+        raise session.abandoned
+    _refuse_nothing(session, status)
+    print_outcome(session)
+    return FAILS if session.reasons else HOLDS
+
+
+class _Host:
+    """Hands pytest the session that was made before it started, so that mistakes end before anything runs."""
+
+    def __init__(self, session: ConformanceSession) -> None:
+        self._session = session
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        config.pluginmanager.register(self._session, pytest_plugin.PLUGIN)
+
+
+def _arguments(session: ConformanceSession, request: Request) -> list[str]:
+    """pytest's command line; its own files, plugins and terminal output are kept out."""
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    os.environ.pop("PYTEST_ADDOPTS", None)
+    settings = session.settings
+    arguments = [str(session.manifest), f"--rootdir={Path.cwd()}", "-c", os.devnull, "--noconftest", "-p", "no:terminal"]
+    arguments += ["-p", pytest_plugin.__name__, "-p", "no:faulthandler", "-p", "no:unraisableexception"]
+    arguments += [f"--onnx-backend={name}" for name in settings.backends]
+    arguments += [f"--onnx-case={case}" for case in settings.cases]
+    arguments += [f"--onnx-data={settings.data.resolve()}"] if settings.data else []
+    arguments += ["-k", request.keyword] if request.keyword else []
+    arguments += ["-p", "xdist.plugin", "-n", request.workers] if request.workers else []
+    arguments += ["-x"] if request.exit_first else []
+    arguments += ["--lf"] if request.last_failed else []
+    return arguments
+
+
+def _refuse_nothing(session: ConformanceSession, status: int) -> None:
+    """A run without a result is an error, never a green run on nothing.
+
+    Raises:
+        ConformanceError: nothing was run.
+    """
+    if session.recorder is not None and session.recorder.results:
+        return
+    if status == pytest.ExitCode.NO_TESTS_COLLECTED:
+        raise UsageError("The selection matches no case.", "See `onnx-conformance list` for what there is.")
+    raise ConformanceError("Nothing was run.", "Look at pytest's message above.")

@@ -1,0 +1,170 @@
+"""A run inside pytest: what is run, and what becomes of each result.
+
+Under xdist every worker has a session that runs cases, and the controller has one that records what they report.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conformance.corpus import MANIFEST, bundled, find_case, open_corpus
+from conformance.errors import ConformanceError, CorpusError, UsageError
+from conformance.expectations import by_subject
+from conformance.gate import Gate
+from conformance.judge import judge
+from conformance.loading import load_case
+from conformance.recorder import Recorder
+from conformance.subjects import load_backend
+from conformance.verdicts import Level, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from conformance.pytest_plugin import ConformanceItem
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What to run.
+
+    Attributes:
+        backends: names of backends, as `conformance.subjects` takes them.
+        data: the corpus's directory, or None for the bundled one.
+        cases: ids of the only cases to run; empty for all.
+        level: up to which level the gate judges.
+        expect: expectations files.
+        results: where to write results.jsonl, or None.
+        recording: whether this session records what others report; a worker of xdist does not.
+    """
+
+    backends: tuple[str, ...]
+    data: Path | None = None
+    cases: tuple[str, ...] = ()
+    level: Level = Level.MUST
+    expect: tuple[Path, ...] = ()
+    results: Path | None = None
+    recording: bool = True
+
+
+class ConformanceSession:
+    """The plugin's state for one pytest session.
+
+    Attributes:
+        settings: what was asked for.
+        manifest: the corpus's manifest, which pytest collects.
+        cases: the directory of each case to run, by its id.
+        subjects: what they are run on.
+        recorder: where results go; a worker of xdist has none.
+        abandoned: why the run cannot be trusted and must end with status 2, or None.
+        reasons: why the gate is shut, once the run has ended.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        """Open the corpus and load the subjects.
+
+        Raises:
+            ConformanceError: the corpus, a case's name, a subject or an expectations file is wrong.
+        """
+        names = settings.backends
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise UsageError(f"Backend {min(twice)} is named twice.", "Name each backend once.")
+        self.settings = settings
+        self.corpus = open_corpus((settings.data or bundled()).resolve())
+        self.manifest = self.corpus.path / MANIFEST
+        wanted = sorted(set(settings.cases))
+        self.cases = {id: find_case(self.corpus, id) for id in wanted} if wanted else self.corpus.paths()
+        expectations = by_subject(settings.expect, names)
+        self.subjects = [load_backend(name) for name in names]
+        self.abandoned: ConformanceError | None = None
+        self.reasons: list[str] = []
+        self.selected = len(self.cases)
+        self.keyword = ""
+        gate = Gate(settings.level, names, expectations)
+        self.recorder = Recorder(self.corpus, self.subjects, gate, settings.results) if settings.recording else None
+
+    def report(self, item: ConformanceItem) -> pytest.TestReport:
+        """Run an item, and report it in pytest's terms with the result record attached."""
+        try:
+            outcome = judge(item.subject.backend, load_case(self.corpus, item.case_path))
+        except CorpusError as error:
+            return _report(item, {"abandon": [error.problem, error.mend]}, 0.0)
+        result = {
+            "subject": item.subject.id,
+            "case": item.case_path.rpartition("/")[2],
+            "verdict": str(outcome.verdict),
+            "phase": outcome.phase,
+            "message": outcome.message,
+            "seconds": round(outcome.seconds, 6),
+            "outputs": list(outcome.outputs),
+        }
+        return _report(item, result, outcome.seconds)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Record a result, and say in pytest's terms whether it is as expected: this is the gate's to know."""
+        result: dict[str, Any] | None = getattr(report, "conformance", None)
+        if result is None or self.recorder is None:
+            return
+        if "abandon" in result:
+            self.abandoned = CorpusError(*result["abandon"])
+            _fail(report, str(self.abandoned))
+            raise pytest.exit.Exception(str(self.abandoned), returncode=2)
+        if self.recorder.results == 0:
+            self.recorder.begin(self.selected, self._selection(), _command())
+        if not self.recorder.add(result):
+            _fail(report, f"{result['verdict']}: {result['message']}")
+        elif result["verdict"] != Verdict.PASS:
+            report.outcome = "skipped"
+            report.longrepr = (str(self.manifest), 0, f"{result['verdict']}: {result['message']}")
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Count the selected cases."""
+        self.selected = len({item.case_path for item in session.items if hasattr(item, "case_path")})
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        """Count them where workers collect."""
+        self.selected = len({id.rpartition("::")[2].partition("[")[0] for id in ids if "onnx-conformance::" in id})
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Close the results file; a shut gate fails the session."""
+        if self.recorder is None:
+            return
+        if self.abandoned or not self.recorder.results:
+            self.recorder.abandon()
+            return
+        partial = self.recorder.results < len(self.corpus.cases) * len(self.subjects)
+        self.reasons = self.recorder.gate.reasons(partial=partial)
+        if session.shouldfail or session.shouldstop or exitstatus == pytest.ExitCode.INTERRUPTED:
+            self.reasons.append("the run was stopped before its end")
+        self.recorder.end(self.reasons)
+        if self.reasons and exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _selection(self) -> dict[str, str]:
+        selection = {"-k": self.keyword, "--level": self.settings.level, "--case": " ".join(self.settings.cases)}
+        return {name: str(value) for name, value in selection.items() if value}
+
+
+def _report(item: ConformanceItem, result: dict[str, Any], seconds: float) -> pytest.TestReport:
+    report = pytest.TestReport(
+        item.nodeid, (str(item.path), 0, item.name), {}, "passed", None, "call", duration=seconds, start=0, stop=seconds
+    )
+    report.conformance = result  # type: ignore[attr-defined]
+    return report
+
+
+def _fail(report: pytest.TestReport, message: str) -> None:
+    report.outcome = "failed"
+    report.longrepr = message
+
+
+def _command() -> str:
+    return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])

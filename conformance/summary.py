@@ -1,0 +1,92 @@
+"""Models and tensors as a person reads them: for case.json, results and reports."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from onnx import TensorProto, helper
+
+from conformance.arrays import Array, type_name
+from conformance.reference import formats
+from conformance.results import ModelSummary, NodeSummary, Preview, ValueSummary
+
+if TYPE_CHECKING:
+    import onnx
+
+SHOWN = 8
+"""How many elements of a tensor are shown; the rest is counted."""
+
+
+def preview(name: str, array: Array) -> Preview:
+    """A tensor's first elements, in decimal digits that determine them and in hex."""
+    shown = array.flat[:SHOWN]
+    summary: Preview = {
+        "name": name,
+        "type": type_name(array.dtype),
+        "shape": list(array.shape),
+        "values": [decimal(element) for element in shown],
+        "elided": array.size - len(shown),
+    }
+    if type_name(array.dtype) in formats.BY_NAME:
+        summary["hex"] = [hexadecimal(element) for element in shown]
+    return summary
+
+
+def decimal(element: Any) -> str:
+    """The shortest decimal that rounds to this element of a tensor, and to no other."""
+    format = formats.BY_NAME.get(type_name(element.dtype))
+    if format is None:
+        return str(element)
+    value = float(element)
+    if format is formats.DOUBLE or not math.isfinite(value):
+        return repr(value)
+    texts = (f"{value:.{digits}g}" for digits in range(1, 18))
+    return next(text for text in texts if format.rounded(Decimal(text)) == value)
+
+
+def hexadecimal(element: Any) -> str:
+    """The bits of an element of a tensor."""
+    return "0x" + np.asarray(element).astype(element.dtype.newbyteorder(">")).tobytes().hex()
+
+
+def model_summary(model: onnx.ModelProto) -> ModelSummary:
+    """A model's interface and nodes."""
+    initializers = {tensor.name for tensor in model.graph.initializer}
+    return {
+        "ir_version": model.ir_version,
+        "opset_imports": {opset.domain or "ai.onnx": opset.version for opset in model.opset_import},
+        "inputs": [_value(value) for value in model.graph.input if value.name not in initializers],
+        "outputs": [_value(value) for value in model.graph.output],
+        "nodes": [_node(node) for node in model.graph.node],
+    }
+
+
+def _node(node: onnx.NodeProto) -> NodeSummary:
+    return {
+        "op_type": node.op_type,
+        "domain": node.domain or "ai.onnx",
+        "inputs": list(node.input),
+        "outputs": list(node.output),
+        "attributes": {attribute.name: _attribute(attribute) for attribute in node.attribute},
+    }
+
+
+def _attribute(proto: onnx.AttributeProto) -> Any:
+    value = helper.get_attribute_value(proto)
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    if isinstance(value, float):
+        return decimal(np.float32(value))
+    return value if isinstance(value, int) else str(value)
+
+
+def _value(value: onnx.ValueInfoProto) -> ValueSummary:
+    tensor = value.type.tensor_type
+    return {
+        "name": value.name,
+        "type": TensorProto.DataType.Name(tensor.elem_type).lower(),
+        "shape": [dim.dim_param or dim.dim_value for dim in tensor.shape.dim],
+    }

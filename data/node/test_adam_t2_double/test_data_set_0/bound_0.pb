@@ -1,0 +1,1 @@
+BX_newJ ÁTXJÕ;>®FÜŠInP>F¿ÂUI>2ƒ•¹ð—O>

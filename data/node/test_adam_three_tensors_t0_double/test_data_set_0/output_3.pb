@@ -1,0 +1,1 @@
+BV1_newJtgyãÙ¿t³GeAøÑ?

@@ -1,0 +1,1 @@
+BV2_newJ O…‘þkŽw>ñºFõ€èw>T¬EC‚.j>Dl™yçv>

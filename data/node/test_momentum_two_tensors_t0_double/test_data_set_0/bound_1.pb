@@ -1,0 +1,1 @@
+BX2_newJ JÿTC…W½<j<—2OW–<N8¬µW´<xOSÚ‘A¯<

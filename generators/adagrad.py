@@ -1,0 +1,168 @@
+"""Cases of Adagrad."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from conformance.verdicts import Level
+from generators.families import FLOATS, shared
+from generators.models import TYPES
+from generators.optimizers import Operator, Setting, optimizer_case
+from generators.structures import structures
+from generators.upstream import upstream_case
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from conformance.case import Case
+
+ADAGRAD = Operator("Adagrad", usual={"decay_factor": 0.5, "epsilon": 0.0625, "norm_coefficient": 0.25})
+
+ALONE = {
+    "decay_factor": (0.25, "r"),
+    "epsilon": (0.25, "h_adaptive"),
+    "norm_coefficient": (0.5, "g_regularized"),
+}
+"""Each attribute set alone: its value and the chief clause it bears on."""
+
+EXTREMES = {"decay_factor": (0.0, 1.0, 1e-8), "epsilon": (0.0, 1.0, 1e-30), "norm_coefficient": (0.0, 1.0, -0.5)}
+
+
+def cases() -> Iterator[Case]:
+    """All cases of Adagrad."""
+    yield from _upstream()
+    yield from shared(ADAGRAD, {True: ("r", "x_new"), False: ("r", "x_new")})
+    yield from structures(ADAGRAD)
+    yield from _attributes()
+    yield from _natural_attributes()
+    yield from _special_values()
+
+
+def _upstream() -> Iterator[Case]:
+    attributes = {"decay_factor": 0.1, "epsilon": 1e-5, "norm_coefficient": 0.001}
+    yield upstream_case(
+        ADAGRAD,
+        "test_adagrad",
+        "Adagrad computes the example of its page",
+        ("x_new", "h_new"),
+        attributes,
+        {"X": [[1.0]], "G": [[-1.0]], "H": [[2.0]]},
+    )
+    yield upstream_case(
+        ADAGRAD,
+        "test_adagrad_multiple",
+        "Adagrad computes the two-tensor example of its page",
+        ("several_tensors", "operands", "results"),
+        attributes,
+        {"X": [[1.0], [1.0, 2.0]], "G": [[-1.0], [-1.0, -3.0]], "H": [[2.0], [4.0, 1.0]]},
+    )
+
+
+def _attributes() -> Iterator[Case]:
+    """Each attribute alone, each at its extremes beside the others, and all defaulted."""
+    defaults = [f"{name}_default" for name in ALONE]
+    for dtype in FLOATS:
+        type = TYPES[dtype]
+        for T in (0, 2):
+            yield optimizer_case(
+                ADAGRAD,
+                f"defaults_t{T}_{type}",
+                f"Adagrad without attributes uses the schema's defaults in {type} at T = {T}",
+                (*defaults, "attribute_type"),
+                {},
+                Setting(dtype, counts=(T,), operands={"H": [0.0, 1.0, 0.0, 2.0], "G": [1e-4, 1.0, -1e-5, 2.0]}),
+                tags=("attributes", "defaults"),
+            )
+        for name, (value, clause) in ALONE.items():
+            others = [default for default in defaults if not default.startswith(name)]
+            yield optimizer_case(
+                ADAGRAD,
+                f"only_{name}_{type}",
+                f"Adagrad with only {name} set uses the defaults of the others in {type}",
+                (clause, *others),
+                {name: value},
+                Setting(dtype),
+                tags=("attributes",),
+            )
+            for place, extreme in zip(("zero", "one", "extreme"), EXTREMES[name], strict=True):
+                yield optimizer_case(
+                    ADAGRAD,
+                    f"{name}_{place}_{type}",
+                    f"Adagrad computes with {name} = {extreme} in {type}",
+                    (clause,),
+                    {**ADAGRAD.usual, name: extreme},
+                    Setting(dtype),
+                    tags=("attributes",),
+                )
+
+
+def _natural_attributes() -> Iterator[Case]:
+    """Attributes as people set them: no float32 value of them is the decimal."""
+    natural = {"decay_factor": 0.1, "epsilon": 1e-3, "norm_coefficient": 0.01}
+    for dtype, level in ((np.float32, Level.MUST), (np.float64, Level.MUST), (np.float64, Level.SHOULD)):
+        yield optimizer_case(
+            ADAGRAD,
+            f"float32_attributes_{level}_{TYPES[dtype]}",
+            f"Adagrad in {TYPES[dtype]} computes with the float32 values of its attributes",
+            ("attribute_type", "r"),
+            natural,
+            Setting(dtype, counts=(0, 7)),
+            level,
+            ("attributes",),
+        )
+
+
+def _special_values() -> Iterator[Case]:
+    """Where the pseudo-code divides by zero, overflows or takes the root of a negative number."""
+    for dtype, large in ((np.float32, 1e25), (np.float64, 1e200)):
+        type = TYPES[dtype]
+        unregularized = {**ADAGRAD.usual, "norm_coefficient": 0.0}
+        for name, title, clauses, attributes, setting in (
+            (
+                "h_zero_epsilon_zero",
+                "Adagrad divides 0 by a zero H_adaptive and gets NaN",
+                ("ieee", "h_adaptive"),
+                {**unregularized, "epsilon": 0.0},
+                Setting(dtype, operands={"G": [0.0, 1.0, 0.0, 2.0], "H": 0.0}),
+            ),
+            (
+                "decay_cancels",
+                "Adagrad divides by 1 + T * decay_factor = 0 as IEEE 754 does",
+                ("ieee", "r"),
+                ADAGRAD.usual,
+                Setting(dtype, counts=(-2,)),
+            ),
+            (
+                "negative_h",
+                "Adagrad gives NaN in X_new where H_new is negative",
+                ("ieee", "h_adaptive"),
+                ADAGRAD.usual,
+                Setting(dtype, operands={"H": [-40.0, 1.0, -100.0, 2.0]}),
+            ),
+            (
+                "nan_in_x_unregularized",
+                "Adagrad multiplies a NaN in X by norm_coefficient = 0 and gets NaN",
+                ("ieee", "g_regularized"),
+                unregularized,
+                Setting(dtype, operands={"X": [0.5, np.nan, 1.0, np.inf]}),
+            ),
+            (
+                "squared_gradient_overflows",
+                "Adagrad gives infinite H_new where the squared gradient overflows, and no NaN in X_new",
+                ("ieee", "h_new"),
+                unregularized,
+                Setting(dtype, operands={"G": [large, 1.0, -large, 2.0]}),
+            ),
+        ):
+            yield optimizer_case(
+                ADAGRAD,
+                f"{name}_{type}",
+                title,
+                clauses,
+                attributes,
+                setting,
+                Level.SHOULD,
+                ("special_values",),
+            )

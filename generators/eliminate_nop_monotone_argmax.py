@@ -1,0 +1,162 @@
+"""Cases of the pass eliminate_nop_monotone_argmax in its base forms, as a backend sees them: the graph before the pass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from onnx import helper
+
+from conformance.case import Case
+from conformance.verdicts import Level
+from generators.argmax import argmax_shape
+from generators.models import TYPES, declared, declared_as, model
+from generators.values import scattered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import onnx
+
+    from conformance.arrays import Array
+
+ELEMENTWISE = {"Log": "log", "Exp": "exp", "Sqrt": "sqrt"}
+ALONG_AXIS = {"Softmax": "softmax", "LogSoftmax": "log_softmax"}
+FLOATS = (np.float32, np.float64)
+
+
+def cases() -> Iterator[Case]:
+    """The five operators before ArgMax, 2-D coercion, and the model of the article on the pass."""
+    for op_type, clause in {**ELEMENTWISE, **ALONG_AXIS}.items():
+        for dtype in FLOATS:
+            for axis in (0, 1, -1):
+                yield _base(op_type, clause, dtype, axis)
+        yield _select_last_index(op_type, clause)
+        yield _keeps_order_of_close_values(op_type, clause)
+    for op_type in ALONG_AXIS:
+        for axis in (0, 1):
+            yield _coerced(op_type, axis)
+    yield _article()
+
+
+def _base(op_type: str, clause: str, dtype: Any, axis: int) -> Case:
+    word = f"axis_{axis}" if axis >= 0 else "axis_minus_1"
+    id = f"test_{clause}_argmax_{word}_{TYPES[dtype]}"
+    return _chain(
+        id,
+        f"ArgMax of {op_type} along axis {axis} in {TYPES[dtype]} is an index of the largest {op_type}",
+        clause,
+        op_type,
+        _positive(id, dtype),
+        axis,
+    )
+
+
+def _select_last_index(op_type: str, clause: str) -> Case:
+    """A tie of equal elements far above the others: any of them is acceptable after a rounded operator, no other is."""
+    X = np.array([[1.0, 8.0, 2.0, 8.0], [8.0, 8.0, 1.0, 3.0]], dtype=np.float32)
+    return _chain(
+        f"test_{clause}_argmax_tie_last",
+        f"ArgMax of {op_type} with select_last_index names one of the equal maxima",
+        clause,
+        op_type,
+        X,
+        1,
+        {"select_last_index": 1},
+    )
+
+
+def _keeps_order_of_close_values(op_type: str, clause: str) -> Case:
+    """Values far enough apart for every admissible accuracy, close enough to catch a low-precision approximation."""
+    X = np.array([[1.0, 1.0001, 0.9999, 1.00005], [4.0002, 4.0, 4.0004, 3.9996]], dtype=np.float32)
+    return _chain(
+        f"test_{clause}_argmax_close_values",
+        f"ArgMax of {op_type} tells values apart that differ by one part in ten thousand",
+        clause,
+        op_type,
+        X,
+        1,
+    )
+
+
+def _coerced(op_type: str, axis: int) -> Case:
+    """Below opset 13 the rows of a coerced matrix are normalized, which leaves each row's order as it is."""
+    clause = ALONG_AXIS[op_type]
+    id = f"test_{clause}_argmax_opset_11_axis_{axis}"
+    X = scattered(id, (2, 3, 4), np.float32)
+    nodes = [
+        helper.make_node(op_type, ["X"], ["Y"], axis=axis),
+        helper.make_node("ArgMax", ["Y"], ["index"], axis=2, keepdims=0),
+    ]
+    shape = argmax_shape(X.shape, 2, 0)
+    return _case(
+        id,
+        f"{op_type} below opset 13 normalizes a matrix of all dimensions from axis {axis} on",
+        ("coercion", clause),
+        nodes,
+        X,
+        shape,
+        11,
+    )
+
+
+def _article() -> Case:
+    """Relu, Softmax and Log before one ArgMax each, joined: the article's model without the axis that Log cannot have."""
+    id = "test_argmax_three_branches"
+    branches = (("Relu", {}), ("Softmax", {"axis": 0}), ("Log", {}))
+    nodes = [
+        node
+        for number, (op_type, attributes) in enumerate(branches)
+        for node in (
+            helper.make_node(op_type, ["X"], [f"Y{number}"], **attributes),
+            helper.make_node("ArgMax", [f"Y{number}"], [f"index{number}"], axis=0),
+        )
+    ]
+    nodes.append(helper.make_node("Concat", ["index0", "index1", "index2"], ["index"], axis=0))
+    X = _positive(id, np.float32, (10,))
+    return _case(
+        id,
+        "Each of three ArgMax nodes answers for its own branch: Relu, Softmax and Log of one X",
+        ("branches", "relu", "softmax", "log"),
+        nodes,
+        X,
+        (3,),
+        13,
+    )
+
+
+def _chain(
+    id: str, title: str, clause: str, op_type: str, X: Array, axis: int, attributes: dict[str, int] | None = None
+) -> Case:
+    along = {"axis": axis} if op_type in ALONG_AXIS else {}
+    nodes = [
+        helper.make_node(op_type, ["X"], ["Y"], **along),
+        helper.make_node("ArgMax", ["Y"], ["index"], axis=axis, keepdims=0, **(attributes or {})),
+    ]
+    return _case(id, title, (clause,), nodes, X, argmax_shape(X.shape, axis, 0), 13)
+
+
+def _case(
+    id: str,
+    title: str,
+    clauses: Sequence[str],
+    nodes: Sequence[onnx.NodeProto],
+    X: Array,
+    shape: Sequence[int],
+    opset: int,
+) -> Case:
+    return Case(
+        id=id,
+        title=title,
+        level=Level.MUST,
+        clauses=tuple(f"monotone.{clause}" for clause in clauses),
+        tags=("argmax", "pass", TYPES[X.dtype.type], f"opset_{opset}"),
+        model=model(id, nodes, [declared("X", X)], [declared_as("index", "int64", shape)], {"": opset}),
+        data_sets=((X,),),
+        kind="pass",
+    )
+
+
+def _positive(id: str, dtype: Any, shape: Sequence[int] = (3, 5)) -> Array:
+    """Values that every one of the operators has a number for."""
+    return scattered(id, shape, dtype, 0.25, 4.25)

@@ -1,0 +1,242 @@
+"""Families of cases that all three optimizers share: update counts, types, shapes, several tensors, data sets, special values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conformance.verdicts import Level
+from generators.models import TYPES
+from generators.optimizers import Operator, Setting, optimizer_case
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from conformance.case import Case
+
+FLOATS = (np.float32, np.float64)
+
+COUNTS = {
+    "t_negative": -3,
+    "t_least": -(2**63),
+    "t0": 0,
+    "t1": 1,
+    "t2": 2,
+    "t10": 10,
+    "t1000": 1000,
+    "t_2p24_plus_1": 2**24 + 1,
+    "t_2p32_plus_1": 2**32 + 1,
+    "t_2p40": 2**40,
+}
+"""T by name: both branches, one-off neighbours, and the widths at which narrower integers and floats lose it."""
+
+SHAPES: Mapping[str, Sequence[int]] = {
+    "0d": (),
+    "empty": (0,),
+    "empty_3d": (2, 0, 3),
+    "1": (1,),
+    "7": (7,),
+    "3001": (3001,),
+    "2x3": (2, 3),
+    "2x3x4": (2, 3, 4),
+    "2x1x3x2": (2, 1, 3, 2),
+}
+
+SEVERAL: Mapping[str, Sequence[Sequence[int]]] = {
+    "two_tensors": ((3,), (2, 2)),
+    "two_tensors_0d_and_empty": ((), (0, 2)),
+    "three_tensors": ((2,), (1, 3), ()),
+    "eight_tensors": ((1,), (2,), (3,), (2, 2), (5,), (1, 2, 3), (), (7,)),
+}
+
+
+def update_counts(
+    operator: Operator, attributes: Mapping[str, Any], clauses: Mapping[bool, Sequence[str]]
+) -> Iterator[Case]:
+    """Every T in every type.
+
+    Args:
+        clauses: what is tested where T > 0 and where it is not.
+    """
+    for name, T in COUNTS.items():
+        for dtype in FLOATS:
+            branch = "above 0" if T > 0 else "of 0" if T == 0 else "below 0"
+            negative_adagrad = operator.name == "Adagrad" and T < 0
+            yield optimizer_case(
+                operator,
+                f"{name}_{TYPES[dtype]}",
+                f"{operator.name} in {TYPES[dtype]} takes the branch of an update count {branch} for T = {T}",
+                (*clauses[T > 0], "update_count_type"),
+                attributes,
+                Setting(dtype, counts=(T,)),
+                Level.SHOULD if negative_adagrad else Level.MUST,
+                ("update_count",),
+            )
+
+
+def type_mixtures(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Case]:
+    """R float or double, with tensors float or double, in both branches of T."""
+    for rate_dtype in FLOATS:
+        for dtype in FLOATS:
+            for T in (0, 10):
+                yield optimizer_case(
+                    operator,
+                    f"r_{TYPES[rate_dtype]}_x_{TYPES[dtype]}_t{T}",
+                    f"{operator.name} with R {TYPES[rate_dtype]} gives {TYPES[dtype]} outputs for {TYPES[dtype]} tensors",
+                    ("learning_rate_type", "tensor_type"),
+                    attributes,
+                    Setting(dtype, rate_dtype, shapes=((), (3,)), counts=(T,), rates=(0.1,)),
+                    tags=("types",),
+                )
+
+
+def shapes(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Case]:
+    """Every rank, empty and 0-d tensors, and lengths that leave a vector loop a tail."""
+    for dtype in FLOATS:
+        for name, shape in SHAPES.items():
+            yield optimizer_case(
+                operator,
+                f"shape_{name}_{TYPES[dtype]}",
+                f"{operator.name} gives outputs of shape {list(shape)} for {TYPES[dtype]} tensors of that shape",
+                ("elementwise",),
+                attributes,
+                Setting(dtype, shapes=(shape,)),
+                tags=("shape",),
+            )
+
+
+def several_tensors(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Case]:
+    """Two, three and eight tensors of different shapes in one node, in both branches of T."""
+    for name, shapes in SEVERAL.items():
+        for dtype in FLOATS:
+            for T in (0, 3):
+                yield optimizer_case(
+                    operator,
+                    f"{name}_t{T}_{TYPES[dtype]}",
+                    f"{operator.name} optimizes {len(shapes)} {TYPES[dtype]} tensors of different shapes independently",
+                    ("several_tensors", "operands", "results"),
+                    attributes,
+                    Setting(dtype, shapes=shapes, counts=(T,)),
+                    tags=("several_tensors",),
+                )
+
+
+def data_sets(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Case]:
+    """Several runs of one prepared model: nothing is kept between them, and nothing is written into the inputs."""
+    for dtype in FLOATS:
+        yield optimizer_case(
+            operator,
+            f"data_sets_t_changes_{TYPES[dtype]}",
+            f"{operator.name} takes T and R from each run's own inputs",
+            ("pure", "scalars"),
+            attributes,
+            Setting(
+                dtype,
+                counts=(0, 1, 5, 0, 2, -1) if operator.name != "Adagrad" else (0, 1, 5, 0, 2),
+                rates=(0.125, 0.25, 0.125, 0.5, 0.0625, 0.125)[: 6 if operator.name != "Adagrad" else 5],
+            ),
+            tags=("data_sets",),
+        )
+        yield optimizer_case(
+            operator,
+            f"data_sets_repeated_{TYPES[dtype]}",
+            f"{operator.name} gives the same outputs for the same inputs, run after run",
+            ("pure",),
+            attributes,
+            Setting(dtype, counts=(3, 3, 3), same_data=True),
+            tags=("data_sets",),
+        )
+
+
+def nan_operands(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Case]:
+    """NaN in one element of one operand reaches every output element that depends on it, and no other."""
+    for name in operator.signature.operands:
+        for dtype in FLOATS:
+            yield optimizer_case(
+                operator,
+                f"nan_in_{name.lower()}_{TYPES[dtype]}",
+                f"{operator.name} gives NaN in the elements that depend on a NaN in {name}, and in no other",
+                ("elementwise", *_state_clauses(operator)),
+                attributes,
+                Setting(dtype, operands={name: [0.5, np.nan, 1.0, 2.0]}),
+                tags=("special_values", "nan"),
+            )
+
+
+def infinite_operands(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Case]:
+    """Infinities of both signs, where every admissible evaluation gives the same."""
+    for name in operator.signature.operands:
+        values = [0.5, np.inf, 1.0, np.inf if name == "H" else -np.inf]
+        for dtype in FLOATS:
+            yield optimizer_case(
+                operator,
+                f"infinite_{name.lower()}_{TYPES[dtype]}",
+                f"{operator.name} carries infinities in {name} through the pseudo-code",
+                _state_clauses(operator),
+                attributes,
+                Setting(dtype, operands={name: values}),
+                tags=("special_values", "infinity"),
+            )
+
+
+def magnitudes(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Case]:
+    """Operands far from 1, within what every admissible evaluation can hold."""
+    scales = {np.float32: 2.0**40, np.float64: 2.0**300}
+    for dtype in FLOATS:
+        for name, scale in (("huge", scales[dtype]), ("tiny", 1 / scales[dtype])):
+            values = np.array([1.0, -1.5, 0.75, 1.25]) * scale
+            operands = {"X": values, "G": -values[::-1], "V": values / 4, "H": np.abs(values) * scale}
+            yield optimizer_case(
+                operator,
+                f"{name}_{TYPES[dtype]}",
+                f"{operator.name} computes with {name} {TYPES[dtype]} operands",
+                ("tensor_type", *_state_clauses(operator)),
+                attributes,
+                Setting(dtype, operands={key: operands[key] for key in operator.signature.operands}),
+                tags=("special_values", "magnitude"),
+            )
+
+
+def zeros_and_subnormals(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Case]:
+    """Signed zeros bit for bit and subnormals that are not flushed, as IEEE 754 has them."""
+    for dtype in FLOATS:
+        least = float(np.finfo(dtype).smallest_subnormal)
+        for name, X, G, V in (
+            ("zeros_of_both_signs", [0.0, -0.0, 0.0, -0.0], [0.0, 0.0, -0.0, -0.0], [0.0, -0.0, -0.0, -0.0]),
+            ("subnormal_x", [least, -least, 3 * least, 1024 * least], 0.0, 0.0),
+        ):
+            operands = {"X": X, "G": G, "V": V, "H": 1.0}
+            yield optimizer_case(
+                operator,
+                f"{name}_{TYPES[dtype]}",
+                f"{operator.name} keeps {'the signs of zeros' if 'zeros' in name else 'subnormals'} in {TYPES[dtype]}",
+                ("ieee",),
+                attributes,
+                Setting(dtype, counts=(0,), operands={key: operands[key] for key in operator.signature.operands}),
+                Level.SHOULD,
+                ("special_values", "zero" if "zeros" in name else "subnormal"),
+            )
+
+
+def shared(operator: Operator, counts: Mapping[bool, Sequence[str]]) -> Iterator[Case]:
+    """All shared families with the operator's usual attributes."""
+    usual = operator.usual
+    yield from update_counts(operator, usual, counts)
+    yield from type_mixtures(operator, usual)
+    yield from shapes(operator, usual)
+    yield from several_tensors(operator, usual)
+    yield from data_sets(operator, usual)
+    yield from nan_operands(operator, usual)
+    yield from infinite_operands(operator, usual)
+    yield from magnitudes(operator, usual)
+    unregularized = {**usual, "norm_coefficient": 0.0}
+    yield from zeros_and_subnormals(operator, unregularized)
+
+
+def _state_clauses(operator: Operator) -> tuple[str, ...]:
+    return {
+        "Adam": ("x_new", "v_new", "h_new"),
+        "Momentum": ("x_new_standard", "v_new"),
+        "Adagrad": ("x_new", "h_new"),
+    }[operator.name]

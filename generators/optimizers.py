@@ -1,0 +1,159 @@
+"""How a case of a training optimizer is put together: its operands, its node and its model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from onnx import helper
+
+from conformance.case import Case
+from conformance.reference.signatures import OPTIMIZERS, TRAINING, Optimizer
+from conformance.verdicts import Level
+from generators.models import TYPES, declared, model
+from generators.values import scattered
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from conformance.arrays import Array
+
+RANGES = {"X": (-2.0, 2.0), "G": (-2.0, 2.0), "V": (-1.0, 1.0), "H": (0.25, 4.25)}
+"""Where an operand's values lie unless a case says otherwise: state that a run could have reached."""
+
+
+@dataclass(frozen=True)
+class Operator:
+    """An optimizer as its cases see it.
+
+    Attributes:
+        name: its op_type.
+        usual: attributes that all matter and are exact in float32, and so keep bounds sharp in double.
+        rate: its learning rate in cases that are not about it.
+    """
+
+    name: str
+    usual: Mapping[str, Any]
+    rate: float = 0.125
+
+    @property
+    def prefix(self) -> str:
+        """The first word of its clauses, and of its cases' names after `test_`."""
+        return self.name.lower()
+
+    @property
+    def signature(self) -> Optimizer:
+        """Its operands, results and attributes."""
+        return OPTIMIZERS[self.name]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The data sets of a case: one R, T and list of tensors each.
+
+    Attributes:
+        dtype: the tensors' type.
+        rate_dtype: the type of R; the tensors' own where None.
+        shapes: one shape per tensor.
+        counts: T, one per data set.
+        rates: R, one per data set; the operator's usual one where empty.
+        operands: values of operands that are not scattered, by name and for every tensor.
+        same_data: whether all data sets have the same tensors.
+    """
+
+    dtype: Any = np.float32
+    rate_dtype: Any = None
+    shapes: Sequence[Sequence[int]] = ((4,),)
+    counts: Sequence[int] = (2,)
+    rates: Sequence[float] = ()
+    operands: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    same_data: bool = False
+
+    def data_sets(self, operator: Operator, id: str) -> tuple[tuple[Array, ...], ...]:
+        """Every data set's inputs, in the order of the graph's."""
+        rates = self.rates or [operator.rate] * len(self.counts)
+        return tuple(
+            (
+                np.array(R, dtype=self.rate_dtype or self.dtype),
+                np.array(T, dtype=np.int64),
+                *self._tensors(operator, id if self.same_data or not number else f"{id}/{number}"),
+            )
+            for number, (T, R) in enumerate(zip(self.counts, rates, strict=True))
+        )
+
+    def _tensors(self, operator: Operator, seed: str) -> list[Array]:
+        return [
+            self._tensor(name, f"{seed}/{name}{number}", shape)
+            for name in operator.signature.operands
+            for number, shape in enumerate(self.shapes)
+        ]
+
+    def _tensor(self, name: str, seed: str, shape: Sequence[int]) -> Array:
+        if name in self.operands:
+            return np.broadcast_to(np.array(self.operands[name], dtype=self.dtype), tuple(shape)).copy()
+        return scattered(seed, shape, self.dtype, *RANGES[name])
+
+
+def optimizer_case(
+    operator: Operator,
+    name: str,
+    title: str,
+    clauses: Sequence[str],
+    attributes: Mapping[str, Any],
+    setting: Setting,
+    level: Level = Level.MUST,
+    tags: Sequence[str] = (),
+) -> Case:
+    """A case of one optimizer node whose inputs are the graph's.
+
+    Args:
+        name: the case's id without `test_` and the operator.
+        clauses: without the operator's prefix, the chief one first.
+        attributes: exactly what the node carries.
+        tags: further tags; operator and types come by themselves.
+    """
+    id = f"test_{operator.prefix}_{name}"
+    data_sets = setting.data_sets(operator, id)
+    return Case(
+        id=id,
+        title=title,
+        level=level,
+        clauses=tuple(f"{operator.prefix}.{clause}" for clause in clauses),
+        tags=(operator.prefix, *_types(setting), *tags),
+        model=optimizer_model(operator, id, attributes, data_sets[0]),
+        data_sets=data_sets,
+    )
+
+
+def optimizer_model(operator: Operator, id: str, attributes: Mapping[str, Any], inputs: Sequence[Array]) -> bytes:
+    """A model of one optimizer node for inputs of these types and shapes."""
+    signature = operator.signature
+    count = (len(inputs) - 2) // len(signature.operands)
+    names = ["R", "T", *numbered(signature.operands, count)]
+    results = numbered(signature.results, count)
+    node = helper.make_node(operator.name, names, results, domain=TRAINING, **attributes)
+    return model(
+        id,
+        [node],
+        [declared(name, array) for name, array in zip(names, inputs, strict=True)],
+        [declared(name, inputs[2 + place % count]) for place, name in enumerate(results)],
+        {TRAINING: 1},
+    )
+
+
+def numbered(names: Sequence[str], count: int) -> list[str]:
+    """Names of the grouped operands or results: X1, X2, G1, … or, for one tensor, X, G, …; X1_new, ….
+
+    >>> numbered(["X_new", "V_new"], 2)
+    ['X1_new', 'X2_new', 'V1_new', 'V2_new']
+    """
+    if count == 1:
+        return list(names)
+    return [f"{name[0]}{number}{name[1:]}" for name in names for number in range(1, count + 1)]
+
+
+def _types(setting: Setting) -> tuple[str, ...]:
+    own = TYPES[setting.dtype]
+    rate = TYPES[setting.rate_dtype or setting.dtype]
+    return (own,) if own == rate else (own, f"r_{rate}")
