@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,13 +15,14 @@ if TYPE_CHECKING:
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
+@cache
 def type_name(dtype: np.dtype[Any]) -> str:
     """ONNX's name of an element type, in lower case, as in `tensor(float)`.
 
     Raises:
         KeyError: ONNX has no such element type.
     """
-    return onnx.TensorProto.DataType.Name(onnx.helper.np_dtype_to_tensor_dtype(dtype)).lower()
+    return str(onnx.TensorProto.DataType.Name(onnx.helper.np_dtype_to_tensor_dtype(dtype))).lower()
 
 
 def type_number(name: str) -> int:
@@ -28,6 +30,7 @@ def type_number(name: str) -> int:
     return int(onnx.TensorProto.DataType.Value(name.upper()))
 
 
+@cache
 def dtype_of(elem_type: int) -> np.dtype[Any]:
     """The NumPy type of an element type given by its number in `TensorProto.DataType`."""
     return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(elem_type))

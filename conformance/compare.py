@@ -11,8 +11,8 @@ import numpy as np
 
 from conformance.arrays import Array, type_name
 from conformance.reference import formats
-from conformance.results import BadElement, OutputEvidence
-from conformance.summary import decimal, hexadecimal, preview
+from conformance.results import BadElement, OutputEvidence, Preview
+from conformance.summary import alternatives, decimal, hexadecimal, preview
 
 if TYPE_CHECKING:
     from conformance.loading import ExpectedTensor
@@ -27,7 +27,7 @@ def compare(output: ExpectedTensor, actual: object, data_set: int) -> OutputEvid
     """
     evidence: OutputEvidence = {"data_set": data_set, "name": output.name, "check": output.check}
     if complaint := _misfit(output.expected, actual):
-        return {**evidence, "complaint": complaint}
+        return {**evidence, "complaint": complaint, **_shown(output.name, actual)}
     array = np.asarray(actual)
     acceptable = _acceptable(output, array)
     if acceptable is None:
@@ -48,6 +48,16 @@ def _misfit(expected: Array, actual: object) -> str | None:
     if actual.shape != expected.shape:
         return f"has shape {list(actual.shape)} instead of {list(expected.shape)}"
     return None
+
+
+def _shown(name: str, actual: object) -> dict[str, Preview]:
+    """A preview of what came instead of a fitting output, where it is a tensor at all."""
+    if not isinstance(actual, np.ndarray | np.generic):
+        return {}
+    try:
+        return {"actual": preview(name, np.asarray(actual))}
+    except (KeyError, ValueError):
+        return {}
 
 
 def _type(dtype: np.dtype[Any]) -> str:
@@ -120,7 +130,7 @@ def _bad_element(output: ExpectedTensor, actual: Array, place: tuple[Any, ...]) 
     expected, got = output.expected[place], actual[place]
     bad: BadElement = {"index": [int(part) for part in place], "expected": decimal(expected), "actual": decimal(got)}
     if output.choices is not None:
-        bad["expected"] = " or ".join(str(index) for index in np.flatnonzero(output.choices[place]))
+        bad["expected"] = alternatives(output.choices[place])
         return bad
     if actual.dtype.kind not in "fV":
         return bad

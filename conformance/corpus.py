@@ -52,10 +52,11 @@ class Corpus:
         Raises:
             CorpusError: it is missing, too large or not what the manifest says.
         """
-        path = self.path / case / file
         try:
-            with path.open("rb") as stream:
-                content = stream.read(LARGEST_FILE + 1)
+            with open(f"{self.path}/{case}/{file}", "rb", buffering=0) as stream:  # noqa: PTH123 - thousands of them
+                if os.fstat(stream.fileno()).st_size > LARGEST_FILE:
+                    raise _unfit(self.path, f"{case}/{file} is larger than {LARGEST_FILE} bytes")
+                content = stream.read()
         except OSError as error:
             raise _unfit(self.path, f"{case}/{file} cannot be read ({error.strerror})") from None
         if hashlib.sha256(content).hexdigest() != self.cases[case][file]:

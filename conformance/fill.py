@@ -14,7 +14,7 @@ from conformance.errors import CaseError
 from conformance.reference.graph import Unsupported
 from conformance.reference.oracle import Answer, answers
 from conformance.schemas import complaint
-from conformance.summary import SHOWN, model_summary, preview
+from conformance.summary import SHOWN, alternatives, model_summary, preview
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -108,6 +108,9 @@ def _expected(name: str, answer: Answer) -> ExpectedOutput:
     output: ExpectedOutput = {**preview(name, answer.expected), "check": check_of(answer)}
     if answer.bound is not None:
         output["bounds"] = [f"{bound:.3g}" for bound in answer.bound.flat[:SHOWN]]
+    if answer.choices is not None:
+        choices = answer.choices.reshape(-1, answer.choices.shape[-1])[:SHOWN]
+        output["accept"] = [alternatives(acceptable) for acceptable in choices]
     return output
 
 

@@ -56,11 +56,11 @@ def judge(backend: Any, case: LoadedCase) -> Outcome:
     try:
         with watch:
             prepared = _asked("load", lambda: backend.prepare(case.model, "CPU"))
-        for number, data_set in enumerate(case.data_sets):
+        for number, data_set in enumerate(case.data_sets()):
             evidence += _run(prepared, data_set, number, watch)
     except _Stopped as stop:
         return Outcome(stop.verdict, stop.phase, stop.message, watch.seconds, tuple(evidence))
-    complaints = [_sentence(output, len(case.data_sets)) for output in evidence if "complaint" in output]
+    complaints = [_sentence(output) for output in evidence if "complaint" in output]
     if complaints:
         more = f" (and {len(complaints) - 1} more outputs)" if len(complaints) > 1 else ""
         return Outcome(Verdict.FAIL, "compare", complaints[0] + more, watch.seconds, tuple(evidence))
@@ -104,8 +104,8 @@ def _spoiled(inputs: Sequence[Array], before: Sequence[bytes]) -> list[int]:
     return [number for number, array in enumerate(inputs) if array.tobytes() != before[number]]
 
 
-def _sentence(output: OutputEvidence, data_sets: int) -> str:
-    place = f" of data set {output['data_set']}" if data_sets > 1 else ""
+def _sentence(output: OutputEvidence) -> str:
+    place = f" of data set {output['data_set']}" if output["data_set"] else ""
     sentence = f"{output['name']}{place} {output['complaint']}"
     if bad := output.get("first_bad"):
         sentence += f", first at {bad['index']}: {bad['actual']} instead of {bad['expected']}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from conformance.arrays import Array, dtype_of
 from conformance.errors import CorpusError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from conformance.corpus import Corpus
 
@@ -48,11 +49,27 @@ class DataSet:
 
 @dataclass(frozen=True, slots=True)
 class LoadedCase:
-    """A case read from the corpus for one run: nothing of it is shared with another run, so a subject may spoil it."""
+    """A case read from the corpus for one run: nothing of it is shared with another run, so a subject may spoil it.
 
-    id: str
+    Attributes:
+        path: its directory in the corpus.
+        model: what a subject is to prepare.
+    """
+
+    corpus: Corpus
+    path: str
     model: onnx.ModelProto
-    data_sets: tuple[DataSet, ...]
+
+    def data_sets(self) -> Iterator[DataSet]:
+        """The data sets in order, each read when it is asked for: a model that is refused costs no reading.
+
+        Raises:
+            CorpusError: a file is altered, or is not what its name says.
+        """
+        names = [value.name for value in self.model.graph.output]
+        for files in _by_data_set(self.corpus.cases[self.path]):
+            with _readable(self.corpus, self.path):
+                yield _data_set(self.corpus, self.path, files, names)
 
 
 def load_case(corpus: Corpus, path: str) -> LoadedCase:
@@ -62,42 +79,45 @@ def load_case(corpus: Corpus, path: str) -> LoadedCase:
         path: its directory in the corpus.
 
     Raises:
-        CorpusError: a file is altered, or is not what its name says.
+        CorpusError: its model is altered, or is none.
     """
+    with _readable(corpus, path):
+        return LoadedCase(corpus, path, onnx.ModelProto.FromString(corpus.read(path, "model.onnx")))
+
+
+@contextmanager
+def _readable(corpus: Corpus, path: str) -> Iterator[None]:
     try:
-        model = onnx.ModelProto.FromString(corpus.read(path, "model.onnx"))
-        tensors = _tensors(corpus, path)
-        names = [value.name for value in model.graph.output]
-        numbers = sorted({number for number, _ in tensors})
-        data_sets = tuple(_data_set(tensors, number, names) for number in numbers)
+        yield
     except (DecodeError, ValueError, KeyError, TypeError) as error:
         raise CorpusError(
             f"Case {path} in {corpus.path} cannot be read: {type(error).__name__}: {error}.",
             "Write the corpus anew with `onnx-conformance generate`.",
         ) from None
-    return LoadedCase(path.rpartition("/")[2], model, data_sets)
 
 
-def _tensors(corpus: Corpus, path: str) -> dict[tuple[int, str], dict[int, Array]]:
-    """The tensors of all data sets, by data set and what they are, then by their number."""
-    tensors: dict[tuple[int, str], dict[int, Array]] = {}
-    for file in corpus.cases[path]:
+def _by_data_set(files: Iterable[str]) -> list[dict[tuple[str, int], str]]:
+    """The files of each data set, by what they hold and its number."""
+    found: dict[int, dict[tuple[str, int], str]] = {}
+    for file in files:
         if match := _FILE.fullmatch(file):
-            data_set, what, number = int(match[1]), match[2], int(match[3])
-            tensors.setdefault((data_set, what), {})[number] = _tensor(corpus.read(path, file))
-    return tensors
+            found.setdefault(int(match[1]), {})[match[2], int(match[3])] = file
+    return [found[number] for number in sorted(found)]
+
+
+def _data_set(corpus: Corpus, path: str, files: Mapping[tuple[str, int], str], names: Sequence[str]) -> DataSet:
+    tensors = {key: _tensor(corpus.read(path, file)) for key, file in files.items()}
+    inputs = sum(what == "input" for what, _ in files)
+    return DataSet(
+        tuple(tensors["input", i] for i in range(inputs)),
+        tuple(
+            ExpectedTensor(name, tensors["output", i], tensors.get(("bound", i)), tensors.get(("accept", i)))
+            for i, name in enumerate(names)
+        ),
+    )
 
 
 def _tensor(content: bytes) -> Array:
     """A writable array of its own; the corpus keeps every tensor as raw bytes."""
     proto = onnx.TensorProto.FromString(content)
-    return np.frombuffer(proto.raw_data, dtype=dtype_of(proto.data_type)).reshape(proto.dims).copy()
-
-
-def _data_set(tensors: Mapping[tuple[int, str], Mapping[int, Array]], number: int, names: list[str]) -> DataSet:
-    inputs, outputs = tensors[number, "input"], tensors[number, "output"]
-    bounds, choices = tensors.get((number, "bound"), {}), tensors.get((number, "accept"), {})
-    return DataSet(
-        tuple(inputs[i] for i in range(len(inputs))),
-        tuple(ExpectedTensor(name, outputs[i], bounds.get(i), choices.get(i)) for i, name in enumerate(names)),
-    )
+    return np.frombuffer(proto.raw_data, dtype=dtype_of(proto.data_type)).reshape(tuple(proto.dims)).copy()

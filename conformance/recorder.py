@@ -85,7 +85,7 @@ class Recorder:
         expectation, expected = self.gate.judge(result["subject"], case, level, Verdict(result["verdict"]))
         self.results += 1
         told = {"verdict": str(expectation.verdict), "reason": expectation.reason} if expectation else None
-        self._write({"record": "result", **result, "level": str(level), "expected": told})
+        self._write({"record": "result", **result, "level": str(level), "expected": told, "surprise": not expected})
         return expected
 
     def end(self, reasons: Sequence[str]) -> None:

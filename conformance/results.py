@@ -34,10 +34,11 @@ class Preview(TypedDict):
 
 
 class ExpectedOutput(Preview):
-    """An output's expected value, how it is checked, and the bounds of the elements shown."""
+    """An output's expected value, how it is checked, and the bounds or acceptable indices of the elements shown."""
 
     check: str
     bounds: NotRequired[list[str]]
+    accept: NotRequired[list[str]]
 
 
 class DataSetPreview(TypedDict):
@@ -124,7 +125,10 @@ class Expected(TypedDict):
 
 
 class ResultRecord(TypedDict):
-    """One verdict with its evidence: one case on one subject."""
+    """One verdict with its evidence: one case on one subject.
+
+    `surprise` says that the gate, as it was set in this run, holds the verdict against the subject.
+    """
 
     record: str
     subject: str
@@ -136,6 +140,7 @@ class ResultRecord(TypedDict):
     seconds: float
     outputs: list[OutputEvidence]
     expected: Expected | None
+    surprise: bool
 
 
 class SubjectRecord(TypedDict):
@@ -200,7 +205,7 @@ class Results:
 
 def write_record(stream: TextIO, record: Mapping[str, Any]) -> None:
     """Append one record as one line."""
-    stream.write(json.dumps(record, separators=(",", ":"), ensure_ascii=False))
+    stream.write(json.dumps(record, separators=(",", ":"), ensure_ascii=False, allow_nan=False))
     stream.write("\n")
 
 

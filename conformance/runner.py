@@ -89,7 +89,7 @@ def _arguments(session: ConformanceSession, request: Request) -> list[str]:
     os.environ.pop("PYTEST_ADDOPTS", None)
     settings = session.settings
     arguments = [str(session.manifest), f"--rootdir={Path.cwd()}", "-c", os.devnull, "--noconftest", "-p", "no:terminal"]
-    arguments += ["-p", pytest_plugin.__name__, "-p", "no:faulthandler", "-p", "no:unraisableexception"]
+    arguments += ["-p", pytest_plugin.__name__, "-p", "no:faulthandler", "-p", "no:warnings"]
     arguments += [f"--onnx-backend={name}" for name in settings.backends]
     arguments += [f"--onnx-case={case}" for case in settings.cases]
     arguments += [f"--onnx-data={settings.data.resolve()}"] if settings.data else []

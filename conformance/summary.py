@@ -47,6 +47,11 @@ def decimal(element: Any) -> str:
     return next(text for text in texts if format.rounded(Decimal(text)) == value)
 
 
+def alternatives(acceptable: Array) -> str:
+    """The indices at which `acceptable` holds (bool, one axis), in words."""
+    return " or ".join(str(index) for index in np.flatnonzero(acceptable))
+
+
 def hexadecimal(element: Any) -> str:
     """The bits of an element of a tensor."""
     return "0x" + np.asarray(element).astype(element.dtype.newbyteorder(">")).tobytes().hex()

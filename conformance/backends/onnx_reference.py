@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import onnx
 from onnx.backend.base import Backend, BackendRep
 from onnx.reference import ReferenceEvaluator
@@ -22,7 +23,9 @@ class PreparedEvaluator(BackendRep):
 
     def run(self, inputs: Sequence[Array], **_: Any) -> tuple[Any, ...]:
         """The outputs for inputs in the graph's order."""
-        return tuple(self._evaluator.run(None, dict(zip(self._evaluator.input_names, inputs, strict=True))))
+        feeds = dict(zip(self._evaluator.input_names, inputs, strict=True))
+        with np.errstate(all="ignore"):
+            return tuple(self._evaluator.run(None, feeds))
 
 
 class OnnxReferenceBackend(Backend):

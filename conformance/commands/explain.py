@@ -54,4 +54,4 @@ def _tensor(tensor: Mapping[str, Any]) -> str:
 def _check(tensor: Mapping[str, Any]) -> str:
     if tensor["check"] == "bound":
         return f"each within {', '.join(tensor['bounds'])}"
-    return "bit for bit" if tensor["check"] == "exact" else "or another index within rounding of the maximum"
+    return "bit for bit" if tensor["check"] == "exact" else f"acceptable: {'; '.join(tensor['accept'])}"

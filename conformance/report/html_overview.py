@@ -100,7 +100,7 @@ def _facts(header: Header, results: int, seconds: float) -> list[tuple[str, str]
         ("Corpus digest", corpus["digest"]),
         ("Cases", f"{corpus['selected']} of {corpus['cases']} selected"),
         ("Results", f"{results} in {seconds:.1f} s"),
-        *((f"Selected with {name}", value) for name, value in header["selection"].items() if value),
+        *header["selection"].items(),
         *header["environment"].items(),
         ("Command", header["command"]),
     ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from conformance.verdicts import Level, Verdict
+from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,14 +54,11 @@ def columns(runs: Sequence[Results]) -> list[Column]:
 
 
 def mark(result: ResultRecord) -> Mark:
-    """Whether a verdict is a known one, one that nobody expected, or nothing to remark on."""
-    verdict = Verdict(result["verdict"])
-    expected = result["expected"]
-    if expected is not None and expected["verdict"] != verdict:
+    """Whether a verdict is a known one, one that the gate holds against the subject, or nothing to remark on."""
+    if result["surprise"]:
         return Mark.UNEXPECTED
-    if expected is not None:
-        return Mark.PLAIN if verdict is Verdict.PASS else Mark.KNOWN
-    return Mark.UNEXPECTED if verdict.is_defect and result["level"] != Level.SILENT else Mark.PLAIN
+    known = result["expected"] is not None and result["expected"]["verdict"] == result["verdict"]
+    return Mark.KNOWN if known and result["verdict"] != Verdict.PASS else Mark.PLAIN
 
 
 def _distinct(*candidates: list[str]) -> list[str]:

@@ -7,6 +7,11 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+import jsonschema_rs
+
+LONGEST_COMPLAINT = 200
+
+
 
 @cache
 def schema(name: str) -> dict[str, Any]:
@@ -17,18 +22,14 @@ def schema(name: str) -> dict[str, Any]:
 
 def complaint(name: str, document: object) -> str | None:
     """The first thing in which a document departs from its schema, in one sentence, or None."""
-    from jsonschema.exceptions import best_match
-
-    error = best_match(_validator(name).iter_errors(document))
+    error = next(_validator(name).iter_errors(document), None)
     if error is None:
         return None
-    where = "/".join(str(part) for part in error.absolute_path)
-    message = error.message if len(error.message) < 200 else error.message[:200] + "…"
+    where = "/".join(str(part) for part in error.instance_path)
+    message = error.message if len(error.message) <= LONGEST_COMPLAINT else error.message[:LONGEST_COMPLAINT] + "…"
     return f"{where}: {message}" if where else message
 
 
 @cache
-def _validator(name: str) -> Any:
-    from jsonschema import Draft202012Validator
-
-    return Draft202012Validator(schema(name))
+def _validator(name: str) -> jsonschema_rs.Validator:
+    return jsonschema_rs.validator_for(schema(name))

@@ -66,14 +66,15 @@ function gauge(fraction) {
 }
 
 function badElement({ name, data_set: set, wrong, first_bad: bad }) {
-  const line = (what, decimal, hex) => el("tr", {}, el("th", { scope: "row" }, what), el("td", {}, decimal), el("td", {}, hex ?? ""));
+  const bits = bad.expected_hex !== undefined || bad.actual_hex !== undefined;
+  const line = (what, decimal, hex) => el("tr", {}, el("th", { scope: "row" }, what), el("td", {}, decimal), bits && el("td", {}, hex ?? ""));
   const difference = bad.expected_hex === undefined ? NaN : Number(bad.actual) - Number(bad.expected);
   const title = `First bad element of ${name} ${coordinates(bad.index)}, data set ${set}${wrong === undefined ? "" : ` (${wrong} wrong)`}`;
   return el("div", { class: "bad" },
     el("h4", {}, title),
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title },
       el("table", { class: "numbers" },
-        el("thead", {}, el("tr", {}, ["", "decimal", "hex"].map((head) => el("th", { scope: "col" }, head)))),
+        el("thead", {}, el("tr", {}, ["", "decimal", ...(bits ? ["hex"] : [])].map((head) => el("th", { scope: "col" }, head)))),
         el("tbody", {},
           line("expected", bad.expected, bad.expected_hex),
           line("actual", bad.actual, bad.actual_hex),

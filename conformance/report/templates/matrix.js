@@ -1,6 +1,6 @@
 // The matrix of cases by subjects. Only the rows in sight exist, so that its size does not slow it down.
 
-const OVERSCAN = 10;
+const OVERSCAN = 6;
 
 class Matrix {
   constructor() {

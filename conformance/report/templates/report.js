@@ -18,8 +18,12 @@ matrix.box.addEventListener("scroll", () => {
 
 function change(news) {
   state = { ...state, ...news };
-  // Not a step in the history: going back leaves the matrix, it does not untype a search.
-  history.replaceState(null, "", writeAddress(state));
+  try {
+    // Not a step in the history: going back leaves the matrix, it does not untype a search.
+    history.replaceState(null, "", writeAddress(state));
+  } catch {
+    // Browsers refuse to change the address very often; what is shown matters more.
+  }
   scrolled = 0;
   matrix.box.scrollTop = 0;
   refresh();

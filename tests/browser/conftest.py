@@ -1,0 +1,67 @@
+"""The report in a real browser, without a network: Chromium and its driver as the system has them."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from selenium.webdriver import Chrome, ChromeOptions
+from selenium.webdriver.chrome.service import Service
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from report_page import ReportPage
+
+SWITCHES = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1280,900",
+)
+
+
+def _program(name: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        pytest.fail(f"{name} is not installed: the browser tests need Debian's packages chromium and chromium-driver.")
+    return found
+
+
+@pytest.fixture(scope="session")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
+    """One browser for all tests, with a profile of its own."""
+    options = ChromeOptions()
+    options.binary_location = _program("chromium")
+    for switch in (*SWITCHES, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(switch)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    browser = Chrome(service=Service(_program("chromedriver")), options=options)
+    yield browser
+    browser.quit()
+
+
+@pytest.fixture
+def show(driver: Chrome, tmp_path: Path) -> Iterator[Callable[..., ReportPage]]:
+    """Opens a report of the runs given; afterwards nothing may have gone wrong unseen."""
+    pages: list[ReportPage] = []
+
+    def opened(*runs: object, address: str = "") -> ReportPage:
+        pages.append(ReportPage(driver, tmp_path / "report.html", runs))
+        pages[-1].go(address)
+        return pages[-1]
+
+    yield opened
+    for page in pages:
+        assert page.complaints() == []
+        assert page.requests() == []

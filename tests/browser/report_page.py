@@ -1,0 +1,102 @@
+"""The report as its reader handles it, so that the tests say what is seen and done and not how it is found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.wait import WebDriverWait
+
+from conformance.report.html import render
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from selenium.webdriver import Chrome
+    from selenium.webdriver.remote.webelement import WebElement
+
+ROW = "#matrix .rows .row:not(.group)"
+
+
+class ReportPage:
+    """A report that lies in a file and is open in a browser."""
+
+    def __init__(self, driver: Chrome, path: Path, runs: Iterable[Any]) -> None:
+        self.driver = driver
+        self.url = path.as_uri()
+        path.write_text(render(list(runs)), encoding="utf-8")
+        driver.get_log("browser")  # type: ignore[no-untyped-call]
+
+    def go(self, address: str) -> None:
+        """Open the report afresh at an address such as `#view=matrix`."""
+        self.driver.get("about:blank")
+        self.driver.get(self.url + address)
+
+    def all(self, selector: str) -> list[WebElement]:
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def one(self, selector: str) -> WebElement:
+        return self.driver.find_element(By.CSS_SELECTOR, selector)
+
+    def text(self, selector: str) -> str:
+        return self.one(selector).text
+
+    @property
+    def address(self) -> str:
+        return str(self.driver.execute_script("return location.hash"))
+
+    @property
+    def cases(self) -> list[str]:
+        """The ids of the cases in the matrix, from top to bottom."""
+        return [element.text for element in self.all(f"{ROW} .title code")]
+
+    @property
+    def heading(self) -> str:
+        return next(element.text for element in self.all("h1") if element.is_displayed())
+
+    def row(self, case: str) -> WebElement:
+        return next(row for row in self.all(ROW) if row.find_element(By.CSS_SELECTOR, ".title code").text == case)
+
+    def cells(self, case: str) -> list[str]:
+        return [cell.text.replace("\n", " ") for cell in self.row(case).find_elements(By.CSS_SELECTOR, "[role=cell]")]
+
+    def search(self, text: str) -> None:
+        field = self.one("#search")
+        field.clear()
+        field.send_keys(text)
+
+    def choose(self, choice: str) -> None:
+        """Press the button of a filter, such as `verdict=fail`."""
+        self.one(f'[data-choice="{choice}"]').click()
+
+    def evidence(self, subject: str) -> WebElement:
+        found = (box for box in self.all("#case details.evidence") if box.get_attribute("data-subject") == subject)
+        return next(found)
+
+    def press(self, *keys: str) -> None:
+        self.driver.switch_to.active_element.send_keys(*keys)
+
+    def tab_until(self, selector: str, limit: int = 200) -> WebElement:
+        """Press Tab until the focus is on an element of the selector."""
+        for _ in range(limit):
+            focused = self.driver.switch_to.active_element
+            if self.driver.execute_script("return arguments[0].matches(arguments[1])", focused, selector):
+                return focused
+            focused.send_keys(Keys.TAB)
+        raise AssertionError(f"{limit} times Tab did not reach {selector}")
+
+    def wait(self, selector: str) -> None:
+        WebDriverWait(self.driver, 5).until(lambda _: any(element.is_displayed() for element in self.all(selector)))
+
+    def complaints(self) -> list[str]:
+        return [entry["message"] for entry in self.driver.get_log("browser")]  # type: ignore[no-untyped-call]
+
+    def requests(self) -> list[str]:
+        return list(self.driver.execute_script("return performance.getEntriesByType('resource').map((e) => e.name)"))
+
+
+def case_address(case: str) -> str:
+    return f"#case={quote(case, safe='')}"

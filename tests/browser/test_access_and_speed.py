@@ -1,0 +1,144 @@
+"""The report by keyboard, in the dark, on a phone, and with twenty thousand results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from report_page import ReportPage, case_address
+from report_sample import (
+    large,
+    small,
+)
+from selenium.webdriver.common.keys import Keys
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Show = Callable[..., ReportPage]
+
+FAILING = case_address("test_adam_epsilon_float")
+
+
+def test_the_keyboard_reaches_a_case_and_the_way_back(show: Show) -> None:
+    page = show(small())
+    page.tab_until('[data-view="matrix"]').send_keys(Keys.ENTER)
+    page.wait("#matrix")
+    page.tab_until("#search")
+    page.tab_until('[data-choice="verdict=fail"]').send_keys(Keys.ENTER)
+    assert len(page.cases) == 2
+    page.tab_until(".row .title a").send_keys(Keys.ENTER)
+    page.wait("#case")
+    assert page.text("#case .identity code") == "test_adam_epsilon_float"
+    first = page.tab_until("#case .evidence > summary")
+    first.send_keys(Keys.ENTER)
+    assert page.evidence("reference").get_attribute("open")
+    page.driver.back()
+    page.wait("#matrix")
+    assert page.driver.switch_to.active_element.text.startswith("test_adam_epsilon_float")
+
+
+def test_every_control_can_have_the_focus_by_tab(show: Show) -> None:
+    page = show(small(), address="#view=matrix")
+    controls = len(
+        [
+            e
+            for e in page.all("header a, #matrix a, #matrix button, #matrix input, #matrix select, #matrix summary")
+            if e.is_displayed()
+        ]
+    )
+    seen = set()
+    for _ in range(controls + 5):
+        page.press(Keys.TAB)
+        seen.add(page.driver.switch_to.active_element.id)
+    assert len(seen) >= controls
+
+
+def test_arrows_move_among_the_cells_and_slash_goes_to_the_search(show: Show) -> None:
+    page = show(small(), address="#view=matrix")
+    page.tab_until(".row .title a")
+    for key in (*[Keys.ARROW_DOWN] * 3, *[Keys.ARROW_RIGHT] * 2):
+        page.press(key)
+    assert page.driver.switch_to.active_element.text.split() == ["fail", "known"]
+    page.press("/")
+    assert page.driver.switch_to.active_element.get_attribute("id") == "search"
+
+
+def test_every_row_of_a_long_matrix_comes_into_sight(show: Show) -> None:
+    page = show(large(3, 300), address="#view=matrix")
+    assert len(page.cases) < 60, "rows out of sight do not exist"
+    seen: set[str] = set()
+    for at in range(0, 300 * 50, 400):
+        page.driver.execute_script("document.querySelector('.matrix').scrollTop = arguments[0]", at)
+        page.driver.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0]))")
+        seen.update(
+            page.driver.execute_script(
+                "return [...document.querySelectorAll('.row .title code')].map((e) => e.textContent)"
+            )
+        )
+    assert len(seen) == 300
+
+
+def test_twenty_thousand_results_open_and_filter_quickly(show: Show) -> None:
+    page = show(large(20, 1000), address="#view=matrix")
+    loaded = page.driver.execute_script("return performance.getEntriesByType('navigation')[0].loadEventEnd")
+    assert loaded < 2000
+    for choice in ("verdict=fail", "level=must", "differences=1"):
+        spent = page.driver.execute_async_script(TIMED, choice)
+        assert spent < 100, choice
+
+
+TIMED = """
+const [choice, done] = arguments;
+const button = document.querySelector(`[data-choice="${choice}"]`);
+const start = performance.now();
+button.click();
+document.body.offsetHeight;
+done(performance.now() - start);
+"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("address", ["", "#view=matrix&level=must", FAILING])
+def test_text_has_contrast_enough(show: Show, scheme: str, address: str) -> None:
+    page = show(small())
+    media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    page.go(address)
+    weak: Any = page.driver.execute_script(CONTRAST)
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert weak == []
+
+
+CONTRAST = """
+const numbers = (color) => (color.match(/[\\d.]+/g) || []).map(Number);
+const channel = (c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+const behind = (node) => {
+  for (; node; node = node.parentElement) {
+    const color = numbers(getComputedStyle(node).backgroundColor);
+    if (color.length === 3 || color[3] > 0) return color;
+  }
+  return [255, 255, 255];
+};
+const weak = [];
+for (const node of document.querySelectorAll("body *:not(script):not(svg *)")) {
+  const texts = [...node.childNodes].filter((child) => child.nodeType === Node.TEXT_NODE && child.data.trim());
+  if (!node.checkVisibility() || !texts.length) continue;
+  const [a, b] = [light(numbers(getComputedStyle(node).color)), light(behind(node))].sort((x, y) => y - x);
+  const ratio = (a + 0.05) / (b + 0.05);
+  if (ratio < 4.5) weak.push(`${node.tagName}.${node.className} ${ratio.toFixed(2)} ${node.textContent.slice(0, 30)}`);
+}
+return weak;
+"""
+
+
+@pytest.mark.parametrize("address", ["", "#view=matrix", FAILING])
+def test_a_phone_shows_every_view_without_scrolling_the_page_sideways(show: Show, address: str) -> None:
+    page = show(small())
+    screen = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    page.go(address)
+    width = page.driver.execute_script("return document.documentElement.scrollWidth")
+    page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert width <= 390

@@ -1,0 +1,127 @@
+"""Models of the operators, built from the operators' pages, and what the oracle says of them.
+
+The tables here are the tests' own: nothing of the package's signatures or formulas is used.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from conformance.reference.graph import Graph
+from conformance.reference.oracle import Answer, answers
+from conformance.reference.systems import Native
+from conformance.verdicts import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+TRAINING = "ai.onnx.preview.training"
+OPERANDS = {"Adam": "XGVH", "Momentum": "XGV", "Adagrad": "XGH"}
+RESULTS = {"Adam": "XVH", "Momentum": "XV", "Adagrad": "XH"}
+MOMENTUM = {"alpha": 0.0, "beta": 1.0, "mode": "standard", "norm_coefficient": 0.0}
+
+
+def declared(name: str, array: Any) -> onnx.ValueInfoProto:
+    array = np.asarray(array)
+    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+
+
+def model_of(
+    nodes: Sequence[onnx.NodeProto],
+    inputs: Mapping[str, Any],
+    outputs: Mapping[str, int],
+    *,
+    opset: int = 13,
+    initializers: Sequence[onnx.TensorProto] = (),
+) -> bytes:
+    """A serialised model: inputs by name with an example, outputs by name with their element type."""
+    graph = helper.make_graph(
+        nodes,
+        "graph",
+        [declared(name, array) for name, array in inputs.items()],
+        [helper.make_tensor_value_info(name, elem_type, None) for name, elem_type in outputs.items()],
+        initializers,
+    )
+    imports = [helper.make_opsetid("", opset), helper.make_opsetid(TRAINING, 1)]
+    return helper.make_model(graph, ir_version=8, opset_imports=imports).SerializeToString()
+
+
+def optimizer_node(op_type: str, inputs: Sequence[str], outputs: Sequence[str], **attributes: Any) -> onnx.NodeProto:
+    return helper.make_node(op_type, inputs, outputs, domain=TRAINING, **attributes)
+
+
+def optimizer_inputs(R: Any, T: int, *operands: Any, dtype: Any = np.float32, R_dtype: Any = None) -> list[Any]:
+    """R, T and the operands as arrays; a number becomes a tensor of one element."""
+    tensors = [np.atleast_1d(np.asarray(operand, dtype=dtype)) for operand in operands]
+    return [np.array(R, dtype=R_dtype or dtype), np.array(T, dtype=np.int64), *tensors]
+
+
+def optimizer_model(op_type: str, inputs: Sequence[Any], **attributes: Any) -> bytes:
+    """One optimizer node on these inputs; each output has the type of its own tensor."""
+    if op_type == "Momentum":
+        attributes = {**MOMENTUM, **attributes}
+    count = (len(inputs) - 2) // len(OPERANDS[op_type])
+    named = {f"input_{place}": array for place, array in enumerate(inputs)}
+    types = [helper.np_dtype_to_tensor_dtype(tensor.dtype) for tensor in inputs[2 : 2 + count]]
+    outputs = {f"output_{place}": elem_type for place, elem_type in enumerate(types * len(RESULTS[op_type]))}
+    return model_of([optimizer_node(op_type, [*named], [*outputs], **attributes)], named, outputs)
+
+
+def judged(
+    op_type: str,
+    R: Any,
+    T: int,
+    *operands: Any,
+    level: Level = Level.SHOULD,
+    dtype: Any = np.float32,
+    R_dtype: Any = None,
+    **attributes: Any,
+) -> list[Answer]:
+    """What the outputs of one optimizer node may be."""
+    inputs = optimizer_inputs(R, T, *operands, dtype=dtype, R_dtype=R_dtype)
+    return answers(optimizer_model(op_type, inputs, **attributes), inputs, level)
+
+
+def judged_array(op_type: str, X: Any, *, level: Level = Level.SHOULD, opset: int = 13, **attributes: Any) -> Answer:
+    """What the output of one node of one input may be."""
+    elem_type = onnx.TensorProto.INT64 if op_type == "ArgMax" else helper.np_dtype_to_tensor_dtype(X.dtype)
+    node = helper.make_node(op_type, ["X"], ["Y"], **attributes)
+    return answers(model_of([node], {"X": X}, {"Y": elem_type}, opset=opset), [X], level)[0]
+
+
+def native(model: bytes, inputs: Sequence[Any]) -> list[Any]:
+    """The outputs that the reference backend computes."""
+    values = Graph.of(onnx.load_model_from_string(model)).run(inputs, Native())
+    return [value.elements for value in values]
+
+
+def excess(answer: Answer, output: Any) -> float:
+    """The largest error of an output as a multiple of its bound: above 1 it is outside."""
+    error = np.abs(np.asarray(output, dtype=np.longdouble) - answer.expected)
+    agrees = (output == answer.expected) | (np.isnan(output) & np.isnan(answer.expected)) | np.isinf(answer.bound)
+    with np.errstate(all="ignore"):
+        ratio = np.where(agrees, 0, error / answer.bound)
+    return float(np.max(np.where(np.isnan(ratio), np.inf, ratio), initial=0))
+
+
+def float32(value: float) -> float:
+    """A decimal as a float attribute holds it."""
+    return float(np.float32(value))
+
+
+def nearest(value: Fraction, dtype: Any) -> Any:
+    """The finite value of a NumPy type that is nearest to a fraction, ties to even."""
+    dtype = np.dtype(dtype).type
+    with np.errstate(over="ignore"):
+        guess = dtype(float(value))
+        around = [guess, np.nextafter(guess, dtype(np.inf)), np.nextafter(guess, dtype(-np.inf))]
+    odd = {candidate: int(candidate.view(f"u{candidate.nbytes}")) % 2 for candidate in around}
+    return min(
+        (candidate for candidate in around if np.isfinite(candidate)),
+        key=lambda candidate: (abs(Fraction(float(candidate)) - value), odd[candidate]),
+    )

@@ -1,0 +1,307 @@
+"""ArgMax: ties, near ties after a function, and the shapes that axis, keepdims and opset give."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx import helper
+from reference_models import excess, judged_array, model_of
+
+from conformance.reference.graph import Unsupported
+from conformance.reference.oracle import answers
+from conformance.verdicts import Level
+
+FLOAT, INT64 = onnx.TensorProto.FLOAT, onnx.TensorProto.INT64
+law = settings(max_examples=60, deadline=None, derandomize=True)
+both_levels = pytest.mark.parametrize("level", [Level.MUST, Level.SHOULD])
+
+
+def indexed(X, function, *, level=Level.MUST, opset=13, function_attributes=None, **attributes):
+    """What ArgMax of a function of X may be."""
+    nodes = [
+        helper.make_node(function, ["X"], ["Y"], **(function_attributes or {})),
+        helper.make_node("ArgMax", ["Y"], ["I"], **{"axis": 0, "keepdims": 0, **attributes}),
+    ]
+    return answers(model_of(nodes, {"X": X}, {"I": INT64}, opset=opset), [X], level)[0]
+
+
+def acceptable(answer):
+    """The acceptable indices of an answer of one element."""
+    return [answer.expected.item()] if answer.choices is None else np.flatnonzero(answer.choices).tolist()
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int8, np.uint8, np.int32, np.int64, np.uint64])
+@pytest.mark.parametrize(("select_last_index", "index"), [(0, 1), (1, 3)])
+def test_ties_obey_select_last_index(dtype, select_last_index, index):
+    answer = judged_array("ArgMax", np.array([1, 5, 2, 5, 0], dtype), select_last_index=select_last_index, keepdims=0)
+    assert answer.expected.item() == index
+
+
+@pytest.mark.parametrize("select_last_index", [0, 1])
+def test_an_exact_tie_leaves_no_choice(select_last_index):
+    answer = judged_array("ArgMax", np.array([1, 5, 5], np.float32), select_last_index=select_last_index, level=Level.MUST)
+    assert (answer.choices, answer.bound) == (None, None)
+
+
+@pytest.mark.parametrize(("select_last_index", "index"), [(0, 0), (1, 1)])
+def test_zeros_of_both_signs_tie(select_last_index, index):
+    X = np.array([-0.0, 0.0, -1.0], np.float32)
+    assert judged_array("ArgMax", X, select_last_index=select_last_index, keepdims=0).expected.item() == index
+
+
+def test_bfloat16_ties():
+    X = np.array([1, 5, 2, 5]).astype(helper.tensor_dtype_to_np_dtype(onnx.TensorProto.BFLOAT16))
+    assert judged_array("ArgMax", X, select_last_index=1, keepdims=0).expected.item() == 3
+
+
+@pytest.mark.parametrize(("select_last_index", "index"), [(0, 0), (1, 2)])
+def test_a_tie_that_relu_makes_is_exact(select_last_index, index):
+    answer = indexed(np.array([-1.0, -2.0, -3.0], np.float32), "Relu", select_last_index=select_last_index)
+    assert (answer.expected.item(), answer.choices) == (index, None)
+
+
+def test_subnormals_are_told_apart_where_nothing_is_computed():
+    answer = judged_array("ArgMax", np.array([0.0, 1e-45], np.float32), keepdims=0, level=Level.MUST)
+    assert (answer.expected.item(), answer.choices) == (1, None)
+
+
+@pytest.mark.parametrize(
+    "X", [[2**53, 2**53 + 1], [-(2**53) - 1, -(2**53)], [2**62, 2**62 + 1], [2**63 - 2, 2**63 - 1]], ids=str
+)
+def test_integers_beyond_the_digits_of_double_are_told_apart(X):
+    assert judged_array("ArgMax", np.array(X, np.int64), keepdims=0).expected.item() == 1
+
+
+def test_unsigned_integers_beyond_int64_are_told_apart():
+    X = np.array([1, 2**64 - 2, 2**64 - 1], np.uint64)
+    assert judged_array("ArgMax", X, keepdims=0).expected.item() == 2
+
+
+CLOSE = np.float32(2)
+CLOSER = np.nextafter(CLOSE, np.float32(3))
+NEAR = {
+    "Exp": [np.float32(1e-9), np.float32(2e-9), np.float32(-5)],
+    "Log": [np.float32(1e30), np.nextafter(np.float32(1e30), np.float32(np.inf)), np.float32(1)],
+    "Sqrt": [CLOSE, CLOSER, np.float32(1)],
+    "Softmax": [np.float32(0), np.float32(1e-9), np.float32(-5)],
+    "LogSoftmax": [np.float32(0), np.float32(1e-9), np.float32(-5)],
+}
+CLEAR = [1.0, 2.0, 1.5]
+
+
+@both_levels
+@pytest.mark.parametrize("function", NEAR)
+def test_a_near_tie_leaves_both_indices(function, level):
+    attributes = {"axis": 0} if function.endswith("Softmax") else None
+    assert acceptable(indexed(np.array(NEAR[function]), function, level=level, function_attributes=attributes)) == [0, 1]
+
+
+@both_levels
+@pytest.mark.parametrize("function", NEAR)
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_a_clear_winner_leaves_one_index(function, dtype, level):
+    attributes = {"axis": 0} if function.endswith("Softmax") else None
+    assert acceptable(indexed(np.array(CLEAR, dtype), function, level=level, function_attributes=attributes)) == [1]
+
+
+@both_levels
+def test_exponentials_that_overflow_leave_each_index_that_may_be_infinite(level):
+    # Infinity ties with infinity in float; computed wider, the larger exponent wins.
+    assert acceptable(indexed(np.array([100.0, 1.0, 200.0], np.float32), "Exp", level=level))[-1] == 2
+
+
+def test_exponentials_that_underflow_leave_each_index():
+    assert acceptable(indexed(np.array([-300.0, -200.0], np.float32), "Exp")) == [0, 1]
+
+
+@pytest.mark.parametrize("function", ["Exp", "Sqrt", "Log", "Softmax", "LogSoftmax"])
+@law
+@given(data=st.data())
+def test_the_index_that_numpy_computes_in_float_is_acceptable(function, data):
+    first, last = (2.0**-126, 2.0**100) if function in {"Sqrt", "Log"} else (-80.0, 80.0)
+    first_value = data.draw(st.floats(first, last, width=32))
+    steps = data.draw(st.lists(st.integers(-4, 4), min_size=1, max_size=4))
+    X = np.array([first_value, *(first_value + step * np.spacing(np.float32(first_value)) for step in steps)], np.float32)
+    with np.errstate(all="ignore"):
+        powers = np.exp(X - X.max())
+        Y = {
+            "Exp": lambda: np.exp(X),
+            "Sqrt": lambda: np.sqrt(np.abs(X)),
+            "Log": lambda: np.log(np.abs(X)),
+            "Softmax": lambda: powers / powers.sum(),
+            "LogSoftmax": lambda: X - X.max() - np.log(powers.sum()),
+        }[function]()
+    attributes = {"axis": 0} if function.endswith("Softmax") else None
+    given_X = np.abs(X) if function in {"Sqrt", "Log"} else X
+    assert np.argmax(Y) in acceptable(indexed(given_X, function, function_attributes=attributes))
+
+
+@both_levels
+@law
+@given(row=st.lists(st.floats(-50, 50, width=32), min_size=1, max_size=5))
+def test_the_first_exact_maximum_is_acceptable_after_softmax(level, row):
+    answer = indexed(np.array(row, np.float32), "Softmax", level=level, function_attributes={"axis": 0})
+    assert row.index(max(row)) in acceptable(answer)
+
+
+def test_the_expected_index_is_one_of_the_choices():
+    X = np.array([[0, 1e-9, -5], [1, 2, 3]], np.float32)
+    answer = indexed(X, "Softmax", function_attributes={"axis": 1}, axis=1)
+    assert np.take_along_axis(answer.choices, answer.expected[:, np.newaxis], axis=1).all()
+
+
+def test_choices_are_told_element_by_element():
+    X = np.array([[0, 1e-9, -5], [1, 2, 3]], np.float32)
+    answer = indexed(X, "Softmax", function_attributes={"axis": 1}, axis=1)
+    assert answer.choices.tolist() == [[True, True, False], [False, False, True]]
+
+
+@pytest.mark.parametrize(("axis", "keepdims", "shape"), [(0, 0, (3,)), (0, 1, (1, 3)), (1, 0, (2,)), (-1, 1, (2, 1))])
+def test_choices_have_the_outputs_shape_and_one_more_axis(axis, keepdims, shape):
+    answer = indexed(np.zeros((2, 3), np.float32), "Exp", axis=axis, keepdims=keepdims)
+    near = indexed(np.full((2, 3), 0.1, np.float32), "Exp", axis=axis, keepdims=keepdims)
+    assert (answer.expected.shape, near.choices.shape) == (shape, (*shape, (2, 3)[axis]))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -2, -3])
+@pytest.mark.parametrize("keepdims", [0, 1])
+def test_axis_and_keepdims_mean_what_they_do_in_numpy(axis, keepdims):
+    X = np.array([[[3, 9], [1, 7]], [[8, 2], [6, 5]], [[4, 0], [11, 10]]], np.float32)
+    answer = judged_array("ArgMax", X, axis=axis, keepdims=keepdims)
+    assert answer.expected.tolist() == np.argmax(X, axis=axis, keepdims=bool(keepdims)).tolist()
+
+
+def test_by_default_the_first_axis_is_reduced_and_kept():
+    answer = judged_array("ArgMax", np.array([[1, 5], [2, 3]], np.float32))
+    assert (answer.expected.tolist(), answer.expected.dtype) == ([[1, 0]], np.int64)
+
+
+def test_an_axis_of_one_element_gives_zeros():
+    assert judged_array("ArgMax", np.array([[7.0], [8.0]], np.float32), axis=1).expected.tolist() == [[0], [0]]
+
+
+def test_another_axis_without_elements_gives_no_indices():
+    assert judged_array("ArgMax", np.zeros((0, 3), np.float32), axis=1, keepdims=0).expected.shape == (0,)
+
+
+def test_an_axis_without_elements_is_unsupported():
+    with pytest.raises(Unsupported):
+        judged_array("ArgMax", np.zeros((0, 3), np.float32), axis=0)
+
+
+CUBE = np.log(np.arange(1, 9, dtype=np.float64)).reshape(2, 2, 2)
+
+
+def softmax_over(X, axes):
+    powers = np.exp(X)
+    return powers / powers.sum(axis=axes, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    ("opset", "attributes", "axes"),
+    [
+        (13, {}, (2,)),
+        (13, {"axis": 1}, (1,)),
+        (13, {"axis": 0}, (0,)),
+        (13, {"axis": -3}, (0,)),
+        (12, {}, (1, 2)),
+        (12, {"axis": 0}, (0, 1, 2)),
+        (12, {"axis": 1}, (1, 2)),
+        (12, {"axis": 2}, (2,)),
+        (11, {"axis": -1}, (2,)),
+        (11, {"axis": -2}, (1, 2)),
+        (1, {}, (1, 2)),
+    ],
+)
+@pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax"])
+def test_softmax_goes_along_one_axis_since_opset_13_and_over_all_from_the_axis_on_before(op_type, opset, attributes, axes):
+    expected = softmax_over(CUBE, axes)
+    answer = judged_array(op_type, CUBE, opset=opset, **attributes)
+    np.testing.assert_allclose(answer.expected, expected if op_type == "Softmax" else np.log(expected), rtol=1e-14)
+
+
+def test_the_coerced_softmax_keeps_the_shape():
+    assert judged_array("Softmax", CUBE, opset=12).expected.shape == CUBE.shape
+
+
+def test_softmax_of_large_elements_is_not_nan():
+    answer = judged_array("Softmax", np.array([1000.0, 1000.0], np.float32))
+    assert answer.expected.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax"])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@law
+@given(data=st.data())
+def test_softmax_encloses_its_evaluation_in_the_tensors_type(op_type, dtype, data):
+    width = np.dtype(dtype).itemsize * 8
+    X = np.array(data.draw(st.lists(st.floats(-8, 8, width=width), min_size=1, max_size=20)), dtype)
+    shifted = X - X.max()
+    powers = np.exp(shifted)
+    total = np.add.accumulate(powers)[-1]
+    Y = powers / total if op_type == "Softmax" else shifted - np.log(total)
+    assert excess(judged_array(op_type, X, level=Level.MUST), Y) <= 1
+
+
+@pytest.mark.parametrize("op_type", ["Exp", "Log", "Sqrt"])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@law
+@given(data=st.data())
+def test_a_function_encloses_its_evaluation_in_the_tensors_type(op_type, dtype, data):
+    width = np.dtype(dtype).itemsize * 8
+    first, last = (-8, 8) if op_type == "Exp" else (2.0**-10, 2.0**10)
+    X = np.array(data.draw(st.lists(st.floats(first, last, width=width), min_size=1, max_size=20)), dtype)
+    Y = {"Exp": np.exp, "Log": np.log, "Sqrt": np.sqrt}[op_type](X)
+    assert excess(judged_array(op_type, X, level=Level.MUST), Y) <= 1
+
+
+def article(X, level=Level.MUST, opset=13):
+    """The model of the article on the pass: Relu, Softmax and Log, each to its ArgMax, side by side."""
+    nodes = [helper.make_node("Softmax", ["X"], ["softmax_out"], axis=0)]
+    nodes += [helper.make_node(name, ["X"], [f"{name.lower()}_out"]) for name in ("Relu", "Log")]
+    nodes += [
+        helper.make_node("ArgMax", [f"{name}_out"], [f"argmax_{name}"], axis=0) for name in ("relu", "softmax", "log")
+    ]
+    nodes.append(helper.make_node("Concat", ["argmax_relu", "argmax_softmax", "argmax_log"], ["Y"], axis=0))
+    return answers(model_of(nodes, {"X": X}, {"Y": INT64}, opset=opset), [X], level)[0]
+
+
+@both_levels
+@pytest.mark.parametrize("opset", [11, 13])
+def test_the_articles_three_branches_agree_on_a_clear_winner(opset, level):
+    answer = article(np.arange(1, 11, dtype=np.float32)[::-1].copy(), level, opset)
+    assert answer.expected.tolist() == [0, 0, 0]
+
+
+def test_the_articles_relu_branch_takes_the_first_of_negative_elements():
+    # Relu makes them all zero, Softmax keeps the order, and the Log of a negative number is NaN.
+    assert article(np.array([-3, -1, -2], np.float32)).expected.tolist()[:2] == [0, 1]
+
+
+def test_the_articles_relu_branch_leaves_one_index_where_the_others_leave_two():
+    X = np.array([1e30, np.nextafter(np.float32(1e30), np.float32(np.inf)), 1], np.float32)
+    choices = article(X).choices
+    assert [np.flatnonzero(row).tolist() for row in choices] == [[1], [1], [0, 1]]
+
+
+def test_choices_of_different_widths_stand_side_by_side():
+    wide, narrow = np.array([0, 1, 2, 9], np.float32), np.array([1e30, 1e30], np.float32)
+    nodes = [
+        helper.make_node("ArgMax", ["wide"], ["i"], axis=0),
+        helper.make_node("Log", ["narrow"], ["log"]),
+        helper.make_node("ArgMax", ["log"], ["j"], axis=0),
+        helper.make_node("Concat", ["i", "j"], ["Y"], axis=-1),
+    ]
+    answer = answers(model_of(nodes, {"wide": wide, "narrow": narrow}, {"Y": INT64}), [wide, narrow], Level.MUST)[0]
+    assert [np.flatnonzero(row).tolist() for row in answer.choices] == [[3], [0, 1]]
+
+
+def test_concat_of_certain_indices_leaves_no_choice():
+    X = np.array([1, 3, 2], np.float32)
+    nodes = [helper.make_node("ArgMax", ["X"], [name], axis=0) for name in "ij"]
+    nodes.append(helper.make_node("Concat", ["i", "j"], ["Y"], axis=0))
+    answer = answers(model_of(nodes, {"X": X}, {"Y": INT64}), [X], Level.MUST)[0]
+    assert (answer.expected.tolist(), answer.choices) == ([1, 1], None)

@@ -1,0 +1,225 @@
+"""Correct rounding into the floating-point formats, against other libraries and against integers."""
+
+from __future__ import annotations
+
+import math
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conformance.reference.formats import BFLOAT16, BY_NAME, DOUBLE, FLOAT, FLOAT16, Format
+
+ALL = [FLOAT16, BFLOAT16, FLOAT, DOUBLE]
+TYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float": np.float32, "double": np.float64}
+EXACT = Context(prec=2200)
+SPECK = Decimal("1e-1100")
+
+law = settings(max_examples=100, deadline=None, derandomize=True)
+every_format = pytest.mark.parametrize("format", ALL, ids=lambda format: format.name)
+doubles = st.one_of(st.floats(-1e300, 1e300), st.sampled_from([math.inf, -math.inf, math.nan]))
+decimals = st.one_of(
+    st.floats(-1e300, 1e300).map(Decimal),
+    st.floats(width=32, allow_nan=False, allow_infinity=False).map(Decimal),
+    st.floats(-70000, 70000).map(Decimal),
+    st.decimals(-4, 4, places=30),
+)
+
+
+def same(a: float, b: float) -> bool:
+    """Equal, with the same sign of zero; NaN is the same as NaN."""
+    return (math.isnan(a) and math.isnan(b)) or (a == b and math.copysign(1, a) == math.copysign(1, b))
+
+
+def cast(value: float, dtype: type) -> float:
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.float64(value).astype(dtype))
+
+
+def exactly(significand: int, exponent: int) -> Decimal:
+    """significand * 2**exponent, unrounded."""
+    with localcontext(EXACT):
+        return Decimal(significand) * Decimal(2) ** exponent
+
+
+@st.composite
+def values_of(draw: st.DrawFn, format: Format) -> tuple[int, int]:
+    """Significand and exponent of a positive finite value of a format that is not its largest."""
+    lowest = 2 - format.largest_exponent - format.precision
+    exponent = draw(st.integers(lowest, format.largest_exponent + 1 - format.precision))
+    first = 1 if exponent == lowest else 2 ** (format.precision - 1)
+    return draw(st.integers(first, 2**format.precision - 2)), exponent
+
+
+@law
+@given(value=doubles)
+def test_a_double_rounds_to_float_as_numpy_casts_it(value):
+    assert same(FLOAT.rounded(Decimal(value)), cast(value, np.float32))
+
+
+@law
+@given(value=st.one_of(doubles, st.floats(-70000, 70000), st.floats(-1e-4, 1e-4)))
+def test_a_double_rounds_to_float16_as_numpy_casts_it(value):
+    assert same(FLOAT16.rounded(Decimal(value)), cast(value, np.float16))
+
+
+@law
+@given(value=st.floats(width=32))
+def test_a_float_rounds_to_bfloat16_as_ml_dtypes_casts_it(value):
+    with np.errstate(all="ignore"):
+        expected = float(np.float32(value).astype(ml_dtypes.bfloat16))
+    assert same(BFLOAT16.rounded(Decimal(value)), expected)
+
+
+@law
+@given(value=decimals)
+def test_a_decimal_rounds_to_double_as_python_reads_its_digits(value):
+    assert same(DOUBLE.rounded(value), float(str(value)))
+
+
+@every_format
+@law
+@given(data=st.data())
+def test_just_above_the_middle_of_two_neighbours_rounds_up(format, data):
+    significand, exponent = data.draw(values_of(format))
+    middle = exactly(2 * significand + 1, exponent - 1)
+    with localcontext(EXACT):
+        assert Decimal(format.rounded(middle + SPECK)) == exactly(significand + 1, exponent)
+
+
+@every_format
+@law
+@given(data=st.data())
+def test_just_below_the_middle_of_two_neighbours_rounds_down(format, data):
+    significand, exponent = data.draw(values_of(format))
+    middle = exactly(2 * significand + 1, exponent - 1)
+    with localcontext(EXACT):
+        assert Decimal(format.rounded(middle - SPECK)) == exactly(significand, exponent)
+
+
+@every_format
+@law
+@given(data=st.data())
+def test_the_middle_of_two_neighbours_rounds_to_the_even_one(format, data):
+    significand, exponent = data.draw(values_of(format))
+    middle = exactly(2 * significand + 1, exponent - 1)
+    assert Decimal(format.rounded(middle)) == exactly(significand + significand % 2, exponent)
+
+
+@pytest.mark.parametrize(
+    ("digits", "expected"),
+    [
+        # 1 + 2**-24 is the middle of 1 and 1 + 2**-23; a double loses what is beyond it.
+        ("1.000000059604644775390625000000000001", 1 + 2.0**-23),
+        ("1.000000059604644775390624999999999999", 1.0),
+        # 1 + 3 * 2**-24 is the middle of 1 + 2**-23 and 1 + 2**-22.
+        ("1.000000178813934326171875000000000001", 1 + 2.0**-22),
+        ("1.000000178813934326171874999999999999", 1 + 2.0**-23),
+    ],
+)
+def test_a_float_is_not_rounded_by_way_of_a_double(digits, expected):
+    assert FLOAT.rounded(Decimal(digits)) == expected
+
+
+@every_format
+def test_half_the_smallest_subnormal_rounds_to_zero(format):
+    assert format.rounded(exactly(1, 1 - format.largest_exponent - format.precision)) == 0
+
+
+@every_format
+def test_just_above_half_the_smallest_subnormal_rounds_to_it(format):
+    with localcontext(EXACT):
+        above = exactly(1, 1 - format.largest_exponent - format.precision) + SPECK
+    assert Decimal(format.rounded(above)) == format.smallest_subnormal
+
+
+@every_format
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_overflow_threshold_rounds_to_infinity(format, sign):
+    assert format.rounded(format.overflow_threshold.copy_sign(Decimal(sign))) == sign * math.inf
+
+
+@every_format
+@pytest.mark.parametrize("sign", [1, -1])
+def test_just_below_the_overflow_threshold_rounds_to_the_largest(format, sign):
+    with localcontext(EXACT):
+        below = (format.overflow_threshold - SPECK) * sign
+    assert Decimal(format.rounded(below)) == format.largest.copy_sign(below)
+
+
+@every_format
+@pytest.mark.parametrize("digits", ["1.7976931348623159e308", "1e309", "-1e400", "1e1000000"])
+def test_what_is_beyond_double_rounds_to_infinity(format, digits):
+    assert format.rounded(Decimal(digits)) == math.copysign(math.inf, Decimal(digits))
+
+
+@pytest.mark.parametrize("format", [FLOAT16, BFLOAT16, FLOAT], ids=lambda format: format.name)
+def test_the_largest_double_rounds_to_infinity_in_narrower_formats(format):
+    assert format.rounded(DOUBLE.largest) == math.inf
+
+
+@every_format
+@pytest.mark.parametrize("digits", ["0", "-0", "1e-5000", "-1e-5000", "-0e-7"])
+def test_a_zero_keeps_the_sign_of_what_is_rounded(format, digits):
+    assert same(format.rounded(Decimal(digits)), math.copysign(0.0, Decimal(digits)))
+
+
+@every_format
+@pytest.mark.parametrize("digits", ["Infinity", "-Infinity", "NaN"])
+def test_infinities_and_nan_stay(format, digits):
+    assert same(format.rounded(Decimal(digits)), float(digits))
+
+
+@every_format
+@law
+@given(value=decimals)
+def test_rounding_is_idempotent(format, value):
+    rounded = format.rounded(value)
+    assert same(format.rounded(Decimal(rounded)), rounded)
+
+
+@every_format
+@law
+@given(value=decimals)
+def test_rounding_is_monotone(format, value):
+    with localcontext(EXACT):
+        beyond = value + abs(value) * Decimal("1e-4")
+    assert format.rounded(value) <= format.rounded(beyond)
+
+
+@every_format
+@law
+@given(data=st.data())
+def test_every_value_of_a_format_is_represented(format, data):
+    assert format.represents(exactly(*data.draw(values_of(format))))
+
+
+@every_format
+@law
+@given(data=st.data())
+def test_nothing_between_two_neighbours_is_represented(format, data):
+    significand, exponent = data.draw(values_of(format))
+    assert not format.represents(exactly(4 * significand + data.draw(st.integers(1, 3)), exponent - 2))
+
+
+@every_format
+def test_the_range_is_that_of_the_type(format):
+    info = ml_dtypes.finfo(TYPES[format.name])
+    assert [Decimal(float(limit)) for limit in (info.max, info.tiny, info.smallest_subnormal)] == [
+        format.largest,
+        format.smallest_normal,
+        format.smallest_subnormal,
+    ]
+
+
+@every_format
+def test_the_unit_roundoff_is_half_the_spacing_at_one(format):
+    assert Fraction(format.unit_roundoff) == Fraction(float(ml_dtypes.finfo(TYPES[format.name]).eps)) / 2
+
+
+def test_formats_are_found_by_their_names_in_onnx():
+    assert {name: format.name for name, format in BY_NAME.items()} == {name: name for name in TYPES}

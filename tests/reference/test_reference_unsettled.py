@@ -1,0 +1,255 @@
+"""Where admissible evaluations differ by more than rounding, and where all of them agree."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from reference_models import float32, judged, judged_array
+
+from conformance.verdicts import Level
+
+INF, NAN = np.inf, np.nan
+HUGE = 3e38
+
+# name: operator, R, T, operands, attributes
+DOUBTFUL = {
+    "an intermediate overflows": ("Adagrad", 1.0, 0, [1.0, 1e30, 0.0], {}),
+    "a gradient's square overflows": ("Adam", 1.0, 0, [1.0, 1e20, 0.0, 0.0], {}),
+    "H_new and epsilon are zero": ("Adagrad", 1.0, 0, [1.0, 0.0, 0.0], {"epsilon": 0.0}),
+    "H_new and epsilon are zero where V is not": ("Adam", 1.0, 0, [1.0, 0.0, 1.0, 0.0], {"epsilon": 0.0}),
+    "alpha is 1 and the bias is corrected": ("Adam", 1.0, 1, [1.0, 1.0, 1.0, 1.0], {"alpha": 1.0}),
+    "the decayed learning rate divides by zero": ("Adagrad", 1.0, 2, [1.0, 1.0, 1.0], {"decay_factor": -0.5}),
+    "Adam's H_new is negative": ("Adam", 1.0, 0, [1.0, 0.0, 1.0, -4.0], {}),
+    "Adagrad's H_new is negative": ("Adagrad", 1.0, 0, [1.0, 1.0, -4.0], {}),
+    "a zero coefficient meets an infinite X": ("Momentum", 1.0, 0, [INF, 1.0, 1.0], {"alpha": 0.5}),
+    "a zero coefficient meets a NaN X": ("Momentum", 1.0, 0, [NAN, 1.0, 1.0], {"alpha": 0.5}),
+    "a zero alpha meets an infinite V": ("Momentum", 1.0, 0, [1.0, 1.0, INF], {"norm_coefficient": 0.5}),
+    "R times V overflows before H divides it": ("Adam", 1e30, 0, [0.0, 0.0, 1e20, 1e36], {}),
+    "R over H underflows before V multiplies it": ("Adam", 1e-20, 0, [0.0, 0.0, 1e10, 1e38], {"beta": 1.0}),
+    "the new X is at the edge of the range": ("Momentum", 1.0, 0, [float(np.finfo(np.float32).max), -1e31, 0.0], {}),
+}
+every_doubt = pytest.mark.parametrize(
+    ("op_type", "R", "T", "operands", "attributes"), DOUBTFUL.values(), ids=DOUBTFUL.keys()
+)
+
+
+@every_doubt
+def test_no_must_case_may_rest_on_doubt(op_type, R, T, operands, attributes):
+    answers = judged(op_type, R, T, *operands, level=Level.MUST, **attributes)
+    assert any(answer.unsettled is not None for answer in answers)
+
+
+def test_a_doubt_names_the_first_element_it_is_about():
+    X_new, _ = judged("Adagrad", 1.0, 0, [1.0, 1.0, 1.0], [1.0, 0.0, 0.0], [0.0] * 3, level=Level.MUST, epsilon=0.0)
+    assert X_new.unsettled.startswith("element [1] is ")
+
+
+def test_an_association_that_leaves_the_range_is_in_doubt_though_the_written_one_stays():
+    # R * V = 1e20 and 1e20 / 1e19 = 10, but R / H underflows: 1e-25 / 1e19.
+    X_new, _, _ = judged("Adam", 1e-25, 0, 0.0, 0.0, 1e38, 1e38, level=Level.MUST, alpha=1.0, beta=1.0)
+    assert X_new.unsettled is not None
+
+
+def test_an_association_that_leaves_the_range_of_float_is_not_in_doubt_for_double():
+    X_new, _, _ = judged(
+        "Adam", 1e-25, 0, 0.0, 0.0, 1e38, 1e38, level=Level.MUST, dtype=np.float64, alpha=1.0, beta=1.0
+    )
+    assert X_new.unsettled is None
+
+
+@pytest.mark.parametrize("level", [Level.MUST, Level.SHOULD])
+def test_ordinary_settings_are_not_in_doubt(level):
+    answers = [
+        *judged("Adam", 0.1, 10, [1.0, -2.0], [0.5, 3.0], [0.1, 0.2], [0.3, 4.0], level=level, norm_coefficient=0.01),
+        *judged("Adagrad", 0.1, 10, [1.0, -2.0], [0.5, 3.0], [0.3, 4.0], level=level, decay_factor=0.1),
+        *judged("Momentum", 0.1, 10, [1.0, -2.0], [0.5, 3.0], [0.1, 0.2], level=level, alpha=0.9, mode="nesterov"),
+    ]
+    assert [answer.unsettled for answer in answers] == [None] * len(answers)
+
+
+def exactly(answer):
+    """Element, bound and doubt of an answer of one element, with NaN as a word."""
+    expected = answer.expected.item()
+    return "NaN" if np.isnan(expected) else expected, answer.bound.item(), answer.unsettled
+
+
+def test_zero_times_infinity_is_nan_by_ieee_754():
+    assert [exactly(answer) for answer in judged("Momentum", 1.0, 0, INF, 1.0, 1.0)] == [("NaN", 0.0, None)] * 2
+
+
+def test_zero_over_zero_is_nan_by_ieee_754():
+    assert exactly(judged("Adam", 1.0, 0, 1.0, 0.0, 0.0, 0.0, epsilon=0.0)[0]) == ("NaN", 0.0, None)
+
+
+def test_a_number_over_zero_is_infinite_by_ieee_754():
+    assert exactly(judged("Adam", 1.0, 0, 1.0, 0.0, 1.0, 0.0, epsilon=0.0)[0]) == (-INF, 0.0, None)
+
+
+def test_a_bias_correction_by_zero_is_infinite_by_ieee_754():
+    assert exactly(judged("Adam", 1.0, 1, 1.0, 1.0, -1.0, 1.0, alpha=1.0)[0]) == (INF, 0.0, None)
+
+
+def test_a_decay_that_divides_by_zero_is_infinite_by_ieee_754():
+    assert exactly(judged("Adagrad", 1.0, 2, 1.0, 1.0, 1.0, decay_factor=-0.5)[0]) == (-INF, 0.0, None)
+
+
+@pytest.mark.parametrize("op_type", ["Adam", "Adagrad"])
+def test_the_root_of_a_negative_square_is_nan_by_ieee_754(op_type):
+    operands = [1.0, 0.0, *([1.0] if op_type == "Adam" else []), -4.0]
+    assert exactly(judged(op_type, 1.0, 0, *operands)[0]) == ("NaN", 0.0, None)
+
+
+def test_a_quotient_of_a_cancelled_sum_by_zero_is_in_doubt_at_every_level():
+    # V_new is a rounding error of alpha * V: an evaluation may well give 0, and 0 / 0 is NaN, not infinite.
+    alpha = float32(0.9)
+    G = -alpha / float(np.float32(1) - np.float32(alpha))
+    X_new, _, _ = judged("Adam", 1.0, 0, 1.0, G, 1.0, 0.0, alpha=alpha, beta=1.0, epsilon=0.0)
+    assert X_new.unsettled is not None
+
+
+def test_an_overflow_that_follows_the_root_of_a_possibly_negative_number_is_in_doubt():
+    # H_new is 0 but for rounding, so that its root may be NaN; else X_new = 4 * 3e38 in every evaluation.
+    third = float32(1 / 3)
+    H = -float(np.float32((1 - third) / third))
+    X_new, _, _ = judged(
+        "Adam", 1e-30, 0, HUGE, 1.0, 0.0, H, level=Level.MUST, beta=third, epsilon=1.0, norm_coefficient_post=-3.0
+    )
+    assert X_new.unsettled is not None
+
+
+@pytest.mark.parametrize("level", [Level.MUST, Level.SHOULD])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_result_that_overflows_in_every_evaluation_is_infinite_and_settled(level, sign):
+    X_new, _ = judged("Momentum", 10.0, 0, sign * HUGE, -sign * HUGE, 0.0, level=level)
+    assert exactly(X_new) == (sign * INF, 0.0, None)
+
+
+@pytest.mark.parametrize("level", [Level.MUST, Level.SHOULD])
+def test_an_infinite_gradient_leads_where_every_evaluation_agrees(level):
+    X_new, V_new = judged("Momentum", 1.0, 0, 1.0, INF, 1.0, level=level, alpha=0.5)
+    assert (exactly(X_new), exactly(V_new)) == ((-INF, 0.0, None), (INF, 0.0, None))
+
+
+@pytest.mark.parametrize("value", [89.0, 100.0, 700.0, 710.0, 1000.0, 1e30])
+@pytest.mark.parametrize("level", [Level.MUST, Level.SHOULD])
+def test_an_exponential_beyond_float_is_infinite_and_settled(value, level):
+    assert exactly(judged_array("Exp", np.array([value], np.float32), level=level)) == (INF, 0.0, None)
+
+
+def test_an_exponential_far_below_the_range_is_zero_but_for_a_subnormal():
+    answer = judged_array("Exp", np.array([-1000.0], np.float32))
+    assert answer.expected.item() == 0.0
+    assert 0 <= answer.bound.item() <= 2.0**-147
+
+
+@pytest.mark.parametrize(("level", "settled"), [(Level.MUST, False), (Level.SHOULD, True)])
+def test_a_logarithm_of_a_subnormal_is_settled_only_where_subnormals_are_kept(level, settled):
+    assert (judged_array("Log", np.array([1e-40], np.float32), level=level).unsettled is None) is settled
+
+
+NAN_REACHES = {
+    ("Adam", "X"): [True, True, True],
+    ("Adam", "G"): [True, True, True],
+    ("Adam", "V"): [True, True, False],
+    ("Adam", "H"): [True, False, True],
+    ("Momentum", "X"): [True, True],
+    ("Momentum", "G"): [True, True],
+    ("Momentum", "V"): [True, True],
+    ("Adagrad", "X"): [True, True],
+    ("Adagrad", "G"): [True, True],
+    ("Adagrad", "H"): [True, True],
+}
+ATTRIBUTES = {
+    "Adam": {"norm_coefficient": 0.1},
+    "Momentum": {"alpha": 0.9, "norm_coefficient": 0.1},
+    "Adagrad": {"norm_coefficient": 0.1},
+}
+
+
+def with_nan(op_type, name, level):
+    operands = {"Adam": "XGVH", "Momentum": "XGV", "Adagrad": "XGH"}[op_type]
+    tensors = [[1.0, NAN if operand == name else 1.5, 2.0] for operand in operands]
+    return judged(op_type, 0.1, 3, *tensors, level=level, **ATTRIBUTES[op_type])
+
+
+@pytest.mark.parametrize("level", [Level.MUST, Level.SHOULD])
+@pytest.mark.parametrize(("op_type", "name"), NAN_REACHES)
+def test_nan_reaches_the_elements_that_depend_on_it_and_no_other(op_type, name, level):
+    places = [np.isnan(answer.expected).tolist() for answer in with_nan(op_type, name, level)]
+    assert places == [[False, reached, False] for reached in NAN_REACHES[op_type, name]]
+
+
+@pytest.mark.parametrize("level", [Level.MUST, Level.SHOULD])
+@pytest.mark.parametrize(("op_type", "name"), NAN_REACHES)
+def test_nan_is_settled(op_type, name, level):
+    assert all(answer.unsettled is None for answer in with_nan(op_type, name, level))
+
+
+@pytest.mark.parametrize(("op_type", "name"), NAN_REACHES)
+def test_nan_has_a_bound_of_zero(op_type, name):
+    answers = with_nan(op_type, name, Level.MUST)
+    assert all(not answer.bound[np.isnan(answer.expected)].any() for answer in answers)
+
+
+EXACT = {
+    "all zeros": ("Adam", 0.5, 3, [0.0, 0.0, 0.0, 0.0], {}),
+    "no learning rate": ("Momentum", 0.0, 1, [0.3, 0.0, 0.0], {}),
+    "Adam of powers of two": ("Adam", 0.5, 0, [1.0, 2.0, 4.0, 4.0], {"alpha": 0.5, "beta": 1.0, "epsilon": 0.0}),
+    "Adagrad of powers of two": ("Adagrad", 0.5, 1, [2.0, 4.0, 0.0], {"decay_factor": 1.0, "epsilon": 0.0}),
+    "Momentum of small integers": ("Momentum", 0.25, 5, [3.0, 7.0, -5.0], {"alpha": 0.5, "beta": 0.25}),
+    "Nesterov of small integers": ("Momentum", 0.25, 5, [3.0, 7.0, -5.0], {"alpha": 0.5, "mode": "nesterov"}),
+}
+
+
+@pytest.mark.parametrize("level", [Level.MUST, Level.SHOULD])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("op_type", "R", "T", "operands", "attributes"), EXACT.values(), ids=EXACT.keys())
+def test_an_exact_result_has_a_bound_of_zero(op_type, R, T, operands, attributes, dtype, level):
+    answers = judged(op_type, R, T, *operands, level=level, dtype=dtype, **attributes)
+    assert [answer.bound.item() for answer in answers] == [0.0] * len(answers)
+
+
+@pytest.mark.parametrize("X", [2.0**-300, 2.0**500, 2.0**-1000 + 2.0**-1050, float(np.finfo(np.float64).max)])
+def test_a_double_that_no_step_moves_has_a_bound_of_zero(X):
+    X_new, _ = judged("Momentum", 0.0, 0, X, 0.0, 0.0, dtype=np.float64)
+    assert exactly(X_new) == (X, 0.0, None)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_default_of_one_minus_alpha_is_exact_in_float(dtype):
+    # 1 - alpha needs no more digits than alpha for alpha in [0.5, 1], so that must allows double no float error.
+    _, V_new, _ = judged("Adam", 1.0, 0, 0.0, 1.0, 0.0, 1.0, level=Level.MUST, dtype=dtype)
+    assert V_new.bound.item() == 0.0
+
+
+@pytest.mark.parametrize(("level", "admitted"), [(Level.MUST, True), (Level.SHOULD, False)])
+def test_an_expression_of_attributes_may_be_computed_in_float_at_must_only(level, admitted):
+    alpha = np.float32(0.1)
+    _, V_new, _ = judged("Adam", 1.0, 0, 0.0, 1.0, 0.0, 1.0, level=level, dtype=np.float64, alpha=float(alpha))
+    error = abs(float(np.float32(1) - alpha) - (1 - float(alpha)))
+    assert (error <= V_new.bound.item()) is admitted
+
+
+@pytest.mark.parametrize(("level", "admitted"), [(Level.MUST, True), (Level.SHOULD, False)])
+def test_a_subnormal_may_be_flushed_at_must_only(level, admitted):
+    G = 1e-40
+    _, V_new = judged("Momentum", 1.0, 0, 0.0, G, 0.0, level=level)
+    assert (V_new.bound.item() >= float32(G)) is admitted
+
+
+def test_a_double_learning_rate_may_be_narrowed_to_the_tensors_float():
+    X_new, _ = judged("Momentum", 0.1, 0, 0.0, 1.0, 0.0, R_dtype=np.float64, level=Level.MUST)
+    assert X_new.expected.item() - X_new.bound.item() <= -float32(0.1) <= X_new.expected.item() + X_new.bound.item()
+
+
+@pytest.mark.parametrize("op_type", ["Adam", "Momentum", "Adagrad"])
+@pytest.mark.parametrize("shape", [(0,), (2, 0), (), (1, 2, 1, 3)])
+def test_expected_and_bound_have_the_tensors_shape(op_type, shape):
+    from reference_models import OPERANDS, optimizer_model
+
+    from conformance.reference.oracle import answers
+
+    tensors = [np.ones(shape, np.float32) for _ in OPERANDS[op_type]]
+    inputs = [np.array(0.1, np.float32), np.array(1), *tensors]
+    for answer in answers(optimizer_model(op_type, inputs), inputs, Level.MUST):
+        assert (answer.expected.shape, answer.bound.shape) == (shape, shape)
