@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from conformance.errors import CaseError
-from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from conformance.arrays import Array
+    from conformance.verdicts import Level
 
 IDENTIFIER = re.compile(r"test_[a-z0-9_]{1,120}")
 KINDS = ("node", "pass", "invalid")

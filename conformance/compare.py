@@ -5,17 +5,18 @@ The largest error is reported even where the output passes.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from conformance.arrays import Array, type_name
 from conformance.reference import formats
-from conformance.results import BadElement, OutputEvidence, Preview
 from conformance.summary import alternatives, decimal, hexadecimal, preview
 
 if TYPE_CHECKING:
     from conformance.loading import ExpectedTensor
+    from conformance.results import BadElement, OutputEvidence
 
 
 def compare(output: ExpectedTensor, actual: object, data_set: int) -> OutputEvidence:
@@ -27,11 +28,12 @@ def compare(output: ExpectedTensor, actual: object, data_set: int) -> OutputEvid
     """
     evidence: OutputEvidence = {"data_set": data_set, "name": output.name, "check": output.check}
     if complaint := _misfit(output.expected, actual):
-        return {**evidence, "complaint": complaint, **_shown(output.name, actual)}
+        evidence["complaint"] = complaint
+        return _with_actual(evidence, actual)
     array = np.asarray(actual)
     acceptable = _acceptable(output, array)
     if acceptable is None:
-        return {**evidence, "max_ulp": 0.0} if output.check == "exact" else {**evidence, **_exactly_right(output)}
+        return _exactly_right(evidence)
     if output.check != "index" and array.dtype.kind in "fV":
         evidence |= _distances(output, array)  # type: ignore[typeddict-item]
     if acceptable.all():
@@ -50,14 +52,12 @@ def _misfit(expected: Array, actual: object) -> str | None:
     return None
 
 
-def _shown(name: str, actual: object) -> dict[str, Preview]:
-    """A preview of what came instead of a fitting output, where it is a tensor at all."""
-    if not isinstance(actual, np.ndarray | np.generic):
-        return {}
-    try:
-        return {"actual": preview(name, np.asarray(actual))}
-    except (KeyError, ValueError):
-        return {}
+def _with_actual(evidence: OutputEvidence, actual: object) -> OutputEvidence:
+    """The evidence with a preview of what came instead of a fitting output, where that is a tensor at all."""
+    if isinstance(actual, np.ndarray | np.generic):
+        with suppress(KeyError, ValueError):
+            evidence["actual"] = preview(evidence["name"], np.asarray(actual))
+    return evidence
 
 
 def _type(dtype: np.dtype[Any]) -> str:
@@ -75,19 +75,22 @@ def _acceptable(output: ExpectedTensor, actual: Array) -> Array | None:
         return np.asarray(((actual[..., np.newaxis] == indices) & output.choices).any(axis=-1))
     if actual.tobytes() == expected.tobytes():
         return None
-    same = actual == expected
+    same: Array = actual == expected
     if actual.dtype.kind not in "fV":
         return same
-    both_nan = (actual != actual) & (expected != expected)  # noqa: PLR0124
+    both_nan: Array = (actual != actual) & (expected != expected)  # noqa: PLR0124
     if output.bound is None:
-        return (same & (np.signbit(actual) == np.signbit(expected))) | both_nan
+        return np.asarray((same & (np.signbit(actual) == np.signbit(expected))) | both_nan)
     with np.errstate(all="ignore"):
         error = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
-    return same | both_nan | (error <= output.bound) | np.isinf(output.bound)
+    return np.asarray(same | both_nan | (error <= output.bound) | np.isinf(output.bound))
 
 
-def _exactly_right(output: ExpectedTensor) -> dict[str, float]:
-    return {} if output.check == "index" else {"max_ulp": 0.0, "error_over_bound": 0.0}
+def _exactly_right(evidence: OutputEvidence) -> OutputEvidence:
+    evidence["max_ulp"] = 0.0
+    if evidence["check"] == "bound":
+        evidence["error_over_bound"] = 0.0
+    return evidence
 
 
 def _distances(output: ExpectedTensor, actual: Array) -> dict[str, Any]:
@@ -112,7 +115,7 @@ def ulp_of(expected: Array) -> Array:
     magnitude = np.abs(expected.astype(np.float64))
     _, exponent = np.frexp(magnitude)
     least = 2 - format.largest_exponent - format.precision
-    return np.ldexp(1.0, np.maximum(exponent - format.precision, least))
+    return np.asarray(np.ldexp(1.0, np.maximum(exponent - format.precision, least)))
 
 
 def _accusation(output: ExpectedTensor, actual: Array, acceptable: Array) -> dict[str, Any]:

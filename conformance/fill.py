@@ -92,9 +92,8 @@ def _data_set(
 
 
 def _tensor(array: Array, name: str) -> bytes:
-    return numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name).SerializeToString(
-        deterministic=True
-    )
+    proto = numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
+    return bytes(proto.SerializeToString(deterministic=True))
 
 
 def _preview(graph: onnx.GraphProto, inputs: Sequence[Array], outputs: Sequence[Answer]) -> DataSetPreview:
@@ -105,7 +104,7 @@ def _preview(graph: onnx.GraphProto, inputs: Sequence[Array], outputs: Sequence[
 
 
 def _expected(name: str, answer: Answer) -> ExpectedOutput:
-    output: ExpectedOutput = {**preview(name, answer.expected), "check": check_of(answer)}
+    output: ExpectedOutput = {**preview(name, answer.expected), "check": check_of(answer)}  # type: ignore[typeddict-item]
     if answer.bound is not None:
         output["bounds"] = [f"{bound:.3g}" for bound in answer.bound.flat[:SHOWN]]
     if answer.choices is not None:

@@ -25,7 +25,9 @@ class Gate:
     def __init__(self, level: Level, subjects: Sequence[str], expectations: Mapping[str, Expectations]) -> None:
         self._level = level
         self._expectations = expectations
-        self._unmatched = {(name, entry) for name, file in expectations.items() for entry in file.entries}
+        self._unmatched: set[tuple[str, Expectation | None]] = {
+            (name, entry) for name, file in expectations.items() for entry in file.entries
+        }
         self._surprises: list[str] = []
         self._surprise_count = 0
         self.verdicts: dict[str, dict[Level, Counter[Verdict]]] = {name: defaultdict(Counter) for name in subjects}
@@ -34,7 +36,7 @@ class Gate:
         """Count a result; the expectation about it, and whether it is as expected or tolerated."""
         self.verdicts[subject][level][verdict] += 1
         expectation = self._expectations[subject].of(case) if subject in self._expectations else None
-        self._unmatched.discard((subject, expectation))  # type: ignore[arg-type]
+        self._unmatched.discard((subject, expectation))
         if not level.within(self._level):
             return expectation, True
         surprise = self._surprise(subject, case, verdict, expectation)
@@ -57,7 +59,7 @@ class Gate:
             if not sum(counter[Verdict.PASS] for counter in levels.values()):
                 reasons.append(f"{subject} passed nothing")
         if not partial:
-            unmatched = sorted((entry.place, ", ".join(entry.cases)) for _, entry in self._unmatched)
+            unmatched = sorted((entry.place, ", ".join(entry.cases)) for _, entry in self._unmatched if entry)
             reasons += [f"{place} ({cases}) matches no case: remove it" for place, cases in unmatched]
         return reasons
 

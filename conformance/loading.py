@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from conformance.arrays import Array, dtype_of
 from conformance.errors import CorpusError

@@ -25,7 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="run the conformance cases on this backend: onnxruntime, package.module or package.module:Attribute; repeat for several",
+        help="run the cases on this backend: onnxruntime, package.module, package.module:Attribute; repeatable",
     )
     group.addoption("--onnx-data", default=None, metavar="DIR", help="the corpus (default: the bundled one)")
     group.addoption("--onnx-case", action="append", default=[], metavar="ID", help="only this case; repeat for several")

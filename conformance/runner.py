@@ -84,12 +84,12 @@ class _Host:
 
 
 def _arguments(session: ConformanceSession, request: Request) -> list[str]:
-    """pytest's command line; its own files, plugins and terminal output are kept out."""
+    """The command line for pytest; the user's files, plugins and its terminal output are kept out."""
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.environ.pop("PYTEST_ADDOPTS", None)
     settings = session.settings
-    arguments = [str(session.manifest), f"--rootdir={Path.cwd()}", "-c", os.devnull, "--noconftest", "-p", "no:terminal"]
-    arguments += ["-p", pytest_plugin.__name__, "-p", "no:faulthandler", "-p", "no:warnings"]
+    arguments = [str(session.manifest), f"--rootdir={Path.cwd()}", "-c", os.devnull, "--noconftest"]
+    arguments += ["-p", "no:terminal", "-p", "no:faulthandler", "-p", "no:warnings", "-p", pytest_plugin.__name__]
     arguments += [f"--onnx-backend={name}" for name in settings.backends]
     arguments += [f"--onnx-case={case}" for case in settings.cases]
     arguments += [f"--onnx-data={settings.data.resolve()}"] if settings.data else []

@@ -62,18 +62,18 @@ def _module(name: str, module_name: str) -> Any:
         raise _broken(name, error) from None
     except (ValueError, TypeError):
         raise _unknown(name) from None
-    except Exception as error:  # noqa: BLE001
+    except (Exception, SystemExit) as error:  # noqa: BLE001
         raise _broken(name, error) from None
 
 
 def _unknown(name: str) -> UnknownName:
     return UnknownName(
         f"There is no backend {name}.",
-        f"Use one of {', '.join(registered('backends'))}, or a Python name: package.module or package.module:Attribute.",
+        f"Use {', '.join(registered('backends'))}, or a Python name: package.module or package.module:Attribute.",
     )
 
 
-def _broken(name: str, error: Exception) -> SubjectError:
+def _broken(name: str, error: BaseException) -> SubjectError:
     return SubjectError(
         f"Backend {name} fails to import: {type(error).__name__}: {error}.",
         "Install what it needs, or mend the import; `python -c 'import …'` shows the whole trace.",

@@ -11,10 +11,11 @@ from onnx import TensorProto, helper
 
 from conformance.arrays import Array, type_name
 from conformance.reference import formats
-from conformance.results import ModelSummary, NodeSummary, Preview, ValueSummary
 
 if TYPE_CHECKING:
     import onnx
+
+    from conformance.results import ModelSummary, NodeSummary, Preview, ValueSummary
 
 SHOWN = 8
 """How many elements of a tensor are shown; the rest is counted."""

@@ -126,7 +126,7 @@ def argmax_shape(shape: Sequence[int], axis: int, keepdims: int) -> list[int]:
 
 
 def _case(
-    name: str, title: str, clauses: Sequence[str], X: Array, attributes: Mapping[str, int], opset: int = 13
+    name: str, title: str, clauses: Sequence[str], X: Array, attributes: Mapping[str, Any], opset: int = 13
 ) -> Case:
     id = f"test_argmax_{name}"
     shape = argmax_shape(X.shape, attributes.get("axis", 0), attributes.get("keepdims", 1))

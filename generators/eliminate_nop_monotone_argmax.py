@@ -1,4 +1,4 @@
-"""Cases of the pass eliminate_nop_monotone_argmax in its base forms, as a backend sees them: the graph before the pass."""
+"""Cases of eliminate_nop_monotone_argmax in its base forms, as a backend sees them: the graph before the pass."""
 
 from __future__ import annotations
 
@@ -101,9 +101,9 @@ def _coerced(op_type: str, axis: int) -> Case:
 
 
 def _article() -> Case:
-    """Relu, Softmax and Log before one ArgMax each, joined: the article's model without the axis that Log cannot have."""
+    """Relu, Softmax and Log before an ArgMax each: the article's model without the axis that Log cannot have."""
     id = "test_argmax_three_branches"
-    branches = (("Relu", {}), ("Softmax", {"axis": 0}), ("Log", {}))
+    branches: tuple[tuple[str, dict[str, Any]], ...] = (("Relu", {}), ("Softmax", {"axis": 0}), ("Log", {}))
     nodes = [
         node
         for number, (op_type, attributes) in enumerate(branches)
@@ -126,9 +126,9 @@ def _article() -> Case:
 
 
 def _chain(
-    id: str, title: str, clause: str, op_type: str, X: Array, axis: int, attributes: dict[str, int] | None = None
+    id: str, title: str, clause: str, op_type: str, X: Array, axis: int, attributes: dict[str, Any] | None = None
 ) -> Case:
-    along = {"axis": axis} if op_type in ALONG_AXIS else {}
+    along: dict[str, Any] = {"axis": axis} if op_type in ALONG_AXIS else {}
     nodes = [
         helper.make_node(op_type, ["X"], ["Y"], **along),
         helper.make_node("ArgMax", ["Y"], ["index"], axis=axis, keepdims=0, **(attributes or {})),

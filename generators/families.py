@@ -1,4 +1,4 @@
-"""Families of cases that all three optimizers share: update counts, types, shapes, several tensors, data sets, special values."""
+"""Families of cases that all three optimizers share."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def type_mixtures(operator: Operator, attributes: Mapping[str, Any]) -> Iterator
                 yield optimizer_case(
                     operator,
                     f"r_{TYPES[rate_dtype]}_x_{TYPES[dtype]}_t{T}",
-                    f"{operator.name} with R {TYPES[rate_dtype]} gives {TYPES[dtype]} outputs for {TYPES[dtype]} tensors",
+                    f"{operator.name} with a {TYPES[rate_dtype]} R gives {TYPES[dtype]} outputs for {TYPES[dtype]} tensors",
                     ("learning_rate_type", "tensor_type"),
                     attributes,
                     Setting(dtype, rate_dtype, shapes=((), (3,)), counts=(T,), rates=(0.1,)),
@@ -186,7 +186,7 @@ def magnitudes(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Ca
     for dtype in FLOATS:
         for name, scale in (("huge", scales[dtype]), ("tiny", 1 / scales[dtype])):
             values = np.array([1.0, -1.5, 0.75, 1.25]) * scale
-            operands = {"X": values, "G": -values[::-1], "V": values / 4, "H": np.abs(values) * scale}
+            operands: dict[str, Any] = {"X": values, "G": -values[::-1], "V": values / 4, "H": np.abs(values) * scale}
             yield optimizer_case(
                 operator,
                 f"{name}_{TYPES[dtype]}",
@@ -206,7 +206,7 @@ def zeros_and_subnormals(operator: Operator, attributes: Mapping[str, Any]) -> I
             ("zeros_of_both_signs", [0.0, -0.0, 0.0, -0.0], [0.0, 0.0, -0.0, -0.0], [0.0, -0.0, -0.0, -0.0]),
             ("subnormal_x", [least, -least, 3 * least, 1024 * least], 0.0, 0.0),
         ):
-            operands = {"X": X, "G": G, "V": V, "H": 1.0}
+            operands: dict[str, Any] = {"X": X, "G": G, "V": V, "H": 1.0}
             yield optimizer_case(
                 operator,
                 f"{name}_{TYPES[dtype]}",

@@ -45,4 +45,4 @@ def model(
     graph = helper.make_graph(nodes, name, inputs, outputs, constants)
     imports = [helper.make_opsetid(domain, version) for domain, version in opsets.items()]
     proto = helper.make_model(graph, producer_name="onnx-conformance", ir_version=IR_VERSION, opset_imports=imports)
-    return proto.SerializeToString(deterministic=True)
+    return bytes(proto.SerializeToString(deterministic=True))

@@ -67,7 +67,7 @@ class Setting:
     shapes: Sequence[Sequence[int]] = ((4,),)
     counts: Sequence[int] = (2,)
     rates: Sequence[float] = ()
-    operands: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    operands: Mapping[str, Any] = field(default_factory=dict)
     same_data: bool = False
 
     def data_sets(self, operator: Operator, id: str) -> tuple[tuple[Array, ...], ...]:

@@ -1,4 +1,4 @@
-"""Families about the graph around an optimizer: constants, several nodes, steps in a row, and shapes the page leaves open."""
+"""Families about the graph around an optimizer: constants, several nodes, steps in a row, and open shapes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from conformance.reference.signatures import TRAINING
 from conformance.verdicts import Level
 from generators.families import FLOATS
 from generators.models import TYPES, declared, model
-from generators.optimizers import Operator, Setting, numbered, optimizer_case, optimizer_model
+from generators.optimizers import Operator, Setting, numbered, optimizer_model
 from generators.values import scattered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from conformance.arrays import Array
 
@@ -115,7 +115,7 @@ def _mixed_tensors(operator: Operator) -> Case:
     """Float and double tensors in one node: the schema allows it, the prose does not say."""
     id = f"test_{operator.prefix}_mixed_tensor_types"
     count = 2
-    inputs = (
+    inputs: tuple[Array, ...] = (
         np.array(operator.rate, dtype=np.float32),
         np.array(2, dtype=np.int64),
         *(

@@ -13,6 +13,8 @@ from generators.optimizers import Operator, optimizer_model
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from conformance.arrays import Array
+
 
 def upstream_case(
     operator: Operator,
@@ -27,8 +29,10 @@ def upstream_case(
     Args:
         operands: per operand the values of every tensor.
     """
-    tensors = [np.array(values, dtype=np.float32) for name in operator.signature.operands for values in operands[name]]
-    inputs = (np.array(0.1, dtype=np.float32), np.array(0, dtype=np.int64), *tensors)
+    tensors: list[Array] = [
+        np.array(values, dtype=np.float32) for name in operator.signature.operands for values in operands[name]
+    ]
+    inputs: tuple[Array, ...] = (np.array(0.1, dtype=np.float32), np.array(0, dtype=np.int64), *tensors)
     return Case(
         id=id,
         title=title,

@@ -1,4 +1,4 @@
-"""The clauses: every normative statement that the suite holds backends to, as data, one TOML file per operator or pass."""
+"""The clauses: every normative statement that the suite holds backends to, as data in TOML files by operator."""
 
 from __future__ import annotations
 

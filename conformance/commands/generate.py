@@ -36,9 +36,8 @@ def generate(
         else:
             written = write(directory, cases, corpus_version, progress)
     if not check:
-        typer.echo(
-            f"Wrote corpus {written.version} to {directory}: {written.cases} cases, {written.files} files, {written.bytes} bytes."
-        )
+        counts = f"{written.cases} cases, {written.files} files, {written.bytes} bytes"
+        typer.echo(f"Wrote corpus {written.version} to {directory}: {counts}.")
         return
     for line in found:
         typer.echo(line)

@@ -1,19 +1,20 @@
 """The bounded number system: an exact value within an interval that encloses every admissible evaluation.
 
-Admissible is any order of evaluation of the written formula, fused multiply-add, wider intermediates, flushed subnormals,
-and a power by loop, by squaring or by exponential and logarithm. Nothing else is. Every operation widens its
-interval by its own rounding error:
+Admissible is any order of evaluation of the written formula, fused multiply-add, wider intermediates, flushed
+subnormals, and a power by loop, by squaring or by exponential and logarithm. Nothing else is. Every operation widens
+its interval by its own rounding error:
 
-=============  ==============================================================================================
+=============  ==========================================================================================
 `+ - *`        u relative, or nothing where exact operands have a representable result
-`/` and sqrt   2u relative (u for the reciprocal, u for the product), or nothing for a power of two (of four)
+`/` and sqrt   2u relative (u for the reciprocal, u for the product), or nothing for a power of two
 `**`           max(16, T, 3 T |ln base|) u relative
-exp, ln        8u relative: 4 ULP, the accuracy of OpenCL's full profile for both
-=============  ==============================================================================================
+exp, ln        8u relative: 4 ULP, one more than OpenCL's full profile allows for float
+=============  ==========================================================================================
 
-where u is the unit roundoff of the operation's precision: of the narrowest format that is admissible for it, or of the
-tensor's own where the exact result is a value of the narrowest one, so that computing there loses nothing. What lies below the smallest normal value may be flushed to
-zero. An interval, and not a symmetric error, because an overflow or a flush moves an evaluation one way only.
+where u is the unit roundoff of the narrowest format that is admissible for the operation, or of the tensor's own where
+the narrowest one holds the exact result, so that computing there loses nothing. What lies below the smallest normal
+value may be flushed to zero. An interval, and not a symmetric error, because an overflow or a flush moves an evaluation
+one way only.
 
 `doubt` marks a number on which admissible evaluations disagree by more than rounding: some overflow, divide by zero,
 or multiply a zero by an infinity that others skip. No `must` case may rest on one.
@@ -21,10 +22,10 @@ or multiply a zero by an infinity that others skip. No `must` case may rest on o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
-from enum import IntEnum
 from typing import TYPE_CHECKING
+
+from conformance.reference.precision import Precision, Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,39 +33,6 @@ if TYPE_CHECKING:
     from conformance.reference.formats import Format
 
 ZERO, ONE, TWO, INFINITY = Decimal(0), Decimal(1), Decimal(2), Decimal("Infinity")
-
-
-class Role(IntEnum):
-    """What a number is in an operator's formula; an operation's precision is that of its highest operand."""
-
-    ATTRIBUTE = 0
-    SCALAR = 1
-    TENSOR = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Precision:
-    """In which format an operation may be computed, and how strictly it is read.
-
-    Attributes:
-        role: what the numbers are in the formula.
-        format: the narrowest format in which an admissible evaluation computes with them.
-        widest: the tensor's own format.
-        strict: hold evaluations to IEEE 754: no flushed subnormals, and infinities and zeros are not skipped.
-    """
-
-    role: Role
-    format: Format
-    widest: Format
-    strict: bool = False
-
-    def roundoff(self, value: Decimal) -> Decimal:
-        """The unit roundoff that an admissible operation with this exact result has."""
-        return self.widest.unit_roundoff if self.fits(value) else self.format.unit_roundoff
-
-    def fits(self, value: Decimal) -> bool:
-        """Whether the narrowest format holds a value as it is."""
-        return not value.is_finite() or self.format.represents(value)
 
 
 def _arithmetic(operation: Callable[[Bounded, Bounded], Bounded]) -> Callable[[Bounded, Bounded | int], Bounded]:
@@ -266,7 +234,7 @@ def _widened(
     doubt: bool = False,
     span: tuple[Decimal, Decimal] | None = None,
 ) -> Bounded:
-    """The number that an operation gives: its interval widened by the operation's relative error and its format's range."""
+    """What an operation gives: its interval widened by its relative error and by its format's range."""
     low, high = interval
     if value.is_nan() or low.is_nan() or high.is_nan():
         return Bounded(
@@ -286,14 +254,14 @@ def _widened(
 
 
 def _underflowing(low: Decimal, high: Decimal, precision: Precision, *, rounded: bool) -> tuple[Decimal, Decimal]:
-    """An interval that reaches below the smallest normal value: gradual underflow, and zero where flushing is admissible."""
+    """An interval that reaches below the smallest normal value: gradual underflow, and zero where flushed."""
     step = precision.format.smallest_subnormal if rounded else ZERO
     low, high = low - step, high + step
     return (low, high) if precision.strict else (min(low, ZERO), max(high, ZERO))
 
 
 def _association_matters(value: Decimal, span: tuple[Decimal, Decimal], format: Format) -> bool:
-    """Whether another association of a product's factors leaves the format's range where the product itself does not."""
+    """Whether another association of a product's factors leaves the format's range where the product does not."""
     peak, trough = span
     if not value.is_finite() or not value:
         return False
@@ -301,13 +269,13 @@ def _association_matters(value: Decimal, span: tuple[Decimal, Decimal], format: 
 
 
 def _skips(zero: Bounded, other: Bounded) -> bool:
-    """Whether `zero * other` is NaN by IEEE 754 but 0 for an evaluation that skips a zero term, as it may be read to be."""
+    """Whether `zero * other` is NaN by IEEE 754 but 0 for an evaluation that skips a zero term."""
     return not other.precision.strict and zero.can_be_zero and not other.value.is_finite()
 
 
 def _is_power_of_two(value: Decimal) -> bool:
     numerator, denominator = value.as_integer_ratio() if value.is_finite() else (3, 1)
-    return bin(abs(numerator)).count("1") == 1 and bin(denominator).count("1") == 1
+    return abs(numerator).bit_count() == 1 and denominator.bit_count() == 1
 
 
 def _hull(ends: list[Decimal]) -> tuple[Decimal, Decimal]:

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 def softmax(X: Array, *, axis: int) -> Array:
     """Exp(X) / ReduceSum(Exp(X), axis), with the maximum subtracted first, as every implementation does."""
     Y = np.exp(X - X.max(axis=axis, keepdims=True))
-    return Y / _total(Y, axis)
+    return np.asarray(Y / _total(Y, axis))
 
 
 def log_softmax(X: Array, *, axis: int) -> Array:
     """Log(Softmax(X, axis)), with the maximum subtracted first and the logarithm taken of the sum only."""
     shifted = X - X.max(axis=axis, keepdims=True)
-    return shifted - np.log(_total(np.exp(shifted), axis))
+    return np.asarray(shifted - np.log(_total(np.exp(shifted), axis)))
 
 
 def coerced(X: Array, axis: int) -> Array:

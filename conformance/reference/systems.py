@@ -14,7 +14,8 @@ import numpy as np
 
 from conformance.arrays import Array, objects, type_name
 from conformance.reference import exact, formats
-from conformance.reference.bounded import Bounded, Precision, Role
+from conformance.reference.bounded import Bounded
+from conformance.reference.precision import Precision, Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -157,7 +158,7 @@ def _in_precision(element: Bounded | Decimal, precision: Precision) -> Bounded:
 
 
 def _as_objects(result: Any, precision: Precision) -> Array:
-    """A formula's result as an array of numbers; NumPy returns a bare one for 0-d arrays, and literals stay integers."""
+    """A formula's result as an array of numbers: NumPy returns a bare one for 0-d arrays, and keeps literals."""
     array = np.asarray(result, dtype=object)
     numbers = (number if isinstance(number, Bounded) else Bounded(Decimal(number), precision) for number in array.flat)
     return objects(numbers, array.shape)

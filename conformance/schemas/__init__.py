@@ -12,7 +12,6 @@ import jsonschema_rs
 LONGEST_COMPLAINT = 200
 
 
-
 @cache
 def schema(name: str) -> dict[str, Any]:
     """The JSON Schema of that name: `case`, `manifest` or `results`."""
