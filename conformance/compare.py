@@ -55,7 +55,7 @@ def _misfit(expected: Array, actual: object) -> str | None:
 def _with_actual(evidence: OutputEvidence, actual: object) -> OutputEvidence:
     """The evidence with a preview of what came instead of a fitting output, where that is a tensor at all."""
     if isinstance(actual, np.ndarray | np.generic):
-        with suppress(KeyError, ValueError):
+        with suppress(AttributeError, KeyError, TypeError, ValueError):
             evidence["actual"] = preview(evidence["name"], np.asarray(actual))
     return evidence
 
@@ -112,9 +112,8 @@ def _distances(output: ExpectedTensor, actual: Array) -> dict[str, Any]:
 def ulp_of(expected: Array) -> Array:
     """The distance of neighbours in the tensor's type at each element (double, its shape)."""
     format = formats.BY_NAME[type_name(expected.dtype)]
-    magnitude = np.abs(expected.astype(np.float64))
-    _, exponent = np.frexp(magnitude)
     least = 2 - format.largest_exponent - format.precision
+    _, exponent = np.frexp(np.maximum(np.abs(expected.astype(np.float64)), np.ldexp(1.0, least)))
     return np.asarray(np.ldexp(1.0, np.maximum(exponent - format.precision, least)))
 
 

@@ -13,7 +13,7 @@ from conformance.errors import CorpusError, UnknownName
 from conformance.schemas import complaint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -31,12 +31,14 @@ class Corpus:
         version: semantic in what it judges: only a change that can fail no backend that passed is a patch.
         digest: SHA-256 over version, names and hashes of all files.
         cases: per case (`node/test_…`) the SHA-256 of each of its files.
+        levels: each case's level.
     """
 
     path: Path
     version: str
     digest: str
     cases: Mapping[str, Mapping[str, str]]
+    levels: Mapping[str, str]
 
     def paths(self) -> Mapping[str, str]:
         """Each case's directory by its id."""
@@ -89,7 +91,7 @@ def open_corpus(path: Path) -> Corpus:
     """
     corpus = read_manifest(path)
     listed = {f"{case}/{file}" for case, files in corpus.cases.items() for file in files}
-    present = set(_files(path)) - {MANIFEST}
+    present = _files(str(path)) - {MANIFEST}
     if missing := sorted(listed - present):
         raise _unfit(path, f"{missing[0]} is missing{_and_others(missing)}")
     if extra := sorted(present - listed):
@@ -114,15 +116,22 @@ def read_manifest(path: Path) -> Corpus:
         raise _unfit(path, f"{MANIFEST} cannot be read ({error})") from None
     if problem := complaint("manifest", document):
         raise _unfit(path, f"{MANIFEST} is malformed: {problem}")
+    if document["levels"].keys() != document["cases"].keys():
+        raise _unfit(path, f"{MANIFEST} is malformed: its levels are not of its cases")
     if document["digest"] != digest(document["version"], document["cases"]):
         raise _unfit(path, f"{MANIFEST} is altered: its digest is not that of its content")
-    return Corpus(path, document["version"], document["digest"], document["cases"])
+    return Corpus(path, document["version"], document["digest"], document["cases"], document["levels"])
 
 
-def manifest_bytes(version: str, cases: Mapping[str, Mapping[str, str]]) -> bytes:
-    """The manifest of a corpus with these hashes."""
-    ordered = {case: dict(sorted(cases[case].items())) for case in sorted(cases)}
-    document = {"format": FORMAT, "version": version, "digest": digest(version, ordered), "cases": ordered}
+def manifest_bytes(version: str, cases: Mapping[str, Mapping[str, str]], levels: Mapping[str, str]) -> bytes:
+    """The manifest of a corpus with these hashes and levels."""
+    document = {
+        "format": FORMAT,
+        "version": version,
+        "digest": digest(version, cases),
+        "levels": dict(sorted(levels.items())),
+        "cases": {case: dict(sorted(cases[case].items())) for case in sorted(cases)},
+    }
     return (json.dumps(document, indent=1) + "\n").encode()
 
 
@@ -161,13 +170,19 @@ def case_json(corpus: Corpus, case: str) -> dict[str, Any]:
     return dict(document)
 
 
-def _files(path: Path) -> Iterator[str]:
-    """Every file below a directory by its relative path; links are listed and never followed."""
-    for folder, folders, files in os.walk(path):
-        relative = os.path.relpath(folder, path)
-        prefix = "" if relative == "." else relative.replace(os.sep, "/") + "/"
-        links = [name for name in folders if (Path(folder) / name).is_symlink()]
-        yield from (prefix + name for name in [*files, *links])
+def _files(root: str) -> set[str]:
+    """Every file below a directory by its path from there; links are listed and never followed."""
+    files: set[str] = set()
+    folders = [""]
+    while folders:
+        prefix = folders.pop()
+        with os.scandir(f"{root}/{prefix}") as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(f"{prefix}{entry.name}/")
+                else:
+                    files.add(prefix + entry.name)
+    return files
 
 
 def _and_others(names: list[str]) -> str:

@@ -87,11 +87,11 @@ def generate(
         UsageError: the version is too low for what changed.
         CaseError: a case cannot be filled.
     """
-    old = _old_corpus(directory)
+    old, directory = _old_corpus(directory), directory.resolve()
     with _staging(directory) as staging:
         hashes = fill(cases, _writer(staging), progress)
         chosen = _version(old, hashes, version)
-        (staging / MANIFEST).write_bytes(manifest_bytes(chosen, hashes))
+        (staging / MANIFEST).write_bytes(manifest_bytes(chosen, hashes, _levels(cases)))
         written = _measure(staging, chosen, len(hashes))
         _replace(directory, staging)
     return written
@@ -116,7 +116,7 @@ def differences(directory: Path, cases: Sequence[tuple[str, Case]], progress: Ca
             complaints.append(f"{path} differs")
 
     hashes = fill(cases, compare, progress)
-    compare(MANIFEST, manifest_bytes(old.version, hashes))
+    compare(MANIFEST, manifest_bytes(old.version, hashes, _levels(cases)))
     extra = {path.relative_to(directory).as_posix() for path in directory.rglob("*") if not path.is_dir()} - seen
     return sorted([*complaints, *(f"{path} is extra" for path in extra)])
 
@@ -145,6 +145,10 @@ def _version(old: Corpus | None, hashes: Mapping[str, Mapping[str, str]], versio
             f"Add --corpus-version {least}.",
         )
     return chosen
+
+
+def _levels(cases: Iterable[tuple[str, Case]]) -> dict[str, str]:
+    return {case.path: str(case.level) for _, case in cases}
 
 
 def _writer(root: Path) -> Callable[[str, bytes], None]:

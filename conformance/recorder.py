@@ -12,6 +12,7 @@ import onnx
 from conformance import __version__
 from conformance.clauses import clauses
 from conformance.corpus import Corpus, case_json
+from conformance.explaining import Conclusions
 from conformance.results import FORMAT, write_record
 from conformance.verdicts import Level, Verdict
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conformance.gate import Gate
+    from conformance.results import DiagnosisRecord
     from conformance.subjects import Subject
 
 
@@ -36,10 +38,12 @@ class Recorder:
         self._path = path
         self._stream: TextIO | None = None
         self._paths = corpus.paths()
-        self._levels: dict[str, Level] = {}
+        self._described: set[str] = set()
         self._started = time.perf_counter()
+        self._conclusions = Conclusions()
         self.gate = gate
         self.results = 0
+        self.diagnoses: list[DiagnosisRecord] = []
 
     def begin(self, selected: int, selection: Mapping[str, str], command: str) -> None:
         """Open the file and write the header.
@@ -79,17 +83,21 @@ class Recorder:
             result: a result record but for its level and expectation, which are added here.
         """
         case = result["case"]
-        if case not in self._levels:
-            self._describe(case)
-        level = self._levels[case]
+        level = Level(self._corpus.levels[self._paths[case]])
         expectation, expected = self.gate.judge(result["subject"], case, level, Verdict(result["verdict"]))
         self.results += 1
+        self._conclusions.add(result, level)
+        if self._stream is None:
+            return expected
+        if case not in self._described:
+            self._describe(case)
         told = {"verdict": str(expectation.verdict), "reason": expectation.reason} if expectation else None
         self._write({"record": "result", **result, "level": str(level), "expected": told, "surprise": not expected})
         return expected
 
     def end(self, reasons: Sequence[str]) -> None:
-        """Write the footer and close the file."""
+        """Say what explains the failures, write the footer and close the file."""
+        self.diagnoses = self._conclusions.conclude(self._corpus)
         counts = {
             subject: {str(level): {str(v): n for v, n in counter.items()} for level, counter in levels.items()}
             for subject, levels in self.gate.verdicts.items()
@@ -102,6 +110,7 @@ class Recorder:
                 "gate": "fail" if reasons else "pass",
                 "reasons": list(reasons),
                 "seconds": round(time.perf_counter() - self._started, 3),
+                "diagnoses": self.diagnoses,
             }
         )
         if self._stream is not None:
@@ -114,9 +123,9 @@ class Recorder:
             self._path.unlink()
 
     def _describe(self, case: str) -> None:
+        self._described.add(case)
         path = self._paths[case]
         document = case_json(self._corpus, path)
-        self._levels[case] = Level(document["level"])
         del document["generator"]
         self._write({"record": "case", "case": case, "kind": path.partition("/")[0], **document})
 

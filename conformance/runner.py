@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,9 @@ from conformance.session import ConformanceSession, Settings
 from conformance.terminal import ProgressBar, print_outcome
 
 HOLDS, FAILS = 0, 1
+
+_LEFT_OUT = ("terminal", "faulthandler", "warnings", "unraisableexception", "threadexception", "nfplugin")
+"""pytest's own plugins that cost time per case or at start-up and tell a conformance run nothing."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,10 @@ def _run_and_report(settings: Settings, request: Request, html: Path) -> int:
 
 def _run(settings: Settings, request: Request) -> int:
     session = ConformanceSession(settings)
-    status = pytest.main(_arguments(session, request), plugins=[_Host(session), ProgressBar(session)])
+    plugins: list[object] = [_Host(session)]
+    if sys.stderr.isatty():
+        plugins.append(ProgressBar(session))
+    status = pytest.main(_arguments(session, request), plugins=plugins)
     if session.abandoned is not None:
         raise session.abandoned
     _refuse_nothing(session, status)
@@ -89,7 +96,7 @@ def _arguments(session: ConformanceSession, request: Request) -> list[str]:
     os.environ.pop("PYTEST_ADDOPTS", None)
     settings = session.settings
     arguments = [str(session.manifest), f"--rootdir={Path.cwd()}", "-c", os.devnull, "--noconftest"]
-    arguments += ["-p", "no:terminal", "-p", "no:faulthandler", "-p", "no:warnings", "-p", pytest_plugin.__name__]
+    arguments += [part for name in _LEFT_OUT for part in ("-p", f"no:{name}")] + ["-p", pytest_plugin.__name__]
     arguments += [f"--onnx-backend={name}" for name in settings.backends]
     arguments += [f"--onnx-case={case}" for case in settings.cases]
     arguments += [f"--onnx-data={settings.data.resolve()}"] if settings.data else []

@@ -5,6 +5,7 @@ Under xdist every worker has a session that runs cases, and the controller has o
 
 from __future__ import annotations
 
+import gc
 import shlex
 import sys
 from dataclasses import dataclass
@@ -124,7 +125,8 @@ class ConformanceSession:
             report.longrepr = (str(self.manifest), 0, f"{result['verdict']}: {result['message']}")
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Count the selected cases."""
+        """Count the selected cases, and spare the garbage collector the thousands of items that stay to the end."""
+        gc.freeze()
         self.selected = len({item.case_path for item in session.items if hasattr(item, "case_path")})
 
     @pytest.hookimpl(optionalhook=True)

@@ -23,12 +23,12 @@ _STYLES = {Verdict.PASS: "green", Verdict.UNSUPPORTED: "yellow", Verdict.SKIPPED
 
 
 class ProgressBar:
-    """A pytest plugin that moves a bar with every result; silent where the output is not a terminal."""
+    """A pytest plugin that moves a bar with every result."""
 
     def __init__(self, session: ConformanceSession) -> None:
         self._session = session
         console = Console(stderr=True)
-        self._progress = Progress(*_COLUMNS, console=console, transient=True, disable=not console.is_terminal)
+        self._progress = Progress(*_COLUMNS, console=console, transient=True)
         self._task = self._progress.add_task("running", total=None)
 
     def pytest_sessionstart(self) -> None:

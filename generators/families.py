@@ -79,11 +79,12 @@ def type_mixtures(operator: Operator, attributes: Mapping[str, Any]) -> Iterator
     """R float or double, with tensors float or double, in both branches of T."""
     for rate_dtype in FLOATS:
         for dtype in FLOATS:
+            own = TYPES[dtype]
             for T in (0, 10):
                 yield optimizer_case(
                     operator,
-                    f"r_{TYPES[rate_dtype]}_x_{TYPES[dtype]}_t{T}",
-                    f"{operator.name} with a {TYPES[rate_dtype]} R gives {TYPES[dtype]} outputs for {TYPES[dtype]} tensors",
+                    f"r_{TYPES[rate_dtype]}_x_{own}_t{T}",
+                    f"{operator.name} with a {TYPES[rate_dtype]} R gives {own} outputs for {own} tensors",
                     ("learning_rate_type", "tensor_type"),
                     attributes,
                     Setting(dtype, rate_dtype, shapes=((), (3,)), counts=(T,), rates=(0.1,)),

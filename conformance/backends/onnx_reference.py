@@ -37,3 +37,8 @@ class OnnxReferenceBackend(Backend):
     def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> PreparedEvaluator:
         """Read a model; an operator it lacks raises NotImplementedError."""
         return PreparedEvaluator(ReferenceEvaluator(model))
+
+    @classmethod
+    def supports_device(cls, device: str) -> bool:
+        """Whether this is the CPU."""
+        return device == "CPU"

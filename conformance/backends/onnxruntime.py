@@ -56,3 +56,8 @@ class OnnxRuntimeBackend(Backend):
                 raise Unsupported(str(error)) from None
             raise
         return PreparedSession(session)
+
+    @classmethod
+    def supports_device(cls, device: str) -> bool:
+        """Whether this is the CPU."""
+        return device == "CPU"

@@ -12,9 +12,9 @@ exp, ln        8u relative: 4 ULP, one more than OpenCL's full profile allows fo
 =============  ==========================================================================================
 
 where u is the unit roundoff of the narrowest format that is admissible for the operation, or of the tensor's own where
-the narrowest one holds the exact result, so that computing there loses nothing. What lies below the smallest normal
-value may be flushed to zero. An interval, and not a symmetric error, because an overflow or a flush moves an evaluation
-one way only.
+the narrowest one holds the exact result, so that computing there loses nothing (a power, then, by multiplication). What
+lies below the smallest normal value may be flushed to zero. An interval, and not a symmetric error, because an overflow
+or a flush moves an evaluation one way only.
 
 `doubt` marks a number on which admissible evaluations disagree by more than rounding: some overflow, divide by zero,
 or multiply a zero by an infinity that others skip. No `must` case may rest on one.
@@ -22,9 +22,11 @@ or multiply a zero by an infinity that others skip. No `must` case may rest on o
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from conformance.reference.exact import exponential, logarithm
 from conformance.reference.precision import Precision, Role
 
 if TYPE_CHECKING:
@@ -130,11 +132,11 @@ class Bounded:
         doubt = self.doubt or other.doubt
         value = self.value / other.value
         if other.can_be_zero:
-            agreed = precision.strict and other.is_exact
+            agreed = precision.strict and other.is_exact and (self.is_exact or not self.can_be_zero)
             return Bounded(value, precision, None if agreed else (-INFINITY, INFINITY), doubt=doubt or not agreed)
         exact = self.is_exact and other.is_exact
         exact = exact and (not self.value or (_is_power_of_two(other.value) and precision.fits(value)))
-        u = precision.roundoff(value)
+        u = precision.roundoff(value) if _is_power_of_two(other.value) else precision.format.unit_roundoff
         return _widened(
             value,
             _hull([a / b for a in (self.low, self.high) for b in (other.low, other.high)]),
@@ -167,34 +169,37 @@ class Bounded:
             return Bounded(
                 value, self.precision, doubt=self.doubt or not (self.value.is_nan() or self.precision.strict)
             )
-        low = max(self.low, ZERO) if self.low else self.low
+        if self.low < 0:
+            return Bounded(value, self.precision, (-INFINITY, INFINITY), doubt=True)
         exact = self.is_exact and (not value or (_is_power_of_two(value) and self.precision.fits(value)))
         error = ZERO if exact else 2 * self.precision.roundoff(value)
-        return _widened(value, (low.sqrt(), self.high.sqrt()), self.precision, error, doubt=self.doubt or self.low < 0)
+        return _widened(value, (self.low.sqrt(), self.high.sqrt()), self.precision, error, doubt=self.doubt)
 
     def exp(self) -> Bounded:
         """The exponential."""
-        ends = (self.low.exp(), self.high.exp())
+        ends = (exponential(self.low), exponential(self.high))
         error = ZERO if self.is_exact and not self.value else 8 * self.precision.format.unit_roundoff
-        return _widened(self.value.exp(), ends, self.precision, error, doubt=self.doubt)
+        return _widened(exponential(self.value), ends, self.precision, error, doubt=self.doubt)
 
     def log(self) -> Bounded:
         """The natural logarithm; NaN for a negative number, which no `must` case may rest on."""
         if self.low < 0 or self.value.is_nan():
             agreed = self.value.is_nan() or (self.is_exact and self.precision.strict)
-            return Bounded(self.value.ln(), self.precision, doubt=self.doubt or not agreed)
+            return Bounded(logarithm(self.value), self.precision, doubt=self.doubt or not agreed)
         error = ZERO if self.is_exact and self.value in {ZERO, ONE} else 8 * self.precision.format.unit_roundoff
-        return _widened(self.value.ln(), (self.low.ln(), self.high.ln()), self.precision, error, doubt=self.doubt)
+        return _widened(
+            logarithm(self.value), (logarithm(self.low), logarithm(self.high)), self.precision, error, doubt=self.doubt
+        )
 
     def __pow__(self, exponent: Bounded) -> Bounded:
         """A power with a positive integer exponent, the update count T."""
         count = exponent.value
         value = self.value**count
         u = self.precision.roundoff(value)
-        steps = max(Decimal(16), count, 3 * count * abs(abs(self.value).ln())) if self.value else Decimal(16)
+        steps = max(Decimal(16), count, 3 * count * abs(logarithm(abs(self.value)))) if self.value else Decimal(16)
         ends = [self.low**count, self.high**count, *([ZERO] if self.can_be_zero else [])]
         one_or_zero = self.is_exact and self.value in {ZERO, ONE}
-        error = ZERO if one_or_zero else (steps * u).exp() - 1
+        error = ZERO if one_or_zero else exponential(steps * u) - 1
         return _widened(value, _hull(ends), self.precision, error, doubt=self.doubt)
 
     def __gt__(self, other: Bounded | int) -> bool:
@@ -215,8 +220,14 @@ def _value(number: Bounded | int) -> Decimal:
 
 
 def _joint(a: Bounded, b: Bounded) -> Precision:
-    """The precision in which two numbers are combined: that of the higher role."""
-    return a.precision if a.precision.role >= b.precision.role else b.precision
+    """The precision in which two numbers are combined: that of the higher role.
+
+    A scalar takes an attribute's format where that is narrower: an evaluation may first join the attributes beside R.
+    """
+    low, high = sorted((a.precision, b.precision), key=lambda precision: precision.role)
+    if high.role is Role.SCALAR and low.format.precision < high.format.precision:
+        return replace(high, format=low.format)
+    return high
 
 
 def _sum(a: Bounded, b: Bounded, value: Decimal, interval: tuple[Decimal, Decimal]) -> Bounded:
@@ -265,7 +276,7 @@ def _association_matters(value: Decimal, span: tuple[Decimal, Decimal], format: 
     peak, trough = span
     if not value.is_finite() or not value:
         return False
-    return peak >= format.overflow_threshold or trough < format.smallest_normal <= abs(value)
+    return peak >= format.overflow_threshold or (trough < format.smallest_normal and 2 * trough < abs(value))
 
 
 def _skips(zero: Bounded, other: Bounded) -> bool:

@@ -56,11 +56,12 @@ class Format:
         """The value of this format nearest to `value`, ties to even, overflow to infinity: IEEE 754's default."""
         if self.precision == DOUBLE.precision or not value.is_finite() or not value:
             return float(value)
+        if value.copy_abs() >= self.overflow_threshold:
+            return math.copysign(math.inf, value)
         sticky = _rounded_to_odd(value)
         exponent = max(math.frexp(sticky)[1], 2 - self.largest_exponent) - self.precision
         nearest = math.ldexp(round(math.ldexp(sticky, -exponent)), exponent)
-        nearest = math.copysign(nearest, sticky)
-        return nearest if abs(nearest) <= self.largest else math.copysign(math.inf, nearest)
+        return math.copysign(nearest, sticky)
 
     def represents(self, value: Decimal) -> bool:
         """Whether a finite `value` is a value of this format."""

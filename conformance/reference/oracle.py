@@ -56,7 +56,7 @@ def answers(model: bytes, inputs: Sequence[Array], level: Level) -> list[Answer]
         Unsupported: the model is not made of this suite's operators.
     """
     graph = Graph.of(onnx.load_model_from_string(model))
-    with exact.exactly():
+    with exact.exactly(inputs):
         values = graph.run(inputs, Enclosing(strict=level is not Level.MUST))
         return [_answer(value) for value in values]
 

@@ -86,7 +86,8 @@ class Evaluation:
             scalar = np.dtype(np.float32) if self.narrow_rate else working
             attribute = np.dtype(np.float32) if self.float_attributes else working
             named = {
-                name: value if name == "mode" else self.kept(attribute.type(value)) for name, value in attributes.items()
+                name: value if name == "mode" else self.kept(attribute.type(value))
+                for name, value in attributes.items()
             }
             results = getattr(self, op_type.lower())(self.kept(R.astype(scalar)[()]), int(T), *operands, **named)
             return [self.kept(np.asarray(result).astype(own)) for result in results]
@@ -117,13 +118,19 @@ class Evaluation:
         H_sqrt = np.sqrt(H_new) + epsilon
         if T > 0:
             R_correction, V_correction = np.sqrt(1 - self.power(beta, T)), 1 - self.power(alpha, T)
-            R = R * (R_correction / V_correction) if self.factor_first else self.quotient(R * R_correction, V_correction)
+            R = (
+                R * (R_correction / V_correction)
+                if self.factor_first
+                else self.quotient(R * R_correction, V_correction)
+            )
         X_new = X - self.kept(STEPS[self.step](R, V_new, H_sqrt))
         return self.kept((1 - norm_coefficient_post) * X_new), V_new, H_new
 
     def momentum(self, R, T, X, G, V, *, alpha, beta, mode, norm_coefficient):
         gradient = self.plus_product(norm_coefficient, X, G)
-        V_new = self.plus_product(beta, gradient, self.kept(alpha * V)) if T > 0 else self.plus_product(alpha, V, gradient)
+        V_new = (
+            self.plus_product(beta, gradient, self.kept(alpha * V)) if T > 0 else self.plus_product(alpha, V, gradient)
+        )
         direction = V_new if mode == "standard" else self.plus_product(alpha, V_new, gradient)
         return self.plus_product(-R, direction, X), V_new
 

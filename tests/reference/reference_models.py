@@ -102,9 +102,9 @@ def native(model: bytes, inputs: Sequence[Any]) -> list[Any]:
 
 def excess(answer: Answer, output: Any) -> float:
     """The largest error of an output as a multiple of its bound: above 1 it is outside."""
-    error = np.abs(np.asarray(output, dtype=np.longdouble) - answer.expected)
     agrees = (output == answer.expected) | (np.isnan(output) & np.isnan(answer.expected)) | np.isinf(answer.bound)
     with np.errstate(all="ignore"):
+        error = np.abs(np.asarray(output, dtype=np.longdouble) - answer.expected)
         ratio = np.where(agrees, 0, error / answer.bound)
     return float(np.max(np.where(np.isnan(ratio), np.inf, ratio), initial=0))
 
@@ -115,11 +115,14 @@ def float32(value: float) -> float:
 
 
 def nearest(value: Fraction, dtype: Any) -> Any:
-    """The finite value of a NumPy type that is nearest to a fraction, ties to even."""
-    dtype = np.dtype(dtype).type
-    with np.errstate(over="ignore"):
-        guess = dtype(float(value))
-        around = [guess, np.nextafter(guess, dtype(np.inf)), np.nextafter(guess, dtype(-np.inf))]
+    """The value of a NumPy type that is nearest to a fraction, ties to even, overflow to infinity."""
+    limits, dtype = np.finfo(dtype), np.dtype(dtype).type
+    largest = Fraction(float(limits.max))
+    half_ulp = largest * Fraction(float(limits.epsneg)) / (2 - 2 * Fraction(float(limits.epsneg)))
+    if abs(value) >= largest + half_ulp:
+        return dtype(np.inf if value > 0 else -np.inf)
+    guess = dtype(float(max(min(value, largest), -largest)))
+    around = [guess, np.nextafter(guess, dtype(np.inf)), np.nextafter(guess, dtype(-np.inf))]
     odd = {candidate: int(candidate.view(f"u{candidate.nbytes}")) % 2 for candidate in around}
     return min(
         (candidate for candidate in around if np.isfinite(candidate)),

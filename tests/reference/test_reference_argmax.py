@@ -33,7 +33,9 @@ def acceptable(answer):
     return [answer.expected.item()] if answer.choices is None else np.flatnonzero(answer.choices).tolist()
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int8, np.uint8, np.int32, np.int64, np.uint64])
+@pytest.mark.parametrize(
+    "dtype", [np.float16, np.float32, np.float64, np.int8, np.uint8, np.int32, np.int64, np.uint64]
+)
 @pytest.mark.parametrize(("select_last_index", "index"), [(0, 1), (1, 3)])
 def test_ties_obey_select_last_index(dtype, select_last_index, index):
     answer = judged_array("ArgMax", np.array([1, 5, 2, 5, 0], dtype), select_last_index=select_last_index, keepdims=0)
@@ -42,7 +44,9 @@ def test_ties_obey_select_last_index(dtype, select_last_index, index):
 
 @pytest.mark.parametrize("select_last_index", [0, 1])
 def test_an_exact_tie_leaves_no_choice(select_last_index):
-    answer = judged_array("ArgMax", np.array([1, 5, 5], np.float32), select_last_index=select_last_index, level=Level.MUST)
+    answer = judged_array(
+        "ArgMax", np.array([1, 5, 5], np.float32), select_last_index=select_last_index, level=Level.MUST
+    )
     assert (answer.choices, answer.bound) == (None, None)
 
 
@@ -96,7 +100,10 @@ CLEAR = [1.0, 2.0, 1.5]
 @pytest.mark.parametrize("function", NEAR)
 def test_a_near_tie_leaves_both_indices(function, level):
     attributes = {"axis": 0} if function.endswith("Softmax") else None
-    assert acceptable(indexed(np.array(NEAR[function]), function, level=level, function_attributes=attributes)) == [0, 1]
+    assert acceptable(indexed(np.array(NEAR[function]), function, level=level, function_attributes=attributes)) == [
+        0,
+        1,
+    ]
 
 
 @both_levels
@@ -124,7 +131,9 @@ def test_the_index_that_numpy_computes_in_float_is_acceptable(function, data):
     first, last = (2.0**-126, 2.0**100) if function in {"Sqrt", "Log"} else (-80.0, 80.0)
     first_value = data.draw(st.floats(first, last, width=32))
     steps = data.draw(st.lists(st.integers(-4, 4), min_size=1, max_size=4))
-    X = np.array([first_value, *(first_value + step * np.spacing(np.float32(first_value)) for step in steps)], np.float32)
+    X = np.array(
+        [first_value, *(first_value + step * np.spacing(np.float32(first_value)) for step in steps)], np.float32
+    )
     with np.errstate(all="ignore"):
         powers = np.exp(X - X.max())
         Y = {
@@ -217,7 +226,9 @@ def softmax_over(X, axes):
     ],
 )
 @pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax"])
-def test_softmax_goes_along_one_axis_since_opset_13_and_over_all_from_the_axis_on_before(op_type, opset, attributes, axes):
+def test_softmax_goes_along_one_axis_since_opset_13_and_over_all_from_the_axis_on_before(
+    op_type, opset, attributes, axes
+):
     expected = softmax_over(CUBE, axes)
     answer = judged_array(op_type, CUBE, opset=opset, **attributes)
     np.testing.assert_allclose(answer.expected, expected if op_type == "Softmax" else np.log(expected), rtol=1e-14)

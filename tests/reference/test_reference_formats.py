@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
+from operator import attrgetter
 
 import ml_dtypes
 import numpy as np
@@ -20,7 +21,7 @@ EXACT = Context(prec=2200)
 SPECK = Decimal("1e-1100")
 
 law = settings(max_examples=100, deadline=None, derandomize=True)
-every_format = pytest.mark.parametrize("format", ALL, ids=lambda format: format.name)
+every_format = pytest.mark.parametrize("format", ALL, ids=attrgetter("name"))
 doubles = st.one_of(st.floats(-1e300, 1e300), st.sampled_from([math.inf, -math.inf, math.nan]))
 decimals = st.one_of(
     st.floats(-1e300, 1e300).map(Decimal),
@@ -157,7 +158,7 @@ def test_what_is_beyond_double_rounds_to_infinity(format, digits):
     assert format.rounded(Decimal(digits)) == math.copysign(math.inf, Decimal(digits))
 
 
-@pytest.mark.parametrize("format", [FLOAT16, BFLOAT16, FLOAT], ids=lambda format: format.name)
+@pytest.mark.parametrize("format", [FLOAT16, BFLOAT16, FLOAT], ids=attrgetter("name"))
 def test_the_largest_double_rounds_to_infinity_in_narrower_formats(format):
     assert format.rounded(DOUBLE.largest) == math.inf
 

@@ -75,14 +75,20 @@ def test_inputs_are_left_as_they_are(op_type):
 def test_a_run_remembers_nothing_of_the_run_before(op_type):
     inputs = optimizer_inputs(0.1, 3, *([1.0, 2.0] for _ in OPERANDS[op_type]))
     model = optimizer_model(op_type, inputs)
-    assert [output.tolist() for output in native(model, inputs)] == [output.tolist() for output in native(model, inputs)]
+    assert [output.tolist() for output in native(model, inputs)] == [
+        output.tolist() for output in native(model, inputs)
+    ]
 
 
 def test_two_chained_steps_are_within_the_bounds():
-    named = dict(zip(["R", "T", "X", "G", "V"], optimizer_inputs(0.1, 1, [0.7, 3.0], [-1.3, 0.2], [0.4, 0.5]), strict=True))
+    named = dict(
+        zip(["R", "T", "X", "G", "V"], optimizer_inputs(0.1, 1, [0.7, 3.0], [-1.3, 0.2], [0.4, 0.5]), strict=True)
+    )
     attributes = {**MOMENTUM, "alpha": 0.9, "norm_coefficient": 0.01, "mode": "nesterov"}
     nodes = [
-        helper.make_node("Momentum", ["R", "T", X, "G", V], [f"{X}1", f"{V}1"], domain="ai.onnx.preview.training", **attributes)
+        helper.make_node(
+            "Momentum", ["R", "T", X, "G", V], [f"{X}1", f"{V}1"], domain="ai.onnx.preview.training", **attributes
+        )
         for X, V in (("X", "V"), ("X1", "V1"))
     ]
     model = model_of(nodes, named, {"X11": TensorProto.FLOAT, "V11": TensorProto.FLOAT})
@@ -104,7 +110,9 @@ def test_special_values_raise_no_warning(op_type):
 @pytest.mark.parametrize("op_type", ["Exp", "Log", "Sqrt", "Relu", "Softmax", "LogSoftmax"])
 def test_a_function_in_numpy_is_within_the_bounds_in_the_tensors_type(op_type, dtype):
     X = np.array([[0.5, 1.0, 3.0], [2.0, 0.25, 0.125]], dtype)
-    model = model_of([helper.make_node(op_type, ["X"], ["Y"])], {"X": X}, {"Y": helper.np_dtype_to_tensor_dtype(X.dtype)})
+    model = model_of(
+        [helper.make_node(op_type, ["X"], ["Y"])], {"X": X}, {"Y": helper.np_dtype_to_tensor_dtype(X.dtype)}
+    )
     (answer,), (output,) = answers(model, [X], Level.MUST), native(model, [X])
     assert output.dtype == dtype
     assert excess(answer, output) <= 1

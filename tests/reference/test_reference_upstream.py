@@ -81,8 +81,7 @@ def test_expected_values_are_the_published_ones_but_for_a_few_ulps(op_type, attr
 def test_published_outputs_lie_within_the_bounds(op_type, attributes, operands, outputs):
     answers = judged(op_type, R, T, *operands, level=Level.MUST, **attributes)
     assert all(
-        excess(answer, np.array(output, dtype=np.float32)) <= 1
-        for answer, output in zip(answers, outputs, strict=True)
+        excess(answer, np.array(output, dtype=np.float32)) <= 1 for answer, output in zip(answers, outputs, strict=True)
     )
 
 

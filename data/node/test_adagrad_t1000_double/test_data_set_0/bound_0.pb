@@ -1,1 +1,2 @@
-BX_newJ -&]|Ë]¨</Ýbg§Tl<DFdÜaüµ<‚åÂ…bVx<
+BX_newJ †1Å¡E³=Ô
+w=ôn·=³”Ë,Xe­=R«LN|»=

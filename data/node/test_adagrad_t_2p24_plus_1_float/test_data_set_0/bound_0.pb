@@ -1,1 +1,1 @@
-BX_newJ Õºgj>h>íÙ'™f†>YN¿—J>•ahp>
+BX_newJ ˆ…Bk>h>KšJ(™f†>I•ç—J>®‰Óahp>

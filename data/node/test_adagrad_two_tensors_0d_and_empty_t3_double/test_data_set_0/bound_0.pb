@@ -1,1 +1,1 @@
-BX1_newJ%ÊqCb’<
+BX1_newJK@jC_3>

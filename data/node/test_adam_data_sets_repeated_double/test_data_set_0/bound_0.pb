@@ -1,1 +1,1 @@
-BX_newJ ³;g*6>ý &mÑR>VK{V‹É@>e¢DH>
+BX_newJ 'U®Žô¦K>ÐÖZ É…g>ÒúEEîûT>&pJ^>

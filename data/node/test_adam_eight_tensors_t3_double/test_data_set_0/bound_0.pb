@@ -1,2 +1,1 @@
-BX1_newJt
-Xbê2>
+BX1_newJ,ð÷O¥G>

@@ -1,1 +1,1 @@
-BX_newJ C¼iG˜wP>Ðä¢î­ýY>ŒØAÃAV>õ—Õ¿ªKW>
+BX_newJ ©€lr~•d> ØÊŒ>p>Ï¶D84Òk>cÁ”•m>

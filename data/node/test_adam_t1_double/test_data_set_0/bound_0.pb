@@ -1,1 +1,1 @@
-BX_newJ Ñ­o«QTB>FÄöÌ"«V>|…¨Á?>›¶7ZÉQ>
+BX_newJ TÒo!féV>g”(ŸëUl>ß†»ùgS>DÓNÝ°;f>

@@ -1,1 +1,1 @@
-BX_newJ ÁTXJÕ;>®FÜŠInP>F¿ÂUI>2ƒ•¹ð—O>
+BX_newJ š-NeQ>ž0Ü‰d>Åt_ëG_>»»Šö¾c>

@@ -1,0 +1,141 @@
+"""Measures what the suite promises of its speed, everything in one run and interleaved, so that ratios hold.
+
+Every time is that of a whole command, start-up included. The corpus is run as it is and `COPIES`-fold under other
+names: the first shows what a user waits for, the second what a case costs.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from conformance.corpus import MANIFEST, bundled, manifest_bytes, read_manifest
+
+COPIES = 8
+ROUNDS = 3
+HERE = Path(__file__).parent
+COMMAND = (sys.executable, "-c", "from conformance.cli import main; main()")
+SUBJECTS = ("reference", "onnx-reference", "onnxruntime")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One command's wall-clock seconds and peak resident memory in MiB."""
+
+    seconds: float
+    memory: float
+
+
+def measured(*command: object, cwd: Path | None = None) -> Sample:
+    """Run a command quietly; its exit status must be 0 or 1."""
+    started = time.perf_counter()
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(
+            [str(part) for part in command], stdout=output, stderr=output, cwd=cwd, env=os.environ | {"TERM": "dumb"}
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        if os.waitstatus_to_exitcode(status) not in {0, 1}:
+            output.seek(0)
+            sys.exit(output.read().decode())
+    return Sample(time.perf_counter() - started, usage.ru_maxrss / 1024)
+
+
+def interleaved(**commands: tuple[object, ...]) -> dict[str, Sample]:
+    """The median of several rounds of each command, one after the other in every round."""
+    samples = {name: [] for name in commands}
+    for _ in range(ROUNDS):
+        for name, command in commands.items():
+            samples[name].append(measured(*command))
+    return {
+        name: Sample(statistics.median(s.seconds for s in found), max(s.memory for s in found))
+        for name, found in samples.items()
+    }
+
+
+def multiplied(corpus: Path, copies: int, target: Path) -> Path:
+    """A corpus with every case several times, under other names."""
+    cases, levels, manifest = {}, {}, read_manifest(corpus)
+    for path, files in manifest.cases.items():
+        for copy in range(copies):
+            name = f"{path}_copy_{copy}"
+            shutil.copytree(corpus / path, target / name)
+            cases[name], levels[name] = files, manifest.levels[path]
+    (target / MANIFEST).write_bytes(manifest_bytes("1.0.0", cases, levels))
+    return target
+
+
+def main() -> None:
+    """Measure everything and print it as one table."""
+    table = Table("what", "seconds", "against", "ratio", "wanted", box=None, pad_edge=False)
+    with tempfile.TemporaryDirectory() as scratch:
+        whole, small = multiplied(bundled(), COPIES, Path(scratch) / "data"), bundled()
+        _generation(table, Path(scratch))
+        for data, size in ((whole, f"{COPIES}-fold corpus"), (small, "corpus as it is")):
+            for backend, limit in (("onnx-reference", 1.5), ("onnxruntime", 1.25)):
+                _against_bare_loop(table, backend, data, size, limit)
+        _workers(table, whole)
+        _start_up(table)
+        _memory(table, small, whole)
+    Console(width=140).print(table)
+
+
+def _generation(table: Table, scratch: Path) -> None:
+    seconds = measured(*COMMAND, "generate", "-o", scratch / "generated").seconds
+    table.add_row("generate from nothing", f"{seconds:.2f}", "", "", "at most 60 s")
+
+
+def _against_bare_loop(table: Table, backend: str, data: Path, size: str, limit: float) -> None:
+    samples = interleaved(
+        run=(*COMMAND, "run", "-b", backend, "--data", data),
+        bare=(sys.executable, HERE / "bare_loop.py", backend, data),
+        onnx=(
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            HERE / "onnx_runner.py",
+            f"--conformance-data={data}",
+            f"--conformance-backend={backend}",
+        ),
+    )
+    run, bare, onnx = (samples[name].seconds for name in ("run", "bare", "onnx"))
+    title = f"run -b {backend}, {size}"
+    table.add_row(title, f"{run:.2f}", f"bare loop {bare:.2f}", f"{run / bare:.2f}", f"at most {limit}")
+    table.add_row("", "", f"onnx's runner {onnx:.2f}", f"{run / onnx:.2f}", "below 1")
+
+
+def _workers(table: Table, data: Path) -> None:
+    run = (*COMMAND, "run", *(part for name in SUBJECTS for part in ("-b", name)), "--data", data)
+    samples = interleaved(two=(*run, "-n", "2"), serial=run)
+    two, serial = samples["two"].seconds, samples["serial"].seconds
+    title = f"run -n 2, three subjects, {COPIES}-fold corpus"
+    table.add_row(title, f"{two:.2f}", f"serial {serial:.2f}", f"{two / serial:.2f}", "below 1")
+
+
+def _start_up(table: Table) -> None:
+    seconds = interleaved(help=(*COMMAND, "--help"))["help"].seconds
+    table.add_row("--help", f"{seconds:.2f}", "", "", "at most 0.4 s")
+
+
+def _memory(table: Table, small: Path, large: Path) -> None:
+    few, many = (measured(*COMMAND, "run", "-b", "reference", "--data", data).memory for data in (small, large))
+    more = (COPIES - 1) * len(read_manifest(small).cases)
+    title = f"peak memory of run, {COPIES}-fold corpus"
+    growth = f"{(many - few) * 1024 / more:.1f} KiB a case"
+    table.add_row(title, f"{many:.0f} MiB", f"as it is {few:.0f} MiB", f"{many / few:.2f}", growth)
+
+
+if __name__ == "__main__":
+    main()
