@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from conformance.commands import explain, generate, list_, report, run, verify
+from conformance.commands import explain, generate, list_, lower, report, run, strength, verify
 from conformance.errors import ConformanceError
 
 app = typer.Typer(
@@ -22,6 +22,8 @@ app.command("list")(list_.list_)
 app.command("explain")(explain.explain)
 app.command("verify")(verify.verify)
 app.command("generate")(generate.generate)
+app.command("lower")(lower.lower)
+app.command("strength")(strength.strength)
 
 
 def main() -> None:
@@ -34,3 +36,6 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
+    except OSError as error:
+        sys.stderr.write(f"error: {error.filename or 'A file'}: {error.strerror or error}.\n       Name another.\n")
+        sys.exit(2)

@@ -29,7 +29,7 @@ class Corpus:
     Attributes:
         path: the directory.
         version: semantic in what it judges: only a change that can fail no backend that passed is a patch.
-        digest: SHA-256 over version, names and hashes of all files.
+        digest: SHA-256 over version, levels, names and hashes of all files.
         cases: per case (`node/test_…`) the SHA-256 of each of its files.
         levels: each case's level.
     """
@@ -118,7 +118,7 @@ def read_manifest(path: Path) -> Corpus:
         raise _unfit(path, f"{MANIFEST} is malformed: {problem}")
     if document["levels"].keys() != document["cases"].keys():
         raise _unfit(path, f"{MANIFEST} is malformed: its levels are not of its cases")
-    if document["digest"] != digest(document["version"], document["cases"]):
+    if document["digest"] != digest(document["version"], document["levels"], document["cases"]):
         raise _unfit(path, f"{MANIFEST} is altered: its digest is not that of its content")
     return Corpus(path, document["version"], document["digest"], document["cases"], document["levels"])
 
@@ -128,16 +128,16 @@ def manifest_bytes(version: str, cases: Mapping[str, Mapping[str, str]], levels:
     document = {
         "format": FORMAT,
         "version": version,
-        "digest": digest(version, cases),
+        "digest": digest(version, levels, cases),
         "levels": dict(sorted(levels.items())),
         "cases": {case: dict(sorted(cases[case].items())) for case in sorted(cases)},
     }
     return (json.dumps(document, indent=1) + "\n").encode()
 
 
-def digest(version: str, cases: Mapping[str, Mapping[str, str]]) -> str:
+def digest(version: str, levels: Mapping[str, str], cases: Mapping[str, Mapping[str, str]]) -> str:
     """One hash for a whole corpus."""
-    canonical = json.dumps([version, cases], sort_keys=True, separators=(",", ":"))
+    canonical = json.dumps([version, levels, cases], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
@@ -167,6 +167,8 @@ def case_json(corpus: Corpus, case: str) -> dict[str, Any]:
         document = json.loads(corpus.read(case, "case.json"))
     except (ValueError, RecursionError) as error:
         raise _unfit(corpus.path, f"{case}/case.json is not JSON ({error})") from None
+    if problem := complaint("case", document):
+        raise _unfit(corpus.path, f"{case}/case.json is malformed: {problem}")
     return dict(document)
 
 

@@ -40,6 +40,10 @@ class CaseError(ConformanceError):
     """A generator defines a case that the oracle cannot stand for."""
 
 
+class ModelError(ConformanceError):
+    """A user's model cannot be read, or cannot be rewritten."""
+
+
 class SubjectError(ConformanceError):
     """A subject cannot be imported or does not have ONNX's backend interface."""
 

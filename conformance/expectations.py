@@ -7,7 +7,8 @@
     verdict = "fail"
     reason = "casts double tensors to float where there are several"
 
-Of several entries that match a case the first counts. Everything that no entry matches is expected to pass.
+An entry may leave cases out of its patterns with `except`, and name an `issue`. Of several entries that match a case
+the first counts. Everything that no entry matches is expected to pass.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-_KEYS = {"cases", "verdict", "reason", "issue"}
+_REQUIRED = {"cases", "verdict", "reason"}
+_OPTIONAL = {"except", "issue"}
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class Expectation:
 
     Attributes:
         cases: patterns with `*` and `?` over case ids.
+        exceptions: patterns over those of them that the entry is not about.
         verdict: what becomes of them.
         reason: why, for people.
         place: the file and the entry's number in it, for messages.
@@ -44,14 +47,20 @@ class Expectation:
     verdict: Verdict
     reason: str
     place: str
+    exceptions: tuple[str, ...] = ()
 
     @cached_property
-    def _pattern(self) -> re.Pattern[str]:
-        return re.compile("|".join(translate(case) for case in self.cases))
+    def _patterns(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
+        return _any_of(self.cases), _any_of(self.exceptions)
 
     def matches(self, case: str) -> bool:
         """Whether this entry is about a case."""
-        return self._pattern.fullmatch(case) is not None
+        cases, exceptions = self._patterns
+        return cases.fullmatch(case) is not None and exceptions.fullmatch(case) is None
+
+
+def _any_of(patterns: Sequence[str]) -> re.Pattern[str]:
+    return re.compile("|".join(translate(pattern) for pattern in patterns) or r"(?!)")
 
 
 @dataclass(frozen=True)
@@ -107,13 +116,20 @@ def by_subject(paths: Sequence[Path], subjects: Sequence[str]) -> Mapping[str, E
 
 
 def _entry(place: str, entry: Any) -> Expectation:
-    if not isinstance(entry, dict) or not {"cases", "verdict", "reason"} <= set(entry) <= _KEYS:
-        raise ExpectationsError(f"{place} is malformed.", f"Give it {', '.join(sorted(_KEYS))}; issue may be left out.")
-    cases = [entry["cases"]] if isinstance(entry["cases"], str) else entry["cases"]
-    if not isinstance(cases, list) or not cases or not all(isinstance(case, str) and case for case in cases):
-        raise ExpectationsError(f"{place} has no cases.", "Give a pattern or a list of patterns.")
-    if entry["verdict"] not in set(Verdict) - {Verdict.PASS}:
+    if not isinstance(entry, dict) or not _REQUIRED <= set(entry) <= _REQUIRED | _OPTIONAL:
+        told = f"{', '.join(sorted(_REQUIRED))}, and if need be {', '.join(sorted(_OPTIONAL))}"
+        raise ExpectationsError(f"{place} is malformed.", f"Give it {told}.")
+    if entry["verdict"] not in [verdict for verdict in Verdict if verdict is not Verdict.PASS]:
         raise ExpectationsError(f"{place} has the verdict {entry['verdict']!r}.", "Use one that is not a pass.")
     if not isinstance(entry["reason"], str) or not entry["reason"].strip():
         raise ExpectationsError(f"{place} has no reason.", "Say why this is expected.")
-    return Expectation(tuple(cases), Verdict(entry["verdict"]), entry["reason"].strip(), place)
+    exceptions = _patterns(place, entry["except"]) if "except" in entry else ()
+    cases = _patterns(place, entry["cases"])
+    return Expectation(cases, Verdict(entry["verdict"]), entry["reason"].strip(), place, exceptions)
+
+
+def _patterns(place: str, given: Any) -> tuple[str, ...]:
+    patterns = [given] if isinstance(given, str) else given
+    if not isinstance(patterns, list) or not patterns or not all(isinstance(one, str) and one for one in patterns):
+        raise ExpectationsError(f"{place} has no cases.", "Give a pattern or a list of patterns.")
+    return tuple(patterns)

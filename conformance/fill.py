@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from onnx import numpy_helper
 
+from conformance.arrays import type_name
 from conformance.clauses import clauses
 from conformance.errors import CaseError
 from conformance.reference.graph import Unsupported
@@ -35,7 +37,7 @@ def files_of(case: Case, generator: str) -> dict[str, bytes]:
     unknown = [id for id in case.clauses if id not in clauses()]
     if unknown:
         raise CaseError(f"Case {case.id} names the clause {unknown[0]}, which does not exist.", "See `list --clauses`.")
-    model = onnx.load_model_from_string(case.model)
+    model = _model(case)
     files = {"model.onnx": case.model}
     previews = []
     for number, inputs in enumerate(case.data_sets):
@@ -44,6 +46,32 @@ def files_of(case: Case, generator: str) -> dict[str, bytes]:
         previews.append(_preview(model.graph, inputs, outputs))
     files["case.json"] = _case_json(case, generator, model, previews)
     return files
+
+
+def _model(case: Case) -> onnx.ModelProto:
+    """A case's model, after making sure that ONNX accepts it and that the inputs are those that it declares.
+
+    Raises:
+        CaseError: it is not so.
+    """
+    try:
+        model = onnx.load_model_from_string(case.model)
+        onnx.checker.check_model(model)
+    except (DecodeError, onnx.checker.ValidationError) as error:
+        raise CaseError(f"Case {case.id} has a model that onnx refuses: {error}", "Mend its generator.") from None
+    declared = [(_declared_type(value), _declared_shape(value)) for value in model.graph.input]
+    for inputs in case.data_sets:
+        if [(type_name(array.dtype), list(array.shape)) for array in inputs] != declared:
+            raise CaseError(f"Case {case.id} has inputs that its model does not declare.", "Mend its generator.")
+    return model
+
+
+def _declared_type(value: onnx.ValueInfoProto) -> str:
+    return str(onnx.TensorProto.DataType.Name(value.type.tensor_type.elem_type)).lower()
+
+
+def _declared_shape(value: onnx.ValueInfoProto) -> list[int]:
+    return [dim.dim_value for dim in value.type.tensor_type.shape.dim]
 
 
 def check_of(answer: Answer) -> str:

@@ -90,7 +90,7 @@ def generate(
     old, directory = _old_corpus(directory), directory.resolve()
     with _staging(directory) as staging:
         hashes = fill(cases, _writer(staging), progress)
-        chosen = _version(old, hashes, version)
+        chosen = _version(old, hashes, _levels(cases), version)
         (staging / MANIFEST).write_bytes(manifest_bytes(chosen, hashes, _levels(cases)))
         written = _measure(staging, chosen, len(hashes))
         _replace(directory, staging)
@@ -129,7 +129,9 @@ def _old_corpus(directory: Path) -> Corpus | None:
     return read_manifest(directory)
 
 
-def _version(old: Corpus | None, hashes: Mapping[str, Mapping[str, str]], version: str | None) -> str:
+def _version(
+    old: Corpus | None, hashes: Mapping[str, Mapping[str, str]], levels: Mapping[str, str], version: str | None
+) -> str:
     if version is not None:
         try:
             parsed(version)
@@ -137,7 +139,7 @@ def _version(old: Corpus | None, hashes: Mapping[str, Mapping[str, str]], versio
             raise UsageError(f"{version!r} is not a version.", "Give three numbers, as in 1.2.0.") from None
     if old is None:
         return version or FIRST_VERSION
-    size, why = change(old.cases, hashes)
+    size, why = change(old, hashes, levels)
     chosen, least = version or old.version, least_version(old.version, size)
     if parsed(chosen) < parsed(least):
         raise UsageError(

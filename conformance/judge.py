@@ -87,7 +87,9 @@ def _asked(phase: str, ask: Any) -> Any:
     """What the subject answers; what it raises becomes `unsupported` or `error`."""
     try:
         return ask()
-    except (Exception, SystemExit) as error:  # noqa: BLE001
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - SystemExit, and the panics of runtimes written in Rust
         verdict = Verdict.UNSUPPORTED if is_unsupported(error) else Verdict.ERROR
         raise _Stopped(verdict, phase, _message(error)) from None
 
@@ -97,7 +99,8 @@ def _message(error: BaseException) -> str:
         text = str(error)
     except Exception:  # noqa: BLE001
         text = "(its message cannot be read)"
-    return f"{type(error).__name__}: {text}"[:LONGEST_MESSAGE]
+    message = f"{type(error).__name__}: {text}"[:LONGEST_MESSAGE]
+    return message.encode(errors="backslashreplace").decode()[:LONGEST_MESSAGE]
 
 
 def _spoiled(inputs: Sequence[Array], before: Sequence[bytes]) -> list[int]:

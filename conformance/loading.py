@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from conformance.corpus import Corpus
 
+_MEND = "Write the corpus anew with `onnx-conformance generate`."
 _FILE = re.compile(r"test_data_set_(\d+)/(input|output|bound|accept)_(\d+)\.pb")
 
 
@@ -67,7 +68,10 @@ class LoadedCase:
             CorpusError: a file is altered, or is not what its name says.
         """
         names = [value.name for value in self.model.graph.output]
-        for files in _by_data_set(self.corpus.cases[self.path]):
+        data_sets = _by_data_set(self.corpus.cases[self.path])
+        if not data_sets:
+            raise CorpusError(f"Case {self.path} in {self.corpus.path} has no data set.", _MEND)
+        for files in data_sets:
             with _readable(self.corpus, self.path):
                 yield _data_set(self.corpus, self.path, files, names)
 
@@ -92,7 +96,7 @@ def _readable(corpus: Corpus, path: str) -> Iterator[None]:
     except (DecodeError, ValueError, KeyError, TypeError) as error:
         raise CorpusError(
             f"Case {path} in {corpus.path} cannot be read: {type(error).__name__}: {error}.",
-            "Write the corpus anew with `onnx-conformance generate`.",
+            _MEND,
         ) from None
 
 

@@ -94,7 +94,9 @@ class CorpusFile(pytest.File):
         session: Any = self.config.pluginmanager.get_plugin(PLUGIN)
         for subject in session.subjects:
             for case, path in session.cases.items():
-                yield ConformanceItem.from_parent(self, name=f"{case}[{subject.id}]", subject=subject, case_path=path)
+                name = f"{case}[{subject.id}]"
+                id = f"{self.nodeid}::{name}"  # whole, so that pytest reads it as it does from its cache of failures
+                yield ConformanceItem.from_parent(self, name=name, nodeid=id, subject=subject, case_path=path)
 
 
 class ConformanceItem(pytest.Item):
@@ -108,16 +110,30 @@ class ConformanceItem(pytest.Item):
     def runtest(self) -> None:
         """Not used: the plugin's own protocol runs the item."""
 
+    def listchain(self) -> list[Any]:
+        """The item alone: `-k` is about cases and subjects, not about the directories that the corpus lies in."""
+        return [self]
+
     def reportinfo(self) -> tuple[Path, int, str]:
         """Where pytest says the item is."""
         return self.path, 0, self.name
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In a worker of xdist, group what is selected of our items into batches."""
+    ours = [item for item in items if isinstance(item, ConformanceItem)]
+    if ours and hasattr(config, "workerinput"):
+        from conformance.batches import batched
+
+        items[:] = batched(items, ours, config.workerinput["workercount"])
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
     """Run an item of ours in one step; leave all others to pytest."""
-    if not isinstance(item, ConformanceItem):
-        return None
     session: Any = item.config.pluginmanager.get_plugin(PLUGIN)
+    if session is None or not session.owns(item):
+        return None
     item.config.hook.pytest_runtest_logreport(report=session.report(item))
     return True

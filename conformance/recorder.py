@@ -12,7 +12,7 @@ import onnx
 from conformance import __version__
 from conformance.clauses import clauses
 from conformance.corpus import Corpus, case_json
-from conformance.explaining import Conclusions
+from conformance.findings import Findings
 from conformance.results import FORMAT, write_record
 from conformance.verdicts import Level, Verdict
 
@@ -40,7 +40,7 @@ class Recorder:
         self._paths = corpus.paths()
         self._described: set[str] = set()
         self._started = time.perf_counter()
-        self._conclusions = Conclusions()
+        self._findings = Findings()
         self.gate = gate
         self.results = 0
         self.diagnoses: list[DiagnosisRecord] = []
@@ -86,7 +86,7 @@ class Recorder:
         level = Level(self._corpus.levels[self._paths[case]])
         expectation, expected = self.gate.judge(result["subject"], case, level, Verdict(result["verdict"]))
         self.results += 1
-        self._conclusions.add(result, level)
+        self._findings.add(result, level)
         if self._stream is None:
             return expected
         if case not in self._described:
@@ -97,7 +97,7 @@ class Recorder:
 
     def end(self, reasons: Sequence[str]) -> None:
         """Say what explains the failures, write the footer and close the file."""
-        self.diagnoses = self._conclusions.conclude(self._corpus)
+        self.diagnoses = self._findings.diagnoses(self._corpus)
         counts = {
             subject: {str(level): {str(v): n for v, n in counter.items()} for level, counter in levels.items()}
             for subject, levels in self.gate.verdicts.items()

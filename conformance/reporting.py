@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.errors import ResultsError
+from conformance.files import write_whole
 from conformance.report.html import render
 from conformance.results import Results, read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 
 def write_html(paths: Sequence[Path], target: Path) -> None:
@@ -42,17 +41,3 @@ def read_all(paths: Sequence[Path]) -> list[Results]:
                 )
             seen[subject["id"]] = run.path
     return runs
-
-
-def write_whole(target: Path, text: str) -> None:
-    """Write a file in one step: it is there whole or not at all."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, scratch = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        Path(scratch).chmod(0o644)
-        Path(scratch).replace(target)
-    except BaseException:
-        Path(scratch).unlink(missing_ok=True)
-        raise

@@ -8,6 +8,7 @@ format's definition; the types here mirror it for the readers in this package.
 from __future__ import annotations
 
 import json
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NotRequired, TextIO, TypedDict
 
@@ -141,6 +142,7 @@ class ResultRecord(TypedDict):
     outputs: list[OutputEvidence]
     expected: Expected | None
     surprise: bool
+    agrees_with: NotRequired[list[str]]
 
 
 class SubjectRecord(TypedDict):
@@ -181,8 +183,23 @@ class Header(TypedDict):
     clauses: dict[str, ClauseRecord]
 
 
+class DiagnosisRecord(TypedDict):
+    """A deviation that explains why a subject fails an operator's cases.
+
+    It agrees on `agrees` `of` the failing cases; no case tells it apart from those `alike`.
+    """
+
+    subject: str
+    operator: str
+    deviation: str
+    text: str
+    agrees: int
+    of: int
+    alike: list[str]
+
+
 class Footer(TypedDict):
-    """How the run ended: counts by subject, level and verdict, the gate, and why it is shut."""
+    """How the run ended: counts by subject, level and verdict, the gate, why it is shut, and what explains failures."""
 
     record: str
     results: int
@@ -190,6 +207,7 @@ class Footer(TypedDict):
     gate: str
     reasons: list[str]
     seconds: float
+    diagnoses: NotRequired[list[DiagnosisRecord]]
 
 
 @dataclass(frozen=True)
@@ -220,7 +238,7 @@ def read(path: Path) -> Results:
     if path.stat().st_size > LARGEST_FILE:
         raise ResultsError(f"{path} is larger than {LARGEST_FILE} bytes.", "Split the run with -k.")
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
     except UnicodeDecodeError as error:
         raise _foreign(path, f"it is not UTF-8 text ({error.reason} at byte {error.start})") from None
     return _assemble(path, (_parsed(path, number, line) for number, line in enumerate(lines, 1)))
@@ -229,7 +247,7 @@ def read(path: Path) -> Results:
 def _parsed(path: Path, number: int, line: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         raise _truncated(path, f"line {number} is not a whole JSON object") from None
     if problem := complaint("results", record):
         raise _foreign(path, f"line {number}: {problem}")
@@ -271,6 +289,14 @@ def _check_consistency(
 ) -> None:
     if footer["results"] != len(results):
         raise _foreign(path, f"its footer counts {footer['results']} results where it has {len(results)}")
+    counted: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    for record in results.values():
+        counted[record["subject"]][record["level"]][record["verdict"]] += 1
+    told = {subject: levels for subject, levels in footer["verdicts"].items() if levels}
+    if counted != told:
+        raise _foreign(path, "its footer's counts are not those of its results")
+    if (footer["gate"] == "pass") == bool(footer["reasons"]):
+        raise _foreign(path, "its footer's gate and reasons contradict each other")
     subjects = {subject["id"] for subject in header["subjects"]}
     for subject, case in results:
         if subject not in subjects:

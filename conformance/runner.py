@@ -12,6 +12,7 @@ import pytest
 
 from conformance import pytest_plugin
 from conformance.errors import ConformanceError, UsageError
+from conformance.files import check_target
 from conformance.session import ConformanceSession, Settings
 from conformance.terminal import ProgressBar, print_outcome
 
@@ -50,6 +51,7 @@ def run_corpus(request: Request) -> int:
     """
     if request.html is None:
         return _run(request.settings, request)
+    check_target(request.html)
     if request.settings.results is not None:
         return _run_and_report(request.settings, request, request.html)
     with tempfile.TemporaryDirectory() as scratch:
@@ -74,6 +76,10 @@ def _run(settings: Settings, request: Request) -> int:
     status = pytest.main(_arguments(session, request), plugins=plugins)
     if session.abandoned is not None:
         raise session.abandoned
+    if status == pytest.ExitCode.INTERNAL_ERROR:
+        raise ConformanceError(
+            "The run broke down.", "This is a fault of the suite; pytest's message above says where."
+        )
     _refuse_nothing(session, status)
     print_outcome(session)
     return FAILS if session.reasons else HOLDS

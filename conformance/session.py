@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from conformance.batches import Batch, batch_report, counts_of
 from conformance.corpus import MANIFEST, bundled, find_case, open_corpus
 from conformance.errors import ConformanceError, CorpusError, UsageError
 from conformance.expectations import by_subject
+from conformance.files import check_target
 from conformance.gate import Gate
 from conformance.judge import judge
 from conformance.loading import load_case
@@ -27,6 +29,7 @@ from conformance.verdicts import Level, Verdict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from conformance.diagnosis import Suspicions
     from conformance.pytest_plugin import ConformanceItem
 
 
@@ -61,6 +64,8 @@ class ConformanceSession:
         manifest: the corpus's manifest, which pytest collects.
         cases: the directory of each case to run, by its id.
         subjects: what they are run on.
+        selected: how many cases are run.
+        pending: how many results they give, on all subjects.
         recorder: where results go; a worker of xdist has none.
         abandoned: why the run cannot be trusted and must end with status 2, or None.
         reasons: why the gate is shut, once the run has ended.
@@ -75,6 +80,8 @@ class ConformanceSession:
         names = settings.backends
         if twice := {name for name in names if names.count(name) > 1}:
             raise UsageError(f"Backend {min(twice)} is named twice.", "Name each backend once.")
+        if settings.results is not None and settings.recording:
+            check_target(settings.results)
         self.settings = settings
         self.corpus = open_corpus((settings.data or bundled()).resolve())
         self.manifest = self.corpus.path / MANIFEST
@@ -85,16 +92,28 @@ class ConformanceSession:
         self.abandoned: ConformanceError | None = None
         self.reasons: list[str] = []
         self.selected = len(self.cases)
+        self.pending = len(self.cases) * len(self.subjects)
         self.keyword = ""
+        self._suspicions: Suspicions | None = None
         gate = Gate(settings.level, names, expectations)
         self.recorder = Recorder(self.corpus, self.subjects, gate, settings.results) if settings.recording else None
 
-    def report(self, item: ConformanceItem) -> pytest.TestReport:
-        """Run an item, and report it in pytest's terms with the result record attached."""
+    def owns(self, item: pytest.Item) -> bool:
+        """Whether an item is for this session to run."""
+        return isinstance(item, Batch) or hasattr(item, "case_path")
+
+    def report(self, item: ConformanceItem | Batch) -> pytest.TestReport:
+        """Run an item, and report it in pytest's terms with the result record attached, or those of a whole batch."""
+        if isinstance(item, Batch):
+            return batch_report(item, [self._report(part) for part in item.items])
+        return self._report(item)
+
+    def _report(self, item: ConformanceItem) -> pytest.TestReport:
         try:
             outcome = judge(item.subject.backend, load_case(self.corpus, item.case_path))
+            suspects = self._suspects(item) if outcome.verdict in {Verdict.FAIL, Verdict.ERROR} else []
         except CorpusError as error:
-            return _report(item, {"abandon": [error.problem, error.mend]}, 0.0)
+            return _report(item.nodeid, item.location, {"abandon": [error.problem, error.mend]}, 0.0)
         result = {
             "subject": item.subject.id,
             "case": item.case_path.rpartition("/")[2],
@@ -104,7 +123,17 @@ class ConformanceSession:
             "seconds": round(outcome.seconds, 6),
             "outputs": list(outcome.outputs),
         }
-        return _report(item, result, outcome.seconds)
+        if suspects:
+            result["agrees_with"] = suspects
+        return _report(item.nodeid, item.location, result, outcome.seconds)
+
+    def _suspects(self, item: ConformanceItem) -> list[str]:
+        """The deviations that fail an item's case as its subject does; what finds them is loaded when a case fails."""
+        if self._suspicions is None:
+            from conformance.diagnosis import Suspicions
+
+            self._suspicions = Suspicions()
+        return self._suspicions.agreeing(item.subject, self.corpus, item.case_path)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -112,27 +141,49 @@ class ConformanceSession:
         result: dict[str, Any] | None = getattr(report, "conformance", None)
         if result is None or self.recorder is None:
             return
-        if "abandon" in result:
-            self.abandoned = CorpusError(*result["abandon"])
-            _fail(report, str(self.abandoned))
-            raise pytest.exit.Exception(str(self.abandoned), returncode=2)
-        if self.recorder.results == 0:
-            self.recorder.begin(self.selected, self._selection(), _command())
-        if not self.recorder.add(result):
+        try:
+            expected = self._record(self.recorder, result)
+        except CorpusError as error:
+            self.abandoned = error
+            raise pytest.exit.Exception(str(error), returncode=2) from None
+        if not expected:
             _fail(report, f"{result['verdict']}: {result['message']}")
         elif result["verdict"] != Verdict.PASS:
             report.outcome = "skipped"
             report.longrepr = (str(self.manifest), 0, f"{result['verdict']}: {result['message']}")
 
+    def _record(self, recorder: Recorder, result: dict[str, Any]) -> bool:
+        """Hand a result to the recorder; whether it is as expected.
+
+        Raises:
+            CorpusError: the corpus is not what its manifest says, here or in the worker that reports.
+        """
+        if "abandon" in result:
+            raise CorpusError(*result["abandon"])
+        if recorder.results == 0:
+            recorder.begin(self.selected, self._selection(), _command())
+        return recorder.add(result)
+
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Count the selected cases, and spare the garbage collector the thousands of items that stay to the end."""
+        """Count what is selected, and spare the garbage collector the thousands of items that stay to the end."""
         gc.freeze()
-        self.selected = len({item.case_path for item in session.items if hasattr(item, "case_path")})
+        ours = [item.case_path for item in session.items if hasattr(item, "case_path")]
+        self.selected, self.pending = len(set(ours)), len(ours)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
-        """Count them where workers collect."""
-        self.selected = len({id.rpartition("::")[2].partition("[")[0] for id in ids if "onnx-conformance::" in id})
+        """Count it where workers collect."""
+        self.selected, self.pending = next((counts for id in ids if (counts := counts_of(id))), (0, 0))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_from_serializable(self, config: pytest.Config, data: dict[str, Any]) -> pytest.TestReport | None:
+        """Take a batch from a worker apart: all of its reports but the last are logged here, the last as usual."""
+        last: pytest.TestReport | None = None
+        for part in data.get("batch", ()):
+            if last is not None:
+                config.hook.pytest_runtest_logreport(report=last)
+            last = _report(*part)
+        return last
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
@@ -144,8 +195,9 @@ class ConformanceSession:
             return
         partial = self.recorder.results < len(self.corpus.cases) * len(self.subjects)
         self.reasons = self.recorder.gate.reasons(partial=partial)
-        if session.shouldfail or session.shouldstop or exitstatus == pytest.ExitCode.INTERRUPTED:
-            self.reasons.append("the run was stopped before its end")
+        if missing := self.pending - self.recorder.results:
+            told = f"{missing} of {self.pending} results are missing"
+            self.reasons.append(f"{told}: the run was stopped before its end, or a process of it died")
         self.recorder.end(self.reasons)
         if self.reasons and exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -155,12 +207,10 @@ class ConformanceSession:
         return {name: str(value) for name, value in selection.items() if value}
 
 
-def _report(item: ConformanceItem, result: dict[str, Any], seconds: float) -> pytest.TestReport:
-    report = pytest.TestReport(
-        item.nodeid, (str(item.path), 0, item.name), {}, "passed", None, "call", duration=seconds, start=0, stop=seconds
-    )
-    report.conformance = result  # type: ignore[attr-defined]
-    return report
+def _report(
+    nodeid: str, location: tuple[str, int | None, str], result: dict[str, Any], seconds: float
+) -> pytest.TestReport:
+    return pytest.TestReport(nodeid, location, {}, "passed", None, "call", duration=seconds, conformance=result)
 
 
 def _fail(report: pytest.TestReport, message: str) -> None:

@@ -54,14 +54,14 @@ def _module(name: str, module_name: str) -> Any:
     """Import it, from the current directory too, as `python -m` does."""
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)
+    if not all(module_name.split(".")):
+        raise _unknown(name)
     try:
         return importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name and (module_name == error.name or module_name.startswith(f"{error.name}.")):
             raise _unknown(name) from None
         raise _broken(name, error) from None
-    except (ValueError, TypeError):
-        raise _unknown(name) from None
     except (Exception, SystemExit) as error:  # noqa: BLE001
         raise _broken(name, error) from None
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     import pytest
 
+    from conformance.results import DiagnosisRecord
     from conformance.session import ConformanceSession
 
 _COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -63,12 +64,22 @@ def print_outcome(session: ConformanceSession) -> None:
     console.print(
         f"corpus {corpus.version} ({corpus.digest[:12]}), {session.selected} of {len(corpus.cases)} cases", markup=False
     )
+    for diagnosis in session.recorder.diagnoses if session.recorder else ():
+        console.print(_diagnosed(diagnosis), markup=False, soft_wrap=True)
     if session.reasons:
         console.print("[bold red]The gate does not hold:[/]")
         for reason in session.reasons:
             console.print(f"  {reason}", markup=False, soft_wrap=True)
     else:
         console.print("[bold green]The gate holds.[/]")
+
+
+def _diagnosed(diagnosis: DiagnosisRecord) -> str:
+    others = ", ".join(diagnosis["alike"])
+    return (
+        f"{diagnosis['operator']} on {diagnosis['subject']} agrees on {diagnosis['agrees']} of {diagnosis['of']} "
+        f"failing cases with: {diagnosis['text']}{f' (no case tells it apart from {others})' if others else ''}"
+    )
 
 
 def _verdict_table(session: ConformanceSession) -> Table:

@@ -6,13 +6,20 @@ judges otherwise than before is major. Before 1.0.0 a minor version may do eithe
 
 from __future__ import annotations
 
+import re
 from enum import IntEnum
 from typing import TYPE_CHECKING
+
+from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from conformance.corpus import Corpus
+
     Hashes = Mapping[str, Mapping[str, str]]
+
+_VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})")
 
 
 class Change(IntEnum):
@@ -24,16 +31,23 @@ class Change(IntEnum):
     MAJOR = 3
 
 
-def change(old: Hashes, new: Hashes) -> tuple[Change, str]:
-    """The weightiest difference between two corpora, and a sentence naming the first case that makes it so."""
-    judged_otherwise = [case for case in old if case in new and _judged(old[case]) != _judged(new[case])]
-    if judged_otherwise:
-        return Change.MAJOR, f"{judged_otherwise[0]} judges otherwise than before"
-    if appeared := [case for case in new if case not in old]:
+def change(old: Corpus, new: Hashes, levels: Mapping[str, str]) -> tuple[Change, str]:
+    """The weightiest difference between a corpus and the next, and a sentence naming the first case that makes it so.
+
+    Args:
+        new: the next one's files, as hashes by case.
+        levels: the next one's level of each case.
+    """
+    kept = [case for case in old.cases if case in new]
+    if otherwise := [case for case in kept if _judged(old.cases[case]) != _judged(new[case])]:
+        return Change.MAJOR, f"{otherwise[0]} judges otherwise than before"
+    if stricter := [case for case in kept if _force(levels[case]) > _force(old.levels[case])]:
+        return Change.MAJOR, f"{stricter[0]} is {levels[stricter[0]]} now"
+    if appeared := [case for case in new if case not in old.cases]:
         return Change.MINOR, f"{appeared[0]} is new"
-    if removed := [case for case in old if case not in new]:
+    if removed := [case for case in old.cases if case not in new]:
         return Change.MINOR, f"{removed[0]} is gone"
-    described = [case for case in old if old[case] != new[case]]
+    described = [case for case in kept if old.cases[case] != new[case]]
     return (Change.PATCH, f"{described[0]} is described otherwise") if described else (Change.NONE, "nothing differs")
 
 
@@ -53,9 +67,15 @@ def parsed(version: str) -> tuple[int, int, int]:
     Raises:
         ValueError: it is not three numbers with dots.
     """
-    major, minor, patch = (int(part) for part in version.split("."))
-    return major, minor, patch
+    if not (match := _VERSION.fullmatch(version)):
+        raise ValueError(version)
+    return int(match[1]), int(match[2]), int(match[3])
 
 
 def _judged(files: Mapping[str, str]) -> dict[str, str]:
     return {name: hash for name, hash in files.items() if name != "case.json"}
+
+
+def _force(level: str) -> int:
+    """How much a level asks of a backend: more for one that stands earlier among the levels."""
+    return -list(Level).index(Level(level))

@@ -37,6 +37,7 @@ def cases() -> Iterator[Case]:
     yield from structures(ADAGRAD)
     yield from _attributes()
     yield from _natural_attributes()
+    yield from _many_bits_of_t()
     yield from _special_values()
 
 
@@ -111,6 +112,20 @@ def _natural_attributes() -> Iterator[Case]:
             Setting(dtype, counts=(0, 7)),
             level,
             ("attributes",),
+        )
+
+
+def _many_bits_of_t() -> Iterator[Case]:
+    """A T whose bits spread over a float's precision, so that a narrower copy of it shows in r."""
+    for dtype in FLOATS:
+        yield optimizer_case(
+            ADAGRAD,
+            f"t_many_bits_{TYPES[dtype]}",
+            f"Adagrad in {TYPES[dtype]} divides R by 1 + T * decay_factor with all bits of T = {0b101010111001101}",
+            ("r", "update_count_type"),
+            {**ADAGRAD.usual, "decay_factor": 2.0**-12},
+            Setting(dtype, counts=(0b101010111001101,)),
+            tags=("update_count",),
         )
 
 

@@ -48,6 +48,8 @@ def cases() -> Iterator[Case]:
     yield from structures(ADAM)
     yield from _attributes()
     yield from _natural_attributes()
+    yield from _alpha_one_below_t_0()
+    yield _inexact_weights()
     yield from _division_by_zero()
     yield from _overflow()
 
@@ -129,6 +131,34 @@ def _natural_attributes() -> Iterator[Case]:
                 level,
                 ("attributes",),
             )
+
+
+def _alpha_one_below_t_0() -> Iterator[Case]:
+    """1 - alpha**T is 0 for every T, and is not divided by where T is negative: a T read as unsigned would do so."""
+    for dtype in FLOATS:
+        yield optimizer_case(
+            ADAM,
+            f"alpha_one_t_negative_{TYPES[dtype]}",
+            "Adam does not correct for bias where T is negative, so alpha = 1 divides nothing by zero",
+            ("t_switch", "update_count_type"),
+            {**ADAM.usual, "alpha": 1.0},
+            Setting(dtype, counts=(-3,)),
+            tags=("update_count",),
+        )
+
+
+def _inexact_weights() -> Case:
+    """Neither 1 - alpha nor 1 - beta is a float32 value, so computing them in float shows in double."""
+    return optimizer_case(
+        ADAM,
+        "inexact_weights_double",
+        "Adam computes 1 - alpha and 1 - beta in the precision of double tensors",
+        ("attribute_type", "v_new", "h_new"),
+        {**ADAM.usual, "alpha": 0.3, "beta": 0.1},
+        Setting(np.float64, counts=(0, 2)),
+        Level.SHOULD,
+        ("attributes",),
+    )
 
 
 def _division_by_zero() -> Iterator[Case]:

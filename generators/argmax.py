@@ -94,6 +94,8 @@ def cases() -> Iterator[Case]:
             array,
             {"axis": 0, "keepdims": 0},
         )
+    yield from _wide_integers()
+    yield _long_axis()
     for last in (0, 1):
         yield _case(
             f"all_minus_infinity_{'last' if last else 'first'}",
@@ -114,6 +116,32 @@ def cases() -> Iterator[Case]:
         "ArgMax of a tensor whose other axis is empty is empty",
         ("index", "axis"),
         np.zeros((0, 3), dtype=np.float32),
+        {"axis": 1, "keepdims": 0},
+    )
+
+
+def _wide_integers() -> Iterator[Case]:
+    """The largest of 64 bits is not the largest of their low 32."""
+    for dtype in (np.int64, np.uint64):
+        name = type_name(np.dtype(dtype))
+        yield _case(
+            f"high_bits_{name}",
+            f"ArgMax compares all 64 bits of {name} elements",
+            ("data_type", "index"),
+            np.array([7, 2**40, 2**31, 2**40 - 1], dtype=dtype),
+            {"axis": 0, "keepdims": 0},
+        )
+
+
+def _long_axis() -> Case:
+    """More elements than one block of threads has, the largest in the last, and a tail of every vector length."""
+    X = scattered("argmax/long", (2, 3001), np.float32)
+    X[0, 2999] = X[1, 1500] = 3.0
+    return _case(
+        "long_axis",
+        "ArgMax finds the largest of 3001 elements",
+        ("index",),
+        X,
         {"axis": 1, "keepdims": 0},
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from generators.models import TYPES, declared, declared_as, model
 from generators.values import scattered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import onnx
 
@@ -33,9 +34,14 @@ def cases() -> Iterator[Case]:
                 yield _base(op_type, clause, dtype, axis)
         yield _select_last_index(op_type, clause)
         yield _keeps_order_of_close_values(op_type, clause)
+        yield _tells_doubles_apart(op_type, clause)
     for op_type in ALONG_AXIS:
         for axis in (0, 1):
             yield _coerced(op_type, axis)
+        yield from _across_axes(op_type)
+        yield _exp_overflows(op_type)
+    yield _below_one()
+    yield _all_negative()
     yield _article()
 
 
@@ -74,6 +80,77 @@ def _keeps_order_of_close_values(op_type: str, clause: str) -> Case:
         f"ArgMax of {op_type} tells values apart that differ by one part in ten thousand",
         clause,
         op_type,
+        X,
+        1,
+    )
+
+
+def _tells_doubles_apart(op_type: str, clause: str) -> Case:
+    """Values that are equal as floats."""
+    X = np.array([[1.0, 1.0 + 1e-9, 1.0 - 1e-9, 1.0 + 5e-10], [4.0, 4.0 - 4e-9, 4.0 + 2e-9, 4.0 + 4e-9]])
+    return _chain(
+        f"test_{clause}_argmax_close_values_double",
+        f"ArgMax of {op_type} in double tells values apart that are equal as floats",
+        clause,
+        op_type,
+        X,
+        1,
+    )
+
+
+def _across_axes(op_type: str) -> Iterator[Case]:
+    """ArgMax along another axis than the one that is normalized: which one that is decides the index."""
+    clause = ALONG_AXIS[op_type]
+    families: Sequence[tuple[str, Mapping[str, Any], int, str]] = (
+        ("default_axis", {}, 13, "normalizes along the last axis by default since opset 13"),
+        ("one_axis", {"axis": 0}, 13, "normalizes along one axis only since opset 13"),
+        ("opset_11_default_axis", {}, 11, "normalizes a matrix of all dimensions from the second on below opset 13"),
+    )
+    for name, attributes, opset, title in families:
+        id = f"test_{clause}_argmax_{name}"
+        X = scattered(id, (2, 3, 4), np.float32)
+        nodes = [
+            helper.make_node(op_type, ["X"], ["Y"], **attributes),
+            helper.make_node("ArgMax", ["Y"], ["index"], axis=1, keepdims=0),
+        ]
+        clauses = (clause,) if opset >= 13 else ("coercion", clause)
+        yield _case(id, f"{op_type} {title}", clauses, nodes, X, argmax_shape(X.shape, 1, 0), opset)
+
+
+def _exp_overflows(op_type: str) -> Case:
+    """Elements whose exponential is beyond a float: the usual subtraction of the maximum keeps their order."""
+    clause = ALONG_AXIS[op_type]
+    X = np.array([[89.0, 95.0, 91.0, 90.0], [100.0, 99.0, 90.0, 101.0]], dtype=np.float32)
+    case = _chain(
+        f"test_{clause}_argmax_exp_overflows",
+        f"ArgMax of {op_type} names the largest element where its exponential overflows",
+        clause,
+        op_type,
+        X,
+        1,
+    )
+    return dataclasses.replace(case, level=Level.SHOULD)
+
+
+def _below_one() -> Case:
+    X = np.array([[0.25, 0.5, 0.75, 0.125], [0.125, 0.03125, 0.0625, 0.25]], dtype=np.float32)
+    return _chain(
+        "test_log_argmax_below_one",
+        "ArgMax of Log compares negative logarithms",
+        "log",
+        "Log",
+        X,
+        1,
+    )
+
+
+def _all_negative() -> Case:
+    X = np.array([[-3.0, -1.0, -2.0], [-1.0, 2.0, 3.0]], dtype=np.float32)
+    return _chain(
+        "test_relu_argmax_all_negative",
+        "ArgMax of Relu is the first index where all elements are negative",
+        "relu",
+        "Relu",
         X,
         1,
     )

@@ -34,15 +34,20 @@ def model(
     outputs: Sequence[onnx.ValueInfoProto],
     opsets: Mapping[str, int],
     initializers: Mapping[str, Array] | None = None,
+    functions: Sequence[onnx.FunctionProto] = (),
+    ir_version: int = IR_VERSION,
 ) -> bytes:
     """A serialised model of these nodes.
 
     Args:
         opsets: version by domain.
         initializers: constants by name.
+        functions: model-local ones.
     """
     constants = [numpy_helper.from_array(array, name) for name, array in (initializers or {}).items()]
     graph = helper.make_graph(nodes, name, inputs, outputs, constants)
     imports = [helper.make_opsetid(domain, version) for domain, version in opsets.items()]
-    proto = helper.make_model(graph, producer_name="onnx-conformance", ir_version=IR_VERSION, opset_imports=imports)
+    proto = helper.make_model(
+        graph, functions=functions, producer_name="onnx-conformance", ir_version=ir_version, opset_imports=imports
+    )
     return bytes(proto.SerializeToString(deterministic=True))

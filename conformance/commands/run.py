@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from conformance.commands.options import Data
+from conformance.commands.options import Data, GateLevel
 from conformance.verdicts import Level
 
 
@@ -22,7 +22,9 @@ def run(
         str, typer.Option("-k", metavar="EXPR", help="Only cases whose name matches, as in pytest.")
     ] = "",
     case: Annotated[list[str] | None, typer.Option("--case", metavar="ID", help="Only this case.")] = None,
-    level: Annotated[str, typer.Option(metavar="must|should", help="Up to which level the gate judges.")] = "must",
+    level: Annotated[
+        GateLevel, typer.Option(metavar="must|should", help="Up to which level the gate judges.")
+    ] = GateLevel.MUST,
     expect: Annotated[
         list[Path] | None, typer.Option("--expect", metavar="FILE", help="Known non-passes of a backend, with reasons.")
     ] = None,

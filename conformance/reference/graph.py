@@ -2,53 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import numpy_helper
 
 from conformance.reference.adagrad import adagrad
 from conformance.reference.adam import adam
 from conformance.reference.argmax import argmax
 from conformance.reference.momentum import momentum
+from conformance.reference.nodes import (
+    Evaluation,
+    Node,
+    Unsupported,
+    attribute_values,
+    given_attributes,
+    optimizer_attributes,
+    resolved,
+)
+from conformance.reference.primitives import PRIMITIVES
 from conformance.reference.signatures import ARGMAX_DEFAULTS, OPTIMIZERS, TRAINING, softmax_default_axis
 from conformance.reference.softmax import coerced, log_softmax, softmax
 from conformance.reference.systems import NumberSystem, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from conformance.arrays import Array
+
+__all__ = ["FORMULAS", "Evaluation", "Graph", "Node", "Unsupported", "Value"]
 
 FORMULAS: Mapping[str, Callable[..., Any]] = {"Adam": adam, "Momentum": momentum, "Adagrad": adagrad}
 MAIN_DOMAINS = {"", "ai.onnx"}
 
 
-class Unsupported(Exception):
-    """The model has an operator, attribute or shape that is outside of this reference."""
-
-
-@dataclass(frozen=True)
-class Node:
-    """A node as its operator's evaluation sees it: attributes resolved, the opset of its domain known."""
-
-    op_type: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    attributes: Mapping[str, Any]
-    opset: int
-
-
-Evaluation: TypeAlias = Callable[[Node, list[Value], NumberSystem], list[Value]]
-
-
 @dataclass(frozen=True)
 class Graph:
-    """A graph ready to be walked.
+    """A graph, or a function's body, ready to be walked.
 
     Attributes:
         inputs: names of the inputs that a run must feed.
@@ -69,15 +62,15 @@ class Graph:
         Raises:
             Unsupported: it is made of other operators, or of initializers stored outside of it.
         """
-        opsets = {opset.domain: opset.version for opset in model.opset_import}
         graph = model.graph
         if any(tensor.data_location == onnx.TensorProto.EXTERNAL for tensor in graph.initializer):
             raise Unsupported("an initializer is stored outside of the model")
         initializers = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+        functions = {(function.domain, function.name): function for function in model.functions}
         return cls(
             inputs=tuple(value.name for value in graph.input if value.name not in initializers),
             outputs=tuple(value.name for value in graph.output),
-            nodes=tuple(_read_node(node, opsets) for node in graph.node),
+            nodes=_Scope.of(model.opset_import, functions).read(graph.node),
             initializers=initializers,
         )
 
@@ -87,43 +80,82 @@ class Graph:
         Raises:
             Unsupported: the inputs are not those of the graph.
         """
+        return self.walk([system.entering(array) for array in inputs], system)
+
+    def walk(self, inputs: Sequence[Value], system: NumberSystem) -> list[Value]:
+        """The outputs for inputs that are numbers of the system.
+
+        Raises:
+            Unsupported: the inputs are not those of the graph.
+        """
         if len(inputs) != len(self.inputs):
             raise Unsupported(f"the graph has {len(self.inputs)} inputs, not {len(inputs)}")
-        feeds = {**self.initializers, **dict(zip(self.inputs, inputs, strict=True))}
-        values = {name: system.entering(array) for name, array in feeds.items()}
+        values = {name: system.entering(array) for name, array in self.initializers.items()}
+        values.update(zip(self.inputs, inputs, strict=True))
         for node, evaluation in self.nodes:
             results = evaluation(node, [values[name] for name in node.inputs], system)
             values.update(zip(node.outputs, results, strict=False))
         return [values[name] for name in self.outputs]
 
 
-def _read_node(proto: onnx.NodeProto, opsets: Mapping[str, int]) -> tuple[Node, Evaluation]:
-    attributes = {attribute.name: _attribute(attribute) for attribute in proto.attribute}
-    evaluation: Evaluation
-    if proto.domain == TRAINING and proto.op_type in OPTIMIZERS:
-        evaluation, attributes = _optimizer, _optimizer_attributes(proto.op_type, attributes)
-    elif proto.domain in MAIN_DOMAINS and proto.op_type in _EVALUATIONS:
-        evaluation = _EVALUATIONS[proto.op_type]
-    else:
-        raise Unsupported(f"there is no operator {proto.domain or 'ai.onnx'}.{proto.op_type} in this reference")
-    opset = opsets.get(proto.domain, opsets.get("ai.onnx", 0))
-    return Node(proto.op_type, tuple(proto.input), tuple(proto.output), attributes, opset), evaluation
+@dataclass(frozen=True)
+class _Scope:
+    """Where nodes stand: the opsets and the functions that their operators are of, and the attributes of the call."""
+
+    opsets: Mapping[str, int]
+    functions: Mapping[tuple[str, str], onnx.FunctionProto]
+    attributes: Mapping[str, onnx.AttributeProto] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        imports: Iterable[onnx.OperatorSetIdProto],
+        functions: Mapping[tuple[str, str], onnx.FunctionProto],
+        attributes: Mapping[str, onnx.AttributeProto] | None = None,
+    ) -> _Scope:
+        return cls({opset.domain: opset.version for opset in imports}, functions, attributes or {})
+
+    def read(self, nodes: Iterable[onnx.NodeProto]) -> tuple[tuple[Node, Evaluation], ...]:
+        return tuple(self._read(node) for node in nodes)
+
+    def _read(self, proto: onnx.NodeProto) -> tuple[Node, Evaluation]:
+        attributes = list(resolved(proto.attribute, self.attributes))
+        values = attribute_values(attributes)
+        opset = self.opsets.get(proto.domain, self.opsets.get("ai.onnx", 0))
+        function = self.functions.get((proto.domain, proto.op_type))
+        evaluation: Evaluation | None = None
+        if proto.domain == TRAINING and proto.op_type in OPTIMIZERS:
+            evaluation, values = _optimizer, optimizer_attributes(proto.op_type, values)
+        elif proto.domain in MAIN_DOMAINS:
+            evaluation = _EVALUATIONS.get(proto.op_type)
+        if function is not None:
+            evaluation = _overridden(evaluation, self._body(function, attributes))
+        if evaluation is None:
+            raise Unsupported(f"there is no operator {proto.domain or 'ai.onnx'}.{proto.op_type} in this reference")
+        return Node(proto.op_type, tuple(proto.input), tuple(proto.output), values, opset), evaluation
+
+    def _body(self, function: onnx.FunctionProto, call: Iterable[onnx.AttributeProto]) -> Graph:
+        """A function's body for one call; no function may call itself, so it is not among those its body can call."""
+        others = {key: other for key, other in self.functions.items() if other is not function}
+        inside = _Scope.of(function.opset_import, others, given_attributes(function, call))
+        return Graph(tuple(function.input), tuple(function.output), inside.read(function.node))
 
 
-def _attribute(proto: onnx.AttributeProto) -> Any:
-    value = helper.get_attribute_value(proto)
-    return value.decode() if isinstance(value, bytes) else value
+def _overridden(operator: Evaluation | None, body: Graph) -> Evaluation:
+    """A model-local function; where it bears an operator's name, its body or the operator.
 
+    Which of the two has priority is left to each runtime (onnx.proto, ModelProto.functions): one that has the operator
+    may run it, one that has not runs the body. Both are right if they agree, so both are evaluated, the answer
+    encloses both, and no `must` case may rest on a model in which they contradict each other.
+    """
 
-def _optimizer_attributes(op_type: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Attributes with the schema's defaults, floats as the float32 values that the model holds."""
-    signature = OPTIMIZERS[op_type]
-    missing = [name for name in signature.required if name not in given]
-    unknown = [name for name in given if name not in {*signature.required, *signature.defaults}]
-    if missing or unknown:
-        raise Unsupported(f"{op_type} lacks {missing} or does not know {unknown}")
-    values = {**{name: float(np.float32(value)) for name, value in signature.defaults.items()}, **given}
-    return {name: values[name] for name in (*signature.required, *signature.defaults)}
+    def evaluation(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+        results = body.walk(inputs, system)
+        if operator is None:
+            return results
+        return [system.either(*pair) for pair in zip(results, operator(node, inputs, system), strict=True)]
+
+    return evaluation
 
 
 def _optimizer(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
@@ -194,12 +226,11 @@ def _joined_choices(inputs: list[Value], axis: int) -> Array | None:
 
 
 _EVALUATIONS: Mapping[str, Evaluation] = {
+    **PRIMITIVES,
     "ArgMax": _argmax,
     "Concat": _concat,
     "Exp": partial(_elementwise, np.exp),
     "Log": partial(_elementwise, np.log),
-    "Sqrt": partial(_elementwise, np.sqrt),
-    "Relu": partial(_elementwise, lambda X: np.where(X > 0, X, 0)),
     "Softmax": partial(_softmax, softmax),
     "LogSoftmax": partial(_softmax, log_softmax),
 }

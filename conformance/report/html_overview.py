@@ -72,6 +72,7 @@ def _run(run: Results) -> dict[str, Any]:
     return {
         "gate": run.footer["gate"] == "pass",
         "reasons": run.footer["reasons"],
+        "diagnoses": run.footer.get("diagnoses", []),
         "warnings": list(_warnings(run)),
         "subjects": ", ".join(subject["id"] for subject in run.header["subjects"]),
         "corpus": corpus,

@@ -1,4 +1,4 @@
-"""The primitive operators: exact values by fractions and mpmath, enclosure of evaluations in other orders, and functions."""
+"""The primitive operators and functions: exact values by fractions and mpmath, enclosure of other evaluations."""
 
 from __future__ import annotations
 

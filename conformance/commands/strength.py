@@ -1,0 +1,46 @@
+"""`onnx-conformance strength`: what the corpus notices, and that it accuses nobody wrongly."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from conformance.commands.options import Data
+
+
+def strength(
+    data: Data = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Print every deviation and who notices it.")] = False,
+    sweep: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Also try correct variants on N random elements per type.")
+    ] = 0,
+) -> None:
+    """Run the corpus against the catalogue of wrong implementations and against correct variants.
+
+    Exit status: 0 where every deviation of level must is noticed by a must case and no correct variant is accused, 1
+    where not.
+    """
+    from conformance.corpus import bundled, open_corpus
+    from conformance.strength import measure, work
+    from conformance.strength_report import document, lines
+    from conformance.terminal import counting
+
+    corpus = open_corpus(data or bundled())
+    with counting("measuring", work()) as progress:
+        strength = measure(corpus, progress)
+    swept = []
+    if sweep:
+        from conformance.sweep import SWEEPS
+        from conformance.sweep import sweep as run_sweep
+
+        with counting("sweeping", SWEEPS) as progress:
+            swept = run_sweep(sweep, progress)
+    if as_json:
+        typer.echo(json.dumps(document(corpus, strength, swept), indent=1))
+    else:
+        for line in lines(strength, swept, verbose=verbose):
+            typer.echo(line)
+    raise typer.Exit(0 if strength.holds and all(one.holds for one in swept) else 1)

@@ -1,0 +1,45 @@
+"""The catalogue of deviations: wrong implementations that the corpus has to notice, one table per operator.
+
+`deviation` says what one is and runs it, `pseudocode`, `twists` and `arithmetic` are what the tables are written in,
+`numbers` and `layout` hold what any optimizer's kernel can get wrong.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from conformance.deviations.deviation import Alteration, AlteredBackend, Deviation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import onnx
+
+__all__ = ["FAMILIES", "Alteration", "AlteredBackend", "Deviation", "catalogue", "family_of", "op_types"]
+
+FAMILIES = ("Adam", "Momentum", "Adagrad", "ArgMax")
+"""The operators that a model is about; Log, Exp, Sqrt, Softmax, LogSoftmax and Relu show in the ArgMax behind them."""
+
+
+@cache
+def catalogue() -> Mapping[str, tuple[Deviation, ...]]:
+    """All deviations, by the name of their family."""
+    from conformance.deviations.adagrad import ADAGRAD
+    from conformance.deviations.adam import ADAM
+    from conformance.deviations.argmax import ARGMAX
+    from conformance.deviations.momentum import MOMENTUM
+    from conformance.deviations.monotone import MONOTONE
+
+    return {"Adam": ADAM, "Momentum": MOMENTUM, "Adagrad": ADAGRAD, "ArgMax": (*ARGMAX, *MONOTONE)}
+
+
+def family_of(model: onnx.ModelProto) -> str | None:
+    """Which of the families a model is about, if any."""
+    present = op_types(model)
+    return next((name for name in FAMILIES if name in present), None)
+
+
+def op_types(model: onnx.ModelProto) -> set[str]:
+    """The operators of a model's graph."""
+    return {node.op_type for node in model.graph.node}

@@ -1,0 +1,94 @@
+"""Nodes as the walk of a graph sees them: attributes read, references of a function's body resolved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from conformance.reference.signatures import OPTIMIZERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from conformance.reference.systems import NumberSystem, Value
+
+
+class Unsupported(Exception):
+    """The model has an operator, attribute, shape or comparison that is outside of this reference."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node as its operator's evaluation sees it: attributes resolved, the opset of its domain known."""
+
+    op_type: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Any]
+    opset: int
+
+
+Evaluation: TypeAlias = "Callable[[Node, list[Value], NumberSystem], list[Value]]"
+
+
+def attribute_values(attributes: Iterable[onnx.AttributeProto]) -> dict[str, Any]:
+    """What attributes hold: numbers, text, arrays for tensors, and lists of numbers."""
+    return {attribute.name: _value(attribute) for attribute in attributes}
+
+
+def resolved(
+    attributes: Iterable[onnx.AttributeProto], given: Mapping[str, onnx.AttributeProto]
+) -> Iterator[onnx.AttributeProto]:
+    """The attributes of a node in a function's body, where a call gives these.
+
+    A reference to an attribute that the call does not give is no attribute at all, as ONNX has it.
+    """
+    for attribute in attributes:
+        if not attribute.ref_attr_name:
+            yield attribute
+        elif attribute.ref_attr_name in given:
+            copy = onnx.AttributeProto()
+            copy.CopyFrom(given[attribute.ref_attr_name])
+            copy.name = attribute.name
+            yield copy
+
+
+def given_attributes(
+    function: onnx.FunctionProto, call: Iterable[onnx.AttributeProto]
+) -> dict[str, onnx.AttributeProto]:
+    """A call's attributes with the function's defaults.
+
+    Raises:
+        Unsupported: the call lacks one that has no default.
+    """
+    defaults = {attribute.name: attribute for attribute in function.attribute_proto}
+    values = {**defaults, **{attribute.name: attribute for attribute in call}}
+    if missing := [name for name in function.attribute if name not in values]:
+        raise Unsupported(f"a call of the function {function.name} lacks {missing}")
+    return values
+
+
+def optimizer_attributes(op_type: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Attributes with the schema's defaults, floats as the float32 values that the model holds.
+
+    Raises:
+        Unsupported: a required one is missing, or there is one that the schema does not know.
+    """
+    signature = OPTIMIZERS[op_type]
+    missing = [name for name in signature.required if name not in given]
+    unknown = [name for name in given if name not in {*signature.required, *signature.defaults}]
+    if missing or unknown:
+        raise Unsupported(f"{op_type} lacks {missing} or does not know {unknown}")
+    values = {**{name: float(np.float32(value)) for name, value in signature.defaults.items()}, **given}
+    return {name: values[name] for name in (*signature.required, *signature.defaults)}
+
+
+def _value(proto: onnx.AttributeProto) -> Any:
+    value = helper.get_attribute_value(proto)
+    if isinstance(value, onnx.TensorProto):
+        return numpy_helper.to_array(value)
+    return value.decode() if isinstance(value, bytes) else value

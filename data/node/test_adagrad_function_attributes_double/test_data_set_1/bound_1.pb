@@ -1,0 +1,1 @@
+BH_newJ≈IZ6ÁŸ‡<mCpQQfÈ<!œJCó«∆<

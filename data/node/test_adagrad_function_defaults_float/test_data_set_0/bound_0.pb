@@ -1,0 +1,1 @@
+BX_newJ˜IkŠNq>U¶o^>WZo$öR>

@@ -1,0 +1,1 @@
+BH_newJk²6Aúo2AiA

@@ -1,0 +1,1 @@
+BX_newJúåC‚‚zE>›m¨Yp›N>Æž¢eHE>

@@ -1,0 +1,1 @@
+BX_newJþçÒÁbH>)ž7ÅHJI>ŽÙmPvH>

@@ -1,0 +1,1 @@
+BV_newJíYD˜JJx>h#/JÆUq>sÍÐOu²€>

@@ -1,0 +1,126 @@
+"""Fixtures of the suite's own tests: the generators' cases, a small corpus, and the command line."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support import SMALL, write_corpus
+
+from conformance.cli import main
+from conformance.corpus import open_corpus
+from conformance.generation import defined_cases
+from conformance.loading import LoadedCase, load_case
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conformance.case import Case
+    from conformance.corpus import Corpus
+
+TESTS = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture(scope="session")
+def defined() -> dict[str, tuple[str, Case]]:
+    """Every case that the suite's generators define, with its generator's name, by id."""
+    return {case.id: (generator, case) for generator, case in defined_cases(())}
+
+
+@pytest.fixture(scope="session")
+def small_corpus(tmp_path_factory: pytest.TempPathFactory, defined: dict[str, tuple[str, Case]]) -> Path:
+    """A corpus of a few cases; not to be written to."""
+    directory = tmp_path_factory.mktemp("corpora") / "few"
+    write_corpus(directory, [defined[id][1] for id in SMALL])
+    return directory
+
+
+@pytest.fixture(scope="session")
+def opened(small_corpus: Path) -> Corpus:
+    """The small corpus, opened."""
+    return open_corpus(small_corpus)
+
+
+@pytest.fixture(scope="session")
+def whole_corpus(tmp_path_factory: pytest.TempPathFactory, defined: dict[str, tuple[str, Case]]) -> Corpus:
+    """The corpus that the generators give, opened; not to be written to."""
+    directory = tmp_path_factory.mktemp("corpora") / "whole"
+    write_corpus(directory, [case for _, case in defined.values()])
+    return open_corpus(directory)
+
+
+@pytest.fixture
+def corpus_copy(tmp_path: Path, small_corpus: Path) -> Path:
+    """A copy of the small corpus, to be spoilt."""
+    return Path(shutil.copytree(small_corpus, tmp_path / "copy"))
+
+
+@pytest.fixture
+def case_of(opened: Corpus) -> Callable[[str], LoadedCase]:
+    """A case of the small corpus by its id, as a run loads it."""
+    paths = opened.paths()
+    return lambda name: load_case(opened, paths[name])
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty current directory."""
+    directory = tmp_path / "here"
+    directory.mkdir()
+    monkeypatch.chdir(directory)
+    return directory
+
+
+@pytest.fixture
+def command(here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
+    """Runs `onnx-conformance` with some arguments, in this process and in an empty directory."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+    def run(*arguments: Any) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["onnx-conformance", *map(str, arguments)])
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ending:
+            main()
+        captured = capfd.readouterr()
+        return Ended(int(ending.value.code or 0), captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def process(here: Path) -> Callable[..., Ended]:
+    """Runs a program of this environment in a process of its own, in an empty directory, with the fakes importable."""
+
+    def run(program: str, *arguments: Any, **variables: str) -> Ended:
+        path = os.pathsep.join(filter(None, (str(TESTS), variables.pop("PYTHONPATH", ""))))
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+        done = subprocess.run(
+            [str(Path(sysconfig.get_path("scripts")) / program), *map(str, arguments)],
+            cwd=here,
+            env={**environment, "PYTHONPATH": path, **variables},
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=120,
+            check=False,
+        )
+        return Ended(done.returncode, done.stdout, done.stderr)
+
+    return run

@@ -1,0 +1,315 @@
+"""Backends that each do one thing: most go wrong in the way their name says, and answer rightly otherwise."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from onnx.backend.test.runner import BackendIsNotSupposedToImplementIt
+
+from conformance.backends.reference import ReferenceBackend
+
+if TYPE_CHECKING:
+    import onnx
+
+__version__ = "0.0.7"
+
+
+class AlwaysRight:
+    """Answers as the reference does; the others derive from it."""
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        self.model = model
+        self.right = ReferenceBackend.prepare(model)
+        self.runs = 0
+
+    @classmethod
+    def prepare(cls, model: onnx.ModelProto, device: str = "CPU") -> Any:
+        return cls(model)
+
+    def run(self, inputs: Any) -> Any:
+        outputs = self.answer(inputs, list(self.right.run(inputs)))
+        self.runs += 1
+        return outputs
+
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        return outputs
+
+
+class AlwaysWrong(AlwaysRight):
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        return [np.asarray(output + 1, dtype=output.dtype) for output in outputs]
+
+
+class WrongOnArgMax(AlwaysWrong):
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        is_argmax = any(node.op_type == "ArgMax" for node in self.model.graph.node)
+        return super().answer(inputs, outputs) if is_argmax else outputs
+
+
+class ReturnsTooFew(AlwaysRight):
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        return outputs[:-1]
+
+
+class ReturnsTooMany(AlwaysRight):
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        return [*outputs, outputs[0]]
+
+
+class ReturnsNothing(AlwaysRight):
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        return []
+
+
+class ReturnsNone(AlwaysRight):
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        return None
+
+
+class ReturnsOneArray(AlwaysRight):
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        return outputs[0]
+
+
+class ReturnsADict(AlwaysRight):
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        return dict(enumerate(outputs))
+
+
+class ReturnsNones(AlwaysRight):
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        return [None for _ in outputs]
+
+
+class ReturnsLists(AlwaysRight):
+    """Python floats in lists, where arrays are due."""
+
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        return [output.tolist() for output in outputs]
+
+
+class ReturnsScalars(AlwaysRight):
+    """One Python float per output, where arrays are due."""
+
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        return [float(output.flat[0]) for output in outputs]
+
+
+class WrongType(AlwaysRight):
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        return [output.astype(np.float64 if output.dtype == np.float32 else np.float32) for output in outputs]
+
+
+class WrongShape(AlwaysRight):
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        return [output[np.newaxis] for output in outputs]
+
+
+class ReturnsObjects(AlwaysRight):
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        return [output.astype(object) for output in outputs]
+
+
+class ReturnsRecords(AlwaysRight):
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        return [np.zeros(output.shape, dtype=[("mantissa", "f4"), ("exponent", "i4")]) for output in outputs]
+
+
+class ReturnsSwappedBytes(AlwaysRight):
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        return [output.astype(output.dtype.newbyteorder()) for output in outputs]
+
+
+class ReturnsATuple(AlwaysRight):
+    """As ONNX's own backends do."""
+
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        return tuple(outputs)
+
+
+class ReturnsOtherLayouts(AlwaysRight):
+    """The right elements in memory that is neither contiguous nor writable."""
+
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        spread = [np.repeat(output[..., np.newaxis], 2, axis=-1)[..., 0] for output in outputs]
+        for output in spread:
+            output.flags.writeable = False
+        return spread
+
+
+class RaisesOnPrepare(AlwaysRight):
+    def __init__(self, model: onnx.ModelProto) -> None:
+        raise ValueError("cannot read this model")
+
+
+class RaisesOnRun(AlwaysRight):
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        raise ValueError("cannot run this model")
+
+
+class RaisesOnSecondRun(AlwaysRight):
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        if self.runs:
+            raise ValueError("has run before")
+        return outputs
+
+
+class ExitsOnPrepare(AlwaysRight):
+    def __init__(self, model: onnx.ModelProto) -> None:
+        sys.exit(0)
+
+
+class ExitsOnRun(AlwaysRight):
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        sys.exit(0)
+
+
+class Panic(BaseException):
+    """As Rust's panics arrive in Python: an exception that is not an Exception."""
+
+
+class PanicsOnRun(AlwaysRight):
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        raise Panic("index out of range")
+
+
+class UnprintableError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+class RaisesUnprintable(AlwaysRight):
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        raise UnprintableError
+
+
+class RaisesAtLength(AlwaysRight):
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        raise ValueError("long " * 10_000)
+
+
+class RaisesStrangeText(AlwaysRight):
+    """A message with separators of lines, a NUL and half of a surrogate pair."""
+
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        raise ValueError("one\u2028two\x85three\x0bfour\x00five\udcffsix\nseven<script>")
+
+
+class SaysNotSupposedTo(AlwaysRight):
+    def __init__(self, model: onnx.ModelProto) -> None:
+        raise BackendIsNotSupposedToImplementIt("no such operator")
+
+
+class SaysNotImplemented(AlwaysRight):
+    def __init__(self, model: onnx.ModelProto) -> None:
+        raise NotImplementedError("no such operator")
+
+
+class Unsupported(Exception):
+    """A runtime's own way to say so."""
+
+
+class SaysUnsupported(AlwaysRight):
+    def __init__(self, model: onnx.ModelProto) -> None:
+        raise Unsupported("no such operator")
+
+
+class SaysUnsupportedOnRun(AlwaysRight):
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        raise Unsupported("no such type")
+
+
+class SupportsOnlyAdam(AlwaysRight):
+    def __init__(self, model: onnx.ModelProto) -> None:
+        if any(node.op_type != "Adam" for node in model.graph.node):
+            raise Unsupported("Adam only")
+        super().__init__(model)
+
+
+class PreparesNone:
+    @staticmethod
+    def prepare(model: onnx.ModelProto, device: str = "CPU") -> Any:
+        return None
+
+
+class ChangesItsInputs(AlwaysRight):
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        inputs[-1][...] += 1
+        return outputs
+
+
+class UpdatesInPlace(AlwaysRight):
+    """Returns its inputs, brought to the right values."""
+
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        X = next(array for array in inputs if array.shape == outputs[0].shape and array.dtype == outputs[0].dtype)
+        X[...] = outputs[0]
+        return [X, *outputs[1:]]
+
+
+class KeepsStateBetweenRuns(AlwaysRight):
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        return [np.asarray(output + self.runs, dtype=output.dtype) for output in outputs]
+
+
+class ReusesItsBuffers(AlwaysRight):
+    """Every run's outputs are in the arrays that the run before returned."""
+
+    buffers: Any = None
+
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        self.buffers = self.buffers or outputs
+        for buffer, output in zip(self.buffers, outputs, strict=True):
+            buffer[...] = output
+        return self.buffers
+
+
+class ChangesItsModel(AlwaysRight):
+    """Spoils the model that it was given; the next case has its own."""
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        super().__init__(model)
+        model.graph.ClearField("node")
+
+
+class PrintsMuch(AlwaysRight):
+    """Writes to standard output and error, past Python's own streams too."""
+
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        sys.stdout.write('{"record": "result"}\n')
+        sys.stderr.write("noise\n")
+        os.write(1, b"\x00\xff noise\n")
+        return outputs
+
+
+class KillsItsProcess(AlwaysRight):
+    """Ends the process, as a segmentation fault would, on Momentum."""
+
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        if any(node.op_type == "Momentum" for node in self.model.graph.node):
+            os._exit(0)
+        return outputs
+
+
+class Interrupted(AlwaysRight):
+    """The user presses Ctrl-C during the third case."""
+
+    prepared = 0
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        super().__init__(model)
+        Interrupted.prepared += 1
+        if Interrupted.prepared == 3:
+            Interrupted.prepared = 0
+            raise KeyboardInterrupt
+
+
+class HasAVersion(AlwaysRight):
+    __version__ = "<script>1.2</script>"
+
+
+class HasNoPrepare:
+    pass

@@ -1,0 +1,76 @@
+"""Correct variants evaluate otherwise and stay within the bound, on the corpus and far outside of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support import quiet
+
+from conformance.reference.graph import FORMULAS
+from conformance.reference.signatures import OPTIMIZERS
+from conformance.running import running
+from conformance.sweep import SWEEPS, Setting, outputs_of, sweep
+from conformance.variants import VARIANTS
+
+ELEMENTS = 30_000
+
+
+@pytest.fixture(scope="module")
+def swept():
+    return sweep(ELEMENTS, quiet)
+
+
+def setting(operator, dtype, **attributes):
+    tensors = [np.linspace(0.5, 2, 7, dtype=dtype) for _ in OPTIMIZERS[operator].operands]
+    given = {**OPTIMIZERS[operator].defaults, **attributes}
+    given = {name: float(np.float32(value)) if isinstance(value, float) else value for name, value in given.items()}
+    return Setting(operator, np.array(0.3, dtype), np.array(5), tensors, given)
+
+
+SETTINGS = {
+    "Adam": {"norm_coefficient": 0.1, "norm_coefficient_post": 0.2},
+    "Momentum": {"alpha": 0.9, "beta": 0.7, "mode": "nesterov", "norm_coefficient": 0.1},
+    "Adagrad": {"decay_factor": 0.3, "norm_coefficient": 0.1},
+}
+
+
+def test_there_are_at_least_twelve_and_every_operator_has_some():
+    assert len(VARIANTS) >= 12
+    assert len({variant.id for variant in VARIANTS}) == len(VARIANTS)
+    for operator in (*OPTIMIZERS, "Log", "Softmax"):
+        assert any(operator in variant.alterations for variant in VARIANTS)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.id)
+def test_a_variant_gives_the_types_and_about_the_values_of_the_plain_one(variant):
+    for operator in OPTIMIZERS.keys() & variant.alterations.keys():
+        for dtype in (np.float32, np.float64):
+            case = setting(operator, dtype, **SETTINGS[operator])
+            plain, other = outputs_of(VARIANTS[0], case), outputs_of(variant, case)
+            for a, b in zip(plain, other, strict=True):
+                assert a.dtype == b.dtype == dtype
+                np.testing.assert_allclose(a, b, rtol=3e-6)
+
+
+@pytest.mark.parametrize("operator", OPTIMIZERS)
+def test_the_running_values_are_those_of_the_formula(operator):
+    case = setting(operator, np.float64, **SETTINGS[operator])
+    bounds = running(FORMULAS[operator], case.R, case.T, case.tensors, case.attributes)
+    for (value, bound), plain in zip(bounds, outputs_of(VARIANTS[0], case), strict=True):
+        np.testing.assert_allclose(value.astype(np.float64), plain, rtol=1e-14)
+        assert (bound > 0).all()
+
+
+def test_no_variant_leaves_the_bound_on_random_inputs(swept):
+    assert len(swept) == SWEEPS == 6
+    assert all(one.holds for one in swept), swept
+    assert all(one.screened <= 1 for one in swept), swept
+    assert all(one.elements >= ELEMENTS for one in swept)
+    assert all(one.checked > one.unsettled for one in swept)
+
+
+def test_the_bound_is_not_slack(swept):
+    for one in swept:
+        roundoff = 2.0**-24 if one.type == "float" else 2.0**-53
+        assert one.largest > 0.25, f"{one.operator} in {one.type}: nothing comes near the bound"
+        assert one.width < 20 * roundoff, f"{one.operator} in {one.type}: the bound is wide"

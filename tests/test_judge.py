@@ -1,0 +1,152 @@
+"""One case on one backend: whatever the backend does is a verdict with a phase and a message."""
+
+from __future__ import annotations
+
+import inspect
+
+import fake_backends as fakes
+import pytest
+from support import ADAM, EXACT, INDEX, REPEATED, SEVERAL, SHOULD, SILENT, SMALL
+
+from conformance.judge import LONGEST_MESSAGE, judge
+from conformance.verdicts import Verdict
+
+FAIL, ERROR, UNSUPPORTED = Verdict.FAIL, Verdict.ERROR, Verdict.UNSUPPORTED
+
+# the fake, what it is run on, its verdict, the phase and a part of the message
+OUTCOMES = [
+    (fakes.AlwaysWrong, ADAM, FAIL, "compare", "X_new has 2 wrong of 2 elements, first at [0]: "),
+    (fakes.ReturnsTooFew, ADAM, FAIL, "compare", "run returned 2 outputs instead of 3"),
+    (fakes.ReturnsTooMany, ADAM, FAIL, "compare", "run returned 4 outputs instead of 3"),
+    (fakes.ReturnsNothing, EXACT, FAIL, "compare", "run returned 0 outputs instead of 1"),
+    (fakes.ReturnsNone, ADAM, FAIL, "compare", "run returned a NoneType, not a sequence of outputs"),
+    (fakes.ReturnsOneArray, EXACT, FAIL, "compare", "run returned a ndarray, not a sequence of outputs"),
+    (fakes.ReturnsADict, ADAM, FAIL, "compare", "run returned a dict, not a sequence of outputs"),
+    (fakes.ReturnsNones, ADAM, FAIL, "compare", "X_new is a NoneType, not an array"),
+    (fakes.ReturnsLists, ADAM, FAIL, "compare", "X_new is a list, not an array"),
+    (fakes.ReturnsScalars, ADAM, FAIL, "compare", "X_new is a float, not an array"),
+    (fakes.WrongType, ADAM, FAIL, "compare", "X_new has type double instead of float"),
+    (fakes.WrongType, EXACT, FAIL, "compare", "index has type float instead of int64"),
+    (fakes.WrongShape, ADAM, FAIL, "compare", "X_new has shape [1, 2] instead of [2]"),
+    (fakes.ReturnsObjects, ADAM, FAIL, "compare", "X_new has type "),
+    (fakes.ReturnsRecords, ADAM, FAIL, "compare", "X_new has type "),
+    (fakes.ReturnsSwappedBytes, ADAM, FAIL, "compare", "X_new has type "),
+    (fakes.RaisesOnPrepare, ADAM, ERROR, "load", "ValueError: cannot read this model"),
+    (fakes.RaisesOnRun, ADAM, ERROR, "run", "ValueError: cannot run this model"),
+    (fakes.RaisesOnSecondRun, REPEATED, ERROR, "run", "ValueError: has run before"),
+    (fakes.ExitsOnPrepare, ADAM, ERROR, "load", "SystemExit: 0"),
+    (fakes.ExitsOnRun, ADAM, ERROR, "run", "SystemExit: 0"),
+    (fakes.PanicsOnRun, ADAM, ERROR, "run", "Panic: index out of range"),
+    (fakes.RaisesUnprintable, ADAM, ERROR, "run", "UnprintableError: (its message cannot be read)"),
+    (fakes.SaysNotSupposedTo, ADAM, UNSUPPORTED, "load", "BackendIsNotSupposedToImplementIt: no such operator"),
+    (fakes.SaysNotImplemented, ADAM, UNSUPPORTED, "load", "NotImplementedError: no such operator"),
+    (fakes.SaysUnsupported, ADAM, UNSUPPORTED, "load", "Unsupported: no such operator"),
+    (fakes.SaysUnsupportedOnRun, ADAM, UNSUPPORTED, "run", "Unsupported: no such type"),
+    (fakes.PreparesNone, ADAM, ERROR, "run", "NoneType"),
+    (fakes.ChangesItsInputs, ADAM, FAIL, "compare", "input 5 is not what it was before the run"),
+    (fakes.UpdatesInPlace, ADAM, FAIL, "compare", "input 2 is not what it was before the run"),
+    (fakes.KeepsStateBetweenRuns, REPEATED, FAIL, "compare", "X_new of data set 1 has "),
+]
+
+
+ENDS_THE_PROCESS = {fakes.Interrupted, fakes.KillsItsProcess}
+
+
+def _name(value: object) -> str | None:
+    return value.__name__ if inspect.isclass(value) else None
+
+
+@pytest.mark.parametrize(("fake", "case", "verdict", "phase", "message"), OUTCOMES, ids=_name)
+def test_what_a_backend_does_is_told_as(case_of, fake, case, verdict, phase, message):
+    outcome = judge(fake, case_of(case))
+    assert (outcome.verdict, outcome.phase) == (verdict, phase)
+    assert message in outcome.message
+
+
+@pytest.mark.parametrize(
+    "fake",
+    [
+        fakes.AlwaysRight,
+        fakes.ReturnsATuple,
+        fakes.ReturnsOtherLayouts,
+        fakes.ReusesItsBuffers,
+        fakes.ChangesItsModel,
+        fakes.PrintsMuch,
+    ],
+    ids=_name,
+)
+@pytest.mark.parametrize("case", SMALL)
+def test_what_is_right_passes(case_of, fake, case):
+    outcome = judge(fake, case_of(case))
+    assert (outcome.verdict, outcome.phase, outcome.message) == (Verdict.PASS, None, "")
+
+
+@pytest.mark.parametrize("case", SMALL)
+def test_what_is_wrong_passes_no_case(case_of, case):
+    assert judge(fakes.AlwaysWrong, case_of(case)).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    "fake",
+    [
+        member
+        for member in vars(fakes).values()
+        if inspect.isclass(member) and hasattr(member, "prepare") and member not in ENDS_THE_PROCESS
+    ],
+    ids=_name,
+)
+def test_no_fake_makes_judging_raise(case_of, fake):
+    assert judge(fake, case_of(REPEATED)).verdict in set(Verdict)
+
+
+def test_an_interruption_by_the_user_is_no_verdict(case_of):
+    with pytest.raises(KeyboardInterrupt):
+        for _ in range(3):
+            judge(fakes.Interrupted, case_of(ADAM))
+
+
+def test_a_long_message_is_cut(case_of):
+    assert len(judge(fakes.RaisesAtLength, case_of(ADAM)).message) <= LONGEST_MESSAGE
+
+
+def test_a_message_can_be_written_as_utf_8(case_of):
+    assert judge(fakes.RaisesStrangeText, case_of(ADAM)).message.encode()
+
+
+def test_every_output_of_every_data_set_has_its_evidence(case_of):
+    outcome = judge(fakes.AlwaysRight, case_of(REPEATED))
+    assert [(output["data_set"], output["name"]) for output in outcome.outputs] == [
+        (number, name) for number in range(3) for name in ("X_new", "H_new")
+    ]
+
+
+def test_a_run_that_raises_keeps_the_evidence_of_the_data_sets_before(case_of):
+    outcome = judge(fakes.RaisesOnSecondRun, case_of(REPEATED))
+    assert {output["data_set"] for output in outcome.outputs} == {0}
+
+
+def test_further_wrong_outputs_are_counted(case_of):
+    assert judge(fakes.AlwaysWrong, case_of(SEVERAL)).message.endswith("(and 3 more outputs)")
+
+
+def test_an_output_that_passes_tells_its_error(case_of):
+    outputs = judge(fakes.AlwaysRight, case_of(ADAM)).outputs
+    assert all({"max_ulp", "error_over_bound"} <= set(output) for output in outputs)
+
+
+@pytest.mark.parametrize("case", [EXACT, INDEX, SHOULD, SILENT])
+def test_a_wrong_output_names_its_first_bad_element(case_of, case):
+    assert judge(fakes.AlwaysWrong, case_of(case)).outputs[0]["first_bad"]["index"] is not None
+
+
+def test_all_data_sets_run_on_one_prepared_model(case_of, monkeypatch):
+    prepared = []
+    monkeypatch.setattr(
+        fakes.AlwaysRight, "prepare", lambda model, device: prepared.append(1) or fakes.AlwaysRight(model)
+    )
+    judge(fakes.AlwaysRight, case_of(REPEATED))
+    assert prepared == [1]
+
+
+def test_the_time_of_the_subject_is_told(case_of):
+    assert judge(fakes.AlwaysRight, case_of(ADAM)).seconds > 0

@@ -1,0 +1,158 @@
+"""The cases of training runs, of functions and of lowered graphs: that they are what their generators say they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import helper
+
+from conformance.case import Case
+from conformance.reference.graph import Graph
+from conformance.reference.oracle import answers
+from conformance.reference.systems import Native
+from conformance.verdicts import Level
+from conformance.walking import has_optimizers
+from generators import adagrad, adam, functions, lowered, momentum, training, training_step
+
+RUNS = {case.id: case for case in training.cases() if "network" not in case.tags}
+NETWORKS = {case.id: case for case in training_step.training_steps()}
+FUNCTIONS = {case.id: case for case in functions.cases()}
+SIBLINGS = {case.id: case for case in lowered.cases()}
+SOURCES = {case.id: case for generator in (adam, momentum, adagrad, training) for case in generator.cases()}
+
+LONG = [id for id in RUNS if "100_steps" in id]
+FED = [id for id in RUNS if "fed" in RUNS[id].tags]
+
+
+def proto(case: Case) -> onnx.ModelProto:
+    return onnx.load_model_from_string(case.model)
+
+
+def outputs(case: Case, place: int):
+    names = [value.name for value in proto(case).graph.output]
+    return dict(zip(names, answers(case.model, case.data_sets[place], case.level), strict=True))
+
+
+@pytest.mark.parametrize("id", LONG)
+def test_a_hundred_steps_come_near_the_optimum(id):
+    for place in range(len(RUNS[id].data_sets)):
+        X_new = outputs(RUNS[id], place)["X_new"]
+        way = np.abs(np.subtract(training.START, training.OPTIMUM))
+        assert (np.abs(X_new.expected - training.OPTIMUM) < 0.05 * way).all()
+
+
+@pytest.mark.parametrize("id", LONG)
+def test_the_bound_after_a_hundred_steps_is_small_beside_the_way(id):
+    for place in range(len(RUNS[id].data_sets)):
+        X_new = outputs(RUNS[id], place)["X_new"]
+        assert X_new.bound.max() < 1e-3
+        assert X_new.unsettled is None
+
+
+@pytest.mark.parametrize("id", RUNS)
+def test_the_last_step_moves_x_by_more_than_the_bound(id):
+    case = RUNS[id]
+    model = proto(case)
+    last = next(node for node in reversed(model.graph.node) if node.domain == training.TRAINING)
+    model.graph.output.append(onnx.ValueInfoProto(name=last.input[2]))
+    _, X_new, *_, X = answers(model.SerializeToString(), case.data_sets[0], case.level)
+    assert (np.abs(X_new.expected - X.expected) > X_new.bound).any()
+
+
+@pytest.mark.parametrize("id", [id for id in RUNS if "unrolled" in RUNS[id].tags])
+def test_runs_start_with_and_without_bias_correction(id):
+    assert [inputs[1].item() for inputs in RUNS[id].data_sets] == [0, 1]
+
+
+@pytest.mark.parametrize("id", FED)
+def test_each_data_set_goes_on_where_the_one_before_it_ends(id):
+    case = RUNS[id]
+    assert len(case.data_sets) == 10
+    for place, inputs in enumerate(case.data_sets[1:]):
+        expected = [answer.expected for answer in outputs(case, place).values()]
+        assert [array.tobytes() for array in inputs[1:]] == [array.tobytes() for array in expected]
+
+
+@pytest.mark.parametrize("id", [id for id in NETWORKS if id.endswith("double")])
+@pytest.mark.parametrize("parameter", training_step.PARAMETERS)
+def test_gradients_of_the_network_are_those_of_its_loss(id, parameter):
+    case = NETWORKS[id]
+    model = proto(case)
+    del model.graph.output[1:]
+    model.graph.output.append(helper.make_tensor_value_info(f"d_{parameter}", onnx.TensorProto.DOUBLE, None))
+    graph = Graph.of(model)
+    inputs = [array.copy() for array in case.data_sets[0]]
+    gradient = graph.run(inputs, Native())[1].elements
+    W = inputs[[value.name for value in model.graph.input].index(parameter)]
+    for index in np.ndindex(W.shape):
+        kept, losses = W[index], []
+        for step in (-1e-6, 1e-6):
+            W[index] = kept + step
+            losses.append(float(graph.run(inputs, Native())[0].elements))
+        W[index] = kept
+        assert gradient[index] == pytest.approx((losses[1] - losses[0]) / 2e-6, rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("id", NETWORKS)
+def test_some_hidden_units_are_active_and_some_are_not(id):
+    model = proto(NETWORKS[id])
+    model.graph.output.append(helper.make_tensor_value_info("active", onnx.TensorProto.BOOL, None))
+    active = Graph.of(model).run(NETWORKS[id].data_sets[0], Native())[-1].elements
+    assert 0 < active.mean() < 1
+
+
+@pytest.mark.parametrize("id", FUNCTIONS)
+def test_a_runtime_that_runs_the_function_passes(id):
+    case = FUNCTIONS[id]
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(case.model, options, ["CPUExecutionProvider"])
+    names = [value.name for value in session.get_inputs()]
+    for place, inputs in enumerate(case.data_sets):
+        results = session.run(None, dict(zip(names, inputs, strict=True)))
+        for answer, result in zip(outputs(case, place).values(), results, strict=True):
+            assert answer.unsettled is None
+            assert (np.abs(result.astype(float) - answer.expected) <= answer.bound).all()
+
+
+@pytest.mark.parametrize("id", FUNCTIONS)
+def test_a_runtime_that_runs_the_operator_instead_passes(id):
+    case = FUNCTIONS[id]
+    alone = proto(case)
+    del alone.functions[:]
+    for place, inputs in enumerate(case.data_sets):
+        operator = answers(alone.SerializeToString(), inputs, Level.MUST)
+        for answer, own in zip(outputs(case, place).values(), operator, strict=True):
+            assert np.array_equal(answer.expected, own.expected)
+            assert (answer.bound >= own.bound).all()
+
+
+def test_siblings_are_not_too_many():
+    assert len(SIBLINGS) <= 260
+
+
+@pytest.mark.parametrize("family", lowered.FAMILIES)
+def test_every_family_has_siblings(family):
+    assert any(family in case.tags for case in SIBLINGS.values())
+
+
+@pytest.mark.parametrize("operator", ["adam", "momentum", "adagrad"])
+def test_a_sibling_has_the_level_clauses_and_data_of_its_case(operator):
+    for id, case in SIBLINGS.items():
+        if operator in case.tags:
+            source = SOURCES[id.removesuffix("_expanded")]
+            assert (case.level, case.clauses, case.tags) == (source.level, source.clauses, (*source.tags, "expanded"))
+            pairs = zip(case.data_sets, source.data_sets, strict=True)
+            assert all([a.tobytes() for a in ours] == [a.tobytes() for a in theirs] for ours, theirs in pairs)
+            assert not has_optimizers(proto(case))
+
+
+@pytest.mark.parametrize("operator", ["adam", "momentum", "adagrad"])
+def test_siblings_expect_what_their_cases_expect(operator):
+    for id, case in SIBLINGS.items():
+        source = SOURCES[id.removesuffix("_expanded")]
+        if operator in case.tags:
+            for ours, theirs in zip(outputs(case, 0).values(), outputs(source, 0).values(), strict=True):
+                assert np.array_equal(ours.expected, theirs.expected, equal_nan=ours.expected.dtype.kind == "f")
