@@ -128,7 +128,8 @@ class Bounded:
 
     @_arithmetic
     def __truediv__(self, other: Bounded) -> Bounded:
-        precision = _joint(self, other)
+        scales = other.is_exact and _is_power_of_two(other.value) and self.precision.role >= other.precision.role
+        precision = self.precision if scales else _joint(self, other)
         doubt = self.doubt or other.doubt
         value = self.value / other.value
         if other.can_be_zero:
