@@ -16,7 +16,7 @@ from conformance.summary import alternatives, decimal, hexadecimal, preview
 
 if TYPE_CHECKING:
     from conformance.loading import ExpectedTensor
-    from conformance.results import BadElement, OutputEvidence
+    from conformance.records import BadElement, OutputEvidence
 
 
 def compare(output: ExpectedTensor, actual: object, data_set: int) -> OutputEvidence:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from conformance.corpus import Corpus
     from conformance.deviations import Deviation
     from conformance.findings import Finding
-    from conformance.results import DiagnosisRecord
+    from conformance.records import DiagnosisRecord
     from conformance.subjects import Subject
 
 OPERATORS = {"ArgMax": ("Log", "Exp", "Sqrt", "Softmax", "LogSoftmax", "Relu", "Concat")}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from conformance.corpus import Corpus
-    from conformance.results import DiagnosisRecord
+    from conformance.records import DiagnosisRecord
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conformance.gate import Gate
-    from conformance.results import DiagnosisRecord
+    from conformance.records import DiagnosisRecord
     from conformance.subjects import Subject
 
 

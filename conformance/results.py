@@ -2,7 +2,7 @@
 
 The lines are, in this order: one `header`; `case` records, each before the first result that needs it, and `result`
 records; one `footer`. A file without its footer is truncated, and is refused. `schemas/results.schema.json` is the
-format's definition; the types here mirror it for the readers in this package.
+format's definition, `records` has it as types.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NotRequired, TextIO, TypedDict
+from typing import TYPE_CHECKING, Any, TextIO
 
 from conformance.errors import ResultsError
 from conformance.schemas import complaint
@@ -19,195 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from conformance.records import CaseRecord, Footer, Header, ResultRecord
+
 FORMAT = 1
 LARGEST_FILE = 2**30
-
-
-class Preview(TypedDict):
-    """A tensor as a person reads it: its first elements in decimal and, for floating point, in hex."""
-
-    name: str
-    type: str
-    shape: list[int]
-    values: list[str]
-    hex: NotRequired[list[str]]
-    elided: int
-
-
-class ExpectedOutput(Preview):
-    """An output's expected value, how it is checked, and the bounds or acceptable indices of the elements shown."""
-
-    check: str
-    bounds: NotRequired[list[str]]
-    accept: NotRequired[list[str]]
-
-
-class DataSetPreview(TypedDict):
-    """One data set of a case: what goes in and what must come out."""
-
-    inputs: list[Preview]
-    outputs: list[ExpectedOutput]
-
-
-class NodeSummary(TypedDict):
-    """One node of a graph."""
-
-    op_type: str
-    domain: str
-    inputs: list[str]
-    outputs: list[str]
-    attributes: dict[str, Any]
-
-
-class ValueSummary(TypedDict):
-    """The declared name, type and shape of a graph's input or output."""
-
-    name: str
-    type: str
-    shape: list[int | str]
-
-
-class ModelSummary(TypedDict):
-    """A model as a person reads it."""
-
-    ir_version: int
-    opset_imports: dict[str, int]
-    inputs: list[ValueSummary]
-    outputs: list[ValueSummary]
-    nodes: list[NodeSummary]
-
-
-class CaseRecord(TypedDict):
-    """What a case is: everything a report shows of it, so that a report needs no corpus."""
-
-    record: str
-    case: str
-    kind: str
-    title: str
-    level: str
-    clauses: list[str]
-    tags: list[str]
-    model: ModelSummary
-    data_sets: list[DataSetPreview]
-
-
-class BadElement(TypedDict):
-    """The first element of an output that is not acceptable."""
-
-    index: list[int]
-    expected: str
-    actual: str
-    expected_hex: NotRequired[str]
-    actual_hex: NotRequired[str]
-    bound: NotRequired[str]
-    ulp: NotRequired[float]
-
-
-class OutputEvidence(TypedDict):
-    """How one output of one data set compares with what was expected."""
-
-    data_set: int
-    name: str
-    check: str
-    max_ulp: NotRequired[float]
-    error_over_bound: NotRequired[float]
-    worst_index: NotRequired[list[int]]
-    complaint: NotRequired[str]
-    first_bad: NotRequired[BadElement]
-    wrong: NotRequired[int]
-    actual: NotRequired[Preview]
-
-
-class Expected(TypedDict):
-    """What the subject's owner expects of this case, and why."""
-
-    verdict: str
-    reason: str
-
-
-class ResultRecord(TypedDict):
-    """One verdict with its evidence: one case on one subject.
-
-    `surprise` says that the gate, as it was set in this run, holds the verdict against the subject.
-    """
-
-    record: str
-    subject: str
-    case: str
-    level: str
-    verdict: str
-    phase: str | None
-    message: str
-    seconds: float
-    outputs: list[OutputEvidence]
-    expected: Expected | None
-    surprise: bool
-    agrees_with: NotRequired[list[str]]
-
-
-class SubjectRecord(TypedDict):
-    """A subject as the run found it."""
-
-    id: str
-    kind: str
-    version: str
-
-
-class CorpusRecord(TypedDict):
-    """Which corpus was run, and how much of it."""
-
-    version: str
-    digest: str
-    cases: int
-    selected: int
-
-
-class ClauseRecord(TypedDict):
-    """A clause's text in our words, and where the specification says it."""
-
-    text: str
-    source: str
-
-
-class Header(TypedDict):
-    """What was run against what, with which versions."""
-
-    record: str
-    format: int
-    suite: str
-    corpus: CorpusRecord
-    subjects: list[SubjectRecord]
-    environment: dict[str, str]
-    selection: dict[str, str]
-    command: str
-    clauses: dict[str, ClauseRecord]
-
-
-class DiagnosisRecord(TypedDict):
-    """A deviation that explains why a subject fails an operator's cases.
-
-    It agrees on `agrees` `of` the failing cases; no case tells it apart from those `alike`.
-    """
-
-    subject: str
-    operator: str
-    deviation: str
-    text: str
-    agrees: int
-    of: int
-    alike: list[str]
-
-
-class Footer(TypedDict):
-    """How the run ended: counts by subject, level and verdict, the gate, why it is shut, and what explains failures."""
-
-    record: str
-    results: int
-    verdicts: dict[str, dict[str, dict[str, int]]]
-    gate: str
-    reasons: list[str]
-    seconds: float
-    diagnoses: NotRequired[list[DiagnosisRecord]]
 
 
 @dataclass(frozen=True)
@@ -289,6 +104,12 @@ def _check_consistency(
 ) -> None:
     if footer["results"] != len(results):
         raise _foreign(path, f"its footer counts {footer['results']} results where it has {len(results)}")
+    subjects = {subject["id"] for subject in header["subjects"]}
+    for subject, case in results:
+        if subject not in subjects:
+            raise _foreign(path, f"a result is of subject {subject}, which its header does not name")
+        if case not in cases:
+            raise _foreign(path, f"a result is of case {case}, which it does not describe")
     counted: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for record in results.values():
         counted[record["subject"]][record["level"]][record["verdict"]] += 1
@@ -297,12 +118,6 @@ def _check_consistency(
         raise _foreign(path, "its footer's counts are not those of its results")
     if (footer["gate"] == "pass") == bool(footer["reasons"]):
         raise _foreign(path, "its footer's gate and reasons contradict each other")
-    subjects = {subject["id"] for subject in header["subjects"]}
-    for subject, case in results:
-        if subject not in subjects:
-            raise _foreign(path, f"a result is of subject {subject}, which its header does not name")
-        if case not in cases:
-            raise _foreign(path, f"a result is of case {case}, which it does not describe")
 
 
 def _truncated(path: Path, what: str) -> ResultsError:

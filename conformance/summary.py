@@ -15,7 +15,7 @@ from conformance.reference import formats
 if TYPE_CHECKING:
     import onnx
 
-    from conformance.results import ModelSummary, NodeSummary, Preview, ValueSummary
+    from conformance.records import ModelSummary, NodeSummary, Preview, ValueSummary
 
 SHOWN = 8
 """How many elements of a tensor are shown; the rest is counted."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from conformance.results import DiagnosisRecord
+    from conformance.records import DiagnosisRecord
     from conformance.session import ConformanceSession
 
 _COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 from support import SMALL, write_corpus
 
 from conformance.cli import main
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from conformance.corpus import Corpus
 
 TESTS = Path(__file__).parent
+
+settings.register_profile("suite", derandomize=True, deadline=None)
+settings.load_profile("suite")
 
 
 @dataclass(frozen=True)

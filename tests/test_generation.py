@@ -12,7 +12,7 @@ from support import ADAM, DATA, EXACT, INDEX, SEVERAL, SMALL, quiet, tree, write
 
 from conformance import generation
 from conformance.case import Case
-from conformance.corpus import MANIFEST, open_corpus
+from conformance.corpus import MANIFEST, Corpus, open_corpus
 from conformance.errors import CaseError, CorpusError, UnknownName, UsageError
 from conformance.generation import defined_cases, differences, generate
 from conformance.verdicts import Level
@@ -238,7 +238,7 @@ class TestRefusedCases:
         assert "names the clause argmax.nothing" in self.refused(tmp_path, clauses=("argmax.nothing",))
 
     def test_an_operator_that_the_oracle_lacks(self, tmp_path):
-        assert "cannot run case" in self.refused(tmp_path, model=self.argmax_model(op_type="Conv"))
+        assert "cannot run case" in self.refused(tmp_path, model=self.argmax_model(op_type="Tanh"))
 
     def test_an_attribute_that_the_operator_lacks(self, tmp_path):
         self.refused(tmp_path, model=self.argmax_model(keepdims=0, bogus=1))
@@ -407,7 +407,8 @@ class TestVersion:
 
     def test_a_change_names_its_reason(self):
         files = {"model.onnx": "a", "case.json": "b"}
-        assert change({"node/x": files}, {"node/x": {**files, "model.onnx": "c"}}) == (
+        old = Corpus(Path(), "1.0.0", "", {"node/x": files}, {"node/x": "must"})
+        assert change(old, {"node/x": {**files, "model.onnx": "c"}}, {"node/x": "must"}) == (
             Change.MAJOR,
             "node/x judges otherwise than before",
         )

@@ -15,8 +15,9 @@ from conformance.verdicts import Level, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from conformance.records import CaseRecord
     from conformance.report.html_subjects import Column
-    from conformance.results import CaseRecord, Results
+    from conformance.results import Results
 
 CHECKS = {
     "exact": "Every element must agree bit for bit.",

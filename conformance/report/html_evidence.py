@@ -15,7 +15,7 @@ from conformance.verdicts import Level
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from conformance.results import CaseRecord, OutputEvidence, ResultRecord
+    from conformance.records import CaseRecord, OutputEvidence, ResultRecord
 
 
 class Evidence:

@@ -13,8 +13,9 @@ from conformance.verdicts import Level, Verdict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from conformance.records import Header
     from conformance.report.html_subjects import Column
-    from conformance.results import Header, Results
+    from conformance.results import Results
 
 # A single failure among thousands must still be seen in a bar, so no segment is narrower than this share of it.
 NARROWEST = 0.008

@@ -12,7 +12,8 @@ from conformance.verdicts import Verdict
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from conformance.results import ResultRecord, Results, SubjectRecord
+    from conformance.records import ResultRecord, SubjectRecord
+    from conformance.results import Results
 
 
 class Mark(StrEnum):
