@@ -12,11 +12,11 @@ from conformance.corpus import MANIFEST, manifest_bytes
 from conformance.results import read
 from conformance.schemas import complaint
 
-VERBS = ("run", "report", "list", "explain", "verify", "generate")
+VERBS = ("run", "report", "list", "explain", "verify", "generate", "lower", "strength")
 RIGHT, WRONG = "fake_backends:AlwaysRight", "fake_backends:AlwaysWrong"
 
 
-def bad_input(ended, *named: str) -> None:
+def assert_bad_input(ended, *named: str) -> None:
     """Assert that a command ended as it does on bad input: status 2, a sentence and a mend, no traceback."""
     assert ended.status == 2, (ended.out, ended.err)
     assert "Traceback" not in ended.out + ended.err
@@ -29,14 +29,14 @@ def bad_input(ended, *named: str) -> None:
         assert name in ended.err
 
 
-def bad_input_by_pytest(ended, named: str) -> None:
+def assert_bad_input_by_pytest(ended, named: str) -> None:
     """Assert that a command ended on bad input that pytest is the first to notice, with its sentence above ours."""
     assert ended.status == 2, (ended.out, ended.err)
     assert "Traceback" not in ended.out + ended.err
     assert named in ended.err
 
 
-def usage_error(ended, *named: str) -> None:
+def assert_usage_error(ended, *named: str) -> None:
     """Assert that a command ended as it does where its options are wrong."""
     assert ended.status == 2
     assert "Traceback" not in ended.err
@@ -69,7 +69,7 @@ class TestHelp:
         assert all(verb in ended.out for verb in VERBS)
 
     def test_an_unknown_verb_is_refused(self, command):
-        usage_error(command("rum"), "rum")
+        assert_usage_error(command("rum"), "rum")
 
     def test_heavy_modules_are_not_imported_for_it(self, process):
         program = (
@@ -92,20 +92,22 @@ class TestWhatIsWrongWithARun:
         assert left == before
 
     def test_an_unknown_case(self, run):
-        bad_input(run("-b", RIGHT, "--case", "test_adan"), "There is no case test_adan", "Did you mean test_adam?")
+        assert_bad_input(
+            run("-b", RIGHT, "--case", "test_adan"), "There is no case test_adan", "Did you mean test_adam?"
+        )
 
     @pytest.mark.parametrize("name", ["acme", "acme.backend", "fake_backends.missing", "", ".", "..x", ":X", "a b"])
     def test_an_unknown_backend(self, run, name):
-        bad_input(run("-b", name), f"There is no backend {name}", "onnx-reference")
+        assert_bad_input(run("-b", name), f"There is no backend {name}", "onnx-reference")
 
     def test_a_backend_without_that_attribute(self, run):
-        bad_input(run("-b", "fake_backends:Missing"), "fake_backends has no Missing")
+        assert_bad_input(run("-b", "fake_backends:Missing"), "fake_backends has no Missing")
 
     def test_a_backend_without_prepare(self, run):
-        bad_input(run("-b", "fake_backends:HasNoPrepare"), "fake_backends:HasNoPrepare has no `prepare`")
+        assert_bad_input(run("-b", "fake_backends:HasNoPrepare"), "fake_backends:HasNoPrepare has no `prepare`")
 
     def test_a_module_without_prepare(self, run):
-        bad_input(run("-b", "json"), "json has no `prepare`")
+        assert_bad_input(run("-b", "json"), "json has no `prepare`")
 
     @pytest.mark.parametrize(
         ("name", "source", "reason"),
@@ -120,49 +122,49 @@ class TestWhatIsWrongWithARun:
     )
     def test_a_backend_that_fails_to_import(self, run, here, name, source, reason):
         (here / f"given_{name}.py").write_text(source)
-        bad_input(run("-b", f"given_{name}"), f"Backend given_{name} fails to import", reason)
+        assert_bad_input(run("-b", f"given_{name}"), f"Backend given_{name} fails to import", reason)
 
     def test_one_backend_twice(self, run):
-        bad_input(run("-b", RIGHT, "-b", RIGHT), f"Backend {RIGHT} is named twice")
+        assert_bad_input(run("-b", RIGHT, "-b", RIGHT), f"Backend {RIGHT} is named twice")
 
     def test_no_backend(self, run):
-        usage_error(run(), "Missing option '-b'")
+        assert_usage_error(run(), "Missing option '-b'")
 
     @pytest.mark.parametrize("level", ["bogus", "", "silent", "MUST"])
     def test_an_unknown_level(self, run, level):
-        usage_error(run("-b", RIGHT, "--level", level), "level")
+        assert_usage_error(run("-b", RIGHT, "--level", level), "level")
 
     def test_a_selection_that_matches_nothing(self, run):
-        bad_input(run("-b", RIGHT, "-k", "nothing_like_it"), "The selection matches no case")
+        assert_bad_input(run("-b", RIGHT, "-k", "nothing_like_it"), "The selection matches no case")
 
     def test_a_selection_that_matches_nothing_in_two_processes(self, run_apart):
-        bad_input(run_apart("-b", RIGHT, "-k", "nothing_like_it", "-n", "2"), "The selection matches no case")
+        assert_bad_input(run_apart("-b", RIGHT, "-k", "nothing_like_it", "-n", "2"), "The selection matches no case")
 
     def test_a_word_of_the_corpus_s_path_selects_nothing(self, run, small_corpus):
-        bad_input(run("-b", RIGHT, "-k", "json or few or corpora"), "The selection matches no case")
+        assert_bad_input(run("-b", RIGHT, "-k", "json or few or corpora"), "The selection matches no case")
 
     def test_a_selection_that_is_no_expression(self, run):
-        bad_input_by_pytest(run("-b", RIGHT, "-k", "adam and ("), "adam and (")
+        assert_bad_input_by_pytest(run("-b", RIGHT, "-k", "adam and ("), "adam and (")
 
     @pytest.mark.parametrize("number", ["many", "1.5"])
     def test_a_number_of_processes_that_is_none(self, run, number):
-        bad_input_by_pytest(run("-b", RIGHT, "-n", number), number)
+        assert_bad_input_by_pytest(run("-b", RIGHT, "-n", number), number)
 
     @pytest.mark.parametrize("name", ["missing", "given_empty", "given_file"])
     def test_a_directory_that_is_no_corpus(self, command, here, name):
         (here / "given_empty").mkdir()
         (here / "given_file").write_text("")
-        bad_input(command("run", "-b", RIGHT, "--data", name), f"{name} is not a corpus", "generate")
+        assert_bad_input(command("run", "-b", RIGHT, "--data", name), f"{name} is not a corpus", "generate")
 
     @pytest.mark.parametrize("name", ["my [old] cases", "my::cases"])
     def test_a_directory_whose_name_pytest_reads_otherwise(self, command, corpus_copy, tmp_path, name):
         corpus_copy.rename(tmp_path / name)
-        bad_input_by_pytest(command("run", "-b", RIGHT, "--data", tmp_path / name), name)
+        assert_bad_input_by_pytest(command("run", "-b", RIGHT, "--data", tmp_path / name), name)
 
     def test_a_missing_file_of_the_corpus(self, command, corpus_copy):
         (corpus_copy / "node" / ADAM / "model.onnx").unlink()
         ended = command("run", "-b", RIGHT, "--data", corpus_copy, "--results", "out.jsonl")
-        bad_input(ended, f"node/{ADAM}/model.onnx is missing", "Restore it")
+        assert_bad_input(ended, f"node/{ADAM}/model.onnx is missing", "Restore it")
 
     @pytest.mark.parametrize(
         "file",
@@ -173,35 +175,37 @@ class TestWhatIsWrongWithARun:
         path = corpus_copy / "node" / file
         path.write_bytes(path.read_bytes() + b"?")
         ended = command("run", "-b", RIGHT, "--data", corpus_copy, "--results", "out.jsonl", "--html", "out.html")
-        bad_input(ended, f"node/{file} is altered or truncated")
+        assert_bad_input(ended, f"node/{file} is altered or truncated")
 
     @pytest.mark.parametrize("file", [f"{SEVERAL}/model.onnx", f"{SEVERAL}/case.json"], ids=["model", "description"])
     def test_an_altered_file_that_one_of_two_processes_comes_upon(self, process, corpus_copy, file):
         path = corpus_copy / "node" / file
         path.write_bytes(path.read_bytes() + b"?")
         arguments = ("-b", RIGHT, "--data", corpus_copy, "--results", "out.jsonl", "-n", "2")
-        bad_input(process("onnx-conformance", "run", *arguments), f"node/{file} is altered or truncated")
+        assert_bad_input(process("onnx-conformance", "run", *arguments), f"node/{file} is altered or truncated")
 
     def test_an_expectations_file_about_another_subject(self, run, here):
         (here / "given_expect.toml").write_text('subject = "other"\n')
-        bad_input(run("-b", RIGHT, "--expect", "given_expect.toml"), "is about other, which is not run", "-b other")
+        assert_bad_input(
+            run("-b", RIGHT, "--expect", "given_expect.toml"), "is about other, which is not run", "-b other"
+        )
 
     def test_an_expectations_file_that_is_not_there(self, run):
-        bad_input(run("-b", RIGHT, "--expect", "missing.toml"), "missing.toml cannot be read")
+        assert_bad_input(run("-b", RIGHT, "--expect", "missing.toml"), "missing.toml cannot be read")
 
     def test_an_expectations_file_that_is_malformed(self, run, here):
         (here / "given_expect.toml").write_text("subject")
-        bad_input(run("-b", RIGHT, "--expect", "given_expect.toml"), "given_expect.toml is not TOML")
+        assert_bad_input(run("-b", RIGHT, "--expect", "given_expect.toml"), "given_expect.toml is not TOML")
 
     @pytest.mark.parametrize("option", ["--results", "--html"])
     def test_an_output_that_is_a_directory(self, run, here, option):
         (here / "given_directory").mkdir()
-        bad_input(run("-b", RIGHT, option, "given_directory"), "given_directory")
+        assert_bad_input(run("-b", RIGHT, option, "given_directory"), "given_directory")
 
     @pytest.mark.parametrize("option", ["--results", "--html"])
     def test_an_output_below_a_file(self, run, here, option):
         (here / "given_file").write_text("")
-        bad_input(run("-b", RIGHT, option, "given_file/out"), "given_file")
+        assert_bad_input(run("-b", RIGHT, option, "given_file/out"), "given_file")
 
 
 class TestRun:
@@ -409,7 +413,7 @@ class TestAsAProgram:
         assert process("onnx-conformance", "run", "-b", WRONG, "--data", small_corpus).status == 1
 
     def test_bad_input(self, process):
-        bad_input(process("onnx-conformance", "run", "-b", "acme"), "There is no backend acme")
+        assert_bad_input(process("onnx-conformance", "run", "-b", "acme"), "There is no backend acme")
 
     def test_the_noise_of_a_backend(self, process, small_corpus, here):
         ended = process(
@@ -454,32 +458,34 @@ class TestReport:
 
     def test_a_truncated_file_is_refused_and_nothing_written(self, command, results, here):
         results.write_text(results.read_text()[:-30])
-        bad_input(command("report", "out.jsonl", "--html", "out.html"), "out.jsonl is truncated")
+        assert_bad_input(command("report", "out.jsonl", "--html", "out.html"), "out.jsonl is truncated")
         assert not (here / "out.html").exists()
 
     @pytest.mark.parametrize("content", ["", "hello\n", "{}\n", '{"record": "header"}\n'])
     def test_a_foreign_file_is_refused_and_nothing_written(self, command, here, content):
         (here / "out.jsonl").write_text(content)
-        bad_input(command("report", "out.jsonl", "--html", "out.html"), "out.jsonl is ")
+        assert_bad_input(command("report", "out.jsonl", "--html", "out.html"), "out.jsonl is ")
         assert not (here / "out.html").exists()
 
     def test_a_refusal_leaves_the_old_report(self, command, here):
         (here / "out.jsonl").write_text("")
         (here / "out.html").write_text("old")
-        bad_input(command("report", "out.jsonl", "--html", "out.html"))
+        assert_bad_input(command("report", "out.jsonl", "--html", "out.html"))
         assert (here / "out.html").read_text() == "old"
 
     def test_a_missing_file_is_refused(self, command):
-        bad_input(command("report", "missing.jsonl", "--html", "out.html"), "missing.jsonl is not a file")
+        assert_bad_input(command("report", "missing.jsonl", "--html", "out.html"), "missing.jsonl is not a file")
 
     def test_one_subject_twice_is_refused(self, command, results):
-        bad_input(command("report", "out.jsonl", "out.jsonl", "--html", "out.html"), f"both have results of {WRONG}")
+        assert_bad_input(
+            command("report", "out.jsonl", "out.jsonl", "--html", "out.html"), f"both have results of {WRONG}"
+        )
 
     def test_an_output_that_is_a_directory_is_refused(self, command, results, here):
-        bad_input(command("report", "out.jsonl", "--html", here), str(here))
+        assert_bad_input(command("report", "out.jsonl", "--html", here), str(here))
 
     def test_no_file_is_a_usage_error(self, command):
-        usage_error(command("report", "--html", "out.html"), "Missing argument")
+        assert_usage_error(command("report", "--html", "out.html"), "Missing argument")
 
 
 class TestList:
@@ -513,12 +519,12 @@ class TestList:
         }
 
     def test_what_is_no_corpus_is_refused(self, command):
-        bad_input(command("list", "--data", "missing"), "missing is not a corpus")
+        assert_bad_input(command("list", "--data", "missing"), "missing is not a corpus")
 
     def test_an_altered_description_is_refused(self, command, corpus_copy):
         path = corpus_copy / "node" / ADAM / "case.json"
         path.write_text(path.read_text().replace("Adam", "Eve"))
-        bad_input(command("list", "--data", corpus_copy), f"node/{ADAM}/case.json is altered")
+        assert_bad_input(command("list", "--data", corpus_copy), f"node/{ADAM}/case.json is altered")
 
 
 class TestExplain:
@@ -535,7 +541,7 @@ class TestExplain:
         assert check in command("explain", case, "--data", small_corpus).out
 
     def test_an_unknown_case_is_refused(self, command, small_corpus):
-        bad_input(command("explain", "test_adan", "--data", small_corpus), "There is no case test_adan")
+        assert_bad_input(command("explain", "test_adan", "--data", small_corpus), "There is no case test_adan")
 
 
 class TestVerify:
@@ -547,20 +553,20 @@ class TestVerify:
     def test_an_altered_one_is_refused(self, command, corpus_copy):
         path = corpus_copy / "node" / ADAM / "test_data_set_0" / "output_0.pb"
         path.write_bytes(path.read_bytes()[:-1])
-        bad_input(command("verify", "--data", corpus_copy), "output_0.pb is altered or truncated")
+        assert_bad_input(command("verify", "--data", corpus_copy), "output_0.pb is altered or truncated")
 
     def test_an_extra_file_is_refused(self, command, corpus_copy):
         (corpus_copy / "notes.txt").write_text("")
-        bad_input(command("verify", "--data", corpus_copy), "notes.txt is not in manifest.json")
+        assert_bad_input(command("verify", "--data", corpus_copy), "notes.txt is not in manifest.json")
 
     def test_an_altered_manifest_is_refused(self, command, corpus_copy):
         path = corpus_copy / MANIFEST
         path.write_text(path.read_text().replace("1.0.0", "1.0.1", 1))
-        bad_input(command("verify", "--data", corpus_copy), "manifest.json is altered")
+        assert_bad_input(command("verify", "--data", corpus_copy), "manifest.json is altered")
 
     def test_an_empty_manifest_is_refused(self, command, here):
         (here / MANIFEST).write_bytes(manifest_bytes("1.0.0", {}, {}))
-        bad_input(command("verify", "--data", here), "manifest.json is malformed")
+        assert_bad_input(command("verify", "--data", here), "manifest.json is malformed")
 
 
 class TestGenerate:
@@ -584,28 +590,30 @@ class TestGenerate:
         assert ended.out == f"node/{EXACT}/model.onnx differs\n1 files differ.\n"
 
     def test_a_check_of_no_corpus_is_refused(self, command, here):
-        bad_input(command("generate", "-g", "argmax", "-o", "out", "--check"), "out is not a corpus")
+        assert_bad_input(command("generate", "-g", "argmax", "-o", "out", "--check"), "out is not a corpus")
         assert not tree(here)
 
     def test_an_unknown_generator_is_refused(self, command, here):
-        bad_input(command("generate", "-g", "adan", "-o", "out"), "There is no generator adan", "adagrad, adam")
+        assert_bad_input(command("generate", "-g", "adan", "-o", "out"), "There is no generator adan", "adagrad, adam")
         assert not list(here.iterdir())
 
     def test_something_else_is_not_written_over(self, command, here):
         (here / "mine.txt").write_text("mine")
-        bad_input(command("generate", "-g", "argmax", "-o", "."), "holds something that is not a corpus")
+        assert_bad_input(command("generate", "-g", "argmax", "-o", "."), "holds something that is not a corpus")
         assert tree(here) == {"mine.txt": b"mine"}
 
     def test_too_low_a_version_is_refused_with_the_least(self, command, here, corpus_copy):
         before = tree(corpus_copy)
         ended = command("generate", "-g", "argmax", "-o", corpus_copy, "--corpus-version", "1.0.9")
-        bad_input(ended, "cannot be version 1.0.9", "Add --corpus-version 1.1.0")
+        assert_bad_input(ended, "cannot be version 1.0.9", "Add --corpus-version 1.1.0")
         assert tree(corpus_copy) == before
 
     def test_what_is_no_version_is_refused(self, command, here):
-        bad_input(command("generate", "-g", "argmax", "-o", "out", "--corpus-version", "one"), "'one' is not a version")
+        assert_bad_input(
+            command("generate", "-g", "argmax", "-o", "out", "--corpus-version", "one"), "'one' is not a version"
+        )
         assert not list(here.iterdir())
 
     def test_a_directory_that_cannot_be_made_is_refused(self, command, here):
         (here / "file").write_text("")
-        bad_input(command("generate", "-g", "argmax", "-o", "file/out"), "file")
+        assert_bad_input(command("generate", "-g", "argmax", "-o", "file/out"), "file")

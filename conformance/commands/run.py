@@ -34,6 +34,9 @@ def run(
     last_failed: Annotated[bool, typer.Option("--lf", help="Only what failed the last time.")] = False,
     results: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the results: JSON lines.")] = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report: one HTML file.")] = None,
+    in_process: Annotated[  # noqa: ARG001
+        bool, typer.Option("--in-process", help="Host backends in the running processes: so far always the case.")
+    ] = True,
 ) -> None:
     """Run the corpus on one or more backends.
 
