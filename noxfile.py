@@ -13,6 +13,9 @@ nox.options.error_on_external_run = True
 SUBJECTS = ("onnx==1.23.2", "onnxruntime==1.31.1")
 """The runtimes that the expectations files speak of; a newer one is a change of its own."""
 
+TINYGRAD = "tinygrad==0.14.0"
+"""The same, for the one that has a session of its own."""
+
 VERSION_PAIRS = (("1.18.0", "2.0.2"), ("1.20.1", "2.2.6"), ("1.23.2", "2.4.6"))
 """onnx and numpy, from the oldest to the newest supported, over which the corpus is the same to the byte."""
 
@@ -35,6 +38,21 @@ def conformance(session: nox.Session) -> None:
         *("--expect", "expectations/onnx-reference.toml", "--expect", "expectations/onnxruntime.toml"),
         *("--results", "reports/latest/results.jsonl", "--html", "reports/latest/index.html"),
         *session.posargs,
+    )
+
+
+@nox.session
+def tinygrad(session: nox.Session) -> None:
+    """Run the corpus on tinygrad, and write reports/latest/tinygrad.*; needs clang."""
+    if not shutil.which("clang"):
+        session.error("clang is not installed, with which tinygrad compiles for the CPU: apt-get install clang")
+    session.install(".[tinygrad]", SUBJECTS[0], TINYGRAD)
+    session.run(
+        *("onnx-conformance", "run", "-b", "tinygrad", "-n", "2", "--data", "data", "--level", "should"),
+        *("--expect", "expectations/tinygrad.toml"),
+        *("--results", "reports/latest/tinygrad.jsonl", "--html", "reports/latest/tinygrad.html"),
+        *session.posargs,
+        env={"DEV": "CPU"},
     )
 
 

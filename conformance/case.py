@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from conformance.verdicts import Level
 
 IDENTIFIER = re.compile(r"test_[a-z0-9_]{1,120}")
-KINDS = ("node", "pass", "invalid")
+INVALID = "invalid"
+"""The kind of a case whose model must be rejected: it has inputs, and nothing that may come out."""
+KINDS = ("node", "pass", INVALID)
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,8 @@ class Case:
         level: how strongly the specification stands behind it.
         clauses: ids of the clauses it tests, the chief one first.
         tags: words to select it by: operator, types, family.
-        model: the serialised ModelProto; the oracle sees nothing else of how it was made.
+        model: the serialised ModelProto; the oracle sees nothing else of how it was made. It is not asked about an
+            invalid one.
         data_sets: per data set the graph's inputs in order; all are run on one prepared model.
         kind: the corpus's folder it belongs to: `node`, `pass` or `invalid`.
     """
@@ -57,3 +60,8 @@ class Case:
     def path(self) -> str:
         """Its directory, relative to the corpus."""
         return f"{self.kind}/{self.id}"
+
+    @property
+    def is_invalid(self) -> bool:
+        """Whether its model must be rejected, so that no output is expected."""
+        return self.kind == INVALID

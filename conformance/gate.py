@@ -28,13 +28,22 @@ class Gate:
         self._unmatched: set[tuple[str, Expectation | None]] = {
             (name, entry) for name, file in expectations.items() for entry in file.entries
         }
+        self._idle = set(subjects)
         self._surprises: list[str] = []
         self._surprise_count = 0
         self.verdicts: dict[str, dict[Level, Counter[Verdict]]] = {name: defaultdict(Counter) for name in subjects}
 
-    def judge(self, subject: str, case: str, level: Level, verdict: Verdict) -> tuple[Expectation | None, bool]:
-        """Count a result; the expectation about it, and whether it is as expected or tolerated."""
+    def judge(
+        self, subject: str, case: str, level: Level, verdict: Verdict, *, rejection: bool = False
+    ) -> tuple[Expectation | None, bool]:
+        """Count a result; the expectation about it, and whether it is as expected or tolerated.
+
+        Args:
+            rejection: whether the case asks for a rejection, which a subject that can do nothing passes too.
+        """
         self.verdicts[subject][level][verdict] += 1
+        if verdict is Verdict.PASS and not rejection:
+            self._idle.discard(subject)
         expectation = self._expectations[subject].of(case) if subject in self._expectations else None
         self._unmatched.discard((subject, expectation))
         if not level.within(self._level):
@@ -55,9 +64,7 @@ class Gate:
         reasons = list(self._surprises)
         if self._surprise_count > len(reasons):
             reasons.append(f"and {self._surprise_count - len(reasons)} more")
-        for subject, levels in self.verdicts.items():
-            if not sum(counter[Verdict.PASS] for counter in levels.values()):
-                reasons.append(f"{subject} passed nothing")
+        reasons += [f"{subject} passed nothing" for subject in sorted(self._idle)]
         if not partial:
             unmatched = sorted((entry.place, ", ".join(entry.cases)) for _, entry in self._unmatched if entry)
             reasons += [f"{place} ({cases}) matches no case: remove it" for place, cases in unmatched]

@@ -1,5 +1,6 @@
 """One case on one backend, to a verdict: load, run every data set on the one prepared model, compare.
 
+An invalid model is to be rejected, at load or at run; nothing is compared there.
 Whatever the subject does short of ending the process is a verdict, never an error of ours.
 """
 
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.backends import is_unsupported
 from conformance.compare import compare
+from conformance.corpus import case_json
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
     from conformance.arrays import Array
     from conformance.loading import DataSet, LoadedCase
-    from conformance.results import OutputEvidence
+    from conformance.records import OutputEvidence
 
 LONGEST_MESSAGE = 2000
 
@@ -28,8 +30,8 @@ class Outcome:
     """What became of a case.
 
     Attributes:
-        phase: where it ended early: `load`, `run` or `compare`; None where it passed.
-        message: why it did not pass, in one line or the subject's own words.
+        phase: where it ended early: `load`, `run` or `compare`; None where nothing ended it.
+        message: why it did not pass, in one line or the subject's own words; of an invalid model, how it was rejected.
         seconds: the time the subject took, without reading and comparing.
         outputs: the evidence, per data set and output.
     """
@@ -51,6 +53,8 @@ class _Stopped(Exception):
 
 def judge(backend: Any, case: LoadedCase) -> Outcome:
     """Run a case on a backend: anything with `prepare(model) → rep` and `rep.run(inputs) → outputs`."""
+    if case.is_invalid:
+        return _rejection(backend, case)
     watch = _Stopwatch()
     evidence: list[OutputEvidence] = []
     try:
@@ -65,6 +69,29 @@ def judge(backend: Any, case: LoadedCase) -> Outcome:
         more = f" (and {len(complaints) - 1} more outputs)" if len(complaints) > 1 else ""
         return Outcome(Verdict.FAIL, "compare", complaints[0] + more, watch.seconds, tuple(evidence))
     return Outcome(Verdict.PASS, None, "", watch.seconds, tuple(evidence))
+
+
+def _rejection(backend: Any, case: LoadedCase) -> Outcome:
+    """`pass` where the backend raises on a model that is invalid, `fail` where it computes something from it."""
+    watch = _Stopwatch()
+    try:
+        with watch:
+            prepared = _asked("load", lambda: backend.prepare(case.model, "CPU"))
+        data_set = next(iter(case.data_sets()))
+        with watch:
+            outputs = _asked("run", lambda: prepared.run(list(data_set.inputs)))
+    except _Stopped as stop:
+        rejected = stop.verdict is Verdict.ERROR and isinstance(stop.__cause__, Exception)
+        return Outcome(Verdict.PASS if rejected else stop.verdict, stop.phase, stop.message, watch.seconds)
+    title = case_json(case.corpus, case.path)["title"]
+    return Outcome(Verdict.FAIL, "compare", f"computed {_count(outputs)} although {title}", watch.seconds)
+
+
+def _count(outputs: object) -> str:
+    """How many outputs came, in words."""
+    if not isinstance(outputs, list | tuple):
+        return f"a {type(outputs).__name__}"
+    return "1 output" if len(outputs) == 1 else f"{len(outputs)} outputs"
 
 
 def _run(prepared: Any, data_set: DataSet, number: int, watch: _Stopwatch) -> list[OutputEvidence]:
@@ -89,9 +116,9 @@ def _asked(phase: str, ask: Any) -> Any:
         return ask()
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # noqa: BLE001 - SystemExit, and the panics of runtimes written in Rust
+    except BaseException as error:  # SystemExit, and the panics of runtimes written in Rust, too
         verdict = Verdict.UNSUPPORTED if is_unsupported(error) else Verdict.ERROR
-        raise _Stopped(verdict, phase, _message(error)) from None
+        raise _Stopped(verdict, phase, _message(error)) from error
 
 
 def _message(error: BaseException) -> str:

@@ -12,6 +12,7 @@ import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from conformance.arrays import Array, dtype_of
+from conformance.case import INVALID
 from conformance.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class ExpectedTensor:
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """Inputs in graph-input order, and expected outputs in graph-output order."""
+    """Inputs in graph-input order, and expected outputs in graph-output order; none of a model to be rejected."""
 
     inputs: tuple[Array, ...]
     outputs: tuple[ExpectedTensor, ...]
@@ -61,13 +62,18 @@ class LoadedCase:
     path: str
     model: onnx.ModelProto
 
+    @property
+    def is_invalid(self) -> bool:
+        """Whether its model must be rejected, so that no output is expected."""
+        return self.path.startswith(f"{INVALID}/")
+
     def data_sets(self) -> Iterator[DataSet]:
         """The data sets in order, each read when it is asked for: a model that is refused costs no reading.
 
         Raises:
             CorpusError: a file is altered, or is not what its name says.
         """
-        names = [value.name for value in self.model.graph.output]
+        names = [] if self.is_invalid else [value.name for value in self.model.graph.output]
         data_sets = _by_data_set(self.corpus.cases[self.path])
         if not data_sets:
             raise CorpusError(f"Case {self.path} in {self.corpus.path} has no data set.", _MEND)

@@ -83,8 +83,10 @@ class Recorder:
             result: a result record but for its level and expectation, which are added here.
         """
         case = result["case"]
-        level = Level(self._corpus.levels[self._paths[case]])
-        expectation, expected = self.gate.judge(result["subject"], case, level, Verdict(result["verdict"]))
+        path, verdict = self._paths[case], Verdict(result["verdict"])
+        level = Level(self._corpus.levels[path])
+        rejection = path.startswith("invalid/")
+        expectation, expected = self.gate.judge(result["subject"], case, level, verdict, rejection=rejection)
         self.results += 1
         self._findings.add(result, level)
         if self._stream is None:

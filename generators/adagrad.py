@@ -8,6 +8,7 @@ import numpy as np
 
 from conformance.verdicts import Level
 from generators.families import FLOATS, shared
+from generators.matrix import BELOW_0, COUNTS, Matrix
 from generators.models import TYPES
 from generators.optimizers import Operator, Setting, optimizer_case
 from generators.structures import structures
@@ -21,13 +22,22 @@ if TYPE_CHECKING:
 ADAGRAD = Operator("Adagrad", usual={"decay_factor": 0.5, "epsilon": 0.0625, "norm_coefficient": 0.25})
 
 ALONE = {
-    "decay_factor": (0.25, "r"),
     "epsilon": (0.25, "h_adaptive"),
     "norm_coefficient": (0.5, "g_regularized"),
 }
-"""Each attribute set alone: its value and the chief clause it bears on."""
+"""Attributes set alone: the value and the chief clause it bears on; decay_factor's is that of the update counts."""
 
-EXTREMES = {"decay_factor": (0.0, 1.0, 1e-8), "epsilon": (0.0, 1.0, 1e-30), "norm_coefficient": (0.0, 1.0, -0.5)}
+MATRIX = Matrix(
+    ADAGRAD,
+    ("x_new", "r", "h_new", "h_adaptive"),
+    {
+        "decay_factor": {"default": None, "zero": 0.0, "one": 1.0, "usual": 0.5, "extreme": 2.0**-20},
+        "epsilon": {"default": None, "zero": 0.0, "one": 1.0, "usual": 0.0625, "extreme": 1e-30},
+        "norm_coefficient": {"default": None, "zero": 0.0, "one": 1.0, "usual": 0.25, "extreme": -0.5},
+    },
+    counts=[name for name in COUNTS if name not in BELOW_0],  # below 0 the formula as it stands is only `should`
+    excluded=({"epsilon": ("zero",), "values": ("zeros",)},),  # H_new = 0
+)
 
 
 def cases() -> Iterator[Case]:
@@ -35,9 +45,11 @@ def cases() -> Iterator[Case]:
     yield from _upstream()
     yield from shared(ADAGRAD, {True: ("r", "x_new"), False: ("r", "x_new")})
     yield from structures(ADAGRAD)
+    yield from MATRIX.cases()
     yield from _attributes()
     yield from _natural_attributes()
     yield from _many_bits_of_t()
+    yield _below_0()
     yield from _special_values()
 
 
@@ -62,47 +74,33 @@ def _upstream() -> Iterator[Case]:
 
 
 def _attributes() -> Iterator[Case]:
-    """Each attribute alone, each at its extremes beside the others, and all defaulted."""
-    defaults = [f"{name}_default" for name in ALONE]
-    for dtype in FLOATS:
-        type = TYPES[dtype]
-        for T in (0, 2):
-            yield optimizer_case(
-                ADAGRAD,
-                f"defaults_t{T}_{type}",
-                f"Adagrad without attributes uses the schema's defaults in {type} at T = {T}",
-                (*defaults, "attribute_type"),
-                {},
-                Setting(dtype, counts=(T,), operands={"H": [0.0, 1.0, 0.0, 2.0], "G": [1e-4, 1.0, -1e-5, 2.0]}),
-                tags=("attributes", "defaults"),
-            )
-        for name, (value, clause) in ALONE.items():
-            others = [default for default in defaults if not default.startswith(name)]
-            yield optimizer_case(
-                ADAGRAD,
-                f"only_{name}_{type}",
-                f"Adagrad with only {name} set uses the defaults of the others in {type}",
-                (clause, *others),
-                {name: value},
-                Setting(dtype),
-                tags=("attributes",),
-            )
-            for place, extreme in zip(("zero", "one", "extreme"), EXTREMES[name], strict=True):
-                yield optimizer_case(
-                    ADAGRAD,
-                    f"{name}_{place}_{type}",
-                    f"Adagrad computes with {name} = {extreme} in {type}",
-                    (clause,),
-                    {**ADAGRAD.usual, name: extreme},
-                    Setting(dtype),
-                    tags=("attributes",),
-                )
+    """All attributes defaulted, and each set alone."""
+    defaults = [f"{name}_default" for name in ADAGRAD.signature.defaults]
+    yield optimizer_case(
+        ADAGRAD,
+        "defaults_double",
+        "Adagrad without attributes uses the schema's defaults at T = 0 and T = 2",
+        (*defaults, "attribute_type"),
+        {},
+        Setting(np.float64, counts=(0, 2), operands={"H": [0.0, 1.0, 0.0, 2.0], "G": [1e-4, 1.0, -1e-5, 2.0]}),
+        tags=("attributes", "defaults"),
+    )
+    for name, (value, clause) in ALONE.items():
+        yield optimizer_case(
+            ADAGRAD,
+            f"only_{name}_float",
+            f"Adagrad with only {name} set uses the defaults of the others",
+            (clause, *(default for default in defaults if not default.startswith(name))),
+            {name: value},
+            Setting(),
+            tags=("attributes",),
+        )
 
 
 def _natural_attributes() -> Iterator[Case]:
     """Attributes as people set them: no float32 value of them is the decimal."""
     natural = {"decay_factor": 0.1, "epsilon": 1e-3, "norm_coefficient": 0.01}
-    for dtype, level in ((np.float32, Level.MUST), (np.float64, Level.MUST), (np.float64, Level.SHOULD)):
+    for dtype, level in ((np.float32, Level.MUST), (np.float64, Level.SHOULD)):
         yield optimizer_case(
             ADAGRAD,
             f"float32_attributes_{level}_{TYPES[dtype]}",
@@ -127,6 +125,20 @@ def _many_bits_of_t() -> Iterator[Case]:
             Setting(dtype, counts=(0b101010111001101,)),
             tags=("update_count",),
         )
+
+
+def _below_0() -> Case:
+    """The formula as it stands, which is linear below 0 too."""
+    return optimizer_case(
+        ADAGRAD,
+        "t_negative_double",
+        "Adagrad divides R by 1 + T * decay_factor for a negative T as for any other",
+        ("r", "update_count_type"),
+        ADAGRAD.usual,
+        Setting(np.float64, counts=(-3,)),
+        Level.SHOULD,
+        ("update_count",),
+    )
 
 
 def _special_values() -> Iterator[Case]:

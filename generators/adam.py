@@ -8,6 +8,7 @@ import numpy as np
 
 from conformance.verdicts import Level
 from generators.families import FLOATS, shared
+from generators.matrix import ABOVE_0, Matrix
 from generators.models import TYPES
 from generators.optimizers import Operator, Setting, optimizer_case
 from generators.structures import structures
@@ -32,13 +33,25 @@ ALONE = {
 }
 """Each attribute set alone: its value, the chief clause it bears on, and T."""
 
-EXTREMES = {
-    "alpha": (0.0, 0.25, 0.984375),
-    "beta": (0.0, 0.25, 0.9998779296875),
-    "epsilon": (0.0, 1.0, 1e-30),
-    "norm_coefficient": (0.0, 1.0, -0.5),
-    "norm_coefficient_post": (0.0, 1.0, -0.5),
-}
+MATRIX = Matrix(
+    ADAM,
+    ("x_final", "r_adjusted", "v_new", "h_new"),
+    {
+        "alpha": {"default": None, "zero": 0.0, "one": 1.0, "usual": 0.75, "extreme": 0.984375},
+        "beta": {"default": None, "zero": 0.0, "one": 1.0, "usual": 0.5, "extreme": 0.9998779296875},
+        "epsilon": {"default": None, "zero": 0.0, "one": 1.0, "usual": 0.0625, "extreme": 1e-30},
+        "norm_coefficient": {"default": None, "zero": 0.0, "one": 1.0, "usual": 0.25, "extreme": -0.5},
+        "norm_coefficient_post": {"default": None, "zero": 0.0, "one": 1.0, "usual": 0.125, "extreme": -0.5},
+    },
+    excluded=(
+        {"alpha": ("one",), "T": ABOVE_0},  # 1 - alpha**T = 0
+        {"epsilon": ("zero",), "values": ("zeros",)},  # H_new = 0
+    ),
+    hiding=(
+        {"norm_coefficient_post": ("one",)},  # X_new = 0
+        {"beta": ("one",), "T": ABOVE_0},  # Sqrt(1 - beta**T) = 0, so X_new has no step
+    ),
+)
 
 
 def cases() -> Iterator[Case]:
@@ -46,9 +59,9 @@ def cases() -> Iterator[Case]:
     yield from _upstream()
     yield from shared(ADAM, {True: ("r_adjusted", "x_new"), False: ("t_switch", "x_new")})
     yield from structures(ADAM)
+    yield from MATRIX.cases()
     yield from _attributes()
     yield from _natural_attributes()
-    yield from _alpha_one_below_t_0()
     yield _inexact_weights()
     yield from _division_by_zero()
     yield from _overflow()
@@ -79,71 +92,43 @@ def _upstream() -> Iterator[Case]:
 
 
 def _attributes() -> Iterator[Case]:
-    """Each attribute alone, each at its extremes beside the others, and all defaulted."""
-    defaults = [f"{name}_default" for name in ALONE]
-    for dtype in FLOATS:
-        type = TYPES[dtype]
-        for T in (0, 2):
-            yield optimizer_case(
-                ADAM,
-                f"defaults_t{T}_{type}",
-                f"Adam without attributes uses the schema's defaults in {type} at T = {T}",
-                (*defaults, "attribute_type"),
-                {},
-                Setting(dtype, counts=(T,), operands={"H": [0.0, 1.0, 0.0, 2.0], "G": [1e-4, 1.0, -1e-5, 2.0]}),
-                tags=("attributes", "defaults"),
-            )
-        for name, (value, clause, T) in ALONE.items():
-            others = [default for default in defaults if not default.startswith(f"{name}_d")]
-            yield optimizer_case(
-                ADAM,
-                f"only_{name}_{type}",
-                f"Adam with only {name} set uses the defaults of the others in {type}",
-                (clause, *others),
-                {name: value},
-                Setting(dtype, counts=(T,)),
-                tags=("attributes",),
-            )
-            for place, extreme in zip(("zero", "one", "extreme"), EXTREMES[name], strict=True):
-                yield optimizer_case(
-                    ADAM,
-                    f"{name}_{place}_{type}",
-                    f"Adam computes with {name} = {extreme} in {type}",
-                    (clause,),
-                    {**ADAM.usual, name: extreme},
-                    Setting(dtype),
-                    tags=("attributes",),
-                )
+    """All attributes defaulted, and each set alone."""
+    defaults = [f"{name}_default" for name in ADAM.signature.defaults]
+    yield optimizer_case(
+        ADAM,
+        "defaults_double",
+        "Adam without attributes uses the schema's defaults at T = 0 and T = 2",
+        (*defaults, "attribute_type"),
+        {},
+        Setting(np.float64, counts=(0, 2), operands={"H": [0.0, 1.0, 0.0, 2.0], "G": [1e-4, 1.0, -1e-5, 2.0]}),
+        tags=("attributes", "defaults"),
+    )
+    for name, (value, clause, T) in ALONE.items():
+        others = [default for default in defaults if not default.startswith(f"{name}_d")]
+        yield optimizer_case(
+            ADAM,
+            f"only_{name}_float",
+            f"Adam with only {name} set uses the defaults of the others",
+            (clause, *others),
+            {name: value},
+            Setting(counts=(T,)),
+            tags=("attributes",),
+        )
 
 
 def _natural_attributes() -> Iterator[Case]:
     """Attributes as people set them: no float32 value of them is the decimal."""
     natural = {"alpha": 0.9, "beta": 0.999, "epsilon": 1e-3, "norm_coefficient": 0.01, "norm_coefficient_post": 0.1}
-    for dtype in FLOATS:
-        for level in (Level.MUST, Level.SHOULD) if dtype is np.float64 else (Level.MUST,):
-            yield optimizer_case(
-                ADAM,
-                f"float32_attributes_{level}_{TYPES[dtype]}",
-                f"Adam in {TYPES[dtype]} computes with the float32 values of its attributes",
-                ("attribute_type", "r_adjusted"),
-                natural,
-                Setting(dtype, counts=(1, 7)),
-                level,
-                ("attributes",),
-            )
-
-
-def _alpha_one_below_t_0() -> Iterator[Case]:
-    """1 - alpha**T is 0 for every T, and is not divided by where T is negative: a T read as unsigned would do so."""
-    for dtype in FLOATS:
+    for dtype, level in ((np.float32, Level.MUST), (np.float64, Level.SHOULD)):
         yield optimizer_case(
             ADAM,
-            f"alpha_one_t_negative_{TYPES[dtype]}",
-            "Adam does not correct for bias where T is negative, so alpha = 1 divides nothing by zero",
-            ("t_switch", "update_count_type"),
-            {**ADAM.usual, "alpha": 1.0},
-            Setting(dtype, counts=(-3,)),
-            tags=("update_count",),
+            f"float32_attributes_{level}_{TYPES[dtype]}",
+            f"Adam in {TYPES[dtype]} computes with the float32 values of its attributes",
+            ("attribute_type", "r_adjusted"),
+            natural,
+            Setting(dtype, counts=(1, 7)),
+            level,
+            ("attributes",),
         )
 
 

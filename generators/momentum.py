@@ -9,6 +9,7 @@ import numpy as np
 
 from conformance.verdicts import Level
 from generators.families import FLOATS, shared
+from generators.matrix import ABOVE_0, Matrix
 from generators.models import TYPES
 from generators.optimizers import Operator, Setting, optimizer_case
 from generators.structures import structures
@@ -25,10 +26,20 @@ MODES = {"standard": "x_new_standard", "nesterov": "x_new_nesterov"}
 
 NEUTRAL = {"alpha": 0.0, "beta": 1.0, "norm_coefficient": 0.0}
 
-ALONE = {"alpha": (0.625, "v_new"), "beta": (0.375, "beta_adjusted"), "norm_coefficient": (0.5, "g_regularized")}
-"""Each attribute away from its neutral value alone: its value and the clause it bears on."""
+ALONE = {"alpha": (0.625, "v_new"), "norm_coefficient": (0.5, "g_regularized")}
+"""Attributes away from neutral alone: the value and the chief clause; that of beta is the update counts' own."""
 
-EXTREMES = {"alpha": (0.0, 1.0, 1.5), "beta": (0.0, 1.0, -2.0), "norm_coefficient": (0.0, 1.0, -0.5)}
+MATRIX = Matrix(
+    MOMENTUM,
+    ("v_new", "beta_adjusted", "g_regularized", "mode"),
+    {
+        "alpha": {"zero": 0.0, "one": 1.0, "usual": 0.75, "extreme": 1.5},
+        "beta": {"zero": 0.0, "one": 1.0, "usual": 0.5, "extreme": -2.0},
+        "norm_coefficient": {"zero": 0.0, "one": 1.0, "usual": 0.25, "extreme": -0.5},
+        "mode": {mode: mode for mode in MODES},
+    },
+    hiding=({"alpha": ("zero",), "beta": ("zero",), "mode": ("standard",), "T": ABOVE_0},),  # V_new = 0
+)
 
 
 def cases() -> Iterator[Case]:
@@ -36,7 +47,7 @@ def cases() -> Iterator[Case]:
     yield from _upstream()
     yield from shared(MOMENTUM, {True: ("beta_adjusted", "v_new"), False: ("t_switch", "v_new")})
     yield from structures(MOMENTUM)
-    yield from _modes()
+    yield from MATRIX.cases()
     yield from _attributes()
     yield from _special_values()
 
@@ -70,66 +81,28 @@ def _upstream() -> Iterator[Case]:
     )
 
 
-def _modes() -> Iterator[Case]:
-    """Nesterov's step in both branches of T, with one and with several tensors."""
-    nesterov = {**MOMENTUM.usual, "mode": "nesterov"}
-    for dtype in FLOATS:
-        for T in (-1, 0, 1, 3, 2**32 + 1):
-            word = "minus_1" if T < 0 else "2p32_plus_1" if T > 3 else str(T)
-            yield optimizer_case(
-                MOMENTUM,
-                f"nesterov_t_{word}_{TYPES[dtype]}",
-                f"Momentum steps by Nesterov's direction in {TYPES[dtype]} for T = {T}",
-                ("x_new_nesterov", "beta_adjusted" if T > 0 else "t_switch", "mode"),
-                nesterov,
-                Setting(dtype, counts=(T,)),
-                tags=("mode",),
-            )
+def _attributes() -> Iterator[Case]:
+    """One attribute away from its neutral value, and all as people set them."""
+    for name, (value, clause) in ALONE.items():
         yield optimizer_case(
             MOMENTUM,
-            f"nesterov_three_tensors_{TYPES[dtype]}",
-            f"Momentum steps three {TYPES[dtype]} tensors by Nesterov's direction independently",
-            ("x_new_nesterov", "several_tensors"),
-            nesterov,
-            Setting(dtype, shapes=((2,), (1, 3), ())),
-            tags=("mode", "several_tensors"),
+            f"only_{name}_float",
+            f"Momentum computes with {name} = {value} and the other attributes neutral",
+            (clause, "x_new_nesterov"),
+            {**NEUTRAL, "mode": "nesterov", name: value},
+            Setting(),
+            tags=("attributes", "mode"),
         )
-
-
-def _attributes() -> Iterator[Case]:
-    """Each attribute alone, each at its extremes, and as people set them, in both modes."""
-    for dtype in FLOATS:
-        for mode, step in MODES.items():
-            tail = f"{mode}_{TYPES[dtype]}"
-            for name, (value, clause) in ALONE.items():
-                yield optimizer_case(
-                    MOMENTUM,
-                    f"only_{name}_{tail}",
-                    f"Momentum in mode {mode} computes with {name} = {value} and the other attributes neutral",
-                    (clause, step),
-                    {**NEUTRAL, "mode": mode, name: value},
-                    Setting(dtype),
-                    tags=("attributes", "mode"),
-                )
-                for place, extreme in zip(("zero", "one", "extreme"), EXTREMES[name], strict=True):
-                    yield optimizer_case(
-                        MOMENTUM,
-                        f"{name}_{place}_{tail}",
-                        f"Momentum in mode {mode} computes with {name} = {extreme} in {TYPES[dtype]}",
-                        (clause, step),
-                        {**MOMENTUM.usual, "mode": mode, name: extreme},
-                        Setting(dtype),
-                        tags=("attributes", "mode"),
-                    )
-            yield optimizer_case(
-                MOMENTUM,
-                f"float32_attributes_{tail}",
-                f"Momentum in mode {mode} computes with the float32 values of its attributes in {TYPES[dtype]}",
-                ("attribute_type", "v_new", step),
-                {"alpha": 0.9, "beta": 0.7, "mode": mode, "norm_coefficient": 0.01},
-                Setting(dtype, counts=(0, 7)),
-                tags=("attributes", "mode"),
-            )
+    for dtype, (mode, step) in zip(FLOATS, MODES.items(), strict=True):
+        yield optimizer_case(
+            MOMENTUM,
+            f"float32_attributes_{mode}_{TYPES[dtype]}",
+            f"Momentum in mode {mode} computes with the float32 values of its attributes in {TYPES[dtype]}",
+            ("attribute_type", "v_new", step),
+            {"alpha": 0.9, "beta": 0.7, "mode": mode, "norm_coefficient": 0.01},
+            Setting(dtype, counts=(0, 7)),
+            tags=("attributes", "mode"),
+        )
 
 
 def _special_values() -> Iterator[Case]:

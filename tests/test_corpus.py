@@ -336,8 +336,8 @@ class TestCommittedCorpus:
     def test_clauses_have_a_source_and_a_sentence(self):
         assert all(clause.source and clause.text.endswith(".") for clause in clauses().values())
 
-    def test_every_model_is_one_that_onnx_accepts(self, committed):
-        for path in committed.cases:
+    def test_every_model_but_the_invalid_is_one_that_onnx_accepts(self, committed):
+        for path in (path for path in committed.cases if not path.startswith("invalid/")):
             onnx.checker.check_model(onnx.load_model_from_string(committed.read(path, "model.onnx")))
 
     def test_every_model_pins_its_ir_version_and_opsets(self, documents):
@@ -366,8 +366,8 @@ class TestCommittedCorpus:
 
 
 def inputs_of(defined, op_type):
-    """Every case of one optimizer, with its model's only node and its data sets; chains and constants are left out."""
-    for _, case in defined.values():
+    """Every valid case of one optimizer, with its only node and its data sets; chains and constants are left out."""
+    for case in (case for _, case in defined.values() if not case.is_invalid):
         model = onnx.load_model_from_string(case.model)
         if [node.op_type for node in model.graph.node] == [op_type] and not model.graph.initializer:
             yield case, model.graph.node[0], case.data_sets

@@ -152,3 +152,9 @@ def test_results_are_counted_by_subject_level_and_verdict():
     made.judge("acme", "test_x", SHOULD, Verdict.FAIL)
     assert made.verdicts["acme"][MUST] == {Verdict.PASS: 1}
     assert made.verdicts["acme"][SHOULD] == {Verdict.FAIL: 1}
+
+
+def test_a_subject_that_only_rejects_invalid_models_passed_nothing():
+    gate = Gate(Level.SHOULD, ["always_raises"], {})
+    gate.judge("always_raises", "test_invalid_adam_version_2", Level.SHOULD, Verdict.PASS, rejection=True)
+    assert gate.reasons(partial=True) == ["always_raises passed nothing"]

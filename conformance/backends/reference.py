@@ -9,6 +9,7 @@ from onnx.backend.base import Backend, BackendRep
 from conformance import __version__
 from conformance.reference.graph import Graph
 from conformance.reference.systems import Native
+from conformance.reference.validity import check
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,8 +40,10 @@ class ReferenceBackend(Backend):
         """Read a model.
 
         Raises:
+            InvalidModel: it is not what its operators' schemas and pages demand.
             Unsupported: it has other operators.
         """
+        check(model)
         return PreparedGraph(Graph.of(model))
 
     @classmethod

@@ -44,6 +44,8 @@ def _lines(id: str, path: str, document: Mapping[str, Any]) -> Iterator[str]:
         for tensor in data_set["outputs"]:
             yield f"    out {_tensor(tensor)}"
             yield f"        {_check(tensor)}"
+        if not data_set["outputs"]:
+            yield "    out none: the model is invalid and must be rejected, at load or at run"
 
 
 def _tensor(tensor: Mapping[str, Any]) -> str:

@@ -50,6 +50,9 @@ OPTIMIZERS: Mapping[str, Optimizer] = {
     ),
 }
 
+MODES = ("standard", "nesterov")
+"""What Momentum's mode may be."""
+
 ARGMAX_DEFAULTS: Mapping[str, Any] = {"axis": 0, "keepdims": 1, "select_last_index": 0}
 
 

@@ -121,3 +121,21 @@ def test_a_case_that_a_subject_was_not_given_says_no_result(show: Show) -> None:
     run = small()
     page = show(dataclasses.replace(run, results=run.results[1:]), address=case_address(SMALL[0][0]))
     assert page.text(".subject-line").endswith("no result")
+
+
+def test_a_case_of_an_invalid_model_says_that_it_must_be_rejected_and_where_it_was(show: Show) -> None:
+    run, id = small(), "test_adam_epsilon_float"
+    data_sets = [{**data_set, "outputs": []} for data_set in run.cases[id]["data_sets"]]
+    case = {**run.cases[id], "kind": "invalid", "data_sets": data_sets}
+    rejected = {"phase": "load", "message": "InvalidModel: no such mode", "outputs": []}
+    told = {"reference": rejected, "onnxruntime": {"outputs": []}}
+    results = [{**one, **told.get(one["subject"], {})} if one["case"] == id else one for one in run.results]
+    page = show(
+        dataclasses.replace(run, cases={**run.cases, id: case}, results=tuple(results)),
+        address=f"{FAILING}&subject=reference",
+    )
+    assert "Rejected the model; phase: load" in page.evidence("reference").text
+    assert "InvalidModel: no such mode" in page.evidence("reference").text
+    assert "No output is expected: the model is invalid and must be rejected" in page.text("#case")
+    page.go(f"{FAILING}&subject=onnxruntime")
+    assert "Computed something from a model that is invalid; phase: compare" in page.evidence("onnxruntime").text

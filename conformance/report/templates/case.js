@@ -17,8 +17,8 @@ function showCase(state, shown) {
     section("What the specification says", clauses(one)),
     section("Model", model(detail.model)),
     detail.data_sets.map((set, at) => detail.data_sets.length > 1
-      ? el("details", { class: "data set", open: at === 0 }, el("summary", {}, el("h2", {}, `Data set ${at}`)), dataSet(set))
-      : section("Data", dataSet(set))),
+      ? el("details", { class: "data set", open: at === 0 }, el("summary", {}, el("h2", {}, `Data set ${at}`)), dataSet(set, isInvalid(detail)))
+      : section("Data", dataSet(set, isInvalid(detail)))),
   ];
 }
 
@@ -70,9 +70,10 @@ function attributes(nodes) {
   return table("Attributes", ["Node", "Attribute written in the model", "Value"], rows);
 }
 
-function dataSet(set) {
+function dataSet(set, invalid) {
   return [
     inputsTable(set.inputs),
+    invalid && el("p", {}, "No output is expected: the model is invalid and must be rejected, at load or at run."),
     [...new Set(set.outputs.map((output) => output.check))].map((check) =>
       el("p", { class: "muted" }, el("b", {}, `Check ${check}: `), DATA.checks[check])),
     el("div", { class: "beside" }, set.outputs.map((output) =>

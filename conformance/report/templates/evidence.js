@@ -32,9 +32,16 @@ function fractionOf(fraction) {
   return Number(fraction) <= 1 ? `${number(fraction)} of the bound` : `${number(fraction)} times the bound`;
 }
 
+// What a verdict says of a model that must be rejected; the other verdicts mean what they always do.
+const OF_INVALID = { pass: "rejected the model", fail: "computed something from a model that is invalid" };
+
+function isInvalid(detail) {
+  return detail.kind === "invalid";
+}
+
 function body(detail, evidence, subject, verdict, seconds) {
   return [
-    el("p", {}, sentence(DATA.verdicts[verdict]),
+    el("p", {}, sentence((isInvalid(detail) && OF_INVALID[verdict]) || DATA.verdicts[verdict]),
       evidence.phase ? `; phase: ${evidence.phase}` : "", `; ${number(seconds * 1000)} ms.`),
     evidence.expected && el("p", { class: "expectation" }, `Expected: ${evidence.expected.verdict}. ${evidence.expected.reason}`),
     evidence.message && el("pre", { class: "message", tabindex: 0 }, evidence.message),

@@ -1,0 +1,1 @@
+BH1_newJòqTþö©Sa³ST

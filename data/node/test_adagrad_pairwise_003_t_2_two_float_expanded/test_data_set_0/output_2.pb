@@ -1,0 +1,1 @@
+BH1_newJfq!UWÑ+UIµ"S

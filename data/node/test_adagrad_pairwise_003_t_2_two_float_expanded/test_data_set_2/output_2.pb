@@ -1,0 +1,1 @@
+BH1_newJCgHT4åTû•U

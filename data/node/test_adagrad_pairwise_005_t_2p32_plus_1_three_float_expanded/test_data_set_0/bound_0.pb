@@ -1,0 +1,1 @@
+BX1_newJczIúóÊv>†JB¿h‰>

@@ -1,0 +1,1 @@
+BH1_newJªoáçXWV?vE…»ÿ6H?

@@ -1,0 +1,1 @@
+BH1_newJFZซึwBYดฦfืชB

@@ -1,0 +1,1 @@
+BH_newJì*]T$µTé“èT+Î„TÑI{TMApTT

@@ -1,0 +1,1 @@
+BH_newJÏX—TjÌ†TÆw;TO–ÖTâ¨9SæŽSýŽT

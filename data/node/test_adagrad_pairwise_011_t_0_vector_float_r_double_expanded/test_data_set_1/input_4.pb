@@ -1,0 +1,1 @@
+BHJG∏SµoeT :zTø{fTÅB3TwT</“S

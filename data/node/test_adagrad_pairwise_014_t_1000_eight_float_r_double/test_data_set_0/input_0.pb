@@ -1,0 +1,1 @@
+BRJgffffY@

@@ -1,0 +1,1 @@
+BX7_newJ †lZFèY>

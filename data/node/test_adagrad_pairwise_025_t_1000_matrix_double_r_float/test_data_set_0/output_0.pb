@@ -1,0 +1,1 @@
+BX_newJ0	‰mRžt0ÁX.XëA¶lŽu\à)AC)|šEH:AÆ^°† äÁ=CdÌ…<A

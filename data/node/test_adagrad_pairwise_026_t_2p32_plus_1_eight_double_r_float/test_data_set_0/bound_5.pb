@@ -1,0 +1,1 @@
+BX6_newJ0Å’4grU>Br§-yG>y›rA÷Q>¢¥ÂE;œ,>I™ÛLM>¸¡UYm]>

@@ -1,0 +1,1 @@
+BH5J(nÏ{SayBúâÓ“ß1xBYóøorYBp#×oùâYBErí\ÉŽB

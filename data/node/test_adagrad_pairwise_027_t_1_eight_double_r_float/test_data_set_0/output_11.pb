@@ -1,0 +1,2 @@
+BH4_newJ Yф▐▓O+┴BjkBhж
+█BД⌡╪╬czBоз^Яo≈B

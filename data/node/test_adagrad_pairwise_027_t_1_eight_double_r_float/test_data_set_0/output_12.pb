@@ -1,0 +1,1 @@
+BH5_newJ(Öa)ªiyB˜PsàÂLxBÙ`›×+BíSNÕh‚BHÑ.b@–B

@@ -1,0 +1,1 @@
+BH6_newJ0äÃ´Kû†B›øVUyˆB%B†U_6}B…‰HývB@¢5y!˜Bïü´{gwB

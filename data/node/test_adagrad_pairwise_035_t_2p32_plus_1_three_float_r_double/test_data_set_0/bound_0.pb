@@ -1,0 +1,1 @@
+BX1_newJ¾‡iÚYC=[q‡npÅA=

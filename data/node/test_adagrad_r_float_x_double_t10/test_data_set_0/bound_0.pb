@@ -1,1 +1,0 @@
-BX1_newJjOn[Zo>

@@ -1,1 +1,0 @@
-BX_newJ¼òx¿xRy¿QJh?Ÿ!²½

@@ -1,1 +1,0 @@
-BX7_newJRydîHÖë¿

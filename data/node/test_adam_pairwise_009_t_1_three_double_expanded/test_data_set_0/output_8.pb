@@ -1,0 +1,1 @@
+BH3_newJ‡MÁ°F‡B³¯i¸&¡qBjc!VB

@@ -1,0 +1,1 @@
+BH1J¼ßzH‡zBvVBC’‰B

@@ -1,0 +1,1 @@
+BH3JOÉATtTn8rT

@@ -1,0 +1,1 @@
+BH8Jå™¿Sw•Ss4‚T-^rT$E|T%wToLT

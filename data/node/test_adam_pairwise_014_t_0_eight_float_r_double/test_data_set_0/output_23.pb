@@ -1,0 +1,1 @@
+BH8_newJZq¿S‹rS˜$‚Tü rTÀ|TuT°*T

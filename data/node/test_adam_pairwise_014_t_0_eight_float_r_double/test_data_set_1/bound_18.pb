@@ -1,0 +1,1 @@
+BH3_newJ†c!a¥x$AC¶FûÂûA#¿MÃB~%A

@@ -1,0 +1,1 @@
+BV8J™BVHÝªÓÈIKJH%KªH‚aÉk¿^I¥Î¸H

@@ -1,0 +1,1 @@
+BH3JqëET¶ˆScDCT

@@ -1,0 +1,1 @@
+BH8JŠŸ…T¢ø/S5T—ÅSHX9TYJTvW"T

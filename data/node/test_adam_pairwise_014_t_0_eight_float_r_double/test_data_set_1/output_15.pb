@@ -1,0 +1,1 @@
+BV8_newJ™BVHÝªÓÈIKJH%KªH‚aÉk¿^I¥Î¸H

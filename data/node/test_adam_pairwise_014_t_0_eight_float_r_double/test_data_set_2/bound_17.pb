@@ -1,0 +1,1 @@
+BH2_newJdò²md}!A¨öuu‹%A

@@ -1,0 +1,1 @@
+BH8JÓHTWo…TÿhhTHšðSÈ:ZT›†bS’HvT

@@ -1,0 +1,1 @@
+BH8_newJµÝGTkZ…T6hT‰ÎðS(ZTøPbSpvT

@@ -1,0 +1,1 @@
+BH_newJ8Ä‚V<Ï}AWug^ #AèaýÖþA«‹gRóe	AdÅJÜ¶$Aä¯òÔ»2Ad"èA

@@ -1,0 +1,1 @@
+BX_newJa‰‹HÊä*IJw¼I£dOI]ºÉ©ÉeÉ

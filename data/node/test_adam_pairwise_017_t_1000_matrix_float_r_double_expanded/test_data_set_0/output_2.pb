@@ -1,0 +1,1 @@
+BH_newJŞçSRêPTšU}T³trT’PTP1eT

@@ -1,0 +1,1 @@
+BH_newJœmTÂwT°g®R/¡STòkT!ü"T

@@ -1,0 +1,1 @@
+BH2_newJ¯Wz™ƒUI:Fwñ=< W:

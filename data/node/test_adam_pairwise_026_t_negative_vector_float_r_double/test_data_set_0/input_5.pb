@@ -1,0 +1,1 @@
+BHJÕ∆ITxT_Tg‰6S‰ÒÇTü„≈S‡CcT(òS

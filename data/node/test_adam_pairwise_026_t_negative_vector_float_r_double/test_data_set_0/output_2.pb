@@ -1,0 +1,1 @@
+BH_newJÕ∆ITxT_Tg‰6S‰ÒÇTü„≈S‡CcT(òS

@@ -1,0 +1,1 @@
+BHJ†Á]TéqTé‡Tt—pT¼icTœ!TnA@T

@@ -1,0 +1,1 @@
+BHJ7(SKÔKTÖUmTÉ‹1TP-T≥¢S^S

@@ -1,0 +1,1 @@
+BV_newJj#+IÅ38IÁ;EÈÎH3I ?“H­IßÇ(YI

@@ -1,0 +1,1 @@
+BH_newJ†Á]TéqTé‡Tt—pT¼icTœ!TnA@T

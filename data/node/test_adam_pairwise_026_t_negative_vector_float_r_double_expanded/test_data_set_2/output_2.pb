@@ -1,0 +1,1 @@
+BH_newJ7(SKÔKTÖUmTÉ‹1TP-T≥¢S^S

@@ -1,0 +1,1 @@
+BH5J( ¬-^Bψ}θpzBώ&ΤιάLzBGΆ"‰„BbjTulΟpB

@@ -1,0 +1,1 @@
+BH4_newJ 0Qi“áEB`U1l”aB•,gnÊPB¦ñ˜×²xB

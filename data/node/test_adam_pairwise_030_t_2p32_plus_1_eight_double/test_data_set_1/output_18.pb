@@ -1,0 +1,1 @@
+BH3_newJC$â^–hBº›ð_¨jRBgÒ^Pd|uB

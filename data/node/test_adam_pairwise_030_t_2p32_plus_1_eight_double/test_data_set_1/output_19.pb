@@ -1,0 +1,1 @@
+BH4_newJ çM?}ÑjB€≈…≤}pB=¨f,o£jBOC].ª»B

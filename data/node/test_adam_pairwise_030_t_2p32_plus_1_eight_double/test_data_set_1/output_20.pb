@@ -1,0 +1,1 @@
+BH5_newJ(;tRQWöwB$awQ€q$Bª}‡ë™1‚BÊê£Ñ}B(<MçÖJ,B

@@ -1,0 +1,1 @@
+BH4_newJ ΡuΠDηγzB'Η΄y*B„BμQ4jXÿ…B4Χ^x‘m…B

@@ -1,0 +1,1 @@
+BX1_newJM‘Wx¤ÛA¿iR‡Ór®é?¾nD_Hvõ¿

@@ -1,0 +1,1 @@
+BGJxXYOVT,A

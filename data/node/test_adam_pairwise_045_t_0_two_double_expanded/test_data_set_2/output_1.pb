@@ -1,0 +1,1 @@
+BX2_newJ GrVМі\?+ЬdилЇбњЏb6IR©lјEJкgY™њ

@@ -1,0 +1,1 @@
+BX5_newJ(Ïtgv‚3j;òoxû3y;ü‹Ÿx;˜goL`b; à–ÿEt;

@@ -1,0 +1,1 @@
+BX3_newJtŒõ‚yŽ¾DCWJ€r¾àklo“k‚>

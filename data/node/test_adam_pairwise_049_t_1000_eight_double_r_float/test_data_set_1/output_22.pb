@@ -1,0 +1,1 @@
+BH7_newJH;ËVGs=

@@ -1,0 +1,1 @@
+BV7_newJ’ðCNcRi;

@@ -1,0 +1,1 @@
+BV3_newJ¨HeHk‰IÏ”HG

@@ -1,0 +1,2 @@
+BV1_newJPFxïlˆA
+­ÚÛv}8A

@@ -1,0 +1,1 @@
+BH3_newJ?ê°vòZ~BÅaaÔë…B¥†tcÖ(rB

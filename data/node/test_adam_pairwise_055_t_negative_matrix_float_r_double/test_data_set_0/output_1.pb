@@ -1,0 +1,1 @@
+BV_newJ GØI¨‹¢Hv\ÉM*¿HSCIôYG

@@ -1,0 +1,1 @@
+BHJ8(cIF{BQלרB¨÷+ZUBXi8ylhBײ¿hֲRB$ִp¯BF,<PsB

@@ -1,0 +1,1 @@
+BH_newJ8UÂüÞôsBd§œjYxB3l²‰gBqàw~ž^B×Ã×ytB~1'ø«Ä‹B§µ¨r¤ËpB

@@ -1,0 +1,1 @@
+BHJ8Ì[ÔˆìdmB@B4%uBÚœÿ‹}ŽBúD`07œwB¼ŒÍRTr|BÈ)Sy?ÂrBØ~ÿ$Ù	xB

@@ -1,0 +1,2 @@
+BH_newJ8Aб)gZ%CBо†рTЊ3BКY
+Г/Њ}B‰h`кaBгТЏ‹УtBщ’I!єyBh‘зE;NhB

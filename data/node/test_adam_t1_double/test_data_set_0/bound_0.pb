@@ -1,1 +1,0 @@
-BX_newJ TÒo!féV>g”(ŸëUl>ß†»ùgS>DÓNÝ°;f>

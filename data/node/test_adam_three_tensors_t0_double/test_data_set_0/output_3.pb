@@ -1,1 +1,0 @@
-BV1_newJtgyãÙ¿t³GeAøÑ?

@@ -1,1 +1,0 @@
-BV1_newJOBy7P©<

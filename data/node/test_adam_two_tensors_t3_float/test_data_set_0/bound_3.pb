@@ -1,1 +1,0 @@
-BV2_newJ O…‘þkŽw>ñºFõ€èw>T¬EC‚.j>Dl™yçv>

@@ -1,0 +1,1 @@
+BV8JÜAwIf¡EÐxIÏbTI÷JöH\pIQOÈ

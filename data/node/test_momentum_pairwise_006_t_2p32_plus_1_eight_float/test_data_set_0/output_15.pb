@@ -1,0 +1,1 @@
+BV8_newJeq¹IעE85iIJI9¸8I	E´IתצVָ

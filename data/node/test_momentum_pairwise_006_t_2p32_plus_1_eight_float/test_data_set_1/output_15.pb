@@ -1,0 +1,1 @@
+BV8_newJîs˜ÇIìÉJD€I*üI_eI¶î¥Ih±zÆ

@@ -1,0 +1,1 @@
+BX4_newJdûII›'fÈVQIÖXŒI

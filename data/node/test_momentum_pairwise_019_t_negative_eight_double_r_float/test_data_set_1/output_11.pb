@@ -1,0 +1,1 @@
+BV4_newJ bû¹Ò¯„n?t¸Lè:¢ñ?Xo D"McÀE'Gq…Ã·¿

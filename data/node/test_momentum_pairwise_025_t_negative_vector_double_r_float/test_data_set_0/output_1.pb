@@ -1,0 +1,1 @@
+BV_newJ8wé/÷M8AXqe‘c7A:Ô}ˆL5<ÁRê`f1AFdBÎ“*AãK·œ4A¯ÖÑè 2A

@@ -1,0 +1,1 @@
+BV1_newJ=i’It÷Æ»S¿SI

@@ -1,0 +1,1 @@
+BX5_newJ(H>ÛÚWŒAifÀ}ØAÊmÔ=85AÖmo_a>Ami}ÂNN7Á

@@ -1,0 +1,2 @@
+BV3_newJHÓx 
+AJgHØz18¡P.ç'ëwA

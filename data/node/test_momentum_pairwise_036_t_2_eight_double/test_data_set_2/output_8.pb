@@ -1,0 +1,1 @@
+BV1_newJU]¬FBz2A

@@ -1,0 +1,1 @@
+BV2_newJ{÷zàg&GA¾³H±RË*A

@@ -1,1 +1,0 @@
-BX2_newJ JÿTC…W½<j<—2OW–<N8¬µW´<xOSÚ‘A¯<

@@ -1,0 +1,194 @@
+"""The family `pairwise`: every two values of any two factors of an optimizer's case meet in some case.
+
+The factors are a table per operator. Values are such that a step is a fair part of X whatever the factors are, so that
+a wrong reading shows beside the bound: R grows with the operands, with epsilon and, for Adagrad, with 1 + T *
+decay_factor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conformance.case import Case
+from conformance.verdicts import Level
+from generators.models import TYPES
+from generators.optimizers import RANGES, Operator, optimizer_model
+from generators.pairwise import Table
+from generators.values import scattered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from conformance.arrays import Array
+    from generators.pairwise import Row
+
+MIXTURES: Mapping[str, tuple[Any, Any]] = {
+    "float": (np.float32, np.float32),
+    "double": (np.float64, np.float64),
+    "float_r_double": (np.float32, np.float64),
+    "double_r_float": (np.float64, np.float32),
+}
+"""The tensors' type and that of R: one factor, because it is the mixture that kernels treat apart."""
+
+RATE = 0.1
+"""R with all the bits of its type, which a narrower copy of it lacks."""
+
+COUNTS = {"negative": -3, "0": 0, "1": 1, "2": 2, "1000": 1000, "2p32_plus_1": 2**32 + 1}
+
+TENSORS: Mapping[str, Sequence[Sequence[int]]] = {
+    "0d": ((),),
+    "vector": ((7,),),
+    "matrix": ((2, 3),),
+    "two": ((3,), (2, 2)),
+    "three": ((2,), (0, 2), (1, 3)),
+    "eight": ((1,), (2,), (3,), (2, 2), (5,), (1, 2, 3), (), (7,)),
+}
+
+WORDS = {
+    "0d": "a 0-d tensor",
+    "vector": "a vector of 7",
+    "matrix": "a 2 by 3 matrix",
+    "two": "two tensors of different shapes",
+    "three": "three tensors of which one is empty",
+    "eight": "eight tensors",
+}
+
+ORDINARY: Sequence[float] = (1.0,)
+
+SCALES: Mapping[str, Sequence[float]] = {
+    "ordinary": ORDINARY,
+    "zeros": ORDINARY,
+    "large": (2.0**20,),
+    "small": (2.0**-20,),
+    "mixed": (2.0**-8, 1.0, 2.0**8, 2.0**-4, 2.0**4),
+}
+"""What the usual values are multiplied by, element by element in turn: X, G and V by it, H by its square."""
+
+ZEROS: Mapping[str, tuple[int, Sequence[int]]] = {"X": (3, (0,)), "G": (3, (1,)), "V": (2, (0,)), "H": (4, (0, 1))}
+"""Which elements are zero where values have zeros: those whose place leaves one of these remainders.
+
+The first element is that of a run's first step: V = H = 0.
+"""
+
+DATA_SETS = {"one": (1.0,), "three": (1.0, 2.0, 0.5)}
+"""What R is multiplied by in each data set; the second has the T before, so that a kept one shows."""
+
+BELOW_0 = ("negative",)
+ABOVE_0 = ("1", "2", "1000", "2p32_plus_1")
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """An operator's table.
+
+    Attributes:
+        clauses: what every case tests, without the operator's prefix.
+        attributes: the values of each attribute by their word; None where the model leaves it out.
+        counts: words of T.
+        excluded: what is not `must` (see `Table.excluded`).
+        hiding: what leaves X_new without a trace of the others (see `Table.hiding`).
+    """
+
+    operator: Operator
+    clauses: Sequence[str]
+    attributes: Mapping[str, Mapping[str, Any]]
+    counts: Sequence[str] = tuple(COUNTS)
+    excluded: Sequence[Mapping[str, Sequence[str]]] = ()
+    hiding: Sequence[Mapping[str, Sequence[str]]] = ()
+
+    @property
+    def table(self) -> Table:
+        """The factors and what may not meet."""
+        factors = {
+            "types": tuple(MIXTURES),
+            "T": self.counts,
+            "tensors": tuple(TENSORS),
+            **{name: tuple(values) for name, values in self.attributes.items()},
+            "values": tuple(SCALES),
+            "data_sets": tuple(DATA_SETS),
+        }
+        return Table(factors, self.excluded, self.hiding)
+
+    def cases(self) -> Iterator[Case]:
+        """One for each row."""
+        for number, row in enumerate(self.rows, 1):
+            yield _case(self, number, row)
+
+    @cached_property
+    def rows(self) -> Sequence[Row]:
+        """The table's rows."""
+        return self.table.rows()
+
+
+def _case(matrix: Matrix, number: int, row: Row) -> Case:
+    operator = matrix.operator
+    id = f"test_{operator.prefix}_pairwise_{number:03}_t_{row['T']}_{row['tensors']}_{row['types']}"
+    own = TYPES[MIXTURES[row["types"]][0]]
+    attributes = {
+        name: values[row[name]] for name, values in matrix.attributes.items() if values[row[name]] is not None
+    }
+    places = range(len(DATA_SETS[row["data_sets"]]))
+    data_sets = tuple(_data_set(matrix, id, row, attributes, place) for place in places)
+    return Case(
+        id=id,
+        title=f"{operator.name} computes with {_in_words(matrix, row)}",
+        level=Level.MUST,
+        clauses=tuple(f"{operator.prefix}.{clause}" for clause in matrix.clauses),
+        tags=(operator.prefix, own, "pairwise", *(f"{factor}={value}" for factor, value in row.items())),
+        model=optimizer_model(operator, id, attributes, data_sets[0]),
+        data_sets=data_sets,
+    )
+
+
+def _in_words(matrix: Matrix, row: Row) -> str:
+    """The row's values: `a double R, T = 2, a 0-d tensor in float, alpha = 0.5, …, ordinary values, one data set`."""
+    own, rate = (TYPES[dtype] for dtype in MIXTURES[row["types"]])
+    given = [
+        f"{name} {'left out' if values[row[name]] is None else f'= {values[row[name]]}'}"
+        for name, values in matrix.attributes.items()
+    ]
+    words = {"zeros": "values some of which are zero", "mixed": "values of mixed magnitude"}
+    values = words.get(row["values"], f"{row['values']} values")
+    tensors = f"{WORDS[row['tensors']]} in {own}"
+    runs = f"{row['data_sets']} data set{'' if row['data_sets'] == 'one' else 's'}"
+    return ", ".join([f"a {rate} R", f"T = {COUNTS[row['T']]}", tensors, *given, values, runs])
+
+
+def _data_set(matrix: Matrix, id: str, row: Row, attributes: Mapping[str, Any], place: int) -> tuple[Array, ...]:
+    T = COUNTS[row["T"]]
+    R = RATE * DATA_SETS[row["data_sets"]][place] * _reach(matrix.operator, row, T, attributes)
+    taken = T - 1 if place == 1 and T > 0 else T
+    dtype, rate_dtype = MIXTURES[row["types"]]
+    return (
+        np.array(R, dtype=rate_dtype),
+        np.array(taken, dtype=np.int64),
+        *(
+            _tensor(f"{id}/{place}/{name}{number}", name, shape, row["values"], dtype)
+            for name in matrix.operator.signature.operands
+            for number, shape in enumerate(TENSORS[row["tensors"]])
+        ),
+    )
+
+
+def _reach(operator: Operator, row: Row, T: int, attributes: Mapping[str, Any]) -> float:
+    """What R is multiplied by for a step to be a fair part of X; Momentum's is that by itself."""
+    if "epsilon" not in operator.usual:
+        return 1.0
+    scales = SCALES[row["values"]]
+    scale = scales[0] if len(scales) == 1 else 1.0
+    return float(max(scale, attributes.get("epsilon", 0.0)) * (1 + T * attributes.get("decay_factor", 0.0)))
+
+
+def _tensor(seed: str, name: str, shape: Sequence[int], values: str, dtype: Any) -> Array:
+    numbers = scattered(seed, (prod(shape),), dtype, *RANGES[name])
+    places = np.arange(numbers.size)
+    if values == "zeros":
+        divisor, remainders = ZEROS[name]
+        numbers[np.isin(places % divisor, remainders)] = 0
+    scales = np.array(SCALES[values], dtype=dtype)[places % len(SCALES[values])]
+    return np.asarray(numbers * (scales * scales if name == "H" else scales)).reshape(tuple(shape))

@@ -1,0 +1,121 @@
+"""docs/findings.md: every case it names exists, every command in it can be run, and what it claims comes out.
+
+A finding is of one version of a runtime. Where another one is installed, or none, its case is looked up and not run.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+
+import pytest
+import typer.main
+from support import DATA, ROOT
+
+from conformance.cli import app
+from conformance.corpus import open_corpus
+from conformance.expectations import read_expectations
+from conformance.judge import judge
+from conformance.loading import load_case
+from conformance.subjects import load_backend
+from conformance.verdicts import Level, Verdict
+
+TEXT = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
+PACKAGES = {"onnx-reference": "onnx", "onnxruntime": "onnxruntime", "tinygrad": "tinygrad"}
+"""The distribution of each subject."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One section: the command that shows it, and the line with the verdict that it prints."""
+
+    title: str
+    version: str
+    command: str
+    printed: tuple[str, str, str]
+
+    @property
+    def options(self) -> dict:
+        run = typer.main.get_command(app).commands["run"]
+        _, verb, *arguments = shlex.split(self.command)
+        assert verb == "run"
+        return run.make_context("run", arguments).params
+
+    def __str__(self) -> str:
+        return f"{self.printed[1]}: {self.title}"
+
+
+def read_findings() -> list[Finding]:
+    found = []
+    for chapter in re.split(r"^## ", TEXT, flags=re.MULTILINE)[1:]:
+        heading, *sections = re.split(r"^### ", chapter, flags=re.MULTILINE)
+        for section in sections:
+            (command,) = re.findall(r"^\$ (.+)$", section, re.MULTILINE)
+            (printed,) = re.findall(r"^  (test_\w+) on (\S+): (\w+)$", section, re.MULTILINE)
+            found.append(Finding(section.splitlines()[0], heading.split("\n")[0].split()[-1], command, printed))
+    return found
+
+
+FINDINGS = read_findings()
+
+
+@cache
+def corpus():
+    return open_corpus(DATA)
+
+
+def installed(subject: str) -> str:
+    try:
+        return version(PACKAGES[subject])
+    except PackageNotFoundError:
+        return "none"
+
+
+def test_every_runtime_has_findings():
+    assert {finding.printed[1] for finding in FINDINGS} == set(PACKAGES)
+
+
+def test_every_case_that_is_named_exists():
+    named = set(re.findall(r"\btest_[a-z0-9_]+", TEXT))
+    assert named - set(corpus().paths()) == set()
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=str)
+def test_the_command_runs_the_case_on_the_runtime_that_is_named(finding):
+    case, subject, _ = finding.printed
+    assert finding.command.startswith("onnx-conformance run ")
+    assert (finding.options["backend"], finding.options["case"]) == ([subject], [case])
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=str)
+def test_the_command_judges_the_level_of_the_case(finding):
+    case = corpus().paths()[finding.printed[0]]
+    assert Level(corpus().levels[case]).within(Level(finding.options["level"]))
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=str)
+def test_the_verdict_is_the_expected_one(finding):
+    case, subject, verdict = finding.printed
+    expectation = read_expectations(ROOT / "expectations" / f"{subject}.toml").of(case)
+    assert expectation is not None
+    assert expectation.verdict == verdict != Verdict.PASS
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=str)
+def test_the_version_is_the_one_that_nox_installs(finding):
+    package = PACKAGES[finding.printed[1]]
+    assert f'"{package}=={finding.version}"' in (ROOT / "noxfile.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=str)
+def test_the_finding_reproduces(finding):
+    case, subject, verdict = finding.printed
+    loaded = load_case(corpus(), corpus().paths()[case])
+    if (other := installed(subject)) != finding.version:
+        sys.stdout.write(f"{finding} is of {PACKAGES[subject]} {finding.version}; installed is {other}: not run.\n")
+        return
+    assert judge(load_backend(subject).backend, loaded).verdict == verdict
