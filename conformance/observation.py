@@ -29,7 +29,7 @@ class Observation:
     Attributes:
         outputs: what each data set's run returned, up to the end.
         spoiled: the inputs that each run changed.
-        ended: the phase in which it raised an error, or None.
+        ended: the phase in which it raised an error, and which; or None. Only the same error is the same fault.
     """
 
     outputs: tuple[tuple[Any, ...], ...]
@@ -54,8 +54,17 @@ def observe(backend: Any, case: HeldCase) -> Observation | None:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - as `judge` takes them
-        return None if is_unsupported(error) else Observation(tuple(outputs), tuple(spoiled), phase)
+        return (
+            None if is_unsupported(error) else Observation(tuple(outputs), tuple(spoiled), f"{phase}: {_told(error)}")
+        )
     return Observation(tuple(outputs), tuple(spoiled))
+
+
+def _told(error: BaseException) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001
+        return type(error).__name__
 
 
 def agree(one: Observation, other: Observation, case: HeldCase) -> bool:

@@ -5,7 +5,7 @@ subnormals, and a power by loop, by squaring or by exponential and logarithm. No
 its interval by its own rounding error:
 
 =============  ==========================================================================================
-`+ - *`        u relative, or nothing where exact operands have a representable result
+`+ - *`        u relative, or nothing where exact operands have a representable result in any order
 `/` and sqrt   2u relative (u for the reciprocal, u for the product), or nothing for a power of two
 `**`           max(16, T, 3 T |ln base|) u relative
 exp, ln        8u relative: 4 ULP, one more than OpenCL's full profile allows for float
@@ -28,13 +28,15 @@ from typing import TYPE_CHECKING
 
 from conformance.reference.exact import exponential, logarithm
 from conformance.reference.precision import Precision, Role
+from conformance.reference.rounding import association_matters, hull, is_power_of_two, sums_exactly, underflowing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conformance.reference.formats import Format
+ZERO, ONE, INFINITY = Decimal(0), Decimal(1), Decimal("Infinity")
 
-ZERO, ONE, TWO, INFINITY = Decimal(0), Decimal(1), Decimal(2), Decimal("Infinity")
+MOST_TERMS = 8
+"""How many terms of a chain of sums may be added in another order."""
 
 
 def _arithmetic(operation: Callable[[Bounded, Bounded], Bounded]) -> Callable[[Bounded, Bounded | int], Bounded]:
@@ -57,7 +59,7 @@ class Bounded:
     multiplications and divisions that led here passes through.
     """
 
-    __slots__ = ("doubt", "high", "low", "peak", "precision", "trough", "value")
+    __slots__ = ("doubt", "high", "low", "peak", "precision", "terms", "trough", "value")
 
     def __init__(
         self,
@@ -67,8 +69,10 @@ class Bounded:
         *,
         doubt: bool = False,
         span: tuple[Decimal, Decimal] | None = None,
+        terms: tuple[Decimal, ...] = (),
     ) -> None:
         self.value = value
+        self.terms = terms or (value,)
         self.precision = precision
         self.low, self.high = interval or (value, value)
         self.doubt = doubt
@@ -119,16 +123,17 @@ class Bounded:
         exact = self.is_exact and other.is_exact and precision.fits(value)
         return _widened(
             value,
-            _hull([a * b for a in (self.low, self.high) for b in (other.low, other.high)]),
+            hull([a * b for a in (self.low, self.high) for b in (other.low, other.high)]),
             precision,
             ZERO if exact else precision.roundoff(value),
             doubt=self.doubt or other.doubt or _skips(self, other) or _skips(other, self),
             span=(self.peak * other.peak, self.trough * other.trough),
+            terms=_kept(self, other),
         )
 
     @_arithmetic
     def __truediv__(self, other: Bounded) -> Bounded:
-        scales = other.is_exact and _is_power_of_two(other.value) and self.precision.role >= other.precision.role
+        scales = other.is_exact and is_power_of_two(other.value) and self.precision.role >= other.precision.role
         precision = self.precision if scales else _joint(self, other)
         doubt = self.doubt or other.doubt
         value = self.value / other.value
@@ -136,11 +141,11 @@ class Bounded:
             agreed = precision.strict and other.is_exact and (self.is_exact or not self.can_be_zero)
             return Bounded(value, precision, None if agreed else (-INFINITY, INFINITY), doubt=doubt or not agreed)
         exact = self.is_exact and other.is_exact
-        exact = exact and (not self.value or (_is_power_of_two(other.value) and precision.fits(value)))
-        u = precision.roundoff(value) if _is_power_of_two(other.value) else precision.format.unit_roundoff
+        exact = exact and (not self.value or (is_power_of_two(other.value) and precision.fits(value)))
+        u = precision.roundoff(value) if is_power_of_two(other.value) else precision.format.unit_roundoff
         return _widened(
             value,
-            _hull([a / b for a in (self.low, self.high) for b in (other.low, other.high)]),
+            hull([a / b for a in (self.low, self.high) for b in (other.low, other.high)]),
             precision,
             ZERO if exact else 2 * u + u * u,
             doubt=doubt,
@@ -172,7 +177,7 @@ class Bounded:
             )
         if self.low < 0:
             return Bounded(value, self.precision, (-INFINITY, INFINITY), doubt=True)
-        exact = self.is_exact and (not value or (_is_power_of_two(value) and self.precision.fits(value)))
+        exact = self.is_exact and (not value or (is_power_of_two(value) and self.precision.fits(value)))
         error = ZERO if exact else 2 * self.precision.roundoff(value)
         return _widened(value, (self.low.sqrt(), self.high.sqrt()), self.precision, error, doubt=self.doubt)
 
@@ -201,7 +206,7 @@ class Bounded:
         ends = [self.low**count, self.high**count, *([ZERO] if self.can_be_zero else [])]
         one_or_zero = self.is_exact and self.value in {ZERO, ONE}
         error = ZERO if one_or_zero else exponential(steps * u) - 1
-        return _widened(value, _hull(ends), self.precision, error, doubt=self.doubt)
+        return _widened(value, hull(ends), self.precision, error, doubt=self.doubt)
 
     def __gt__(self, other: Bounded | int) -> bool:
         return self.value > _value(other)
@@ -231,10 +236,23 @@ def _joint(a: Bounded, b: Bounded) -> Precision:
     return high
 
 
+def _kept(a: Bounded, b: Bounded) -> tuple[Decimal, ...]:
+    """The terms of the other factor where one is exactly 1: to multiply by it does not end a chain of sums."""
+    for one, other in ((a, b), (b, a)):
+        if one.is_exact and one.value == ONE:
+            return other.terms
+    return ()
+
+
 def _sum(a: Bounded, b: Bounded, value: Decimal, interval: tuple[Decimal, Decimal]) -> Bounded:
-    precision = _joint(a, b)
-    exact = a.is_exact and b.is_exact and precision.fits(value)
-    return _widened(value, interval, precision, ZERO if exact else precision.roundoff(value), doubt=a.doubt or b.doubt)
+    """A sum, enclosing every order in which the terms that led to it may be added."""
+    precision, terms, doubt = _joint(a, b), (*a.terms, *b.terms)[-MOST_TERMS:], a.doubt or b.doubt
+    exact = a.is_exact and b.is_exact and precision.fits(value) and sums_exactly(terms, precision)
+    if not exact and len(terms) > 2 and value.is_finite():
+        slack = (len(terms) - 1) * sum(map(abs, terms), ZERO) * precision.roundoff(value)
+        interval = interval[0] - slack, interval[1] + slack
+    error = ZERO if exact else precision.roundoff(value)
+    return _widened(value, interval, precision, error, doubt=doubt, terms=terms)
 
 
 def _widened(
@@ -245,6 +263,7 @@ def _widened(
     *,
     doubt: bool = False,
     span: tuple[Decimal, Decimal] | None = None,
+    terms: tuple[Decimal, ...] = (),
 ) -> Bounded:
     """What an operation gives: its interval widened by its relative error and by its format's range."""
     low, high = interval
@@ -256,42 +275,15 @@ def _widened(
     low = low - abs(low) * error if low.is_finite() else low
     high = high + abs(high) * error if high.is_finite() else high
     if low < format.smallest_normal and high > -format.smallest_normal and (value or low != high):
-        low, high = _underflowing(low, high, precision, rounded=bool(error))
+        low, high = underflowing(low, high, precision, rounded=bool(error))
     overflows = (high >= format.overflow_threshold or low <= -format.overflow_threshold) and value.is_finite()
     if overflows:
         low = -INFINITY if low <= -format.overflow_threshold else low
         high = INFINITY if high >= format.overflow_threshold else high
-    doubt = doubt or overflows or (span is not None and _association_matters(value, span, format))
-    return Bounded(value, precision, (low, high), doubt=doubt, span=span)
-
-
-def _underflowing(low: Decimal, high: Decimal, precision: Precision, *, rounded: bool) -> tuple[Decimal, Decimal]:
-    """An interval that reaches below the smallest normal value: gradual underflow, and zero where flushed."""
-    step = precision.format.smallest_subnormal if rounded else ZERO
-    low, high = low - step, high + step
-    return (low, high) if precision.strict else (min(low, ZERO), max(high, ZERO))
-
-
-def _association_matters(value: Decimal, span: tuple[Decimal, Decimal], format: Format) -> bool:
-    """Whether another association of a product's factors leaves the format's range where the product does not."""
-    peak, trough = span
-    if not value.is_finite() or not value:
-        return False
-    return peak >= format.overflow_threshold or (trough < format.smallest_normal and 2 * trough < abs(value))
+    doubt = doubt or overflows or (span is not None and association_matters(value, span, format))
+    return Bounded(value, precision, (low, high), doubt=doubt, span=span, terms=terms)
 
 
 def _skips(zero: Bounded, other: Bounded) -> bool:
     """Whether `zero * other` is NaN by IEEE 754 but 0 for an evaluation that skips a zero term."""
     return not other.precision.strict and zero.can_be_zero and not other.value.is_finite()
-
-
-def _is_power_of_two(value: Decimal) -> bool:
-    numerator, denominator = value.as_integer_ratio() if value.is_finite() else (3, 1)
-    return abs(numerator).bit_count() == 1 and denominator.bit_count() == 1
-
-
-def _hull(ends: list[Decimal]) -> tuple[Decimal, Decimal]:
-    """The smallest interval around some decimals; NaN if one of them is."""
-    if any(end.is_nan() for end in ends):
-        return Decimal("NaN"), Decimal("NaN")
-    return min(ends), max(ends)

@@ -240,7 +240,8 @@ def _entering(value: Value, precision: Precision) -> Array:
 def _in_precision(element: Bounded | Decimal, precision: Precision) -> Bounded:
     if isinstance(element, Decimal):
         return Bounded.entering(element, precision)
-    return Bounded(element.value, precision, (element.low, element.high), doubt=element.doubt)
+    ends = element.low, element.high
+    return Bounded(element.value, precision, ends, doubt=element.doubt, terms=element.terms)
 
 
 def _as_objects(result: Any, precision: Precision) -> Array:

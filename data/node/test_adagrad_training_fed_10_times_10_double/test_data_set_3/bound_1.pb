@@ -1,1 +1,1 @@
-BX_newJúåC‚‚zE>›m¨Yp›N>Æž¢eHE>
+BX_newJI¡¿ƒzE>«˜*µp›N>Ï;HÏeHE>

@@ -1,1 +1,1 @@
-BW2_newJ ··qáLOD>0«RJá¶D>”¯	ä¸D>ü4±ÛE>
+BW2_newJ DíLOD>[UWá¶D><4ì¸D>í;HèE>

@@ -1,1 +1,1 @@
-BlossJÖ8ä‘·±>
+BlossJsns`–À>

@@ -1,1 +1,1 @@
-BH_B2_newJ$^z3fa¥>
+BH_B2_newJcHôa²Î·>

@@ -1,1 +1,1 @@
-BH_B2_newJv[Oå5²>
+BH_B2_newJÇt†-S¿>

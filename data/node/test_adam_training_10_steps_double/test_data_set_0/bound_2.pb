@@ -1,1 +1,1 @@
-BV_newJÞs‡¯1q>#¥›M!h>%dCZ¶w>
+BV_newJ~÷•¯¯1q>~Œn9M!h>½îOTZ¶w>

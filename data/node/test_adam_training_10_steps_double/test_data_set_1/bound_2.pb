@@ -1,1 +1,1 @@
-BV_newJ—eºúft>„®Lúvl>ùÐTNVD|>
+BV_newJêäâúft>š’Ýkúvl>¼–4_VD|>

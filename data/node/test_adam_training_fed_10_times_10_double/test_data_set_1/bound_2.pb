@@ -1,1 +1,1 @@
-BV_newJíYD˜JJx>h#/JÆUq>sÍÐOu²€>
+BV_newJÉŽÇ»JJx>ZÏÑVÆUq>dÛæVu²€>

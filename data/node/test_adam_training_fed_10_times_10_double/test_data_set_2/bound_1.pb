@@ -1,1 +1,1 @@
-BX_newJY|ø'†ð}>·ÍDiW}>tý¶Nðt€>
+BX_newJÍø’E†ð}>ëotiW}>jsÔUðt€>

@@ -1,1 +1,1 @@
-BV_newJitdan>;½ž5j>ÀÂê¬l/s>
+BV_newJlÌã;an>¿×X©5j>°’MÉl/s>

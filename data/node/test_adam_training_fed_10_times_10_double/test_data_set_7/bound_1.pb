@@ -1,1 +1,1 @@
-BX_newJ<L%C,S>!˜Â-fb>FSV°ùæG>
+BX_newJò¤ZC,S>Ä×Ø-fb>ø úæG>

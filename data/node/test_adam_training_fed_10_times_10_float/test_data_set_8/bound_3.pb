@@ -1,1 +1,1 @@
-BH_newJ?gê§Y>—MÑ;ÿBr>Îof^>
+BH_newJ„eÐñx>N¬BøÂ~‹>_®AÓh•x>

@@ -1,1 +1,1 @@
-BlossJ#½„16ê<
+BlossJ’BGz.”ø<

@@ -1,1 +1,1 @@
-BB2_newJÁDœÚTÙ<
+BB2_newJÉ¤YWyá<

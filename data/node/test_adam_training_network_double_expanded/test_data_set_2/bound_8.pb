@@ -1,1 +1,1 @@
-BV_B2_newJ©WRÚñcÍ<
+BV_B2_newJA³ÖE˜’Ü<

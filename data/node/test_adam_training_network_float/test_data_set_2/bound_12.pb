@@ -1,1 +1,1 @@
-BH_B2_newJÈlXF®Â>
+BH_B2_newJ‰EU³±Ñ>

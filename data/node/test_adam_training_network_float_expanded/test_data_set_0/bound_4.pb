@@ -1,1 +1,1 @@
-BB2_newJCosÊòƒ>
+BB2_newJ°U)A>

@@ -1,1 +1,1 @@
-BX_newJ go¹¯œŒ>&H…ä…p>ivÈÆåä‘>ëà_^J-’>
+BX_newJ ao9¤z>Ä‰oUÚs>h6ØFe’>^ZÓP”>

@@ -1,1 +1,1 @@
-BX_newJoVJϋδV=:Xφέ2=u@πÒ”j=
+BX_newJ½KΉ1Emv=„;^ItRZ=&ήϋ}ύ=

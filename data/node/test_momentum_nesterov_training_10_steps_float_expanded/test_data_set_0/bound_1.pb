@@ -1,1 +1,1 @@
-BX_newJtØú½t±>oÂGNø¢>aFÅñ"MŸ>
+BX_newJf1`AÞ>îÚ{VA¹Ï>Àk_vúÉ>

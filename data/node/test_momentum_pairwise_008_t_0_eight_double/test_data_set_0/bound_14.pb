@@ -1,1 +1,1 @@
-BV7_newJÉ¡=Ók√h;
+BV7_newJÑ¡=Ók√t;

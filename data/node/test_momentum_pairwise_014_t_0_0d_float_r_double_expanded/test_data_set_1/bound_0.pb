@@ -1,1 +1,1 @@
-BX_newJ¹$ß*a…>
+BX_newJÆ±Uwm‰>

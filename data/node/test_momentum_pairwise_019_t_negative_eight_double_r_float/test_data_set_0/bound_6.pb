@@ -1,1 +1,1 @@
-BX7_newJ×H"vJS5<
+BX7_newJ&½œW8<

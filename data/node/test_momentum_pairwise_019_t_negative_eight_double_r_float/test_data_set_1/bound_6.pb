@@ -1,1 +1,1 @@
-BX7_newJUý‚ûj<
+BX7_newJ"PP¦Œ!<

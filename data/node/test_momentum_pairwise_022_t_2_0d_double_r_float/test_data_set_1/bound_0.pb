@@ -1,1 +1,1 @@
-BX_newJPÎ¸U…©<
+BX_newJÜDV«™¹<

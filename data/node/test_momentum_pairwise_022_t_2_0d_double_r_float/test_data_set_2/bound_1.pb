@@ -1,1 +1,1 @@
-BV_newJïð³ºljµ<
+BV_newJ¦á÷QD¸Ä<

@@ -1,1 +1,1 @@
-BX2_newJ ìÏª_‰‰i;jwý:Z²;Oj	}ìFt;‘i*Ms;
+BX2_newJ Ãa}æª²u;MC1EÇß…;â]þÙVÁ{;4uKsÑKw;

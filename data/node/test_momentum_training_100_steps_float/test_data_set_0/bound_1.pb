@@ -1,1 +1,1 @@
-BX_newJ¨­bžG?TQŠºRü>§Wé¬Y(?
+BX_newJÊOÅáwÈ??üÑU"?åiéømKI?

@@ -1,1 +1,1 @@
-BV_newJ2B'E‚%?bSÈ²¿·ý>_>HÓBƒ4?
+BV_newJŒ¯¹ÚâE?aÁÂkdV#?žTvà‘XU?

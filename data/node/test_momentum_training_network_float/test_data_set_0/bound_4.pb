@@ -1,1 +1,1 @@
-BB2_newJóîÁŽl’>
+BB2_newJUZHH >
