@@ -155,7 +155,7 @@ class Enclosing:
             *(_entering(operand, tensor) for operand in tensors),
             **numbers,
         )
-        return [Value(_as_objects(result, tensor), dtype) for result in results]
+        return [Value(_settled(_as_objects(result, tensor)), dtype) for result in results]
 
     def elementwise(self, formula: Callable[..., Any], X: Value, *others: Value) -> Value:
         if X.dtype.kind in "iub":
@@ -242,6 +242,13 @@ def _in_precision(element: Bounded | Decimal, precision: Precision) -> Bounded:
         return Bounded.entering(element, precision)
     ends = element.low, element.high
     return Bounded(element.value, precision, ends, doubt=element.doubt, terms=element.terms)
+
+
+def _settled(numbers: Array) -> Array:
+    """An optimizer's results: to what comes after it each is one term, not the sum that it was computed as."""
+    for number in numbers.flat:
+        number.terms = (number.value,)
+    return numbers
 
 
 def _as_objects(result: Any, precision: Precision) -> Array:

@@ -1,1 +1,1 @@
-BX_newJI¡¿ƒzE>«˜*µp›N>Ï;HÏeHE>
+BX_newJLÄý‡‚zE>›m¨Yp›N>Æž¢eHE>

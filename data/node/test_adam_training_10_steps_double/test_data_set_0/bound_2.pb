@@ -1,1 +1,1 @@
-BV_newJ~÷•¯¯1q>~Œn9M!h>½îOTZ¶w>
+BV_newJÇYï‰¯1q>#¥›M!h>%dCZ¶w>

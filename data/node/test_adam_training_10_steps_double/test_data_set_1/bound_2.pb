@@ -1,1 +1,1 @@
-BV_newJêäâúft>š’Ýkúvl>¼–4_VD|>
+BV_newJŠå:½úft>„®Lúvl>ùÐTNVD|>

@@ -1,1 +1,1 @@
-BV_newJÉŽÇ»JJx>ZÏÑVÆUq>dÛæVu²€>
+BV_newJà·šJJx>h#/JÆUq>sÍÐOu²€>

@@ -1,1 +1,1 @@
-BX_newJÍø’E†ð}>ëotiW}>jsÔUðt€>
+BX_newJ8à­(†ð}>·ÍDiW}>tý¶Nðt€>

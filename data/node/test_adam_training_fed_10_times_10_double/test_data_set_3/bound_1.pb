@@ -1,1 +1,1 @@
-BX_newJå÷}kµz>YÇ«f°ûz>@fò¡ó|>
+BX_newJ@vmSµz>II`°ûz>³„Uó|>

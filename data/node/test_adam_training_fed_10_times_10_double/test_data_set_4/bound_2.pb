@@ -1,1 +1,1 @@
-BV_newJlÌã;an>¿×X©5j>°’MÉl/s>
+BV_newJ6HÝan>;½ž5j>ÀÂê¬l/s>

@@ -1,1 +1,1 @@
-BX_newJò¤ZC,S>Ä×Ø-fb>ø úæG>
+BX_newJ…{º'C,S>!˜Â-fb>FSV°ùæG>

@@ -1,1 +1,1 @@
-BX_newJoØ®c©wS?'£_9w…0?É—ºa?
+BX_newJbmjvn4?„w*¤Fh	?™\VXEj@?

@@ -1,1 +1,1 @@
-BX_newJÊOÅáwÈ??üÑU"?åiéømKI?
+BX_newJ”œGOÍD!?TQŠºRü>§Wé¬Y(?

@@ -1,1 +1,1 @@
-BV_newJŒ¯¹ÚâE?aÁÂkdV#?žTvà‘XU?
+BV_newJ¤wÕå¼Å'?bSÈ²¿·ý>_>HÓBƒ4?
