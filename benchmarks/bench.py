@@ -98,7 +98,7 @@ def _generation(table: Table, scratch: Path) -> None:
 
 def _against_bare_loop(table: Table, backend: str, data: Path, size: str, limit: float) -> None:
     samples = interleaved(
-        run=(*COMMAND, "run", "--in-process", "-b", backend, "--data", data),
+        run=(*COMMAND, "run", "--in-process", "--no-diagnosis", "-b", backend, "--data", data),
         bare=(sys.executable, HERE / "bare_loop.py", backend, data),
     )
     run, bare = samples["run"].seconds, samples["bare"].seconds

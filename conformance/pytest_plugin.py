@@ -42,6 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FILE",
         help="known non-passes of a backend, a TOML file; repeat for several",
     )
+    group.addoption("--onnx-no-diagnosis", action="store_true", help="do not look for what explains the failures")
     group.addoption("--onnx-results", default=None, metavar="FILE", help="write results.jsonl there")
 
 
@@ -68,6 +69,7 @@ def _new_session(config: pytest.Config) -> Any:
         level=Level(option("onnx_level")),
         expect=tuple(Path(path) for path in option("onnx_expect")),
         results=Path(option("onnx_results")) if option("onnx_results") else None,
+        diagnosis=not option("onnx_no_diagnosis"),
         recording=not hasattr(config, "workerinput"),
     )
     try:

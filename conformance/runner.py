@@ -106,6 +106,7 @@ def _arguments(session: ConformanceSession, request: Request) -> list[str]:
     arguments += [f"--onnx-backend={name}" for name in settings.backends]
     arguments += [f"--onnx-case={case}" for case in settings.cases]
     arguments += [f"--onnx-data={settings.data.resolve()}"] if settings.data else []
+    arguments += [] if settings.diagnosis else ["--onnx-no-diagnosis"]
     arguments += ["-k", request.keyword] if request.keyword else []
     arguments += ["-p", "xdist.plugin", "-n", request.workers] if request.workers else []
     arguments += ["-x"] if request.exit_first else []

@@ -44,6 +44,7 @@ class Settings:
         level: up to which level the gate judges.
         expect: expectations files.
         results: where to write results.jsonl, or None.
+        diagnosis: whether to say of failing cases with which deviations they agree.
         recording: whether this session records what others report; a worker of xdist does not.
     """
 
@@ -53,6 +54,7 @@ class Settings:
     level: Level = Level.MUST
     expect: tuple[Path, ...] = ()
     results: Path | None = None
+    diagnosis: bool = True
     recording: bool = True
 
 
@@ -111,7 +113,8 @@ class ConformanceSession:
     def _report(self, item: ConformanceItem) -> pytest.TestReport:
         try:
             outcome = judge(item.subject.backend, load_case(self.corpus, item.case_path))
-            suspects = self._suspects(item) if outcome.verdict in {Verdict.FAIL, Verdict.ERROR} else []
+            failed = outcome.verdict in {Verdict.FAIL, Verdict.ERROR}
+            suspects = self._suspects(item) if failed and self.settings.diagnosis else []
         except CorpusError as error:
             return _report(item.nodeid, item.location, {"abandon": [error.problem, error.mend]}, 0.0)
         result = {

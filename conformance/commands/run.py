@@ -34,6 +34,9 @@ def run(
     last_failed: Annotated[bool, typer.Option("--lf", help="Only what failed the last time.")] = False,
     results: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the results: JSON lines.")] = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report: one HTML file.")] = None,
+    diagnosis: Annotated[
+        bool, typer.Option("--diagnosis/--no-diagnosis", help="Look for what explains the failures.")
+    ] = True,
     in_process: Annotated[  # noqa: ARG001
         bool, typer.Option("--in-process", help="Host backends in the running processes: so far always the case.")
     ] = True,
@@ -45,5 +48,5 @@ def run(
     from conformance.runner import Request, run_corpus
     from conformance.session import Settings
 
-    settings = Settings(tuple(backend), data, tuple(case or ()), Level(level), tuple(expect or ()), results)
+    settings = Settings(tuple(backend), data, tuple(case or ()), Level(level), tuple(expect or ()), results, diagnosis)
     raise typer.Exit(run_corpus(Request(settings, keyword, workers, exit_first, last_failed, html)))
