@@ -290,6 +290,11 @@ class TestRun:
         assert len(results_of(here / "out.jsonl")) == 1
         assert any("results are missing" in reason for reason in read(here / "out.jsonl").footer["reasons"])
 
+    def test_without_diagnosis_no_result_is_explained(self, run, here):
+        assert run("-b", WRONG, "--no-diagnosis", "--results", "out.jsonl").status == 1
+        assert not any("agrees_with" in result for result in results_of(here / "out.jsonl").values())
+        assert read(here / "out.jsonl").footer["diagnoses"] == []
+
     def test_lf_runs_what_failed_the_last_time(self, run, here):
         run("-b", "fake_backends:WrongOnArgMax")
         run("-b", "fake_backends:WrongOnArgMax", "--lf", "--results", "out.jsonl")

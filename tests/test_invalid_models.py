@@ -142,6 +142,7 @@ class TestCorpus:
     def test_the_oracle_is_not_asked(self, tmp_path, monkeypatch):
         monkeypatch.setattr("conformance.fill.answers", lambda *_: pytest.fail("asked"))
         write_corpus(tmp_path / "corpus", [CASES[MODE]])
+        assert len(open_corpus(tmp_path / "corpus").cases) == 1
 
     def test_explain_says_that_the_model_must_be_rejected(self, command, corpus):
         told = command("explain", MODE, "--data", corpus.path).out
