@@ -40,7 +40,7 @@ def run_case(backend: object, case: Path) -> bool:
 
 def main() -> None:
     """Run all cases and print how many are good."""
-    backend, good = load_backend(sys.argv[1]).backend, 0
+    backend, good = load_backend(sys.argv[1]).target, 0
     for case in sorted(path.parent for path in Path(sys.argv[2]).glob("*/*/model.onnx")):
         try:
             good += run_case(backend, case)

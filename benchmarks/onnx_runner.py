@@ -37,5 +37,5 @@ def _cases(kind: str, **_: object) -> list[TestCase]:
 
 
 onnx.backend.test.runner.load_model_tests = _cases
-_backend = load_backend(_argument("conformance-backend")).backend
+_backend = load_backend(_argument("conformance-backend")).target
 globals().update(onnx.backend.test.runner.Runner(_backend, __name__).test_cases)

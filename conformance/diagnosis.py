@@ -70,7 +70,7 @@ class Suspicions:
         family = family_of(case.model)
         if family is None or case.level is Level.SILENT or not is_about(case, family):
             return []
-        came = observe(subject.backend, case)
+        came = observe(subject.target, case)
         return [] if came is None else self.alike(subject.id, came, case, catalogue()[family])
 
     def alike(self, subject: str, came: Observation, case: HeldCase, deviations: Iterable[Deviation]) -> list[str]:

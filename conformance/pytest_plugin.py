@@ -27,6 +27,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="NAME",
         help="run the cases on this backend: onnxruntime, package.module, package.module:Attribute; repeatable",
     )
+    group.addoption(
+        "--onnx-optimizer",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="run the cases of the pass on this graph optimizer: onnxoptimizer, package.module:function; repeatable",
+    )
     group.addoption("--onnx-data", default=None, metavar="DIR", help="the corpus (default: the bundled one)")
     group.addoption("--onnx-case", action="append", default=[], metavar="ID", help="only this case; repeat for several")
     group.addoption(
@@ -48,7 +55,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Where a backend is named: open the corpus, load the subjects, and have the corpus collected."""
-    if not config.getoption("onnx_backend"):
+    if not (config.getoption("onnx_backend") or config.getoption("onnx_optimizer")):
         return
     session: Any = config.pluginmanager.get_plugin(PLUGIN) or _new_session(config)
     session.keyword = config.getoption("keyword", "")
@@ -59,20 +66,21 @@ def pytest_configure(config: pytest.Config) -> None:
 def _new_session(config: pytest.Config) -> Any:
     from conformance.errors import ConformanceError
     from conformance.session import ConformanceSession, Settings
+    from conformance.subjects import Kind, Named
     from conformance.verdicts import Level
 
     option = config.getoption
-    settings = Settings(
-        backends=tuple(option("onnx_backend")),
-        data=Path(option("onnx_data")) if option("onnx_data") else None,
-        cases=tuple(option("onnx_case")),
-        level=Level(option("onnx_level")),
-        expect=tuple(Path(path) for path in option("onnx_expect")),
-        results=Path(option("onnx_results")) if option("onnx_results") else None,
-        diagnosis=not option("onnx_no_diagnosis"),
-        recording=not hasattr(config, "workerinput"),
-    )
     try:
+        settings = Settings(
+            subjects=tuple(Named.of(text, kind) for kind in Kind for text in option(f"onnx_{kind}")),
+            data=Path(option("onnx_data")) if option("onnx_data") else None,
+            cases=tuple(option("onnx_case")),
+            level=Level(option("onnx_level")),
+            expect=tuple(Path(path) for path in option("onnx_expect")),
+            results=Path(option("onnx_results")) if option("onnx_results") else None,
+            diagnosis=not option("onnx_no_diagnosis"),
+            recording=not hasattr(config, "workerinput"),
+        )
         session = ConformanceSession(settings)
     except ConformanceError as error:
         raise pytest.UsageError(str(error)) from None

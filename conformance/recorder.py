@@ -68,7 +68,7 @@ class Recorder:
                     "cases": len(self._corpus.cases),
                     "selected": selected,
                 },
-                "subjects": [{"id": s.id, "kind": "backend", "version": s.version} for s in self._subjects],
+                "subjects": [{"id": s.id, "kind": str(s.kind), "version": s.version} for s in self._subjects],
                 "environment": environment(),
                 "selection": dict(selection),
                 "command": command,

@@ -29,6 +29,7 @@ class DataSetPreview(TypedDict):
 
     inputs: list[Preview]
     outputs: list[ExpectedOutput]
+    hazard: NotRequired[str]
 
 
 class NodeSummary(TypedDict):
@@ -59,6 +60,18 @@ class ModelSummary(TypedDict):
     nodes: list[NodeSummary]
 
 
+class Rewrite(TypedDict):
+    """What the pass must do with a case's model: fire, stay away, or either.
+
+    `once` and `fixed_point` name the values whose producers are gone after one run, and after runs to a fixed point; a
+    value in a subgraph is named by the path to it.
+    """
+
+    answer: str
+    once: list[str]
+    fixed_point: list[str]
+
+
 class CaseRecord(TypedDict):
     """What a case is: everything a report shows of it, so that a report needs no corpus."""
 
@@ -71,6 +84,7 @@ class CaseRecord(TypedDict):
     tags: list[str]
     model: ModelSummary
     data_sets: list[DataSetPreview]
+    rewrite: NotRequired[Rewrite]
 
 
 class BadElement(TypedDict):
@@ -105,6 +119,22 @@ class Expected(TypedDict):
 
     verdict: str
     reason: str
+    issue: NotRequired[str]
+    place: NotRequired[str]
+
+
+class RewriteCheck(TypedDict):
+    """One thing that a graph optimizer was held to on one run, `once` or `fixed_point`; without a complaint it held."""
+
+    name: str
+    run: str
+    complaint: NotRequired[str]
+
+
+HazardChange = TypedDict(
+    "HazardChange", {"class": str, "data_set": int, "run": str, "before": list[str], "after": list[str]}
+)
+"""A data set on which a rewrite changed the answer although it is the documented one, by class of hazard."""
 
 
 class ResultRecord(TypedDict):
@@ -125,6 +155,9 @@ class ResultRecord(TypedDict):
     expected: Expected | None
     surprise: bool
     agrees_with: NotRequired[list[str]]
+    stderr: NotRequired[str]
+    checks: NotRequired[list[RewriteCheck]]
+    hazards: NotRequired[list[HazardChange]]
 
 
 class SubjectRecord(TypedDict):
@@ -133,6 +166,8 @@ class SubjectRecord(TypedDict):
     id: str
     kind: str
     version: str
+    language: NotRequired[str]
+    passes: NotRequired[list[str]]
 
 
 class CorpusRecord(TypedDict):
@@ -190,3 +225,4 @@ class Footer(TypedDict):
     reasons: list[str]
     seconds: float
     diagnoses: NotRequired[list[DiagnosisRecord]]
+    interrupted: NotRequired[bool]

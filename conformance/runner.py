@@ -103,7 +103,7 @@ def _arguments(session: ConformanceSession, request: Request) -> list[str]:
     settings = session.settings
     arguments = [str(session.manifest), f"--rootdir={Path.cwd()}", "-c", os.devnull, "--noconftest"]
     arguments += [part for name in _LEFT_OUT for part in ("-p", f"no:{name}")] + ["-p", pytest_plugin.__name__]
-    arguments += [f"--onnx-backend={name}" for name in settings.backends]
+    arguments += [f"--onnx-{named.kind}={named.text}" for named in settings.subjects]
     arguments += [f"--onnx-case={case}" for case in settings.cases]
     arguments += [f"--onnx-data={settings.data.resolve()}"] if settings.data else []
     arguments += [] if settings.diagnosis else ["--onnx-no-diagnosis"]

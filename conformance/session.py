@@ -23,7 +23,7 @@ from conformance.gate import Gate
 from conformance.judge import judge
 from conformance.loading import load_case
 from conformance.recorder import Recorder
-from conformance.subjects import load_backend
+from conformance.subjects import load_subject
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from conformance.diagnosis import Suspicions
     from conformance.pytest_plugin import ConformanceItem
+    from conformance.subjects import Named
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Settings:
     """What to run.
 
     Attributes:
-        backends: names of backends, as `conformance.subjects` takes them.
+        subjects: what to run, each by the text that names it.
         data: the corpus's directory, or None for the bundled one.
         cases: ids of the only cases to run; empty for all.
         level: up to which level the gate judges.
@@ -48,7 +49,7 @@ class Settings:
         recording: whether this session records what others report; a worker of xdist does not.
     """
 
-    backends: tuple[str, ...]
+    subjects: tuple[Named, ...]
     data: Path | None = None
     cases: tuple[str, ...] = ()
     level: Level = Level.MUST
@@ -79,9 +80,9 @@ class ConformanceSession:
         Raises:
             ConformanceError: the corpus, a case's name, a subject or an expectations file is wrong.
         """
-        names = settings.backends
+        names = [named.text for named in settings.subjects]
         if twice := {name for name in names if names.count(name) > 1}:
-            raise UsageError(f"Backend {min(twice)} is named twice.", "Name each backend once.")
+            raise UsageError(f"{min(twice)} is named twice.", "Name each backend and graph optimizer once.")
         if settings.results is not None and settings.recording:
             check_target(settings.results)
         self.settings = settings
@@ -90,7 +91,7 @@ class ConformanceSession:
         wanted = sorted(set(settings.cases))
         self.cases = {id: find_case(self.corpus, id) for id in wanted} if wanted else self.corpus.paths()
         expectations = by_subject(settings.expect, names)
-        self.subjects = [load_backend(name) for name in names]
+        self.subjects = [load_subject(named) for named in settings.subjects]
         self.abandoned: ConformanceError | None = None
         self.reasons: list[str] = []
         self.selected = len(self.cases)
@@ -112,7 +113,7 @@ class ConformanceSession:
 
     def _report(self, item: ConformanceItem) -> pytest.TestReport:
         try:
-            outcome = judge(item.subject.backend, load_case(self.corpus, item.case_path))
+            outcome = judge(item.subject.target, load_case(self.corpus, item.case_path))
             failed = outcome.verdict in {Verdict.FAIL, Verdict.ERROR}
             suspects = self._suspects(item) if failed and self.settings.diagnosis else []
         except CorpusError as error:

@@ -3,84 +3,185 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from conformance.errors import SubjectError, UnknownName
 from conformance.plugins import registered
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_TEXT = re.compile(r"(?P<name>[^\[\]]*)(?:\[(?P<options>[^\[\]]*)\])?")
+_OPTION = re.compile(r"[A-Za-z_]\w*=.*")
+
+
+class Kind(StrEnum):
+    """What a subject does with a model."""
+
+    BACKEND = "backend"
+    OPTIMIZER = "optimizer"
+
+    @property
+    def group(self) -> str:
+        """The entry-point group in which adapters of this kind are registered."""
+        return f"{self}s"
+
+    @property
+    def prose(self) -> str:
+        """The word for people."""
+        return "backend" if self is Kind.BACKEND else "graph optimizer"
+
+
+@dataclass(frozen=True)
+class Named:
+    """What the text that names a subject says: `onnxruntime[provider=CUDAExecutionProvider,device=CUDA]`.
+
+    Attributes:
+        text: the whole of it, the subject's id.
+        kind: what it is asked to do.
+        name: a registered name, or `package.module`, or `package.module:Attribute`.
+        options: what the adapter is given besides the model.
+    """
+
+    text: str
+    kind: Kind
+    name: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, text: str, kind: Kind) -> Named:
+        """Read a subject's text.
+
+        Raises:
+            UnknownName: its options are not `[name=value,…]`.
+        """
+        match = _TEXT.fullmatch(text.strip())
+        parts = [part.strip() for part in (match["options"] or "").split(",") if part.strip()] if match else []
+        if match is None or not all(_OPTION.fullmatch(part) for part in parts):
+            raise UnknownName(
+                f"{text} does not name a {kind.prose}.", "Write NAME, or NAME[option=value,option=value]."
+            )
+        return cls(text, kind, match["name"].strip(), dict(part.split("=", 1) for part in parts))
+
 
 @dataclass(frozen=True)
 class Subject:
-    """A backend under test.
+    """A backend or a graph optimizer under test.
 
     Attributes:
         id: the text that named it.
         version: its own version, or that of its package.
-        backend: what has `prepare`.
+        target: what has `prepare`, or is called with a model to rewrite.
+        kind: which of the two it is.
+        passes: of a graph optimizer, the passes that it claims to implement.
     """
 
     id: str
     version: str
-    backend: Any
+    target: Any
+    kind: Kind = Kind.BACKEND
+    passes: tuple[str, ...] = ()
 
 
-def load_backend(name: str) -> Subject:
-    """The backend of a registered name, or of `package.module` or `package.module:Attribute`.
+class _Configured:
+    """A backend that is given options, and the device among them, with every model."""
+
+    def __init__(self, backend: Any, options: Mapping[str, str]) -> None:
+        self._backend = backend
+        self._options = dict(options)
+        self._device = self._options.pop("device", "CPU")
+
+    def prepare(self, model: Any, device: str = "CPU") -> Any:
+        """Prepare a model as the options say."""
+        return self._backend.prepare(model, self._device or device, **self._options)
+
+
+def load_subject(named: Named) -> Subject:
+    """The subject of a registered name, or of `package.module` or `package.module:Attribute`.
 
     Raises:
         UnknownName: nothing is registered or importable under that name.
-        SubjectError: it fails to import, or has no `prepare`.
+        SubjectError: it fails to import, or is not of its kind.
     """
-    available = registered("backends")
-    target = available[name].value if name in available else name
-    module_name, _, attribute = target.partition(":")
-    backend: Any = _module(name, module_name)
-    for part in attribute.split(".") if attribute else ():
-        if not hasattr(backend, part):
-            raise SubjectError(f"Backend {name}: {module_name} has no {attribute}.", "Name what has `prepare`.")
-        backend = getattr(backend, part)
-    if not callable(getattr(backend, "prepare", None)):
+    target, module_name = _resolved(named)
+    version = _version(target, module_name)
+    if named.kind is Kind.BACKEND:
+        if not callable(getattr(target, "prepare", None)):
+            raise SubjectError(
+                f"Backend {named.name} has no `prepare`: it is not a backend.",
+                "Name a module or class with ONNX's interface: prepare(model, device), then run(inputs).",
+            )
+        return Subject(named.text, version, _Configured(target, named.options) if named.options else target)
+    if not callable(target):
         raise SubjectError(
-            f"Backend {name} has no `prepare`: it is not a backend.",
-            "Name a module or class with ONNX's interface: prepare(model, device), then run(inputs).",
+            f"Graph optimizer {named.name} cannot be called.",
+            "Name a function that takes a model and returns another: package.module:function.",
         )
-    return Subject(name, _version(backend, module_name), backend)
+    passes = tuple(str(name) for name in getattr(target, "passes", ()))
+    if named.options:
+        from functools import partial
+
+        target = partial(target, **named.options)
+    return Subject(named.text, version, target, Kind.OPTIMIZER, passes)
 
 
-def _module(name: str, module_name: str) -> Any:
+def load_backend(name: str) -> Subject:
+    """The backend of that name; see `load_subject`."""
+    return load_subject(Named.of(name, Kind.BACKEND))
+
+
+def _resolved(named: Named) -> tuple[Any, str]:
+    """The object that a subject's text names, and the module it is in."""
+    available = registered(named.kind.group)
+    target = available[named.name].value if named.name in available else named.name
+    module_name, _, attribute = target.partition(":")
+    found: Any = _module(named, module_name)
+    for part in attribute.split(".") if attribute else ():
+        if not hasattr(found, part):
+            raise SubjectError(
+                f"{named.kind.prose.capitalize()} {named.name}: {module_name} has no {attribute}.",
+                "Name what has `prepare`." if named.kind is Kind.BACKEND else "Name a function in it.",
+            )
+        found = getattr(found, part)
+    return found, module_name
+
+
+def _module(named: Named, module_name: str) -> Any:
     """Import it, from the current directory too, as `python -m` does."""
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)
     if not all(module_name.split(".")):
-        raise _unknown(name)
+        raise _unknown(named)
     try:
         return importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name and (module_name == error.name or module_name.startswith(f"{error.name}.")):
-            raise _unknown(name) from None
-        raise _broken(name, error) from None
+            raise _unknown(named) from None
+        raise _broken(named, error) from None
     except (Exception, SystemExit) as error:  # noqa: BLE001
-        raise _broken(name, error) from None
+        raise _broken(named, error) from None
 
 
-def _unknown(name: str) -> UnknownName:
+def _unknown(named: Named) -> UnknownName:
     return UnknownName(
-        f"There is no backend {name}.",
-        f"Use {', '.join(registered('backends'))}, or a Python name: package.module or package.module:Attribute.",
+        f"There is no {named.kind.prose} {named.name}.",
+        f"Use {', '.join(registered(named.kind.group))}, or a Python name: package.module or package.module:Attribute.",
     )
 
 
-def _broken(name: str, error: BaseException) -> SubjectError:
+def _broken(named: Named, error: BaseException) -> SubjectError:
     return SubjectError(
-        f"Backend {name} fails to import: {type(error).__name__}: {error}.",
+        f"{named.kind.prose.capitalize()} {named.name} fails to import: {type(error).__name__}: {error}.",
         "Install what it needs, or mend the import; `python -c 'import …'` shows the whole trace.",
     )
 
 
-def _version(backend: Any, module_name: str) -> str:
+def _version(target: Any, module_name: str) -> str:
     package = sys.modules.get(module_name.partition(".")[0])
-    version = getattr(backend, "__version__", None) or getattr(package, "__version__", None)
+    version = getattr(target, "__version__", None) or getattr(package, "__version__", None)
     return str(version) if version else "unknown"

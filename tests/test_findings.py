@@ -118,4 +118,4 @@ def test_the_finding_reproduces(finding):
     if (other := installed(subject)) != finding.version:
         sys.stdout.write(f"{finding} is of {PACKAGES[subject]} {finding.version}; installed is {other}: not run.\n")
         return
-    assert judge(load_backend(subject).backend, loaded).verdict == verdict
+    assert judge(load_backend(subject).target, loaded).verdict == verdict

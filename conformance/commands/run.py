@@ -13,11 +13,13 @@ from conformance.verdicts import Level
 
 def run(
     backend: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
-            "-b", "--backend", metavar="NAME", help="onnxruntime, package.module or package.module:Attribute."
+            *("-b", "--backend"),
+            metavar="NAME",
+            help="onnxruntime, package.module or package.module:Attribute; options in brackets: NAME[device=CUDA].",
         ),
-    ],
+    ] = None,
     keyword: Annotated[
         str, typer.Option("-k", metavar="EXPR", help="Only cases whose name matches, as in pytest.")
     ] = "",
@@ -45,8 +47,13 @@ def run(
 
     Exit status: 0 where the gate holds, 1 where it does not, 2 where the command line or the corpus is wrong.
     """
+    from conformance.errors import UsageError
     from conformance.runner import Request, run_corpus
     from conformance.session import Settings
+    from conformance.subjects import Kind, Named
 
-    settings = Settings(tuple(backend), data, tuple(case or ()), Level(level), tuple(expect or ()), results, diagnosis)
+    if not backend:
+        raise UsageError("Nothing to run is named.", "Name a backend with -b.")
+    subjects = tuple(Named.of(text, Kind.BACKEND) for text in backend)
+    settings = Settings(subjects, data, tuple(case or ()), Level(level), tuple(expect or ()), results, diagnosis)
     raise typer.Exit(run_corpus(Request(settings, keyword, workers, exit_first, last_failed, html)))
