@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from conformance.errors import CaseError
@@ -16,6 +17,30 @@ IDENTIFIER = re.compile(r"test_[a-z0-9_]{1,120}")
 INVALID = "invalid"
 """The kind of a case whose model must be rejected: it has inputs, and nothing that may come out."""
 KINDS = ("node", "pass", INVALID)
+
+
+class Answer(StrEnum):
+    """What a graph-optimizer pass does with a model."""
+
+    FIRES = "fires"
+    STAYS = "stays"
+    MAY = "may"
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """What the pass must do with a case's model.
+
+    Attributes:
+        answer: fire, stay away, or either.
+        once: the values whose producers are gone after one run; one in a subgraph is named by the path to it, the
+            subgraph's node by its first output, as in `taken/then_branch/Y`.
+        fixed_point: the same after runs until nothing changes.
+    """
+
+    answer: Answer
+    once: tuple[str, ...] = ()
+    fixed_point: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -32,6 +57,9 @@ class Case:
             invalid one.
         data_sets: per data set the graph's inputs in order; all are run on one prepared model.
         kind: the corpus's folder it belongs to: `node`, `pass` or `invalid`.
+        rewrite: of a case of the pass, what the pass must do with the model.
+        hazards: per data set the class of hazard that it exposes, None where the rewrite keeps the answer; empty where
+            all are such.
     """
 
     id: str
@@ -42,6 +70,8 @@ class Case:
     model: bytes
     data_sets: tuple[tuple[Array, ...], ...]
     kind: str = "node"
+    rewrite: Rewrite | None = None
+    hazards: tuple[str | None, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what could not be a directory of the corpus.
@@ -55,6 +85,8 @@ class Case:
             raise CaseError(f"Case {self.id} is of kind {self.kind!r}.", f"Use one of {', '.join(KINDS)}.")
         if not (self.title and self.clauses and self.data_sets):
             raise CaseError(f"Case {self.id} lacks a title, a clause or a data set.", "Give it all three.")
+        if len(self.hazards) not in (0, len(self.data_sets)):
+            raise CaseError(f"Case {self.id} does not say of each data set its hazard.", "Give one or None to each.")
 
     @property
     def path(self) -> str:

@@ -20,7 +20,7 @@ from conformance.summary import SHOWN, alternatives, model_summary, preview
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from conformance.arrays import Array
     from conformance.case import Case
@@ -44,7 +44,7 @@ def files_of(case: Case, generator: str) -> dict[str, bytes]:
         given = list(zip([value.name for value in model.graph.input], inputs, strict=True))
         outputs = _outputs(case, model.graph, inputs)
         files |= _data_set(f"test_data_set_{number}", given, outputs)
-        previews.append(_preview(given, outputs))
+        previews.append(_preview(given, outputs, case.hazards[number] if case.hazards else None))
     files["case.json"] = _case_json(case, generator, model, previews)
     return files
 
@@ -135,8 +135,14 @@ def _tensor(array: Array, name: str) -> bytes:
     return bytes(proto.SerializeToString(deterministic=True))
 
 
-def _preview(inputs: Sequence[tuple[str, Array]], outputs: Sequence[tuple[str, Answer]]) -> DataSetPreview:
-    return {"inputs": [preview(*named) for named in inputs], "outputs": [_expected(*named) for named in outputs]}
+def _preview(
+    inputs: Sequence[tuple[str, Array]], outputs: Sequence[tuple[str, Answer]], hazard: str | None
+) -> DataSetPreview:
+    shown: DataSetPreview = {
+        "inputs": [preview(*named) for named in inputs],
+        "outputs": [_expected(*named) for named in outputs],
+    }
+    return {**shown, "hazard": hazard} if hazard else shown
 
 
 def _expected(name: str, answer: Answer) -> ExpectedOutput:
@@ -150,7 +156,7 @@ def _expected(name: str, answer: Answer) -> ExpectedOutput:
 
 
 def _case_json(case: Case, generator: str, model: onnx.ModelProto, previews: Sequence[DataSetPreview]) -> bytes:
-    document: Mapping[str, Any] = {
+    document: dict[str, Any] = {
         "title": case.title,
         "level": str(case.level),
         "generator": generator,
@@ -159,6 +165,13 @@ def _case_json(case: Case, generator: str, model: onnx.ModelProto, previews: Seq
         "model": model_summary(model),
         "data_sets": previews,
     }
+    if case.rewrite is not None:
+        rewrite = case.rewrite
+        document["rewrite"] = {
+            "answer": str(rewrite.answer),
+            "once": list(rewrite.once),
+            "fixed_point": list(rewrite.fixed_point),
+        }
     if problem := complaint("case", document):
         raise CaseError(f"Case {case.id} would have an invalid case.json: {problem}.", "Mend its generator.")
     return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
