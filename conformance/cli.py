@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from conformance.commands import explain, generate, list_, lower, report, run, strength, verify
+from conformance.commands import explain, generate, hazards, list_, lower, report, run, strength, verify
 from conformance.errors import ConformanceError
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app.command("explain")(explain.explain)
 app.command("verify")(verify.verify)
 app.command("generate")(generate.generate)
 app.command("lower")(lower.lower)
+app.command("hazards")(hazards.hazards)
 app.command("strength")(strength.strength)
 
 
