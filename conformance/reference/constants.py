@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
-from onnx import numpy_helper
 
+from conformance.arrays import array_of
 from conformance.reference.unsupported import Unsupported
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def tensor_of(tensor: onnx.TensorProto) -> Array:
     """
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
         raise Unsupported("a tensor is stored outside of the model")
-    return numpy_helper.to_array(tensor)
+    return array_of(tensor)
 
 
 def dense_of(sparse: onnx.SparseTensorProto) -> Array:

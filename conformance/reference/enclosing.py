@@ -35,7 +35,7 @@ class Enclosing:
 
     def entering(self, array: Array) -> Value:
         """A tensor as it is given; what is no number of a format here stays what it is."""
-        if type_name(array.dtype) not in formats.BY_NAME:
+        if not is_computed(array.dtype):
             return Value(array, array.dtype)
         return Value(exact.from_array(array), array.dtype)
 
@@ -179,9 +179,17 @@ class Enclosing:
         return Precision(role, _format(narrowest), _format(widest), self.strict)
 
 
+def is_computed(dtype: np.dtype[Any]) -> bool:
+    """Whether there is arithmetic for a type here; the other types of ONNX may stand aside."""
+    try:
+        return type_name(dtype) in formats.BY_NAME
+    except (KeyError, ValueError):
+        return False
+
+
 def _format(dtype: np.dtype[Any]) -> formats.Format:
-    if type_name(dtype) not in formats.BY_NAME:
-        raise Unsupported(f"nothing is computed in {type_name(dtype)} here")
+    if not is_computed(dtype):
+        raise Unsupported(f"nothing is computed in {dtype} here")
     return formats.BY_NAME[type_name(dtype)]
 
 

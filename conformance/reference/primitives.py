@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.arrays import dtype_of, objects, type_name
-from conformance.reference import formats
+from conformance.arrays import dtype_of, objects
 from conformance.reference.bounded import Bounded
+from conformance.reference.enclosing import is_computed
 from conformance.reference.functions import truncated
 from conformance.reference.unsupported import Unsupported
 
@@ -80,7 +80,7 @@ def _cast(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
         return inputs
     if object in (dtype, X.dtype):
         raise Unsupported("Cast of text")
-    if type_name(dtype) in formats.BY_NAME:
+    if is_computed(dtype):
         return [system.cast(X, dtype)]
     certain = system.certain(X)
     whole = truncated(certain) if dtype.kind in "iu" else certain

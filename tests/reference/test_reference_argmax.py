@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from onnx import helper
 from reference_models import excess, judged_array, model_of
 
+from conformance.arrays import BFLOAT16
 from conformance.reference.graph import Unsupported
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level
@@ -57,7 +58,7 @@ def test_zeros_of_both_signs_tie(select_last_index, index):
 
 
 def test_bfloat16_ties():
-    X = np.array([1, 5, 2, 5]).astype(helper.tensor_dtype_to_np_dtype(onnx.TensorProto.BFLOAT16))
+    X = np.array([1, 5, 2, 5]).astype(BFLOAT16)
     assert judged_array("ArgMax", X, select_last_index=1, keepdims=0).expected.item() == 3
 
 
