@@ -168,6 +168,9 @@ class Enclosing:
         possibly = np.asarray(high >= low.max(axis=axis, keepdims=True), dtype=bool)
         return np.asarray(possibly | unordered.any(axis=axis, keepdims=True))
 
+    def winners(self, X: Value, axis: int) -> Array:
+        return self.largest(X, axis)
+
     def uncertain(self, X: Value) -> Array:
         certain = [is_certain(element) for element in X.elements.flat]
         return ~np.array(certain, dtype=bool).reshape(X.elements.shape)
@@ -176,7 +179,7 @@ class Enclosing:
         return self._precision(Role.TENSOR, dtype, dtype)
 
     def _precision(self, role: Role, widest: np.dtype[Any], narrowest: np.dtype[Any]) -> Precision:
-        return Precision(role, _format(narrowest), _format(widest), self.strict)
+        return Precision(role, format_of(narrowest), format_of(widest), self.strict)
 
 
 def is_computed(dtype: np.dtype[Any]) -> bool:
@@ -187,14 +190,19 @@ def is_computed(dtype: np.dtype[Any]) -> bool:
         return False
 
 
-def _format(dtype: np.dtype[Any]) -> formats.Format:
+def format_of(dtype: np.dtype[Any]) -> formats.Format:
+    """The format of a floating-point type.
+
+    Raises:
+        Unsupported: nothing is computed in that type here.
+    """
     if not is_computed(dtype):
         raise Unsupported(f"nothing is computed in {dtype} here")
     return formats.BY_NAME[type_name(dtype)]
 
 
 def _narrower(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
-    return min(a, b, key=lambda dtype: _format(dtype).precision)
+    return min(a, b, key=lambda dtype: format_of(dtype).precision)
 
 
 def _entering(value: Value, precision: Precision) -> Array:

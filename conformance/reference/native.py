@@ -75,5 +75,8 @@ class Native:
     def largest(self, X: Value, axis: int) -> Array:
         return np.asarray(X.elements == X.elements.max(axis=axis, keepdims=True))
 
+    def winners(self, X: Value, axis: int) -> Array:
+        return self.largest(X, axis)
+
     def uncertain(self, X: Value) -> Array:
         return np.zeros(X.elements.shape, dtype=bool)

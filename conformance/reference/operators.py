@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,17 +26,24 @@ if TYPE_CHECKING:
     from conformance.reference.values import NumberSystem, Value
 
 
-def _function(formula: Callable[[Array], Array], _: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    return [system.elementwise(formula, inputs[0], roundings=2)]
+def _function(
+    formula: Callable[[Array], Array], roundings: int, _: Node, inputs: list[Value], system: NumberSystem
+) -> list[Value]:
+    result = system.elementwise(formula, inputs[0], roundings=roundings)
+    return [replace(result, order=inputs[0].ordering())]
 
 
 def _softmax(formula: Callable[..., Array], node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
     """Several roundings: of an exponential, of each addition to the sum, of the quotient or the logarithm."""
     X, axis = inputs[0], node.attributes.get("axis", softmax_default_axis(node.opset))
     roundings = 8 + X.elements.size
+    rank = max(X.elements.ndim, 1)
     if node.opset >= 13:
-        return [system.elementwise(partial(formula, axis=axis), X, roundings=roundings)]
-    return [system.elementwise(partial(_on_matrix, formula, axis), X, roundings=roundings)]
+        result, axes = system.elementwise(partial(formula, axis=axis), X, roundings=roundings), {axis % rank}
+    else:
+        result = system.elementwise(partial(_on_matrix, formula, axis), X, roundings=roundings)
+        axes = set(range(axis % rank, rank))
+    return [replace(result, order=X.ordering(axes))]
 
 
 def _on_matrix(formula: Callable[..., Any], axis: int, X: Array) -> Array:
@@ -50,8 +58,9 @@ OPERATORS: Mapping[str, Evaluation] = {
     **INDICES,
     **SEQUENCES,
     "Constant": constant,
-    "Exp": partial(_function, np.exp),
-    "Log": partial(_function, np.log),
+    "Exp": partial(_function, np.exp, 2),
+    "Log": partial(_function, np.log, 2),
+    "Sqrt": partial(_function, np.sqrt, 1),
     "Softmax": partial(_softmax, softmax),
     "LogSoftmax": partial(_softmax, log_softmax),
 }

@@ -99,7 +99,6 @@ PRIMITIVES: Mapping[str, Evaluation] = {
     "Sub": partial(_elementwise, lambda A, B: A - B),
     "Mul": partial(_elementwise, lambda A, B: A * B),
     "Div": partial(_elementwise, lambda A, B: A / B),
-    "Sqrt": partial(_elementwise, np.sqrt),
     "Pow": _power,
     "Less": _less,
     "Where": _where,

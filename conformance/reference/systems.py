@@ -2,12 +2,14 @@
 
 `Native` computes with arrays of the tensors' own types and is the `reference` backend. `Enclosing` computes with
 `Bounded` numbers and is the oracle: its values are the exact ones, its intervals enclose what a backend may answer.
+`Declared` rounds every operator to the type of its tensors, as a model that no one fuses is read; or it rounds nothing.
 """
 
 from __future__ import annotations
 
+from conformance.reference.declared import Declared
 from conformance.reference.enclosing import Enclosing
 from conformance.reference.native import Native
 from conformance.reference.values import NumberSystem, Value
 
-__all__ = ["Enclosing", "Native", "NumberSystem", "Value"]
+__all__ = ["Declared", "Enclosing", "Native", "NumberSystem", "Value"]

@@ -8,9 +8,26 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from conformance.arrays import Array
+
+
+@dataclass(frozen=True)
+class Order:
+    """Numbers in the order of a tensor's elements, told apart where those are too large or too near for any digits.
+
+    Attributes:
+        elements: the numbers, in the tensor's shape.
+        axes: along which axes the order is the same; None for all.
+    """
+
+    elements: Array
+    axes: Collection[int] | None = None
+
+    def holds_along(self, axis: int) -> bool:
+        """Whether the order is the same along an axis, not negative."""
+        return self.axes is None or axis in self.axes
 
 
 @dataclass(frozen=True)
@@ -22,11 +39,25 @@ class Value:
         dtype: the tensor's own type.
         choices: for indices that admissible evaluations may disagree on, which ones are acceptable (bool, the
             tensor's shape and one more axis, over the indices).
+        order: numbers in the same order, where a function made the tensor of them.
     """
 
     elements: Array
     dtype: np.dtype[Any]
     choices: Array | None = None
+    order: Order | None = None
+
+    def with_elements(self, elements: Array) -> Value:
+        """A tensor of the same type with other elements."""
+        return Value(elements, self.dtype, order=self.order)
+
+    def ordering(self, axes: Collection[int] | None = None) -> Order:
+        """The order of what a strictly rising function makes of this tensor, along some axes or all."""
+        if self.order is None:
+            return Order(self.elements, axes)
+        inner = self.order.axes
+        both = axes if inner is None else inner if axes is None else set(inner) & set(axes)
+        return Order(self.order.elements, both)
 
     @property
     def is_absent(self) -> bool:
@@ -94,6 +125,9 @@ class NumberSystem(Protocol):
 
     def largest(self, X: Value, axis: int) -> Array:
         """Which elements are, or may be, the largest along an axis (bool, X's shape)."""
+
+    def winners(self, X: Value, axis: int) -> Array:
+        """Which elements count as the largest where one index is to be told of several that may be."""
 
     def uncertain(self, X: Value) -> Array:
         """Which elements admissible evaluations may differ on (bool, X's shape)."""
