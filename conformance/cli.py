@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from conformance.commands import explain, generate, list_, lower, report, run, strength, verify
+from conformance.commands import diff, explain, generate, list_, lower, merge, report, run, strength, verify
 from conformance.errors import ConformanceError
 
 app = typer.Typer(
@@ -18,6 +18,8 @@ app = typer.Typer(
 )
 app.command("run")(run.run)
 app.command("report")(report.report)
+app.command("diff")(diff.diff)
+app.command("merge")(merge.merge)
 app.command("list")(list_.list_)
 app.command("explain")(explain.explain)
 app.command("verify")(verify.verify)
