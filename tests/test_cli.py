@@ -12,7 +12,7 @@ from conformance.corpus import MANIFEST, manifest_bytes
 from conformance.results import read
 from conformance.schemas import complaint
 
-VERBS = ("run", "report", "list", "explain", "verify", "generate", "lower", "strength", "diff", "merge")
+VERBS = ("run", "report", "list", "explain", "verify", "generate", "lower", "strength", "diff", "merge", "expect")
 RIGHT, WRONG = "fake_backends:AlwaysRight", "fake_backends:AlwaysWrong"
 
 
