@@ -140,7 +140,8 @@ HazardChange = TypedDict(
 class ResultRecord(TypedDict):
     """One verdict with its evidence: one case on one subject.
 
-    `surprise` says that the gate, as it was set in this run, holds the verdict against the subject.
+    `surprise` says that the gate, as it was set in this run, holds the verdict against the subject. Of several runs
+    of the case `verdict` is the worst, and `repeats` has how often there was which; `baseline` is an earlier verdict.
     """
 
     record: str
@@ -158,6 +159,8 @@ class ResultRecord(TypedDict):
     stderr: NotRequired[str]
     checks: NotRequired[list[RewriteCheck]]
     hazards: NotRequired[list[HazardChange]]
+    repeats: NotRequired[dict[str, int]]
+    baseline: NotRequired[str]
 
 
 class SubjectRecord(TypedDict):
@@ -186,6 +189,31 @@ class ClauseRecord(TypedDict):
     source: str
 
 
+class BaselineRecord(TypedDict):
+    """The earlier run that a gate took as it was: its file and its corpus."""
+
+    file: str
+    version: str
+    digest: str
+
+
+EntryRecord = TypedDict(
+    "EntryRecord",
+    {"subject": str, "place": str, "verdict": str, "cases": list[str], "lines": list[str], "except": list[str]},
+)
+"""An entry of an expectations file that applied: its place, its patterns, and the place of each where it is known."""
+
+
+class RulesRecord(TypedDict):
+    """What the gate went by; `due` is how many results the run was to have."""
+
+    level: str
+    require: list[str]
+    due: int
+    expectations: list[EntryRecord]
+    baseline: NotRequired[BaselineRecord]
+
+
 class Header(TypedDict):
     """What was run against what, with which versions."""
 
@@ -198,6 +226,7 @@ class Header(TypedDict):
     selection: dict[str, str]
     command: str
     clauses: dict[str, ClauseRecord]
+    rules: NotRequired[RulesRecord]
 
 
 class DiagnosisRecord(TypedDict):

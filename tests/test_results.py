@@ -14,8 +14,9 @@ from conformance.gate import Gate
 from conformance.judge import judge
 from conformance.loading import load_case
 from conformance.recorder import Recorder
-from conformance.reporting import read_all, write_html
+from conformance.reporting import Outputs, read_all, write_reports
 from conformance.results import read
+from conformance.rules import Rules
 from conformance.schemas import complaint
 from conformance.subjects import Subject
 from conformance.verdicts import Level, Verdict
@@ -39,7 +40,7 @@ def result_of(subject: str, backend, corpus, path: str) -> dict:
 
 def record(corpus, path, backends: dict, expectations=None) -> None:
     """Run every case of a corpus on some backends and write their results file."""
-    gate = Gate(Level.MUST, list(backends), expectations or {})
+    gate = Gate(Rules(Level.MUST, expectations or {}), list(backends))
     subjects = [Subject(name, "1.0", backend) for name, backend in backends.items()]
     recorder = Recorder(corpus, subjects, gate, path)
     recorder.begin(len(corpus.cases), {"-k": "test"}, "onnx-conformance run")
@@ -101,7 +102,7 @@ class TestRoundTrip:
 
     def test_an_expectation_comes_back_with_its_reason(self, file, lines):
         expected = {(r["subject"], r["case"]): r["expected"] for r in read(file(lines)).results}
-        assert expected["acme", ADAM] == {"verdict": "fail", "reason": "known <script>"}
+        assert expected["acme", ADAM] == {"verdict": "fail", "reason": "known <script>", "place": "acme.toml, entry 1"}
         assert expected["right", ADAM] is None
 
     def test_the_footer_counts_by_subject_level_and_verdict(self, file, lines):
@@ -152,7 +153,7 @@ class TestRoundTrip:
         assert read(path).footer["results"] == len(SMALL)
 
     def test_a_recorder_without_a_file_counts(self, opened):
-        gate = Gate(Level.MUST, ["acme"], {})
+        gate = Gate(Rules(), ["acme"])
         recorder = Recorder(opened, [Subject("acme", "1", fakes.AlwaysRight)], gate, None)
         recorder.begin(1, {}, "")
         assert recorder.add(result_of("acme", fakes.AlwaysRight, opened, f"node/{ADAM}"))
@@ -161,7 +162,7 @@ class TestRoundTrip:
 
     def test_a_recorder_that_abandons_leaves_no_file(self, tmp_path, opened):
         path = tmp_path / "deep" / "results.jsonl"
-        recorder = Recorder(opened, [], Gate(Level.MUST, [], {}), path)
+        recorder = Recorder(opened, [], Gate(Rules(), []), path)
         recorder.begin(1, {}, "")
         recorder.abandon()
         assert not path.exists()
@@ -280,7 +281,7 @@ class TestSeveralFiles:
 
     def test_a_report_of_a_refused_file_is_not_written(self, file, lines, tmp_path):
         with pytest.raises(ResultsError):
-            write_html([file(lines[:-1])], tmp_path / "out.html")
+            write_reports([file(lines[:-1])], Outputs(html=tmp_path / "out.html"))
         assert [path.name for path in tmp_path.iterdir()] == ["results.jsonl"]
 
 
