@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 
 from conformance import __version__
+from conformance.archives import Archives
 from conformance.clauses import clauses
 from conformance.corpus import Corpus, case_json
 from conformance.findings import Findings
@@ -41,6 +42,7 @@ class Recorder:
         self._described: set[str] = set()
         self._started = time.perf_counter()
         self._findings = Findings()
+        self._archives = Archives(corpus)
         self.gate = gate
         self.results = 0
         self.diagnoses: list[DiagnosisRecord] = []
@@ -95,6 +97,8 @@ class Recorder:
             self._describe(case)
         told = {"verdict": str(expectation.verdict), "reason": expectation.reason} if expectation else None
         self._write({"record": "result", **result, "level": str(level), "expected": told, "surprise": not expected})
+        if verdict.is_defect and (files := self._archives.of(case, path, surprise=not expected)):
+            self._write(files)
         return expected
 
     def end(self, reasons: Sequence[str]) -> None:

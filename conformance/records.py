@@ -160,6 +160,14 @@ class ResultRecord(TypedDict):
     hazards: NotRequired[list[HazardChange]]
 
 
+class ArchiveRecord(TypedDict):
+    """A case's files, to take away: a zip in base64 that unpacks to a corpus of that one case."""
+
+    record: str
+    case: str
+    zip: str
+
+
 class SubjectRecord(TypedDict):
     """A subject as the run found it."""
 
