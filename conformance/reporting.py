@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def write_html(paths: Sequence[Path], target: Path) -> None:
-    """Write the HTML report of some results files.
+    """Write the HTML report of some results files; runs of one subject, or of two corpora, are compared in it.
 
     Raises:
-        ResultsError: one cannot be trusted, or they are not of one corpus.
+        ResultsError: one cannot be trusted.
     """
-    write_whole(target, render(read_all(paths)))
+    write_whole(target, render([read(path) for path in paths]))
 
 
 def read_all(paths: Sequence[Path]) -> list[Results]:

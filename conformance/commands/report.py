@@ -9,7 +9,9 @@ import typer
 
 
 def report(
-    results: Annotated[list[Path], typer.Argument(metavar="RESULTS…", help="results.jsonl files of one corpus.")],
+    results: Annotated[
+        list[Path], typer.Argument(metavar="RESULTS…", help="results.jsonl files; two of one subject are compared.")
+    ],
     html: Annotated[Path, typer.Option(metavar="FILE", help="Write the report there.")],
 ) -> None:
     """Render results as one self-contained HTML file."""
