@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import io
 import json
 import re
 import subprocess
 import sys
-from typing import Any
+import zipfile
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from report_sample import CLAUSES, SMALL, SUBJECTS, large, small
 from report_sample_optimizers import EVIL_HAZARD, FIRES, OPTIMIZER, STAYS, TIES, packed, rewriting
-from support import ADAM, ROOT
+from support import ADAM, ROOT, SHOULD
 
+from conformance.archives import archive
 from conformance.report import html_data
 from conformance.report.html import render
 from conformance.report.html_errors import BARS, distributions
 from conformance.report.html_script import CASE, OF_KIND, SUBJECT
 from conformance.report.html_signatures import OF_INVALID, serial_free, signature
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conformance.corpus import Corpus
 
 MEGABYTES = 10
 
@@ -116,6 +124,11 @@ def test_an_error_falls_into_the_bar_of_its_tenth(error: float, bar: int) -> Non
     assert distributions([(run.cases["test_adam"], result)]) == [
         ["X_new", "float", [int(at == bar) for at in range(BARS)]]
     ]
+
+
+def output_of(script: str, *arguments: str) -> str:
+    command = [sys.executable, "-c", script, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT / "tests", check=True).stdout
 
 
 def profile(subject: str, run: Any = None) -> Any:
@@ -272,7 +285,11 @@ def test_a_script_runs_the_case_of_the_installed_suite_and_shows_what_comes(
     kind: str, subject: str, case: str, shown: str
 ) -> None:
     script = OF_KIND[kind].replace(CASE, json.dumps(case)).replace(SUBJECT, json.dumps(subject))
-    ended = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT / "tests", check=True
-    )
-    assert shown in ended.stdout
+    assert shown in output_of(script)
+
+
+def test_a_script_runs_the_case_of_an_unpacked_archive(opened: Corpus, tmp_path: Path) -> None:
+    with zipfile.ZipFile(io.BytesIO(archive(opened, opened.paths()[SHOULD]))) as bundle:
+        bundle.extractall(tmp_path)
+    script = OF_KIND["backend"].replace(CASE, json.dumps(SHOULD)).replace(SUBJECT, '"fake_backends:AlwaysWrong"')
+    assert "fail compare" in output_of(script, str(tmp_path / SHOULD))

@@ -33,7 +33,7 @@ function clauseTable(operator, rows) {
   return listing(`Clauses of ${operator}`, ["Clause", "Cases", "Verdicts of all", ...SUBJECTS.map((subject) => subject.label)],
     rows.map(([clause, cases]) => el("tr", {},
       el("th", { scope: "row" }, el("a", { href: matrixAddress({ clause: new Set([clause.id]) }) }, el("code", {}, clause.id)), clause.text, " ", el("small", {}, clause.source)),
-      el("td", {}, cases.length),
+      el("td", { class: "short" }, cases.length),
       el("td", { class: "short" }, stacked(counted(cases, SUBJECTS))),
       SUBJECTS.map((subject) => el("td", { class: "short" }, share(clause, cases, subject))))));
 }

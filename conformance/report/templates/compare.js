@@ -7,6 +7,7 @@ function showCompare(state) {
   const told = KINDS.filter(([kind]) => found[kind].length);
   return [
     el("h1", { tabindex: -1 }, "Compare"),
+    [...overviewView.querySelectorAll(".between")].map((banner) => banner.cloneNode(true)),
     el("p", { class: "picker" }, picker("a", "First", a, state), picker("b", "Second", b, state),
       el("a", { href: writeAddress({ ...state, view: "compare", a: b.label, b: a.label }) }, "Swap")),
     el("ul", { class: "counts-of" }, KINDS.map(([kind, title]) => el("li", {}, `${title}: ${found[kind].length}`))),
@@ -38,6 +39,6 @@ function differenceTable(kind, title, rows, a, b) {
   return [
     listing(title, ["Case", "Level", a.label, b.label], rows.slice(0, MOST_LISTED).map(([one, first, second]) => tr([
       [el("a", { href: caseAddress(NO_FILTER, one, b.label) }, el("code", {}, one.id)), el("div", { class: "muted" }, one.title)], one.level, cell(first), cell(second)]))),
-    rows.length > MOST_LISTED && nothing(`and ${rows.length - MOST_LISTED} more`),
+    beyond(rows),
   ];
 }

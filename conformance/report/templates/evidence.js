@@ -1,5 +1,8 @@
 // What each subject made of a case: its verdict, and the evidence for it.
 
+// Of more outputs than this the first bad elements are shown closed.
+const FEW = 2;
+
 function subjectEvidence(one, detail, subject, open) {
   const evidence = evidenceOf(detail, subject);
   const verdict = verdictOf(one, subject.number);
@@ -55,9 +58,9 @@ function body(one, detail, evidence, subject, verdict) {
     evidence.deviations && el("p", {}, "Agrees with the deviations ", evidence.deviations.flatMap((name, at) => [at ? ", " : "", el("code", {}, name)]), "."),
     evidence.checks.length > 0 && rewriteChecks(evidence.checks),
     evidence.hazards.length > 0 && hazardChanges(evidence.hazards),
-    evidence.outputs.map((output) => output.first_bad && badElement(output)),
+    badElements(evidence.outputs.filter((output) => output.first_bad)),
     evidence.outputs.length > 0 && outputsTable(evidence.outputs),
-    evidence.outputs.map((output) => besideExpected(detail, output)),
+    evidence.outputs.map((output) => besideExpected(detail, output, output === evidence.outputs.find((one) => one.first_bad))),
     evidence.stderr && el("details", { open: verdict === "crash" || verdict === "timeout" }, el("summary", {}, "What it wrote to stderr"),
       el("pre", { class: "message stderr", tabindex: 0 }, evidence.stderr)),
     rerun(one, detail, subject),
@@ -89,6 +92,15 @@ function gauge(fraction) {
     svg("rect", { class: Number(fraction) <= 1 ? "fill-pass" : "fill-fail", width: Math.max(1, 60 * share), height: 8, rx: 2 }));
 }
 
+// One bad element is enough to begin with; where more outputs than a few have one, the others are shown closed.
+function badElements(outputs) {
+  const more = outputs.slice(FEW);
+  return [
+    outputs.slice(0, FEW).map(badElement),
+    more.length > 0 && el("details", { class: "more-bad" }, el("summary", {}, `First bad elements of ${plural(more.length, "more output")}`), more.map(badElement)),
+  ];
+}
+
 function badElement({ name, data_set: set, wrong, first_bad: bad }) {
   const bits = bad.expected_hex !== undefined || bad.actual_hex !== undefined;
   const line = (what, decimal, hex) => el("tr", {}, el("th", { scope: "row" }, what), el("td", {}, decimal), bits && el("td", {}, hex ?? ""));
@@ -107,13 +119,13 @@ function badElement({ name, data_set: set, wrong, first_bad: bad }) {
           bad.ulp !== undefined && line("apart", `${number(bad.ulp, 6)} ULP`)))));
 }
 
-function besideExpected(detail, output) {
+function besideExpected(detail, output, open) {
   const wanted = detail.data_sets[output.data_set]?.outputs.find((one) => one.name === output.name);
   if (output.actual === undefined) return null;
   const what = `${output.name}, data set ${output.data_set}`;
   if (output.actual === "expected") return el("p", { class: "muted" }, `${what}: every element shown is the expected one.`);
   if (!wanted) return el("div", {}, el("p", {}, `${what}: `, el("code", {}, typeOf(output.actual))), inline(output.actual));
-  return el("details", { open: output.first_bad !== undefined }, el("summary", {}, `${what}: expected beside actual`),
+  return el("details", { open }, el("summary", {}, `${what}: expected beside actual`),
     elementErrors(what, wanted, output.actual),
     elementsTable(`${what}: expected beside actual`, wanted, output.actual));
 }

@@ -18,14 +18,23 @@ function caseLink(number, subject = null) {
 function caseList(numbers, subject = null) {
   if (!numbers.length) return "none";
   if (numbers.length === 1) return caseLink(numbers[0], subject);
-  const list = el("ul", {});
-  const box = el("details", {}, el("summary", {}, plural(numbers.length, "case")), list);
+  return later(plural(numbers.length, "case"), () => [
+    el("ul", {}, numbers.slice(0, MOST_LISTED).map((number) => el("li", {}, caseLink(number, subject)))),
+    beyond(numbers),
+  ]);
+}
+
+// What is drawn when it is opened, and not before.
+function later(summary, draw) {
+  const box = el("details", {}, el("summary", {}, summary));
   box.addEventListener("toggle", () => {
-    if (!box.open || list.firstChild) return;
-    list.append(...numbers.slice(0, MOST_LISTED).map((number) => el("li", {}, caseLink(number, subject))));
-    if (numbers.length > MOST_LISTED) list.append(el("li", { class: "muted" }, `and ${numbers.length - MOST_LISTED} more`));
+    if (box.open && box.childNodes.length === 1) box.append(...[draw()].flat(Infinity).filter(Boolean));
   });
   return box;
+}
+
+function beyond(rows) {
+  return rows.length > MOST_LISTED && nothing(`and ${rows.length - MOST_LISTED} more`);
 }
 
 function verdictWord(verdict) {

@@ -1,4 +1,4 @@
-// Small pictures of numbers. Each says in words what it shows; the numbers themselves stand in a table near it.
+// Small pictures of numbers, each of which says in words what it shows.
 
 const BAR = 11;
 const TALL = 34;
@@ -64,7 +64,7 @@ function strip(title, rows) {
           points.map((point) => mark(at(point[0]), row * LINE + 11, point)),
         ]),
         svg("line", { class: "bound", x1: at(1), x2: at(1), y1: 0, y2: bottom }),
-        ticks.map((power) => svg("text", { class: "tick", x: at(10 ** power), y: bottom + 14, "text-anchor": "middle" }, power === 0 ? "bound" : power > 0 ? `${10 ** power}×` : `${10 ** power}`)))));
+        ticks.map((power) => svg("text", { class: "tick", x: at(10 ** power), y: bottom + 14, "text-anchor": "middle" }, power === 0 ? "bound" : power > 0 ? `${number(10 ** power)} times` : `${number(10 ** power)} or less`)))));
 }
 
 // Within the bound a dot, beyond it a cross: not colour alone.
