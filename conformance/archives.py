@@ -37,25 +37,28 @@ class Archives:
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
-        self._asked: set[tuple[str, bool]] = set()
-        self._written: set[str] = set()
-        self._spent = 0
+        self._settled: set[str] = set()
+        self._room = {True: BUDGET, False: BUDGET // 2}
 
     def of(self, case: str, path: str, *, surprise: bool) -> ArchiveRecord | None:
         """The record to write after a case's defect; None where it is written already, or has no room.
+
+        The first that has no room is the last: packing is not free, and a subject may fail everything.
 
         Args:
             path: the case's directory in the corpus.
             surprise: whether the gate holds the defect against the subject.
         """
-        if case in self._written or (case, surprise) in self._asked:
+        if case in self._settled or not self._room[surprise]:
             return None
-        self._asked.add((case, surprise))
         content = archive(self._corpus, path)
-        if len(content) > min(LARGEST, (BUDGET if surprise else BUDGET // 2) - self._spent):
+        if len(content) <= LARGEST and len(content) > self._room[surprise]:
+            self._room[surprise] = 0
             return None
-        self._written.add(case)
-        self._spent += len(content)
+        self._settled.add(case)
+        if len(content) > LARGEST:
+            return None
+        self._room = {kind: max(0, room - len(content)) for kind, room in self._room.items()}
         return {"record": "archive", "case": case, "zip": base64.b64encode(content).decode()}
 
 

@@ -85,6 +85,14 @@ def test_known_defects_leave_half_of_the_budget_to_surprises(
     assert (found is not None) is archived
 
 
+def test_the_first_case_without_room_is_the_last(opened: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    small, big = sorted((len(archive(opened, path)), name) for name, path in opened.paths().items())[:: len(SMALL) - 1]
+    monkeypatch.setattr(archives, "BUDGET", big[0] - 1)
+    kept = Archives(opened)
+    assert kept.of(big[1], opened.paths()[big[1]], surprise=True) is None
+    assert kept.of(small[1], opened.paths()[small[1]], surprise=True) is None
+
+
 def test_a_case_that_was_too_much_as_known_is_archived_as_a_surprise(
     opened: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
