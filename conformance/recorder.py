@@ -10,12 +10,13 @@ import numpy as np
 import onnx
 
 from conformance import __version__
+from conformance.archives import Archives
 from conformance.clauses import clauses
 from conformance.corpus import Corpus, case_json
 from conformance.facts import Facts, facts
 from conformance.findings import Findings
 from conformance.results import FORMAT, write_record
-from conformance.verdicts import Level
+from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,6 +45,7 @@ class Recorder:
         self._facts: dict[str, Facts] = {}
         self._started = time.perf_counter()
         self._findings = Findings()
+        self._archives = Archives(corpus)
         self.gate = gate
         self.results = 0
         self.diagnoses: list[DiagnosisRecord] = []
@@ -93,7 +95,13 @@ class Recorder:
         if result["case"] not in self._described:
             self._describe(result["case"])
         self._write(record)
+        if Verdict(record["verdict"]).is_defect:
+            self._archive(result["case"], surprise=not expected)
         return expected
+
+    def _archive(self, case: str, *, surprise: bool) -> None:
+        if files := self._archives.of(case, self._paths[case], surprise=surprise):
+            self._write(files)
 
     def _judged(self, result: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
         """A result's whole record, and whether it is as expected or tolerated; it is counted."""

@@ -163,6 +163,14 @@ class ResultRecord(TypedDict):
     baseline: NotRequired[str]
 
 
+class ArchiveRecord(TypedDict):
+    """A case's files, to take away: a zip in base64 that unpacks to a corpus of that one case."""
+
+    record: str
+    case: str
+    zip: str
+
+
 class SubjectRecord(TypedDict):
     """A subject as the run found it."""
 

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+COMPARING = {"html"}
+"""The formats that show several runs of one subject, or of several corpora, beside one another."""
+
+
 @dataclass(frozen=True)
 class Outputs:
     """Where to write which report, or None; each format is a module of `conformance.report` of the same name."""
@@ -25,6 +29,7 @@ class Outputs:
     markdown: Path | None = None
     badge: Path | None = None
     json: Path | None = None
+    hazards: Path | None = None
 
     @property
     def wanted(self) -> dict[str, Path]:
@@ -46,9 +51,11 @@ def write_reports(paths: Sequence[Path], outputs: Outputs) -> None:
     """Write the reports of some results files.
 
     Raises:
-        ResultsError: one cannot be trusted, or they are not of one corpus.
+        ResultsError: one cannot be trusted; or they are not of one corpus or have a subject in common, and a format is
+            wanted that cannot compare.
     """
-    runs = read_all(paths)
+    wanted = set(outputs.wanted)
+    runs = [read(path) for path in paths] if wanted <= COMPARING else read_all(paths)
     rendered = {path: import_module(f"conformance.report.{name}").render(runs) for name, path in outputs.wanted.items()}
     for path, text in rendered.items():
         write_whole(path, text)

@@ -485,10 +485,11 @@ class TestReport:
     def test_a_missing_file_is_refused(self, command):
         assert_bad_input(command("report", "missing.jsonl", "--html", "out.html"), "missing.jsonl is not a file")
 
-    def test_one_subject_twice_is_refused(self, command, results):
-        assert_bad_input(
-            command("report", "out.jsonl", "out.jsonl", "--html", "out.html"), f"both have results of {WRONG}"
-        )
+    def test_two_runs_of_one_subject_stand_side_by_side(self, command, results, here):
+        (here / "new.jsonl").write_bytes(results.read_bytes())
+        assert command("report", "out.jsonl", "new.jsonl", "--html", "out.html").status == 0
+        page = (here / "out.html").read_text()
+        assert all(f"{WRONG} ({run})" in page for run in ("run 1: out.jsonl", "run 2: new.jsonl"))
 
     def test_an_output_that_is_a_directory_is_refused(self, command, results, here):
         assert_bad_input(command("report", "out.jsonl", "--html", here), str(here))

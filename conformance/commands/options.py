@@ -22,6 +22,9 @@ Badge: TypeAlias = Annotated[Path | None, typer.Option("--badge", metavar="FILE"
 Json: TypeAlias = Annotated[
     Path | None, typer.Option("--json", metavar="FILE", help="Write a summary for programs: counts, gate, failures.")
 ]
+Hazards: TypeAlias = Annotated[
+    Path | None, typer.Option("--hazards", metavar="FILE", help="Write what each subject does with hazards: a table.")
+]
 
 
 class GateLevel(StrEnum):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from conformance.commands.options import Badge, Ctrf, Data, GateLevel, Html, Json, Junit, Markdown
+from conformance.commands.options import Badge, Ctrf, Data, GateLevel, Hazards, Html, Json, Junit, Markdown
 from conformance.verdicts import Level
 
 
@@ -41,6 +41,7 @@ def run(
     markdown: Markdown = None,
     badge: Badge = None,
     json: Json = None,
+    hazards: Hazards = None,
     require: Annotated[
         list[str] | None, typer.Option("--require", metavar="OPERATOR", help="Fail where this one is unsupported.")
     ] = None,
@@ -82,5 +83,5 @@ def run(
         require=tuple(require or ()),
         baseline=baseline,
     )
-    outputs = Outputs(html, junit, ctrf, markdown, badge, json)
+    outputs = Outputs(html, junit, ctrf, markdown, badge, json, hazards)
     raise typer.Exit(run_corpus(Request(settings, keyword, workers, exit_first, last_failed, outputs)))
