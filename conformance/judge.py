@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from conformance.backends import is_unsupported
+from conformance.backends import is_unsupported, told
 from conformance.compare import compare
 from conformance.corpus import case_json
 from conformance.verdicts import Verdict
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from conformance.arrays import Array
     from conformance.loading import DataSet, LoadedCase
     from conformance.records import OutputEvidence
-
-LONGEST_MESSAGE = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,16 +116,7 @@ def _asked(phase: str, ask: Any) -> Any:
         raise
     except BaseException as error:  # SystemExit, and the panics of runtimes written in Rust, too
         verdict = Verdict.UNSUPPORTED if is_unsupported(error) else Verdict.ERROR
-        raise _Stopped(verdict, phase, _message(error)) from error
-
-
-def _message(error: BaseException) -> str:
-    try:
-        text = str(error)
-    except Exception:  # noqa: BLE001
-        text = "(its message cannot be read)"
-    message = f"{type(error).__name__}: {text}"[:LONGEST_MESSAGE]
-    return message.encode(errors="backslashreplace").decode()[:LONGEST_MESSAGE]
+        raise _Stopped(verdict, phase, told(error)) from error
 
 
 def _spoiled(inputs: Sequence[Array], before: Sequence[bytes]) -> list[int]:
