@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from conformance.commands import explain, generate, list_, lower, report, run, strength, verify
+from conformance.commands import explain, generate, harness, list_, lower, report, run, strength, verify
 from conformance.errors import ConformanceError
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app.command("verify")(verify.verify)
 app.command("generate")(generate.generate)
 app.command("lower")(lower.lower)
 app.command("strength")(strength.strength)
+app.add_typer(harness.app, name="harness")
 
 
 def main() -> None:
