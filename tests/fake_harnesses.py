@@ -31,7 +31,7 @@ class WellBehaved:
             except Exception as error:  # noqa: BLE001
                 answer = {"error": f"{type(error).__name__}: {error}"}
             self.write({"seq": command["seq"], **answer})
-        return 0
+        return self.end()
 
     def answer(self, command):
         if command["cmd"] not in {"start", "load", "run", "optimize"}:
@@ -70,6 +70,9 @@ class WellBehaved:
         return tensor
 
     def stop(self):
+        return 0
+
+    def end(self):
         return 0
 
 
@@ -293,6 +296,11 @@ class SaysGoodbye(WellBehaved):
     def stop(self):
         sys.stdout.write("goodbye\n")
         return 0
+
+
+class OutlivesItsInput(WellBehaved):
+    def end(self):
+        time.sleep(60)
 
 
 class LeavesAProcess(WellBehaved):

@@ -13,7 +13,7 @@ from conformance.harness_check.check import check_harness
 from conformance.harness_check.fact import State
 
 FAKES = Path(fake_harnesses.__file__)
-HANG = {"SaysNothing", "IgnoresUnknownCommands", "IgnoresStop"}
+HANG = {"SaysNothing", "IgnoresUnknownCommands", "IgnoresStop", "OutlivesItsInput"}
 QUICK, PATIENT = 3.0, 60.0
 """Seconds within which a harness that hangs is given up, and others, which answer sooner."""
 
@@ -54,7 +54,8 @@ COMPLAINTS = {
     "AnswersTwice": ("standard output has one answer", '"seq"'),
     "NumbersItsAnswersItself": ("every answer repeats the number", "has another number"),
     "AddsAField": ("every answer is as its schema says", "milliseconds"),
-    "IgnoresStop": ("`stop` ends the harness", "the harness goes on 3 s after `stop`"),
+    "IgnoresStop": ("`stop` ends the harness", "the harness goes on for 3 s"),
+    "OutlivesItsInput": ("the end of the input", "the harness goes on for 3 s"),
     "StopsWithStatus1": ("`stop` ends the harness", "it exited with status 1"),
     "SaysGoodbye": ("standard output has one answer", "goodbye"),
     "LeavesAProcess": ("`stop` ends the harness", "processes that the harness started live on"),
@@ -121,7 +122,7 @@ class TestCommand:
         ended = command("harness", "check", _exec("WellBehaved"))
         assert ended.status == 0, ended.out
         lines = ended.out.splitlines()
-        assert lines[-1] == "The harness keeps to the protocol: 21 facts hold, 0 do not."
+        assert lines[-1] == "The harness keeps to the protocol: 22 facts hold, 0 do not."
         assert all(line.startswith("✓ ") for line in lines[:-1])
 
     def test_a_complaint_has_what_was_sent_and_came_and_is_to_do(self, command):

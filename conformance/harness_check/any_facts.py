@@ -52,29 +52,41 @@ def _none(kept: Sequence[str], what: str) -> None:
         raise Complaint(f"{what}{more}: {kept[0]}")
 
 
+def _ends_with_its_input(ask: Questions) -> None:
+    _ends(ask, ask.close())
+
+
 def _stops(ask: Questions) -> None:
-    conversation = ask.stop()
+    _ends(ask, ask.stop())
+
+
+def _ends(ask: Questions, conversation: Conversation) -> None:
+    """Look whether a harness that was told to end does so, and leaves nothing behind.
+
+    Raises:
+        Complaint: it does not.
+    """
     try:
         _until_ended(ask, conversation)
         status = conversation.status()
         if status is None:
-            raise Complaint(f"the process goes on {ask.timeout:g} s after `stop`, with its output closed")
+            raise Complaint(f"the process goes on for {ask.timeout:g} s, with its output closed")
         if status != 0:
             raise Complaint(conversation.ending())
         if conversation.leaves_processes():
-            raise Complaint("processes that the harness started live on", "End them, and wait for them, at `stop`.")
+            raise Complaint("processes that the harness started live on", "End them, and wait for them.")
     finally:
         conversation.kill()
 
 
 def _until_ended(ask: Questions, conversation: Conversation) -> None:
-    """Read what comes after `stop`, which is stray, up to the end of the output."""
+    """Read what comes after the last answer, which is stray, up to the end of the output."""
     deadline = conversation.deadline()
     while True:
         try:
             ask.stray(conversation.line(deadline))
         except Silence:
-            raise Complaint(f"the harness goes on {ask.timeout:g} s after `stop`") from None
+            raise Complaint(f"the harness goes on for {ask.timeout:g} s") from None
         except Ended:
             return
 
@@ -95,10 +107,18 @@ BEGINNING = (
 
 ENDING = (
     Fact(
+        "the end of the input ends the harness with status 0, and all that it started",
+        "Exit with status 0 when there is no further line: whoever started the harness is gone.",
+        _ends_with_its_input,
+    ),
+    Fact(
         "`stop` ends the harness with status 0, and all that it started",
         "Exit with status 0 as soon as `stop` comes; it has no answer.",
         _stops,
     ),
+)
+
+KEPT = (
     Fact(
         "standard output has one answer for each command, and nothing else",
         "Send what the runtime prints, from native code too, to standard error, and answer each command once.",
@@ -111,3 +131,4 @@ ENDING = (
         _schema,
     ),
 )
+"""Facts about the whole conversation: no one command is to blame."""

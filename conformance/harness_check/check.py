@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 KINDS = {"backend": backend_facts.FACTS, "optimizer": optimizer_facts.FACTS}
-KEPT = any_facts.ENDING[1:]
-"""Facts about the whole conversation; no one command is to blame."""
 
 
 def check_harness(argv: Sequence[str], timeout: float) -> Iterator[Outcome]:
@@ -37,7 +35,12 @@ def _outcomes(ask: Questions) -> Iterator[Outcome]:
     started = _looked_at(any_facts.START, ask)
     yield started
     kind = ask.started.get("kind")
-    facts = (*any_facts.BEGINNING, *(KINDS.get(kind, ()) if isinstance(kind, str) else ()), *any_facts.ENDING)
+    facts = (
+        *any_facts.BEGINNING,
+        *(KINDS.get(kind, ()) if isinstance(kind, str) else ()),
+        *any_facts.ENDING,
+        *any_facts.KEPT,
+    )
     for fact in facts:
         if started.state is State.FAILS:
             yield Outcome(fact.text, State.SKIPPED, "the harness does not start")
@@ -51,6 +54,6 @@ def _looked_at(fact: Fact, ask: Questions) -> Outcome:
     except Skip as skip:
         return Outcome(fact.text, State.SKIPPED, str(skip))
     except Complaint as complaint:
-        sent, came = ("", "") if fact in KEPT else (ask.sent, ask.came)
+        sent, came = ("", "") if fact in any_facts.KEPT else (ask.sent, ask.came)
         return Outcome(fact.text, State.FAILS, complaint.problem, sent, came, complaint.mend or fact.mend)
     return Outcome(fact.text, State.HOLDS)

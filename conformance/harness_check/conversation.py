@@ -60,6 +60,12 @@ class Conversation:
         """Write a line, without waiting for the harness to read it: a large one may never be read."""
         self._begin(self._write, line)
 
+    def close(self) -> None:
+        """Send nothing more: the harness reads the end of its input."""
+        assert self._process.stdin is not None
+        with suppress(OSError):
+            self._process.stdin.close()
+
     def line(self, deadline: float) -> bytes:
         """The next line of standard output.
 

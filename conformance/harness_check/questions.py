@@ -169,11 +169,16 @@ class Questions:
         """Ask the harness to stop; the conversation with it, which is at its end."""
         if self._conversation is None:
             self.start()
-        conversation = self._conversation
-        assert conversation is not None
         self._send("stop", {})
-        self.came = ""
-        self._conversation = None
+        return self._handed_over()
+
+    def close(self) -> Conversation:
+        """Close the harness's input instead; likewise."""
+        if self._conversation is None:
+            self.start()
+        conversation = self._handed_over()
+        conversation.close()
+        self.sent = "the end of the input"
         return conversation
 
     def abandon(self) -> None:
@@ -191,6 +196,11 @@ class Questions:
     def stray(self, line: bytes) -> None:
         """Keep a line that is no answer."""
         self.kept.stray.append(shown(line.decode(errors="replace")))
+
+    def _handed_over(self) -> Conversation:
+        assert self._conversation is not None
+        conversation, self._conversation, self.came = self._conversation, None, ""
+        return conversation
 
     def _send(self, cmd: str, fields: Mapping[str, Any]) -> int:
         assert self._conversation is not None

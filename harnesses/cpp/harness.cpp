@@ -141,6 +141,7 @@ private:
             const Message attribute = fields(each->second.bytes);
             const std::string name{only(attribute, 1).bytes};
             const std::int64_t value = only(attribute, 3).integer;
+            if (only(attribute, 20).integer != 2) throw std::runtime_error(name + " is no integer");  // AttributeType
             if (name == "axis") axis = value;
             else if (name == "keepdims") keepdims = value;
             else if (name == "select_last_index" && opset >= 12) select_last_index = value;
