@@ -12,7 +12,7 @@ from conformance.corpus import MANIFEST, manifest_bytes
 from conformance.results import read
 from conformance.schemas import complaint
 
-VERBS = ("run", "report", "list", "explain", "verify", "generate", "lower", "strength")
+VERBS = ("run", "report", "list", "explain", "verify", "generate", "lower", "strength", "harness")
 RIGHT, WRONG = "fake_backends:AlwaysRight", "fake_backends:AlwaysWrong"
 
 

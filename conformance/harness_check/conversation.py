@@ -44,7 +44,7 @@ class Conversation:
         self._timeout = timeout
         self._stderr = folder / "stderr"
         self._lines: queue.Queue[bytes | None] = queue.Queue()
-        with self._stderr.open("wb") as stderr:
+        with self._stderr.open("ab") as stderr:
             self._process = subprocess.Popen(
                 list(argv),
                 stdin=subprocess.PIPE,
