@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.backends import is_unsupported, told
 from conformance.compare import compare
 from conformance.corpus import case_json
+from conformance.isolation.errors import Isolated
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class Outcome:
     """What became of a case.
 
     Attributes:
-        phase: where it ended early: `load`, `run` or `compare`; None where nothing ended it.
+        phase: where it ended early: `start`, `load`, `run` or `compare`; None where nothing ended it.
         message: why it did not pass, in one line or the subject's own words; of an invalid model, how it was rejected.
         seconds: the time the subject took, without reading and comparing.
         outputs: the evidence, per data set and output.
@@ -79,10 +80,15 @@ def _rejection(backend: Any, case: LoadedCase) -> Outcome:
         with watch:
             outputs = _asked("run", lambda: prepared.run(list(data_set.inputs)))
     except _Stopped as stop:
-        rejected = stop.verdict is Verdict.ERROR and isinstance(stop.__cause__, Exception)
+        rejected = stop.verdict is Verdict.ERROR and _is_rejection(stop.__cause__)
         return Outcome(Verdict.PASS if rejected else stop.verdict, stop.phase, stop.message, watch.seconds)
     title = case_json(case.corpus, case.path)["title"]
     return Outcome(Verdict.FAIL, "compare", f"computed {_count(outputs)} although {title}", watch.seconds)
+
+
+def _is_rejection(error: BaseException | None) -> bool:
+    """Whether what a subject raised refuses a model, as against having broken down on it."""
+    return error.is_rejection if isinstance(error, Isolated) else isinstance(error, Exception)
 
 
 def _count(outputs: object) -> str:
@@ -109,11 +115,13 @@ def _run(prepared: Any, data_set: DataSet, number: int, watch: _Stopwatch) -> li
 
 
 def _asked(phase: str, ask: Any) -> Any:
-    """What the subject answers; what it raises becomes `unsupported` or `error`."""
+    """What the subject answers; what it raises, or how its process fails, becomes a verdict."""
     try:
         return ask()
     except KeyboardInterrupt:
         raise
+    except Isolated as error:
+        raise _Stopped(error.verdict, error.phase or phase, told(error)) from error
     except BaseException as error:  # SystemExit, and the panics of runtimes written in Rust, too
         verdict = Verdict.UNSUPPORTED if is_unsupported(error) else Verdict.ERROR
         raise _Stopped(verdict, phase, told(error)) from error

@@ -14,6 +14,10 @@ class Unsupported(Exception):
     """The runtime says that it has no such operator, type or opset."""
 
 
+class Told(Exception):
+    """What a subject said of its failure, in its own words: they are told as they are, without this class's name."""
+
+
 _SAYS_UNSUPPORTED = {"BackendIsNotSupposedToImplementIt", "NotImplementedError", "Unsupported"}
 
 
@@ -31,7 +35,7 @@ def told(error: BaseException) -> str:
         text = str(error)
     except Exception:  # noqa: BLE001
         text = "(its message cannot be read)"
-    return printable(f"{type(error).__name__}: {text}")
+    return printable(text if isinstance(error, Told) else f"{type(error).__name__}: {text}")
 
 
 def printable(message: str) -> str:
