@@ -144,12 +144,18 @@ class TestCommand:
         ended = command("harness", "check", "-b", "reference")
         assert ended.status == 0, ended.out
 
-    def test_a_command_that_does_not_exist_is_a_fact_that_does_not_hold(self, command):
-        ended = command("harness", "check", "exec:there-is-no-such-program")
+    def test_a_program_that_cannot_be_started_is_a_fact_that_does_not_hold(self, command, tmp_path):
+        program = tmp_path / "program"
+        program.write_bytes(b"no program")
+        program.chmod(0o755)
+        ended = command("harness", "check", f"exec:{shlex.quote(str(program))}")
         assert ended.status == 1
-        assert "the command cannot be started: No such file or directory" in ended.out
+        assert "the command cannot be started: Exec format error" in ended.out
 
-    @pytest.mark.parametrize("arguments", [(), ("exec:",), ("exec:'a",), ("exec:a", "-b", "reference")])
+    @pytest.mark.parametrize(
+        "arguments",
+        [(), ("exec:",), ("exec:'a",), ("exec:there-is-no-such-program",), ("exec:python3", "-b", "reference")],
+    )
     def test_what_names_no_harness_is_refused(self, command, arguments):
         ended = command("harness", "check", *arguments)
         assert ended.status == 2

@@ -37,10 +37,10 @@ def check(
 
     from conformance.errors import UsageError
     from conformance.harness_check.check import check_harness
-    from conformance.harness_check.command import argv_of
     from conformance.harness_check.fact import State
     from conformance.harness_check.print_ import print_outcome, print_total
-    from conformance.subjects import Kind
+    from conformance.isolation.surroundings import command_of
+    from conformance.subjects import Kind, Named
 
     named = [
         (text, kind)
@@ -50,7 +50,7 @@ def check(
     if len(named) != 1:
         raise UsageError("There is not one harness to check.", "Name it: exec:COMMAND, or -b NAME, or -o NAME.")
     counts: Counter[State] = Counter()
-    for outcome in check_harness(argv_of(*named[0]), timeout):
+    for outcome in check_harness(command_of(Named.of(*named[0])), timeout):
         counts[outcome.state] += 1
         print_outcome(outcome)
     print_total(counts)

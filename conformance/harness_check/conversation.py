@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import queue
+import shutil
 import signal
 import subprocess
 import threading
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from conformance.isolation.surroundings import Scratch
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
 
 LONGEST_STDERR = 600
 _LEFT_BEHIND = 2.0
@@ -29,30 +32,26 @@ class Ended(Exception):
 
 
 class Conversation:
-    """One process; its standard error is kept in a file.
+    """One process, with what a run has around it; its standard error is kept in a file.
 
     Args:
         argv: the command.
         timeout: seconds that each wait may last.
-        folder: an empty directory, for standard error.
 
     Raises:
         OSError: the command cannot be started.
     """
 
-    def __init__(self, argv: Sequence[str], timeout: float, folder: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, argv: Sequence[str], timeout: float) -> None:
         self._timeout = timeout
-        self._stderr = folder / "stderr"
+        self._scratch = Scratch.make()
+        self._stderr = Path(self._scratch.root, "stderr")
         self._lines: queue.Queue[bytes | None] = queue.Queue()
-        with self._stderr.open("ab") as stderr:
-            self._process = subprocess.Popen(
-                list(argv),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=stderr,
-                env=dict(environment),
-                start_new_session=True,
-            )
+        try:
+            self._process = self._started(argv)
+        except OSError:
+            self._remove()
+            raise
         self._threads: list[threading.Thread] = []
         self._begin(self._read)
 
@@ -127,6 +126,22 @@ class Conversation:
             with suppress(OSError):
                 assert stream is not None
                 stream.close()
+        self._remove()
+
+    def _started(self, argv: Sequence[str]) -> subprocess.Popen[bytes]:
+        with self._stderr.open("ab") as stderr:
+            return subprocess.Popen(
+                list(argv),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                cwd=self._scratch.work,
+                env=dict(self._scratch.environment()),
+                start_new_session=True,
+            )
+
+    def _remove(self) -> None:
+        shutil.rmtree(self._scratch.root, ignore_errors=True)
 
     def _signal(self, number: int) -> bool:
         """Send a signal to the process's group; whether there is one."""

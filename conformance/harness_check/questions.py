@@ -6,7 +6,6 @@ A harness that ended or was silent is started again for the next fact, so that o
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -69,7 +68,7 @@ class Questions:
     Args:
         argv: its command.
         timeout: seconds that an answer may take.
-        folder: an empty directory.
+        folder: an empty directory, for models.
     """
 
     def __init__(self, argv: Sequence[str], timeout: float, folder: Path) -> None:
@@ -78,19 +77,14 @@ class Questions:
         self.started: Answer = {}
         self.sent, self.came = "", ""
         self._conversation: Conversation | None = None
-        self._processes = 0
         self._seq = FIRST_SEQ
         self._asked: set[int] = set()
 
     def start(self) -> Answer:
         """Start a process and ask it to start; its answer."""
-        folder = self.folder / str(self._processes)
-        (folder / "home").mkdir(parents=True)
-        self._processes += 1
-        environment = os.environ | {"HOME": str(folder / "home"), "ORT_DISABLE_TELEMETRY": "1"}
         self.sent, self.came = "", ""
         try:
-            self._conversation = Conversation(self._argv, self.timeout, folder, environment)
+            self._conversation = Conversation(self._argv, self.timeout)
         except OSError as error:
             raise Complaint(f"the command cannot be started: {error.strerror}", "Name a program that exists.") from None
         self.started = self.ask("start", version=VERSION)
