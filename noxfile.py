@@ -56,6 +56,46 @@ def tinygrad(session: nox.Session) -> None:
     )
 
 
+@nox.session(name="onnxruntime-web")
+def onnxruntime_web(session: nox.Session) -> None:
+    """Run the corpus on ONNX Runtime Web, and write reports/latest/onnxruntime-web.*; needs Node 20 and npm."""
+    javascript(session, "onnxruntime-web")
+
+
+@nox.session(name="onnxruntime-node")
+def onnxruntime_node(session: nox.Session) -> None:
+    """Run the corpus on ONNX Runtime for Node, and write reports/latest/onnxruntime-node.*; needs Node 20 and npm."""
+    javascript(session, "onnxruntime-node")
+
+
+def javascript(session: nox.Session, runtime: str) -> None:
+    """Install what the runtime's lock file names, and run the corpus on it."""
+    if not shutil.which("npm"):
+        session.error("npm is not installed: apt-get install nodejs npm")
+    with session.chdir(f"harnesses/javascript/{runtime}"):
+        session.run("npm", "ci", "--ignore-scripts", external=True)
+    run_harness(session, runtime, f"node harnesses/javascript/harness.mjs {runtime}")
+
+
+@nox.session
+def cpp(session: nox.Session) -> None:
+    """Build the harness in C++ and run the corpus on it; needs Debian's g++, make and nlohmann-json3-dev."""
+    session.run("make", "-C", "harnesses/cpp", external=True)
+    run_harness(session, "cpp", "harnesses/cpp/harness")
+
+
+def run_harness(session: nox.Session, name: str, command: str) -> None:
+    """Check a harness, run the corpus on it, and write reports/latest/NAME.*."""
+    session.install(".", SUBJECTS[0])
+    session.run("onnx-conformance", "harness", "check", f"exec:{command}")
+    session.run(
+        *("onnx-conformance", "run", "-b", f"exec:{command}", "--data", "data", "--level", "should"),
+        *("--expect", f"expectations/{name}.toml"),
+        *("--results", f"reports/latest/{name}.jsonl", "--html", f"reports/latest/{name}.html"),
+        *session.posargs,
+    )
+
+
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run the suite's own tests; they need no browser and no root."""

@@ -11,6 +11,7 @@ from conformance.commands import (
     expect,
     explain,
     generate,
+    harness,
     hazards,
     list_,
     lower,
@@ -41,6 +42,7 @@ app.command("generate")(generate.generate)
 app.command("lower")(lower.lower)
 app.command("hazards")(hazards.hazards)
 app.command("strength")(strength.strength)
+app.add_typer(harness.app, name="harness")
 
 
 def main() -> None:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _TEXT = re.compile(r"(?P<name>[^\[\]]*)(?:\[(?P<options>[^\[\]]*)\])?")
+EXEC = "exec:"
+"""What the text of a subject begins with that is a program of its own, in any language."""
+
 _OPTION = re.compile(r"[A-Za-z_]\w*=.*")
 
 
@@ -44,7 +47,7 @@ class Named:
     Attributes:
         text: the whole of it, the subject's id.
         kind: what it is asked to do.
-        name: a registered name, or `package.module`, or `package.module:Attribute`.
+        name: a registered name, or `package.module`, or `package.module:Attribute`, or `exec:` and a command.
         options: what the adapter is given besides the model.
     """
 
@@ -53,6 +56,11 @@ class Named:
     name: str
     options: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def is_command(self) -> bool:
+        """Whether it names a program that speaks the harness protocol."""
+        return self.text.startswith(EXEC)
+
     @classmethod
     def of(cls, text: str, kind: Kind) -> Named:
         """Read a subject's text.
@@ -60,6 +68,8 @@ class Named:
         Raises:
             UnknownName: its options are not `[name=value,…]`.
         """
+        if text.startswith(EXEC):
+            return cls(text, kind, text)
         match = _TEXT.fullmatch(text.strip())
         parts = [part.strip() for part in (match["options"] or "").split(",") if part.strip()] if match else []
         if match is None or not all(_OPTION.fullmatch(part) for part in parts):
@@ -79,6 +89,7 @@ class Subject:
         target: what has `prepare`, or is called with a model to rewrite.
         kind: which of the two it is.
         passes: of a graph optimizer, the passes that it claims to implement.
+        language: what it is written in.
     """
 
     id: str
@@ -86,6 +97,7 @@ class Subject:
     target: Any
     kind: Kind = Kind.BACKEND
     passes: tuple[str, ...] = ()
+    language: str = "Python"
 
 
 class _Configured:

@@ -12,7 +12,21 @@ from conformance.corpus import MANIFEST, manifest_bytes
 from conformance.results import read
 from conformance.schemas import complaint
 
-VERBS = ("run", "report", "list", "explain", "verify", "generate", "lower", "strength", "diff", "merge", "expect")
+VERBS = (
+    "run",
+    "report",
+    "list",
+    "explain",
+    "verify",
+    "generate",
+    "lower",
+    "strength",
+    "diff",
+    "merge",
+    "expect",
+    "hazards",
+    "harness",
+)
 RIGHT, WRONG = "fake_backends:AlwaysRight", "fake_backends:AlwaysWrong"
 
 
