@@ -12,7 +12,10 @@ class Unsupported(Exception):
     """The runtime says that it has no such operator, type or opset."""
 
 
-_SAYS_UNSUPPORTED = {"BackendIsNotSupposedToImplementIt", "NotImplementedError", "Unsupported"}
+_SAYS_UNSUPPORTED = {"BackendIsNotSupposedToImplementIt", "NotImplemented", "NotImplementedError", "Unsupported"}
+
+_NOT_REGISTERED = "is not a registered function/op"
+"""How `onnxruntime.backend`, which has ONNX's interface and needs no adapter, says that it has no such operator."""
 
 
 def is_unsupported(error: BaseException) -> bool:
@@ -20,4 +23,5 @@ def is_unsupported(error: BaseException) -> bool:
 
     Classes are known by their names, so that no runtime or test module is imported to look.
     """
-    return any(cls.__name__ in _SAYS_UNSUPPORTED for cls in type(error).__mro__)
+    known = any(cls.__name__ in _SAYS_UNSUPPORTED for cls in type(error).__mro__)
+    return known or (type(error).__name__ == "Fail" and _NOT_REGISTERED in str(error))
