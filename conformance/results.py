@@ -2,12 +2,15 @@
 
 The lines are, in this order: one `header`; `case` records, each before the first result that needs it, `result`
 records, and `archive` records, each after its case; one `footer`. A file without its footer is truncated, and is
-refused. `schemas/results.schema.json` is the format's definition, `records` has it as types.
+refused. `schemas/results.schema.json` is the format's definition, `records` has it as types. A file whose
+name ends in `.gz` is read as one that gzip has packed.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
@@ -51,13 +54,27 @@ def read(path: Path) -> Results:
     """
     if not path.is_file():
         raise ResultsError(f"{path} is not a file.", "Give the results.jsonl that `onnx-conformance run` wrote.")
-    if path.stat().st_size > LARGEST_FILE:
-        raise ResultsError(f"{path} is larger than {LARGEST_FILE} bytes.", "Split the run with -k.")
     try:
-        lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        lines = _content(path).decode("utf-8").removesuffix("\n").split("\n")
     except UnicodeDecodeError as error:
         raise _foreign(path, f"it is not UTF-8 text ({error.reason} at byte {error.start})") from None
     return _assemble(path, (_parsed(path, number, line) for number, line in enumerate(lines, 1)))
+
+
+def _content(path: Path) -> bytes:
+    """The file's bytes, unpacked where its name ends in `.gz`, and never more of them than are allowed.
+
+    Raises:
+        ResultsError: they are more, or what should be packed is not.
+    """
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+            content = bytes(stream.read(LARGEST_FILE + 1))
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise _foreign(path, f"it cannot be unpacked ({error})") from None
+    if len(content) > LARGEST_FILE:
+        raise ResultsError(f"{path} is larger than {LARGEST_FILE} bytes.", "Split the run with -k.")
+    return content
 
 
 def _parsed(path: Path, number: int, line: str) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import fake_backends as fakes
 import pytest
 from support import ADAM, EXACT, SMALL, records
 
+from conformance import results
 from conformance.errors import ResultsError
 from conformance.expectations import Expectation, Expectations
 from conformance.gate import Gate
@@ -166,6 +168,25 @@ class TestRoundTrip:
         recorder.begin(1, {}, "")
         recorder.abandon()
         assert not path.exists()
+
+
+class TestPacked:
+    def test_a_packed_file_is_read_as_what_it_holds(self, file, lines):
+        packed = read(file(gzip.compress("".join(lines).encode()), "results.jsonl.gz"))
+        plain = read(file(lines))
+        assert (packed.header, packed.results, packed.footer) == (plain.header, plain.results, plain.footer)
+
+    @pytest.mark.parametrize("kept", [0.5, 0.99])
+    def test_a_packed_file_that_is_cut_is_refused(self, file, lines, kept):
+        content = gzip.compress("".join(lines).encode())
+        refusal(file(content[: int(len(content) * kept)], "results.jsonl.gz"))
+
+    def test_a_file_that_only_says_it_is_packed_is_refused(self, file, lines):
+        assert "it cannot be unpacked" in refusal(file(lines, "results.jsonl.gz")).problem
+
+    def test_no_more_is_unpacked_than_is_allowed(self, file, lines, monkeypatch):
+        monkeypatch.setattr(results, "LARGEST_FILE", 1000)
+        assert "is larger than 1000 bytes" in refusal(file(gzip.compress(bytes(10**6)), "results.jsonl.gz")).problem
 
 
 class TestTruncated:
