@@ -113,8 +113,10 @@ class ConformanceSession:
         self._whole = None if settings.cases or settings.shard else self.pending
         self.picked: dict[str, str] = {}
         self._suspicions: Suspicions | None = None
-        gate = Gate(rules_for(settings, self.corpus, self.subjects, expectations), names)
-        self.recorder = Recorder(self.corpus, self.subjects, gate, settings.results) if settings.recording else None
+        self.recorder: Recorder | None = None
+        if settings.recording:
+            gate = Gate(rules_for(settings, self.corpus, self.subjects, expectations), names)
+            self.recorder = Recorder(self.corpus, self.subjects, gate, settings.results)
 
     def owns(self, item: pytest.Item) -> bool:
         """Whether an item is for this session to run."""

@@ -41,6 +41,17 @@ class TestMerge:
         assert "e.toml:5: test_gone matches no case: remove it" in ended.out
         assert comparable(here / "all.jsonl") == comparable(here / "whole.jsonl")
 
+    def test_the_rules_are_kept(self, command, moody_run, small_corpus, here):
+        moody_run("-b", MOODY, "--results", "old.jsonl", mood="fail:Adam")
+        told = ("-b", MOODY, "--baseline", "old.jsonl", "--require", "Softmax")
+        parts = {"1.jsonl": ("--shard", "1/2"), "2.jsonl": ("--shard", "2/2"), "whole.jsonl": ()}
+        for path, part in parts.items():
+            moody_run(*told, *part, "--results", path, mood="fail:Adam fail:Adagrad unsupported:Softmax")
+        assert command("merge", "1.jsonl", "2.jsonl", "-o", "all.jsonl", "--data", small_corpus).status == 1
+        assert comparable(here / "all.jsonl") == comparable(here / "whole.jsonl")
+        reasons = read(here / "all.jsonl").footer["reasons"]
+        assert [f"in the baseline {was}" in " ".join(reasons) for was in ("pass", "fail")] == [True, False]
+
     def test_the_order_of_the_files_does_not_matter(self, command, shards, here):
         command("merge", *shards, "-o", "a.jsonl")
         command("merge", *shards[::-1], "-o", "b.jsonl")

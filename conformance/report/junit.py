@@ -25,12 +25,12 @@ def render(runs: Sequence[Results]) -> str:
     """The document; the same runs give the same bytes."""
     root = ET.Element("testsuites", {"name": "onnx-conformance"})
     for run in runs:
+        if run.footer["reasons"]:
+            _add_gate(root, run.footer["reasons"])
         own = standings(run)
         for subject in run.header["subjects"]:
             about = {"version": subject["version"], "corpus": run.header["corpus"]["version"]}
             _add_suite(root, subject["id"], own[subject["id"]], {**about, **run.header["environment"]})
-        if run.footer["reasons"]:
-            _add_gate(root, run.footer["reasons"])
     for name in ("tests", "failures", "errors", "skipped"):
         root.set(name, str(sum(int(suite.get(name, "0")) for suite in root)))
     ET.indent(root, " ")
