@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from conformance.report.html_data import archives, details, errors, index
+from conformance.report.html_data import archives, complaints, details, errors, index
 from conformance.report.html_hazards import hazards
 from conformance.report.html_overview import overview
 from conformance.report.html_pool import Pool
@@ -88,6 +88,7 @@ def _data(runs: Sequence[Results], shown: Sequence[Column]) -> Iterator[tuple[st
     yield "hazards", hazards(runs, shown)
     yield from ((f"subject-{number}", profile) for number, profile in enumerate(profiles(runs, shown)))
     yield from ((f"detail-{number}", detail) for number, detail in enumerate(details(runs, shown, pool)))
+    yield "complaints", complaints(runs, shown, pool)
     yield "pool", pool.values
 
 

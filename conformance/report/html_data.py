@@ -13,13 +13,14 @@ from conformance.report.html_errors import largest
 from conformance.report.html_evidence import Evidence
 from conformance.report.html_pool import Pool, packed_data_set, packed_model
 from conformance.report.html_script import CASE, OF_KIND, SUBJECT
+from conformance.report.html_signatures import signature
 from conformance.report.html_subjects import mark
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from conformance.records import CaseRecord
+    from conformance.records import CaseRecord, ResultRecord
     from conformance.report.html_subjects import Column
     from conformance.results import Results
 
@@ -93,6 +94,11 @@ def errors(runs: Sequence[Results], shown: Sequence[Column]) -> list[list[float 
     return [[_short(largest(column.results.get(case["case"]))) for column in shown] for case in described(runs)]
 
 
+def complaints(runs: Sequence[Results], shown: Sequence[Column], pool: Pool) -> list[list[int | None]]:
+    """Per case, in the index's order, the number of what each subject's result says; None of a pass or no result."""
+    return [[_said(case, column.results.get(case["case"]), pool) for column in shown] for case in described(runs)]
+
+
 def archives(runs: Sequence[Results]) -> dict[int, str]:
     """The archives that the report carries, by the number of their case in the index."""
     room = MOST_ARCHIVED
@@ -112,6 +118,11 @@ def described(runs: Sequence[Results]) -> list[CaseRecord]:
         for name, case in run.cases.items():
             cases.setdefault(name, case)
     return [cases[name] for name in sorted(cases)]
+
+
+def _said(case: CaseRecord, result: ResultRecord | None, pool: Pool) -> int | None:
+    found = signature(case, result) if result else None
+    return None if found is None else pool.add(found.text)
 
 
 def _numbered(names: Any) -> dict[str, int]:

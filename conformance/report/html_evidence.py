@@ -45,6 +45,8 @@ class Evidence:
             "signature": self._signature(result),
             "stderr": result.get("stderr"),
             "deviations": result.get("agrees_with"),
+            "repeats": result.get("repeats"),
+            "baseline": result.get("baseline"),
             "checks": self._checks(result),
             "hazards": [
                 [change[key] for key in ("class", "data_set", "run", "before", "after")]

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     Show = Callable[..., ReportPage]
 
 
+REGRESSIONS = "New failures and other regressions"
+
+
 def subject_address(subject: str) -> str:
     return f"#view=subject&subject={quote(subject, safe='')}"
 
@@ -174,9 +177,11 @@ def test_a_hazard_shows_its_input_and_the_answers_before_and_after(show: Show) -
 @pytest.mark.parametrize(
     ("case", "news", "title"),
     [
-        ("test_adam", {"verdict": "fail", "phase": "compare", "message": "wrong"}, "New failures"),
+        ("test_adam", {"verdict": "fail", "phase": "compare", "message": "wrong"}, REGRESSIONS),
         ("test_momentum_nesterov", {"verdict": "pass", "phase": None, "message": ""}, "Fixes"),
-        ("test_momentum_nesterov", {"verdict": "crash"}, "Other changes of verdict"),
+        ("test_momentum_nesterov", {"verdict": "crash"}, REGRESSIONS),
+        ("test_momentum_nesterov", {"message": "another complaint"}, "Other changes"),
+        ("test_argmax_nan", {"verdict": "error", "phase": "run"}, "Other changes"),
     ],
 )
 def test_two_runs_of_a_subject_are_compared(show: Show, case: str, news: dict[str, Any], title: str) -> None:
@@ -197,7 +202,7 @@ def test_runs_of_one_subject_are_chosen_first(show: Show) -> None:
     )
     chosen = [Select(box).first_selected_option.text for box in page.all("#page select")]
     assert chosen == ["reference (run 1: results.jsonl)", "reference (run 2: new.jsonl)"]
-    assert "test_adam" in section(page, "New failures").text
+    assert "test_adam" in section(page, REGRESSIONS).text
     assert "Only in the first: 2" in page.text("#page .counts-of")
     assert "Only in the second: 6" in page.text("#page .counts-of")
 

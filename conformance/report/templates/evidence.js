@@ -53,6 +53,8 @@ function body(one, detail, evidence, subject, verdict) {
   return [
     el("p", {}, meaningOf(verdict, detail, subject),
       evidence.phase ? `; phase: ${evidence.phase}` : "", `; ${number(evidence.seconds * 1000)} ms.`),
+    evidence.repeats && repeats(evidence.repeats),
+    evidence.baseline && evidence.baseline !== verdict && el("p", {}, "In the run that is the baseline: ", verdictWord(evidence.baseline)),
     evidence.expected && expectation(evidence.expected),
     evidence.message && el("pre", { class: "message", tabindex: 0 }, evidence.message),
     evidence.deviations && el("p", {}, "Agrees with the deviations ", evidence.deviations.flatMap((name, at) => [at ? ", " : "", el("code", {}, name)]), "."),
@@ -65,6 +67,13 @@ function body(one, detail, evidence, subject, verdict) {
       el("pre", { class: "message stderr", tabindex: 0 }, evidence.stderr)),
     rerun(one, detail, subject),
   ];
+}
+
+// How often there was which verdict, where a case was run several times.
+function repeats(counts) {
+  const told = VERDICTS.filter((verdict) => counts[verdict]);
+  const all = told.reduce((sum, verdict) => sum + counts[verdict], 0);
+  return el("p", { class: told.length > 1 ? "varies" : "muted" }, told.length > 1 ? "The verdict varies: " : "", `of ${plural(all, "run")} ${told.map((verdict) => `${counts[verdict]} ${verdict}`).join(", ")}.`);
 }
 
 function expectation({ verdict, reason, issue, place }) {
