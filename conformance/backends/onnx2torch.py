@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
+from onnx import TensorProto
 from onnx.backend.base import Backend, BackendRep
 
+from conformance.arrays import dtype_of
 from conformance.backends import Unsupported
 from conformance.backends.signature import Signature
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import onnx
 
@@ -40,6 +44,19 @@ from onnx2torch import convert  # noqa: E402 - it needs the stand-in
 torch.set_num_threads(1)
 
 
+def _tensor(array: Array) -> torch.Tensor:
+    """A copy; PyTorch does not know NumPy's bfloat16."""
+    if array.dtype.name == "bfloat16":
+        return torch.tensor(array.view(np.int16)).view(torch.bfloat16)
+    return torch.tensor(array)
+
+
+def _array(tensor: torch.Tensor) -> Array:
+    if tensor.dtype == torch.bfloat16:
+        return np.asarray(tensor.view(torch.int16).numpy()).view(dtype_of(TensorProto.BFLOAT16))
+    return np.array(tensor.numpy())
+
+
 class PreparedModule(BackendRep):
     """A torch.fx module."""
 
@@ -55,19 +72,18 @@ class PreparedModule(BackendRep):
         """
         feeds = self._signature.feeds(inputs).values()
         with torch.inference_mode(), _saying_unsupported():
-            found = self._module(*(torch.tensor(array) for array in feeds))
-        return tuple(output.numpy().copy() for output in ([found] if isinstance(found, torch.Tensor) else found))
+            found = self._module(*(_tensor(array) for array in feeds))
+        return tuple(_array(output) for output in ([found] if isinstance(found, torch.Tensor) else found))
 
 
-class _saying_unsupported:  # noqa: N801 - used as a statement
-    """Raises Unsupported for what onnx2torch and PyTorch raise where they have no such operator or type."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if isinstance(error, RuntimeError) and any(text in str(error) for text in _SAYS_UNSUPPORTED):
+@contextmanager
+def _saying_unsupported() -> Iterator[None]:
+    try:
+        yield
+    except (RuntimeError, TypeError) as error:
+        if any(text in str(error) for text in _SAYS_UNSUPPORTED):
             raise Unsupported(str(error)) from None
+        raise
 
 
 class Onnx2TorchBackend(Backend):

@@ -19,16 +19,19 @@ class Declared:
     """An input as the model declares it.
 
     Attributes:
+        dtype: None of an input that is no tensor.
         shape: None for a dimension that is open; None altogether where the rank is.
     """
 
     name: str
-    dtype: np.dtype[np.generic]
+    dtype: np.dtype[np.generic] | None
     shape: tuple[int | None, ...] | None
 
     @classmethod
     def of(cls, value: onnx.ValueInfoProto) -> Declared:
-        """Read a graph input that is a tensor."""
+        """Read a graph input."""
+        if not value.type.HasField("tensor_type"):
+            return cls(value.name, None, None)
         tensor = value.type.tensor_type
         sizes = tuple(size.dim_value if size.HasField("dim_value") else None for size in tensor.shape.dim)
         return cls(value.name, dtype_of(tensor.elem_type), sizes if tensor.HasField("shape") else None)
@@ -39,7 +42,7 @@ class Declared:
         Raises:
             ValueError: it has another type or shape.
         """
-        if array.dtype != self.dtype:
+        if self.dtype is not None and array.dtype != self.dtype:
             raise ValueError(f"input {self.name} is {array.dtype}, but the model declares {type_name(self.dtype)}")
         if self.shape is None:
             return

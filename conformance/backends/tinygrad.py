@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from conformance.arrays import Array
 
-_UNKNOWN_DOMAIN = "is not a valid Domain"
+_SAYS_UNSUPPORTED = ("is not a valid Domain", "is not a valid OnnxDataType", "is not a valid AttributeType")
 
 
 class PreparedRunner(BackendRep):
@@ -52,12 +52,12 @@ class TinygradBackend(Backend):
         """Read a model; an operator it lacks raises NotImplementedError when it runs.
 
         Raises:
-            Unsupported: it has an operator of a domain that tinygrad does not know.
+            Unsupported: it has a domain, a type or a kind of attribute that tinygrad does not know.
         """
         try:
             return PreparedRunner(Signature.of(model), OnnxRunner(Tensor(model.SerializeToString())))
         except ValueError as error:
-            if _UNKNOWN_DOMAIN in str(error):
+            if any(text in str(error) for text in _SAYS_UNSUPPORTED):
                 raise Unsupported(str(error)) from None
             raise
 

@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
     from conformance.arrays import Array
 
-_SAYS_UNSUPPORTED = "Unimplemented("
+_SAYS_UNSUPPORTED = (
+    "Unimplemented(",
+    "Unknown DatumType",
+    "unknown ONNX TensorProto.DataType",
+    "has no type value",  # an input that is no tensor
+    "Source node without a determined fact",  # an input whose rank is open
+)
 
 
 class PreparedModel(BackendRep):
@@ -54,7 +60,7 @@ class TractBackend(Backend):
         """Read and optimize a model.
 
         Raises:
-            Unsupported: tract has no such operator.
+            Unsupported: tract has no such operator or type, or cannot do without the shape of an input.
         """
         with tempfile.TemporaryDirectory() as scratch:
             path = Path(scratch) / "model.onnx"
@@ -64,7 +70,7 @@ class TractBackend(Backend):
                 names = [read.input_name(i) for i in range(read.input_count())]
                 runnable = read.into_model().into_runnable()
             except tract.TractError as error:
-                if _SAYS_UNSUPPORTED in str(error):
+                if any(text in str(error) for text in _SAYS_UNSUPPORTED):
                     raise Unsupported(str(error)) from None
                 raise
         return PreparedModel(Signature.of(model), names, runnable)

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from conformance.arrays import Array
 
 
+_UNKNOWN_TYPE = "unknown dtype"
+
+
 class PreparedMachine(BackendRep):
     """A virtual machine with a compiled model."""
 
@@ -46,12 +49,14 @@ class TvmBackend(Backend):
         """Convert and compile a model.
 
         Raises:
-            Unsupported: TVM has no conversion for an operator.
+            Unsupported: TVM has no conversion for an operator, or no such type.
         """
         try:
             with warnings.catch_warnings(action="ignore"):
                 module = from_onnx(model, keep_params_in_input=False)
-        except tvm.error.OpNotImplemented as error:
+        except (tvm.error.OpNotImplemented, ValueError) as error:
+            if isinstance(error, ValueError) and _UNKNOWN_TYPE not in str(error):
+                raise
             raise Unsupported(str(error)) from None
         compiled = tvm.compile(module, target="llvm")
         return PreparedMachine(Signature.of(model), relax.VirtualMachine(compiled, tvm.cpu()))
