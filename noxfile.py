@@ -13,6 +13,11 @@ nox.options.error_on_external_run = True
 SUBJECTS = ("onnx==1.23.2", "onnxruntime==1.31.1")
 """The runtimes that the expectations files speak of; a newer one is a change of its own."""
 
+OPTIMIZERS = ("onnxoptimizer==0.4.2", "onnxscript==0.7.2", "onnxsim==0.8.1")
+"""The graph optimizers that the expectations files speak of, besides ONNX Runtime's."""
+
+OPTIMIZER_EXTRAS = "onnxoptimizer,onnxruntime,onnxscript,onnxsim"
+
 TINYGRAD = "tinygrad==0.14.0"
 """The same, for the one that has a session of its own."""
 
@@ -59,7 +64,7 @@ def tinygrad(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run the suite's own tests; they need no browser and no root."""
-    session.install("-e", ".[onnxruntime]", *SUBJECTS, *group("tests"))
+    session.install("-e", f".[{OPTIMIZER_EXTRAS}]", *SUBJECTS, *OPTIMIZERS, *group("tests"))
     session.run("pytest", "-n", "2", *session.posargs)
 
 
@@ -102,7 +107,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Check types."""
-    session.install("-e", ".[onnxruntime]", *SUBJECTS, *group("types"))
+    session.install("-e", f".[{OPTIMIZER_EXTRAS}]", *SUBJECTS, *OPTIMIZERS, *group("types"))
     session.run("mypy")
 
 
