@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-from onnx import numpy_helper
 
-from conformance.arrays import type_name
+from conformance.arrays import tensor_of, type_name
 from conformance.clauses import clauses
 from conformance.errors import CaseError
 from conformance.reference.graph import Unsupported
@@ -131,8 +130,7 @@ def _data_set(
 
 
 def _tensor(array: Array, name: str) -> bytes:
-    proto = numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
-    return bytes(proto.SerializeToString(deterministic=True))
+    return bytes(tensor_of(array, name).SerializeToString(deterministic=True))
 
 
 def _preview(

@@ -55,7 +55,8 @@ def alternatives(acceptable: Array) -> str:
 
 def hexadecimal(element: Any) -> str:
     """The bits of an element of a tensor."""
-    return "0x" + np.asarray(element).astype(element.dtype.newbyteorder(">")).tobytes().hex()
+    size = element.dtype.itemsize
+    return f"0x{int(np.asarray(element).view(f'u{size}')):0{2 * size}x}"
 
 
 def model_summary(model: onnx.ModelProto) -> ModelSummary:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import helper
 
-from conformance.arrays import Array, type_number
+from conformance.arrays import Array, tensor_of, type_name, type_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ TYPES: Mapping[Any, str] = {np.float32: "float", np.float64: "double"}
 
 def declared(name: str, array: Array) -> onnx.ValueInfoProto:
     """A graph input or output of an array's type and shape."""
-    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+    return helper.make_tensor_value_info(name, type_number(type_name(array.dtype)), array.shape)
 
 
 def declared_as(name: str, type: str, shape: Sequence[int]) -> onnx.ValueInfoProto:
@@ -44,7 +44,7 @@ def model(
         initializers: constants by name.
         functions: model-local ones.
     """
-    constants = [numpy_helper.from_array(array, name) for name, array in (initializers or {}).items()]
+    constants = [tensor_of(array, name) for name, array in (initializers or {}).items()]
     graph = helper.make_graph(nodes, name, inputs, outputs, constants)
     imports = [helper.make_opsetid(domain, version) for domain, version in opsets.items()]
     proto = helper.make_model(

@@ -238,7 +238,7 @@ class TestRefusedCases:
         assert "names the clause argmax.nothing" in self.refused(tmp_path, clauses=("argmax.nothing",))
 
     def test_an_operator_that_the_oracle_lacks(self, tmp_path):
-        assert "cannot run case" in self.refused(tmp_path, model=self.argmax_model(op_type="Tanh"))
+        assert "cannot run case" in self.refused(tmp_path, model=self.argmax_model(op_type="Tan"))
 
     def test_an_attribute_that_the_operator_lacks(self, tmp_path):
         self.refused(tmp_path, model=self.argmax_model(keepdims=0, bogus=1))

@@ -208,6 +208,12 @@ class Bounded:
         error = ZERO if one_or_zero else exponential(steps * u) - 1
         return _widened(value, hull(ends), self.precision, error, doubt=self.doubt)
 
+    def rounded(self, times: int) -> Bounded:
+        """The same number after so many roundings of it."""
+        u = self.precision.roundoff(self.value) if times == 1 else self.precision.format.unit_roundoff
+        error = ZERO if self.is_exact and self.precision.fits(self.value) else times * u
+        return _widened(self.value, (self.low, self.high), self.precision, error, doubt=self.doubt)
+
     def __gt__(self, other: Bounded | int) -> bool:
         return self.value > _value(other)
 

@@ -12,8 +12,9 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, TensorProto
 
-from conformance.reference.nodes import Unsupported, attribute_values
+from conformance.reference.nodes import attribute_values
 from conformance.reference.signatures import ARGMAX_DEFAULTS, MODES, OPTIMIZERS, TRAINING
+from conformance.reference.unsupported import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
