@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from conformance.arrays import Array
     from conformance.loading import DataSet, LoadedCase
-    from conformance.records import OutputEvidence
+    from conformance.records import HazardChange, OutputEvidence, RewriteCheck
 
 LONGEST_MESSAGE = 2000
 
@@ -34,6 +34,8 @@ class Outcome:
         message: why it did not pass, in one line or the subject's own words; of an invalid model, how it was rejected.
         seconds: the time the subject took, without reading and comparing.
         outputs: the evidence, per data set and output.
+        checks: what a graph optimizer was held to.
+        hazards: the data sets on which a rewrite changed the answer as it is documented to.
     """
 
     verdict: Verdict
@@ -41,6 +43,8 @@ class Outcome:
     message: str
     seconds: float
     outputs: tuple[OutputEvidence, ...] = ()
+    checks: tuple[RewriteCheck, ...] = ()
+    hazards: tuple[HazardChange, ...] = ()
 
 
 class _Stopped(Exception):

@@ -68,7 +68,7 @@ class Recorder:
                     "cases": len(self._corpus.cases),
                     "selected": selected,
                 },
-                "subjects": [{"id": s.id, "kind": str(s.kind), "version": s.version} for s in self._subjects],
+                "subjects": [_subject(subject) for subject in self._subjects],
                 "environment": environment(),
                 "selection": dict(selection),
                 "command": command,
@@ -134,6 +134,11 @@ class Recorder:
     def _write(self, record: Mapping[str, Any]) -> None:
         if self._stream is not None:
             write_record(self._stream, record)
+
+
+def _subject(subject: Subject) -> dict[str, Any]:
+    told = {"id": subject.id, "kind": str(subject.kind), "version": subject.version}
+    return {**told, "passes": list(subject.passes)} if subject.passes else told
 
 
 def environment() -> dict[str, str]:

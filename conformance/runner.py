@@ -106,6 +106,7 @@ def _arguments(session: ConformanceSession, request: Request) -> list[str]:
     arguments += [f"--onnx-{named.kind}={named.text}" for named in settings.subjects]
     arguments += [f"--onnx-case={case}" for case in settings.cases]
     arguments += [f"--onnx-data={settings.data.resolve()}"] if settings.data else []
+    arguments += [f"--onnx-claims={name}" for name in settings.claims]
     arguments += [] if settings.diagnosis else ["--onnx-no-diagnosis"]
     arguments += ["-k", request.keyword] if request.keyword else []
     arguments += ["-p", "xdist.plugin", "-n", request.workers] if request.workers else []

@@ -9,13 +9,14 @@ import gc
 import shlex
 import sys
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from conformance.batches import Batch, batch_report, counts_of
-from conformance.corpus import MANIFEST, bundled, find_case, open_corpus
+from conformance.corpus import MANIFEST, bundled, case_json, find_case, open_corpus
 from conformance.errors import ConformanceError, CorpusError, UsageError
 from conformance.expectations import by_subject
 from conformance.files import check_target
@@ -23,15 +24,17 @@ from conformance.gate import Gate
 from conformance.judge import judge
 from conformance.loading import load_case
 from conformance.recorder import Recorder
-from conformance.subjects import load_subject
+from conformance.subjects import Kind, load_subject
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from conformance.diagnosis import Suspicions
+    from conformance.judge import Outcome
+    from conformance.loading import LoadedCase
     from conformance.pytest_plugin import ConformanceItem
-    from conformance.subjects import Named
+    from conformance.subjects import Named, Subject
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class Settings:
         level: up to which level the gate judges.
         expect: expectations files.
         results: where to write results.jsonl, or None.
+        claims: passes that graph optimizers implement which do not say so themselves.
         diagnosis: whether to say of failing cases with which deviations they agree.
         recording: whether this session records what others report; a worker of xdist does not.
     """
@@ -55,6 +59,7 @@ class Settings:
     level: Level = Level.MUST
     expect: tuple[Path, ...] = ()
     results: Path | None = None
+    claims: tuple[str, ...] = ()
     diagnosis: bool = True
     recording: bool = True
 
@@ -82,7 +87,10 @@ class ConformanceSession:
         """
         names = [named.text for named in settings.subjects]
         if twice := {name for name in names if names.count(name) > 1}:
-            raise UsageError(f"{min(twice)} is named twice.", "Name each backend and graph optimizer once.")
+            raise UsageError(
+                f"{min(twice)} is named twice.",
+                "Name each once; tell a graph optimizer from a backend by an option, as in onnxruntime[level=all].",
+            )
         if settings.results is not None and settings.recording:
             check_target(settings.results)
         self.settings = settings
@@ -91,15 +99,29 @@ class ConformanceSession:
         wanted = sorted(set(settings.cases))
         self.cases = {id: find_case(self.corpus, id) for id in wanted} if wanted else self.corpus.paths()
         expectations = by_subject(settings.expect, names)
-        self.subjects = [load_subject(named) for named in settings.subjects]
+        _check_claims(settings)
+        self.subjects = [load_subject(named, settings.claims) for named in settings.subjects]
         self.abandoned: ConformanceError | None = None
         self.reasons: list[str] = []
         self.selected = len(self.cases)
-        self.pending = len(self.cases) * len(self.subjects)
+        self.pending = sum(len(self.cases_of(subject)) for subject in self.subjects)
         self.keyword = ""
         self._suspicions: Suspicions | None = None
         gate = Gate(settings.level, names, expectations)
         self.recorder = Recorder(self.corpus, self.subjects, gate, settings.results) if settings.recording else None
+
+    def cases_of(self, subject: Subject) -> dict[str, str]:
+        """Those of the cases to run that a subject is asked: a graph optimizer those of the pass, a backend all."""
+        return {id: path for id, path in self.cases.items() if self._is_asked(subject, path)}
+
+    def _is_asked(self, subject: Subject, path: str) -> bool:
+        return subject.kind is Kind.BACKEND or path in self._rewritten
+
+    @cached_property
+    def _rewritten(self) -> frozenset[str]:
+        """The cases that say what the pass does with their models, invalid ones among them."""
+        paths = (path for path in self.corpus.cases if path.startswith(("pass/", "invalid/")))
+        return frozenset(path for path in paths if "rewrite" in case_json(self.corpus, path))
 
     def owns(self, item: pytest.Item) -> bool:
         """Whether an item is for this session to run."""
@@ -113,8 +135,8 @@ class ConformanceSession:
 
     def _report(self, item: ConformanceItem) -> pytest.TestReport:
         try:
-            outcome = judge(item.subject.target, load_case(self.corpus, item.case_path))
-            failed = outcome.verdict in {Verdict.FAIL, Verdict.ERROR}
+            outcome = self._judged(item.subject, load_case(self.corpus, item.case_path))
+            failed = outcome.verdict in {Verdict.FAIL, Verdict.ERROR} and item.subject.kind is Kind.BACKEND
             suspects = self._suspects(item) if failed and self.settings.diagnosis else []
         except CorpusError as error:
             return _report(item.nodeid, item.location, {"abandon": [error.problem, error.mend]}, 0.0)
@@ -129,7 +151,16 @@ class ConformanceSession:
         }
         if suspects:
             result["agrees_with"] = suspects
+        result |= {name: list(found) for name in ("checks", "hazards") if (found := getattr(outcome, name))}
         return _report(item.nodeid, item.location, result, outcome.seconds)
+
+    def _judged(self, subject: Subject, case: LoadedCase) -> Outcome:
+        """What becomes of a case; what judges graph optimizers is loaded when there is one."""
+        if subject.kind is Kind.BACKEND:
+            return judge(subject.target, case)
+        from conformance.rewriting.judging import judge_case
+
+        return judge_case(subject, case)
 
     def _suspects(self, item: ConformanceItem) -> list[str]:
         """The deviations that fail an item's case as its subject does; what finds them is loaded when a case fails."""
@@ -197,7 +228,8 @@ class ConformanceSession:
         if self.abandoned or not self.recorder.results:
             self.recorder.abandon()
             return
-        partial = self.recorder.results < len(self.corpus.cases) * len(self.subjects)
+        whole = sum(self._is_asked(subject, path) for subject in self.subjects for path in self.corpus.cases)
+        partial = self.recorder.results < whole
         self.reasons = self.recorder.gate.reasons(partial=partial)
         if missing := self.pending - self.recorder.results:
             told = f"{missing} of {self.pending} results are missing"
@@ -209,6 +241,22 @@ class ConformanceSession:
     def _selection(self) -> dict[str, str]:
         selection = {"-k": self.keyword, "--level": self.settings.level, "--case": " ".join(self.settings.cases)}
         return {name: str(value) for name, value in selection.items() if value}
+
+
+def _check_claims(settings: Settings) -> None:
+    """Refuse claims that nothing can be held to.
+
+    Raises:
+        UsageError: the pass is unknown, or no graph optimizer is named.
+    """
+    if not settings.claims:
+        return
+    from conformance.rewriting.eliminate import PASS
+
+    if unknown := [name for name in settings.claims if name != PASS]:
+        raise UsageError(f"There is no pass {unknown[0]}.", f"Use {PASS}.")
+    if all(named.kind is Kind.BACKEND for named in settings.subjects):
+        raise UsageError("A pass is claimed, but no graph optimizer is named.", "Name one with -o.")
 
 
 def _report(

@@ -101,8 +101,11 @@ class _Configured:
         return self._backend.prepare(model, self._device or device, **self._options)
 
 
-def load_subject(named: Named) -> Subject:
+def load_subject(named: Named, claims: tuple[str, ...] = ()) -> Subject:
     """The subject of a registered name, or of `package.module` or `package.module:Attribute`.
+
+    Args:
+        claims: the passes that a graph optimizer claims which does not say so itself.
 
     Raises:
         UnknownName: nothing is registered or importable under that name.
@@ -122,7 +125,7 @@ def load_subject(named: Named) -> Subject:
             f"Graph optimizer {named.name} cannot be called.",
             "Name a function that takes a model and returns another: package.module:function.",
         )
-    passes = tuple(str(name) for name in getattr(target, "passes", ()))
+    passes = tuple(str(name) for name in getattr(target, "passes", claims))
     if named.options:
         from functools import partial
 
