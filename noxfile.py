@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import nox
 
@@ -59,6 +60,28 @@ def tinygrad(session: nox.Session) -> None:
         *session.posargs,
         env={"DEV": "CPU"},
     )
+
+
+@nox.session
+def optimizers(session: nox.Session) -> None:
+    """Run the cases of the pass on the graph optimizers, and write reports/latest/optimizers.*."""
+    session.install(f".[{OPTIMIZER_EXTRAS}]", *SUBJECTS, *OPTIMIZERS)
+    names = ("reference-pass", "identity", "onnxoptimizer", "onnxoptimizer-defaults", "onnxsim", "onnxscript")
+    levels = tuple(f"onnxruntime[level={level}]" for level in ("basic", "extended", "layout", "all"))
+    session.run(
+        *("onnx-conformance", "run", *(part for name in (*names, *levels) for part in ("-o", name))),
+        *("--data", "data", "--level", "should"),
+        *(part for file in sorted(Path("expectations/optimizers").glob("*.toml")) for part in ("--expect", str(file))),
+        *("--results", "reports/latest/optimizers.jsonl", "--html", "reports/latest/optimizers.html"),
+        *session.posargs,
+    )
+
+
+@nox.session
+def rewrites(session: nox.Session) -> None:
+    """Compare onnxoptimizer's pass with the suite's own on random models; `-- --seed N --examples M` for others."""
+    session.install("-e", ".[onnxoptimizer]", SUBJECTS[0], OPTIMIZERS[0], *group("tests"))
+    session.run("python", "tests/rewriting/differential.py", *session.posargs)
 
 
 @nox.session
