@@ -58,6 +58,11 @@ onnx2torch wants torchvision for operators that no case has, and is installed wi
 """
 
 BOARD = Path("reports/scoreboard")
+OPTIMIZERS = ("onnxoptimizer==0.4.2", "onnxscript==0.7.2", "onnxsim==0.8.1")
+"""The graph optimizers that the expectations files speak of, besides ONNX Runtime's."""
+
+OPTIMIZER_EXTRAS = "onnxoptimizer,onnxruntime,onnxscript,onnxsim"
+
 
 VERSION_PAIRS = (("1.18.0", "2.0.2"), ("1.20.1", "2.2.6"), ("1.23.2", "2.4.6"))
 """onnx and numpy, from the oldest to the newest supported, over which the corpus is the same to the byte."""
@@ -180,9 +185,31 @@ def run_harness(session: nox.Session, name: str, command: str) -> None:
 
 
 @nox.session
+def optimizers(session: nox.Session) -> None:
+    """Run the cases of the pass on the graph optimizers, and write reports/latest/optimizers.*."""
+    session.install(f".[{OPTIMIZER_EXTRAS}]", *SUBJECTS, *OPTIMIZERS)
+    names = ("reference-pass", "identity", "onnxoptimizer", "onnxoptimizer-defaults", "onnxsim", "onnxscript")
+    levels = tuple(f"onnxruntime[level={level}]" for level in ("basic", "extended", "layout", "all"))
+    session.run(
+        *("onnx-conformance", "run", *(part for name in (*names, *levels) for part in ("-o", name))),
+        *("--data", "data", "--level", "should"),
+        *(part for file in sorted(Path("expectations/optimizers").glob("*.toml")) for part in ("--expect", str(file))),
+        *("--results", "reports/latest/optimizers.jsonl", "--html", "reports/latest/optimizers.html"),
+        *session.posargs,
+    )
+
+
+@nox.session
+def rewrites(session: nox.Session) -> None:
+    """Compare onnxoptimizer's pass with the suite's own on random models; `-- --seed N --examples M` for others."""
+    session.install("-e", ".[onnxoptimizer]", SUBJECTS[0], OPTIMIZERS[0], *group("tests"))
+    session.run("python", "tests/rewriting/differential.py", *session.posargs)
+
+
+@nox.session
 def tests(session: nox.Session) -> None:
     """Run the suite's own tests; they need no browser and no root."""
-    session.install("-e", ".[onnxruntime]", *SUBJECTS, *group("tests"))
+    session.install("-e", f".[{OPTIMIZER_EXTRAS}]", *SUBJECTS, *OPTIMIZERS, *group("tests"))
     session.run("pytest", "-n", "2", *session.posargs)
 
 
@@ -225,7 +252,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Check types."""
-    session.install("-e", ".[onnxruntime]", *SUBJECTS, *group("types"))
+    session.install("-e", f".[{OPTIMIZER_EXTRAS}]", *SUBJECTS, *OPTIMIZERS, *group("types"))
     session.run("mypy")
 
 

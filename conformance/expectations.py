@@ -182,7 +182,7 @@ def by_subject(paths: Sequence[Path], subjects: Sequence[str]) -> Mapping[str, E
         if expectations.subject not in subjects:
             raise ExpectationsError(
                 f"{path} is about {expectations.subject}, which is not run.",
-                f"Run it with -b {expectations.subject}, or leave the file out.",
+                f"Run it with -b {expectations.subject} or -o {expectations.subject}, or leave the file out.",
             )
         if expectations.subject in found:
             raise ExpectationsError(f"{path} is a second file about {expectations.subject}.", "Join the two.")

@@ -34,6 +34,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="NAME",
         help="run the cases of the pass on this graph optimizer: onnxoptimizer, package.module:function; repeatable",
     )
+    group.addoption(
+        "--onnx-claims",
+        action="append",
+        default=[],
+        metavar="PASS",
+        help="a pass that graph optimizers implement which do not say so themselves; repeatable",
+    )
     group.addoption("--onnx-data", default=None, metavar="DIR", help="the corpus (default: the bundled one)")
     group.addoption("--onnx-case", action="append", default=[], metavar="ID", help="only this case; repeat for several")
     group.addoption(
@@ -101,6 +108,7 @@ def _new_session(config: pytest.Config) -> Any:
             level=Level(option("onnx_level")),
             expect=tuple(Path(path) for path in option("onnx_expect")),
             results=Path(option("onnx_results")) if option("onnx_results") else None,
+            claims=tuple(option("onnx_claims")),
             diagnosis=not option("onnx_no_diagnosis"),
             recording=not hasattr(config, "workerinput"),
             shard=Shard.read(option("onnx_shard")) if option("onnx_shard") else None,
@@ -130,7 +138,7 @@ class CorpusFile(pytest.File):
         """Cases in the order of their names, subject after subject."""
         session: Any = self.config.pluginmanager.get_plugin(PLUGIN)
         for subject in session.subjects:
-            for case, path in session.cases.items():
+            for case, path in session.cases_of(subject).items():
                 name = f"{case}[{subject.id}]"
                 id = f"{self.nodeid}::{name}"  # whole, so that pytest reads it as it does from its cache of failures
                 yield ConformanceItem.from_parent(self, name=name, nodeid=id, subject=subject, case_path=path)

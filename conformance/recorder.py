@@ -74,7 +74,7 @@ class Recorder:
                     "cases": len(self._corpus.cases),
                     "selected": selected,
                 },
-                "subjects": [{"id": s.id, "kind": str(s.kind), "version": s.version} for s in self._subjects],
+                "subjects": [_subject(subject) for subject in self._subjects],
                 "environment": environment(),
                 "selection": dict(selection),
                 "command": command,
@@ -174,6 +174,11 @@ def _expected(entry: Expectation | None, case: str) -> Expected | None:
     if entry.issue:
         told["issue"] = entry.issue
     return told
+
+
+def _subject(subject: Subject) -> dict[str, Any]:
+    told = {"id": subject.id, "kind": str(subject.kind), "version": subject.version}
+    return {**told, "passes": list(subject.passes)} if subject.passes else told
 
 
 def environment() -> dict[str, str]:

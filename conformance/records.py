@@ -124,11 +124,15 @@ class Expected(TypedDict):
 
 
 class RewriteCheck(TypedDict):
-    """One thing that a graph optimizer was held to on one run, `once` or `fixed_point`; without a complaint it held."""
+    """One thing that a graph optimizer was held to on one run, `once` or `fixed_point`; without a complaint it held.
+
+    `not_judged` says why it could not be held to it.
+    """
 
     name: str
     run: str
     complaint: NotRequired[str]
+    not_judged: NotRequired[str]
 
 
 HazardChange = TypedDict(

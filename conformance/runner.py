@@ -104,6 +104,7 @@ def _arguments(session: ConformanceSession, request: Request) -> list[str]:
     arguments += [f"--onnx-{named.kind}={named.text}" for named in settings.subjects]
     arguments += [f"--onnx-case={case}" for case in settings.cases]
     arguments += [f"--onnx-data={settings.data.resolve()}"] if settings.data else []
+    arguments += [f"--onnx-claims={name}" for name in settings.claims]
     arguments += [f"--onnx-shard={settings.shard}"] if settings.shard else []
     arguments += [f"--onnx-repeat={settings.repeat}"] if settings.repeat > 1 else []
     arguments += [] if settings.diagnosis else ["--onnx-no-diagnosis"]

@@ -9,13 +9,14 @@ import gc
 import shlex
 import sys
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from conformance.batches import Batch, batch_report, counts_of
-from conformance.corpus import MANIFEST, bundled, find_case, open_corpus
+from conformance.corpus import MANIFEST, bundled, case_json, find_case, open_corpus
 from conformance.errors import ConformanceError, CorpusError, UsageError
 from conformance.expectations import by_subject
 from conformance.files import check_target
@@ -25,16 +26,18 @@ from conformance.loading import load_case
 from conformance.recorder import Recorder
 from conformance.repeats import repeated
 from conformance.rules import rules_for
-from conformance.subjects import load_subject
+from conformance.subjects import Kind, load_subject
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from conformance.diagnosis import Suspicions
+    from conformance.judge import Outcome
+    from conformance.loading import LoadedCase
     from conformance.pytest_plugin import ConformanceItem
     from conformance.shards import Shard
-    from conformance.subjects import Named
+    from conformance.subjects import Named, Subject
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ class Settings:
         level: up to which level the gate judges.
         expect: expectations files.
         results: where to write results.jsonl, or None.
+        claims: passes that graph optimizers implement which do not say so themselves.
         diagnosis: whether to say of failing cases with which deviations they agree.
         recording: whether this session records what others report; a worker of xdist does not.
         shard: the only part of the cases to run, or None for all.
@@ -62,6 +66,7 @@ class Settings:
     level: Level = Level.MUST
     expect: tuple[Path, ...] = ()
     results: Path | None = None
+    claims: tuple[str, ...] = ()
     diagnosis: bool = True
     recording: bool = True
     shard: Shard | None = None
@@ -94,7 +99,10 @@ class ConformanceSession:
         """
         names = [named.text for named in settings.subjects]
         if twice := {name for name in names if names.count(name) > 1}:
-            raise UsageError(f"{min(twice)} is named twice.", "Name each backend and graph optimizer once.")
+            raise UsageError(
+                f"{min(twice)} is named twice.",
+                "Name each once; tell a graph optimizer from a backend by an option, as in onnxruntime[level=all].",
+            )
         if settings.results is not None and settings.recording:
             check_target(settings.results)
         self.settings = settings
@@ -105,11 +113,12 @@ class ConformanceSession:
         if settings.shard is not None:
             self.cases = settings.shard.of_cases(self.cases)
         expectations = by_subject(settings.expect, names)
-        self.subjects = [load_subject(named) for named in settings.subjects]
+        _check_claims(settings)
+        self.subjects = [load_subject(named, settings.claims) for named in settings.subjects]
         self.abandoned: ConformanceError | None = None
         self.reasons: list[str] = []
         self.selected = len(self.cases)
-        self.pending = len(self.cases) * len(self.subjects)
+        self.pending = sum(len(self.cases_of(subject)) for subject in self.subjects)
         self._whole = None if settings.cases or settings.shard else self.pending
         self.picked: dict[str, str] = {}
         self._suspicions: Suspicions | None = None
@@ -117,6 +126,19 @@ class ConformanceSession:
         if settings.recording:
             gate = Gate(rules_for(settings, self.corpus, self.subjects, expectations), names)
             self.recorder = Recorder(self.corpus, self.subjects, gate, settings.results)
+
+    def cases_of(self, subject: Subject) -> dict[str, str]:
+        """Those of the cases to run that a subject is asked: a graph optimizer those of the pass, a backend all."""
+        return {id: path for id, path in self.cases.items() if self._is_asked(subject, path)}
+
+    def _is_asked(self, subject: Subject, path: str) -> bool:
+        return subject.kind is Kind.BACKEND or path in self._rewritten
+
+    @cached_property
+    def _rewritten(self) -> frozenset[str]:
+        """The cases that say what the pass does with their models, invalid ones among them."""
+        paths = (path for path in self.corpus.cases if path.startswith(("pass/", "invalid/")))
+        return frozenset(path for path in paths if "rewrite" in case_json(self.corpus, path))
 
     def owns(self, item: pytest.Item) -> bool:
         """Whether an item is for this session to run."""
@@ -131,9 +153,9 @@ class ConformanceSession:
     def _report(self, item: ConformanceItem) -> pytest.TestReport:
         try:
             outcome, repeats = repeated(
-                lambda: judge(item.subject.target, load_case(self.corpus, item.case_path)), self.settings.repeat
+                lambda: self._judged(item.subject, load_case(self.corpus, item.case_path)), self.settings.repeat
             )
-            failed = outcome.verdict in {Verdict.FAIL, Verdict.ERROR}
+            failed = outcome.verdict in {Verdict.FAIL, Verdict.ERROR} and item.subject.kind is Kind.BACKEND
             suspects = self._suspects(item) if failed and self.settings.diagnosis else []
         except CorpusError as error:
             return _report(item.nodeid, item.location, {"abandon": [error.problem, error.mend]}, 0.0)
@@ -150,7 +172,16 @@ class ConformanceSession:
             result["agrees_with"] = suspects
         if repeats:
             result["repeats"] = repeats
+        result |= {name: list(found) for name in ("checks", "hazards") if (found := getattr(outcome, name))}
         return _report(item.nodeid, item.location, result, outcome.seconds)
+
+    def _judged(self, subject: Subject, case: LoadedCase) -> Outcome:
+        """What becomes of a case; what judges graph optimizers is loaded when there is one."""
+        if subject.kind is Kind.BACKEND:
+            return judge(subject.target, case)
+        from conformance.rewriting.judging import judge_case
+
+        return judge_case(subject, case)
 
     def _suspects(self, item: ConformanceItem) -> list[str]:
         """The deviations that fail an item's case as its subject does; what finds them is loaded when a case fails."""
@@ -241,6 +272,22 @@ class ConformanceSession:
             "--shard": settings.shard or "",
         }
         return {name: str(value) for name, value in selection.items() if value}
+
+
+def _check_claims(settings: Settings) -> None:
+    """Refuse claims that nothing can be held to.
+
+    Raises:
+        UsageError: the pass is unknown, or no graph optimizer is named.
+    """
+    if not settings.claims:
+        return
+    from conformance.rewriting.eliminate import PASS
+
+    if unknown := [name for name in settings.claims if name != PASS]:
+        raise UsageError(f"There is no pass {unknown[0]}.", f"Use {PASS}.")
+    if all(named.kind is Kind.BACKEND for named in settings.subjects):
+        raise UsageError("A pass is claimed, but no graph optimizer is named.", "Name one with -o.")
 
 
 def _report(

@@ -132,8 +132,11 @@ def _as_array(output: Any) -> Any:
     return np.asarray(output) if all(hasattr(output, name) for name in ("__array__", "dtype", "shape")) else output
 
 
-def load_subject(named: Named) -> Subject:
+def load_subject(named: Named, claims: tuple[str, ...] = ()) -> Subject:
     """The subject of a registered name, or of `package.module` or `package.module:Attribute`.
+
+    Args:
+        claims: the passes that a graph optimizer claims which does not say so itself.
 
     Raises:
         UnknownName: nothing is registered or importable under that name.
@@ -156,7 +159,7 @@ def load_subject(named: Named) -> Subject:
             "Name a function that takes a model and returns another: package.module:function.",
         )
     check_options(named, target)
-    passes = tuple(str(name) for name in getattr(target, "passes", ()))
+    passes = tuple(str(name) for name in getattr(target, "passes", claims))
     if named.options:
         from functools import partial
 

@@ -39,8 +39,7 @@ class ProgressBar:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Move it by one."""
         if hasattr(report, "conformance"):
-            total = self._session.selected * len(self._session.subjects)
-            self._progress.update(self._task, advance=1, total=total)
+            self._progress.update(self._task, advance=1, total=self._session.pending)
 
     def pytest_sessionfinish(self) -> None:
         """Take it away."""

@@ -1,4 +1,4 @@
-"""`onnx-conformance run`: the corpus on one or more backends."""
+"""`onnx-conformance run`: the corpus on one or more backends and graph optimizers."""
 
 from __future__ import annotations
 
@@ -20,6 +20,18 @@ def run(
             help="onnxruntime, package.module or package.module:Attribute; options in brackets: NAME[device=CUDA].",
         ),
     ] = None,
+    optimizer: Annotated[
+        list[str] | None,
+        typer.Option(
+            *("-o", "--optimizer"),
+            metavar="NAME",
+            help="A graph optimizer, run on the cases of the pass: onnxsim, package.module:function, NAME[level=all].",
+        ),
+    ] = None,
+    claims: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PASS", help="A pass that graph optimizers implement which do not say so themselves."),
+    ] = None,
     keyword: Annotated[
         str, typer.Option("-k", metavar="EXPR", help="Only cases whose name matches, as in pytest.")
     ] = "",
@@ -28,7 +40,7 @@ def run(
         GateLevel, typer.Option(metavar="must|should", help="Up to which level the gate judges.")
     ] = GateLevel.MUST,
     expect: Annotated[
-        list[Path] | None, typer.Option("--expect", metavar="FILE", help="Known non-passes of a backend, with reasons.")
+        list[Path] | None, typer.Option("--expect", metavar="FILE", help="Known non-passes of a subject, with reasons.")
     ] = None,
     data: Data = None,
     workers: Annotated[str, typer.Option("-n", metavar="N|auto", help="Run in that many processes.")] = "",
@@ -62,7 +74,7 @@ def run(
         bool, typer.Option("--in-process", help="Host backends in the running processes: so far always the case.")
     ] = True,
 ) -> None:
-    """Run the corpus on one or more backends.
+    """Run the corpus on one or more backends and graph optimizers.
 
     Exit status: 0 where the gate holds, 1 where it does not, 2 where the command line or the corpus is wrong.
     """
@@ -73,11 +85,14 @@ def run(
     from conformance.shards import Shard
     from conformance.subjects import Kind, Named
 
-    if not backend:
-        raise UsageError("Nothing to run is named.", "Name a backend with -b.")
-    subjects = tuple(Named.of(text, Kind.BACKEND) for text in backend)
+    subjects = [Named.of(text, Kind.BACKEND) for text in backend or ()]
+    subjects += [Named.of(text, Kind.OPTIMIZER) for text in optimizer or ()]
+    if not subjects:
+        raise UsageError("Nothing to run is named.", "Name a backend with -b, or a graph optimizer with -o.")
     settings = Settings(
-        *(subjects, data, tuple(case or ()), Level(level), tuple(expect or ()), results, diagnosis),
+        *(tuple(subjects), data, tuple(case or ()), Level(level), tuple(expect or ()), results),
+        claims=tuple(claims or ()),
+        diagnosis=diagnosis,
         shard=Shard.read(shard) if shard else None,
         repeat=repeat,
         require=tuple(require or ()),

@@ -20,7 +20,7 @@ from onnx import AttributeProto
 from conformance.rewriting.scopes import MAIN_DOMAINS, Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import onnx
 
@@ -111,6 +111,7 @@ class Elimination:
 
     Attributes:
         consumer: the op_type that it looks for.
+        scopes: the graphs to rewrite, from the main one.
         is_standard: whether a node of a model is of ONNX's own operator.
         producer: the node that a value of a scope comes from, if it can be removed at all.
         is_monotone: whether an operator may be removed before an ArgMax.
@@ -122,6 +123,7 @@ class Elimination:
     """
 
     consumer: str = "ArgMax"
+    scopes: Callable[[Scope], Iterator[Scope]] = Scope.walk
     is_standard: Callable[[onnx.ModelProto, onnx.NodeProto], bool] = is_standard
     producer: Callable[[Scope, str], onnx.NodeProto | None] = Scope.producer
     is_monotone: Callable[[Site], bool] = is_monotone
@@ -146,7 +148,7 @@ class Elimination:
         return copy, removed
 
     def _run(self, model: onnx.ModelProto) -> list[str]:
-        return [path for scope in Scope(model, model.graph).walk() for path in self._run_in(scope)]
+        return [path for scope in self.scopes(Scope(model, model.graph)) for path in self._run_in(scope)]
 
     def _run_in(self, scope: Scope) -> list[str]:
         removed = []

@@ -86,8 +86,12 @@ def captures(graph: onnx.GraphProto, name: str) -> int:
     return sum(free_uses(inner, name) for node in graph.node for _, inner in held_graphs(node))
 
 
-def free_uses(graph: onnx.GraphProto, name: str) -> int:
-    """How often an inner graph uses a value from outside of it; a value of its own with that name is another one."""
+def free_uses(graph: onnx.GraphProto, name: str, *, deep: bool = True) -> int:
+    """How often an inner graph uses a value from outside of it; a value of its own with that name is another one.
+
+    Args:
+        deep: look into the graphs inside of it as well.
+    """
     own = {value.name for value in (*graph.input, *graph.initializer)}
     own.update(tensor.values.name for tensor in graph.sparse_initializer)
     count = 0
@@ -95,7 +99,7 @@ def free_uses(graph: onnx.GraphProto, name: str) -> int:
         if name in own:
             return count
         count += list(node.input).count(name)
-        count += sum(free_uses(inner, name) for _, inner in held_graphs(node))
+        count += sum(free_uses(inner, name) for _, inner in held_graphs(node)) if deep else 0
         own.update(node.output)
     outputs = [value.name for value in graph.output] if name not in own else []
     return count + outputs.count(name)
