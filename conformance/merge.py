@@ -15,7 +15,7 @@ from conformance.gate import Gate
 from conformance.results import FORMAT, Results, write_record
 from conformance.rules import rules_of
 from conformance.shards import Shard
-from conformance.verdicts import Level
+from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -56,18 +56,21 @@ def merged(runs: Sequence[Results], corpus: Corpus | None = None) -> Results:
         {**result, "surprise": not gate.judge(result, partial(_facts, cases, result["case"]))} for result in results
     ]
     diagnoses = _diagnosed(judged, corpus) if corpus else _diagnoses(runs)
-    return Results(runs[0].path, header, cases, tuple(judged), _footer(runs, header, gate, diagnoses))
+    archives = {case: content for run in runs for case, content in run.archives.items()}
+    return Results(runs[0].path, header, cases, tuple(judged), _footer(runs, header, gate, diagnoses), archives)
 
 
 def to_text(run: Results) -> str:
     """A results file of a run."""
-    stream, described = StringIO(), set()
+    stream, described, archives = StringIO(), set(), dict(run.archives)
     write_record(stream, run.header)
     for result in run.results:
         if result["case"] not in described:
             described.add(result["case"])
             write_record(stream, run.cases[result["case"]])
         write_record(stream, result)
+        if Verdict(result["verdict"]).is_defect and (content := archives.pop(result["case"], None)):
+            write_record(stream, {"record": "archive", "case": result["case"], "zip": content})
     write_record(stream, run.footer)
     return stream.getvalue()
 
