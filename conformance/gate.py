@@ -3,7 +3,7 @@
 Without an expectations file, a defect (fail, error, crash, timeout) is a surprise and `unsupported` is not. With one,
 every verdict other than the expected one is, and so is a pattern that matches nothing. With a baseline, only a verdict
 that is worse than the earlier one is. A verdict that varies is always a surprise, and so is `unsupported` where an
-operator is required.
+operator is required. What a subject was not asked (`skipped`) is none.
 """
 
 from __future__ import annotations
@@ -85,7 +85,8 @@ class Gate:
         expected = result.get("expected")
         if expected is None:
             tolerated = not verdict.is_defect and result["subject"] not in self.rules.expectations
-            return None if verdict is Verdict.PASS or tolerated else Kind.UNEXPECTED
+            asked = verdict is not Verdict.SKIPPED
+            return None if verdict is Verdict.PASS or tolerated or not asked else Kind.UNEXPECTED
         if verdict == expected["verdict"]:
             return None
         return Kind.PASSES if verdict is Verdict.PASS else Kind.DIFFERS

@@ -58,6 +58,8 @@ def judge(backend: Any, case: LoadedCase) -> Outcome:
     """Run a case on a backend: anything with `prepare(model) → rep` and `rep.run(inputs) → outputs`."""
     if case.is_invalid:
         return _rejection(backend, case)
+    if case.is_structural:
+        return Outcome(Verdict.SKIPPED, None, "an input or output is no tensor: only graph optimizers are asked", 0.0)
     watch = _Stopwatch()
     evidence: list[OutputEvidence] = []
     try:

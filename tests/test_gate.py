@@ -241,3 +241,10 @@ class TestReasons:
         reasons = shut(made)
         assert len(reasons) == MOST_REASONS + 1
         assert reasons[-1] == "and 5 more reasons"
+
+
+@pytest.mark.parametrize("entries", [None, ()])
+def test_what_was_not_asked_shuts_no_gate(entries):
+    made = gate(entries=entries)
+    assert judge(made, Verdict.SKIPPED)
+    assert not shut(made)

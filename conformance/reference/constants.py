@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
+from onnx import helper
 
 from conformance.arrays import array_of
 from conformance.reference.unsupported import Unsupported
@@ -32,13 +33,15 @@ def initializers_of(graph: onnx.GraphProto) -> dict[str, Array]:
 
 
 def tensor_of(tensor: onnx.TensorProto) -> Array:
-    """A tensor's elements.
+    """A tensor's elements, or its bytes if the installed onnx is older than its type, with which nothing computes then.
 
     Raises:
         Unsupported: they are stored outside of the model.
     """
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
         raise Unsupported("a tensor is stored outside of the model")
+    if tensor.data_type not in helper.get_all_tensor_dtypes():
+        return np.frombuffer(tensor.raw_data, dtype=np.uint8)
     return array_of(tensor)
 
 

@@ -73,7 +73,8 @@ class Native:
         return first
 
     def largest(self, X: Value, axis: int) -> Array:
-        return np.asarray(X.elements == X.elements.max(axis=axis, keepdims=True))
+        with np.errstate(all="ignore"):
+            return np.asarray(X.elements == X.elements.max(axis=axis, keepdims=True))
 
     def winners(self, X: Value, axis: int) -> Array:
         return self.largest(X, axis)
