@@ -10,9 +10,10 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from conformance.backends import is_unsupported
+from conformance.backends import is_unsupported, told
 from conformance.compare import compare
 from conformance.corpus import case_json
+from conformance.isolation.errors import Isolated
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -22,15 +23,13 @@ if TYPE_CHECKING:
     from conformance.loading import DataSet, LoadedCase
     from conformance.records import HazardChange, OutputEvidence, RewriteCheck
 
-LONGEST_MESSAGE = 2000
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What became of a case.
 
     Attributes:
-        phase: where it ended early: `load`, `run` or `compare`; None where nothing ended it.
+        phase: where it ended early: `start`, `load`, `run` or `compare`; None where nothing ended it.
         message: why it did not pass, in one line or the subject's own words; of an invalid model, how it was rejected.
         seconds: the time the subject took, without reading and comparing.
         outputs: the evidence, per data set and output.
@@ -85,10 +84,15 @@ def _rejection(backend: Any, case: LoadedCase) -> Outcome:
         with watch:
             outputs = _asked("run", lambda: prepared.run(list(data_set.inputs)))
     except _Stopped as stop:
-        rejected = stop.verdict is Verdict.ERROR and isinstance(stop.__cause__, Exception)
+        rejected = stop.verdict is Verdict.ERROR and is_rejection(stop.__cause__)
         return Outcome(Verdict.PASS if rejected else stop.verdict, stop.phase, stop.message, watch.seconds)
     title = case_json(case.corpus, case.path)["title"]
     return Outcome(Verdict.FAIL, "compare", f"computed {_count(outputs)} although {title}", watch.seconds)
+
+
+def is_rejection(error: BaseException | None) -> bool:
+    """Whether what a subject raised refuses a model, as against having broken down on it."""
+    return error.is_rejection if isinstance(error, Isolated) else isinstance(error, Exception)
 
 
 def _count(outputs: object) -> str:
@@ -115,23 +119,16 @@ def _run(prepared: Any, data_set: DataSet, number: int, watch: _Stopwatch) -> li
 
 
 def _asked(phase: str, ask: Any) -> Any:
-    """What the subject answers; what it raises becomes `unsupported` or `error`."""
+    """What the subject answers; what it raises, or how its process fails, becomes a verdict."""
     try:
         return ask()
     except KeyboardInterrupt:
         raise
+    except Isolated as error:
+        raise _Stopped(error.verdict, error.phase or phase, told(error)) from error
     except BaseException as error:  # SystemExit, and the panics of runtimes written in Rust, too
         verdict = Verdict.UNSUPPORTED if is_unsupported(error) else Verdict.ERROR
-        raise _Stopped(verdict, phase, _message(error)) from error
-
-
-def _message(error: BaseException) -> str:
-    try:
-        text = str(error)
-    except Exception:  # noqa: BLE001
-        text = "(its message cannot be read)"
-    message = f"{type(error).__name__}: {text}"[:LONGEST_MESSAGE]
-    return message.encode(errors="backslashreplace").decode()[:LONGEST_MESSAGE]
+        raise _Stopped(verdict, phase, told(error)) from error
 
 
 def _spoiled(inputs: Sequence[Array], before: Sequence[bytes]) -> list[int]:

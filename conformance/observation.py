@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.backends import is_unsupported
+from conformance.backends import is_unsupported, told
 from conformance.compare import compare
 from conformance.reference import formats
 
@@ -54,17 +54,8 @@ def observe(backend: Any, case: HeldCase) -> Observation | None:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - as `judge` takes them
-        return (
-            None if is_unsupported(error) else Observation(tuple(outputs), tuple(spoiled), f"{phase}: {_told(error)}")
-        )
+        return None if is_unsupported(error) else Observation(tuple(outputs), tuple(spoiled), f"{phase}: {told(error)}")
     return Observation(tuple(outputs), tuple(spoiled))
-
-
-def _told(error: BaseException) -> str:
-    try:
-        return f"{type(error).__name__}: {error}"
-    except Exception:  # noqa: BLE001
-        return type(error).__name__
 
 
 def agree(one: Observation, other: Observation, case: HeldCase) -> bool:

@@ -56,6 +56,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FILE",
         help="known non-passes of a backend, a TOML file; repeat for several",
     )
+    group.addoption("--onnx-shard", default=None, metavar="N/M", help="only the Nth of M parts of the cases")
+    group.addoption("--onnx-repeat", default=1, type=int, metavar="N", help="run every case N times")
+    group.addoption(
+        "--onnx-require",
+        action="append",
+        default=[],
+        metavar="OPERATOR",
+        help="fail where this operator is unsupported; repeat for several",
+    )
+    group.addoption(
+        "--onnx-baseline", default=None, metavar="FILE", help="results.jsonl of an earlier run: only regressions fail"
+    )
     group.addoption("--onnx-no-diagnosis", action="store_true", help="do not look for what explains the failures")
     group.addoption("--onnx-results", default=None, metavar="FILE", help="write results.jsonl there")
 
@@ -65,14 +77,25 @@ def pytest_configure(config: pytest.Config) -> None:
     if not (config.getoption("onnx_backend") or config.getoption("onnx_optimizer")):
         return
     session: Any = config.pluginmanager.get_plugin(PLUGIN) or _new_session(config)
-    session.keyword = config.getoption("keyword", "")
+    session.picked = _picked(config)
     if str(session.manifest) not in config.args:
         config.args.append(str(session.manifest))
+
+
+def _picked(config: pytest.Config) -> dict[str, str]:
+    """What pytest was told that leaves items out, by option; ids of items are told as `pytest`."""
+    options = {"-k": "keyword", "-m": "markexpr", "--deselect": "deselect", "--lf": "lf", "--sw": "stepwise"}
+    given = {name: config.getoption(option, "") for name, option in options.items()}
+    ids = [str(argument) for argument in config.invocation_params.args if "::" in str(argument)]
+    given["pytest"] = [id for id in ids if not id.startswith("-")]
+    told = {name: " ".join(value) if isinstance(value, list) else value for name, value in given.items() if value}
+    return {name: "yes" if value is True else str(value) for name, value in told.items()}
 
 
 def _new_session(config: pytest.Config) -> Any:
     from conformance.errors import ConformanceError
     from conformance.session import ConformanceSession, Settings
+    from conformance.shards import Shard
     from conformance.subjects import Kind, Named
     from conformance.verdicts import Level
 
@@ -88,6 +111,10 @@ def _new_session(config: pytest.Config) -> Any:
             claims=tuple(option("onnx_claims")),
             diagnosis=not option("onnx_no_diagnosis"),
             recording=not hasattr(config, "workerinput"),
+            shard=Shard.read(option("onnx_shard")) if option("onnx_shard") else None,
+            repeat=max(1, option("onnx_repeat")),
+            require=tuple(option("onnx_require")),
+            baseline=Path(option("onnx_baseline")) if option("onnx_baseline") else None,
         )
         session = ConformanceSession(settings)
     except ConformanceError as error:

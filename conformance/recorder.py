@@ -10,8 +10,10 @@ import numpy as np
 import onnx
 
 from conformance import __version__
+from conformance.archives import Archives
 from conformance.clauses import clauses
 from conformance.corpus import Corpus, case_json
+from conformance.facts import Facts, facts
 from conformance.findings import Findings
 from conformance.results import FORMAT, write_record
 from conformance.verdicts import Level, Verdict
@@ -20,8 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from conformance.expectations import Expectation
     from conformance.gate import Gate
-    from conformance.records import DiagnosisRecord
+    from conformance.records import DiagnosisRecord, Expected
     from conformance.subjects import Subject
 
 
@@ -39,19 +42,22 @@ class Recorder:
         self._stream: TextIO | None = None
         self._paths = corpus.paths()
         self._described: set[str] = set()
+        self._facts: dict[str, Facts] = {}
         self._started = time.perf_counter()
         self._findings = Findings()
+        self._archives = Archives(corpus)
         self.gate = gate
         self.results = 0
         self.diagnoses: list[DiagnosisRecord] = []
 
-    def begin(self, selected: int, selection: Mapping[str, str], command: str) -> None:
+    def begin(self, selected: int, selection: Mapping[str, str], command: str, due: int = 0) -> None:
         """Open the file and write the header.
 
         Args:
             selected: how many of the corpus's cases are run.
             selection: the options that selected them.
             command: the command line, for people.
+            due: how many results there will be.
         """
         if self._path is None:
             return
@@ -73,6 +79,7 @@ class Recorder:
                 "selection": dict(selection),
                 "command": command,
                 "clauses": {id: {"text": clause.text, "source": clause.source} for id, clause in clauses().items()},
+                "rules": self.gate.rules.record(due),
             }
         )
 
@@ -82,20 +89,36 @@ class Recorder:
         Args:
             result: a result record but for its level and expectation, which are added here.
         """
-        case = result["case"]
-        path, verdict = self._paths[case], Verdict(result["verdict"])
-        level = Level(self._corpus.levels[path])
-        rejection = path.startswith("invalid/")
-        expectation, expected = self.gate.judge(result["subject"], case, level, verdict, rejection=rejection)
-        self.results += 1
-        self._findings.add(result, level)
+        record, expected = self._judged(result)
         if self._stream is None:
             return expected
-        if case not in self._described:
-            self._describe(case)
-        told = {"verdict": str(expectation.verdict), "reason": expectation.reason} if expectation else None
-        self._write({"record": "result", **result, "level": str(level), "expected": told, "surprise": not expected})
+        if result["case"] not in self._described:
+            self._describe(result["case"])
+        self._write(record)
+        if Verdict(record["verdict"]).is_defect:
+            self._archive(result["case"], surprise=not expected)
         return expected
+
+    def _archive(self, case: str, *, surprise: bool) -> None:
+        if files := self._archives.of(case, self._paths[case], surprise=surprise):
+            self._write(files)
+
+    def _judged(self, result: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+        """A result's whole record, and whether it is as expected or tolerated; it is counted."""
+        case = result["case"]
+        level = Level(self._corpus.levels[self._paths[case]])
+        record = {"record": "result", **result, "level": str(level), **self._held_against(result["subject"], case)}
+        expected = self.gate.judge(record, lambda: self._facts_of(case))
+        self.results += 1
+        self._findings.add(result, level)
+        return {**record, "surprise": not expected}, expected
+
+    def _held_against(self, subject: str, case: str) -> dict[str, Any]:
+        """What a verdict is held against: the expectation, and the baseline's verdict where there is one."""
+        baseline = self.gate.rules.baseline
+        was = baseline.verdicts.get((subject, case)) if baseline else None
+        expected = _expected(self.gate.expectation(subject, case), case)
+        return {"expected": expected, "baseline": str(was)} if was else {"expected": expected}
 
     def end(self, reasons: Sequence[str]) -> None:
         """Say what explains the failures, write the footer and close the file."""
@@ -126,14 +149,31 @@ class Recorder:
 
     def _describe(self, case: str) -> None:
         self._described.add(case)
+        self._write(self._case_record(case))
+
+    def _case_record(self, case: str) -> Any:
         path = self._paths[case]
         document = case_json(self._corpus, path)
         del document["generator"]
-        self._write({"record": "case", "case": case, "kind": path.partition("/")[0], **document})
+        return {"record": "case", "case": case, "kind": path.partition("/")[0], **document}
+
+    def _facts_of(self, case: str) -> Facts:
+        if case not in self._facts:
+            self._facts[case] = facts(self._case_record(case))
+        return self._facts[case]
 
     def _write(self, record: Mapping[str, Any]) -> None:
         if self._stream is not None:
             write_record(self._stream, record)
+
+
+def _expected(entry: Expectation | None, case: str) -> Expected | None:
+    if entry is None:
+        return None
+    told: Expected = {"verdict": str(entry.verdict), "reason": entry.reason, "place": entry.place_of(case)}
+    if entry.issue:
+        told["issue"] = entry.issue
+    return told
 
 
 def _subject(subject: Subject) -> dict[str, Any]:

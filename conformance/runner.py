@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from conformance import pytest_plugin
 from conformance.errors import ConformanceError, UsageError
-from conformance.files import check_target
+from conformance.reporting import Outputs, write_reports
 from conformance.session import ConformanceSession, Settings
 from conformance.terminal import ProgressBar, print_outcome
 
@@ -32,7 +32,7 @@ class Request:
         workers: xdist's `-n`: a number or `auto`; empty for this process alone.
         exit_first: stop at the first surprise.
         last_failed: run only what failed the last time.
-        html: where to write the HTML report, or None.
+        outputs: which reports to write, and where.
     """
 
     settings: Settings
@@ -40,7 +40,7 @@ class Request:
     workers: str = ""
     exit_first: bool = False
     last_failed: bool = False
-    html: Path | None = None
+    outputs: Outputs = field(default_factory=Outputs)
 
 
 def run_corpus(request: Request) -> int:
@@ -49,22 +49,20 @@ def run_corpus(request: Request) -> int:
     Raises:
         ConformanceError: the request, the corpus, a subject or an expectations file is wrong.
     """
-    if request.html is None:
+    if not request.outputs.wanted:
         return _run(request.settings, request)
-    check_target(request.html)
+    request.outputs.check()
     if request.settings.results is not None:
-        return _run_and_report(request.settings, request, request.html)
+        return _run_and_report(request.settings, request)
     with tempfile.TemporaryDirectory() as scratch:
         settings = Settings(**{**vars(request.settings), "results": Path(scratch) / "results.jsonl"})
-        return _run_and_report(settings, request, request.html)
+        return _run_and_report(settings, request)
 
 
-def _run_and_report(settings: Settings, request: Request, html: Path) -> int:
+def _run_and_report(settings: Settings, request: Request) -> int:
     status = _run(settings, request)
-    from conformance.reporting import write_html
-
     assert settings.results is not None
-    write_html([settings.results], html)
+    write_reports([settings.results], request.outputs)
     return status
 
 
@@ -107,6 +105,8 @@ def _arguments(session: ConformanceSession, request: Request) -> list[str]:
     arguments += [f"--onnx-case={case}" for case in settings.cases]
     arguments += [f"--onnx-data={settings.data.resolve()}"] if settings.data else []
     arguments += [f"--onnx-claims={name}" for name in settings.claims]
+    arguments += [f"--onnx-shard={settings.shard}"] if settings.shard else []
+    arguments += [f"--onnx-repeat={settings.repeat}"] if settings.repeat > 1 else []
     arguments += [] if settings.diagnosis else ["--onnx-no-diagnosis"]
     arguments += ["-k", request.keyword] if request.keyword else []
     arguments += ["-p", "xdist.plugin", "-n", request.workers] if request.workers else []

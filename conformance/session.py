@@ -24,6 +24,8 @@ from conformance.gate import Gate
 from conformance.judge import judge
 from conformance.loading import load_case
 from conformance.recorder import Recorder
+from conformance.repeats import repeated
+from conformance.rules import rules_for
 from conformance.subjects import Kind, load_subject
 from conformance.verdicts import Level, Verdict
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from conformance.judge import Outcome
     from conformance.loading import LoadedCase
     from conformance.pytest_plugin import ConformanceItem
+    from conformance.shards import Shard
     from conformance.subjects import Named, Subject
 
 
@@ -51,6 +54,10 @@ class Settings:
         claims: passes that graph optimizers implement which do not say so themselves.
         diagnosis: whether to say of failing cases with which deviations they agree.
         recording: whether this session records what others report; a worker of xdist does not.
+        shard: the only part of the cases to run, or None for all.
+        repeat: how often each case is run.
+        require: operators that every subject must support.
+        baseline: the results file of an earlier run, since which nothing may have become worse, or None.
     """
 
     subjects: tuple[Named, ...]
@@ -62,6 +69,10 @@ class Settings:
     claims: tuple[str, ...] = ()
     diagnosis: bool = True
     recording: bool = True
+    shard: Shard | None = None
+    repeat: int = 1
+    require: tuple[str, ...] = ()
+    baseline: Path | None = None
 
 
 class ConformanceSession:
@@ -74,6 +85,7 @@ class ConformanceSession:
         subjects: what they are run on.
         selected: how many cases are run.
         pending: how many results they give, on all subjects.
+        picked: what else pytest was told that leaves cases out, by option.
         recorder: where results go; a worker of xdist has none.
         abandoned: why the run cannot be trusted and must end with status 2, or None.
         reasons: why the gate is shut, once the run has ended.
@@ -98,6 +110,8 @@ class ConformanceSession:
         self.manifest = self.corpus.path / MANIFEST
         wanted = sorted(set(settings.cases))
         self.cases = {id: find_case(self.corpus, id) for id in wanted} if wanted else self.corpus.paths()
+        if settings.shard is not None:
+            self.cases = settings.shard.of_cases(self.cases)
         expectations = by_subject(settings.expect, names)
         _check_claims(settings)
         self.subjects = [load_subject(named, settings.claims) for named in settings.subjects]
@@ -105,10 +119,13 @@ class ConformanceSession:
         self.reasons: list[str] = []
         self.selected = len(self.cases)
         self.pending = sum(len(self.cases_of(subject)) for subject in self.subjects)
-        self.keyword = ""
+        self._whole = None if settings.cases or settings.shard else self.pending
+        self.picked: dict[str, str] = {}
         self._suspicions: Suspicions | None = None
-        gate = Gate(settings.level, names, expectations)
-        self.recorder = Recorder(self.corpus, self.subjects, gate, settings.results) if settings.recording else None
+        self.recorder: Recorder | None = None
+        if settings.recording:
+            gate = Gate(rules_for(settings, self.corpus, self.subjects, expectations), names)
+            self.recorder = Recorder(self.corpus, self.subjects, gate, settings.results)
 
     def cases_of(self, subject: Subject) -> dict[str, str]:
         """Those of the cases to run that a subject is asked: a graph optimizer those of the pass, a backend all."""
@@ -135,7 +152,9 @@ class ConformanceSession:
 
     def _report(self, item: ConformanceItem) -> pytest.TestReport:
         try:
-            outcome = self._judged(item.subject, load_case(self.corpus, item.case_path))
+            outcome, repeats = repeated(
+                lambda: self._judged(item.subject, load_case(self.corpus, item.case_path)), self.settings.repeat
+            )
             failed = outcome.verdict in {Verdict.FAIL, Verdict.ERROR} and item.subject.kind is Kind.BACKEND
             suspects = self._suspects(item) if failed and self.settings.diagnosis else []
         except CorpusError as error:
@@ -151,6 +170,8 @@ class ConformanceSession:
         }
         if suspects:
             result["agrees_with"] = suspects
+        if repeats:
+            result["repeats"] = repeats
         result |= {name: list(found) for name in ("checks", "hazards") if (found := getattr(outcome, name))}
         return _report(item.nodeid, item.location, result, outcome.seconds)
 
@@ -196,7 +217,7 @@ class ConformanceSession:
         if "abandon" in result:
             raise CorpusError(*result["abandon"])
         if recorder.results == 0:
-            recorder.begin(self.selected, self._selection(), _command())
+            recorder.begin(self.selected, self._selection(), _command(), self._due())
         return recorder.add(result)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -228,18 +249,28 @@ class ConformanceSession:
         if self.abandoned or not self.recorder.results:
             self.recorder.abandon()
             return
-        whole = sum(self._is_asked(subject, path) for subject in self.subjects for path in self.corpus.cases)
-        partial = self.recorder.results < whole
+        due = self._due()
+        partial = self._whole is None or self.recorder.results < self._whole
         self.reasons = self.recorder.gate.reasons(partial=partial)
-        if missing := self.pending - self.recorder.results:
-            told = f"{missing} of {self.pending} results are missing"
+        if missing := due - self.recorder.results:
+            told = f"{missing} of {due} results are missing"
             self.reasons.append(f"{told}: the run was stopped before its end, or a process of it died")
         self.recorder.end(self.reasons)
         if self.reasons and exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
+    def _due(self) -> int:
+        """How many results there must be: those of the manifest, unless a selection is told of."""
+        return self.pending if set(self._selection()) - {"--level"} else max(self.pending, self._whole or 0)
+
     def _selection(self) -> dict[str, str]:
-        selection = {"-k": self.keyword, "--level": self.settings.level, "--case": " ".join(self.settings.cases)}
+        settings = self.settings
+        selection = {
+            **self.picked,
+            "--level": settings.level,
+            "--case": " ".join(settings.cases),
+            "--shard": settings.shard or "",
+        }
         return {name: str(value) for name, value in selection.items() if value}
 
 

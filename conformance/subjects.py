@@ -10,13 +10,19 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from conformance.errors import SubjectError, UnknownName
+from conformance.options import check_options
 from conformance.plugins import registered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _TEXT = re.compile(r"(?P<name>[^\[\]]*)(?:\[(?P<options>[^\[\]]*)\])?")
+EXEC = "exec:"
+"""What the text of a subject begins with that is a program of its own, in any language."""
+
 _OPTION = re.compile(r"[A-Za-z_]\w*=.*")
 
 
@@ -44,7 +50,7 @@ class Named:
     Attributes:
         text: the whole of it, the subject's id.
         kind: what it is asked to do.
-        name: a registered name, or `package.module`, or `package.module:Attribute`.
+        name: a registered name, or `package.module`, or `package.module:Attribute`, or `exec:` and a command.
         options: what the adapter is given besides the model.
     """
 
@@ -53,6 +59,11 @@ class Named:
     name: str
     options: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def is_command(self) -> bool:
+        """Whether it names a program that speaks the harness protocol."""
+        return self.text.startswith(EXEC)
+
     @classmethod
     def of(cls, text: str, kind: Kind) -> Named:
         """Read a subject's text.
@@ -60,6 +71,8 @@ class Named:
         Raises:
             UnknownName: its options are not `[name=value,…]`.
         """
+        if text.startswith(EXEC):
+            return cls(text, kind, text)
         match = _TEXT.fullmatch(text.strip())
         parts = [part.strip() for part in (match["options"] or "").split(",") if part.strip()] if match else []
         if match is None or not all(_OPTION.fullmatch(part) for part in parts):
@@ -79,6 +92,7 @@ class Subject:
         target: what has `prepare`, or is called with a model to rewrite.
         kind: which of the two it is.
         passes: of a graph optimizer, the passes that it claims to implement.
+        language: what it is written in.
     """
 
     id: str
@@ -86,6 +100,7 @@ class Subject:
     target: Any
     kind: Kind = Kind.BACKEND
     passes: tuple[str, ...] = ()
+    language: str = "Python"
 
 
 class _Configured:
@@ -98,7 +113,23 @@ class _Configured:
 
     def prepare(self, model: Any, device: str = "CPU") -> Any:
         """Prepare a model as the options say."""
-        return self._backend.prepare(model, self._device or device, **self._options)
+        return _Prepared(self._backend.prepare(model, self._device or device, **self._options))
+
+
+class _Prepared:
+    """A prepared model whose outputs may be another library's arrays, as ONNX's interface allows."""
+
+    def __init__(self, prepared: Any) -> None:
+        self._prepared = prepared
+
+    def run(self, inputs: Any) -> Any:
+        """The outputs; each that has a type, a shape and a way to become a NumPy array is one."""
+        outputs = self._prepared.run(inputs)
+        return [_as_array(output) for output in outputs] if isinstance(outputs, list | tuple) else outputs
+
+
+def _as_array(output: Any) -> Any:
+    return np.asarray(output) if all(hasattr(output, name) for name in ("__array__", "dtype", "shape")) else output
 
 
 def load_subject(named: Named, claims: tuple[str, ...] = ()) -> Subject:
@@ -109,7 +140,8 @@ def load_subject(named: Named, claims: tuple[str, ...] = ()) -> Subject:
 
     Raises:
         UnknownName: nothing is registered or importable under that name.
-        SubjectError: it fails to import, or is not of its kind.
+        UsageError: it has no such option.
+        SubjectError: it fails to import, is not of its kind, or lacks what an option asks for.
     """
     target, module_name = _resolved(named)
     version = _version(target, module_name)
@@ -119,12 +151,14 @@ def load_subject(named: Named, claims: tuple[str, ...] = ()) -> Subject:
                 f"Backend {named.name} has no `prepare`: it is not a backend.",
                 "Name a module or class with ONNX's interface: prepare(model, device), then run(inputs).",
             )
-        return Subject(named.text, version, _Configured(target, named.options) if named.options else target)
+        check_options(named, target)
+        return Subject(named.text, version, _Configured(target, named.options))
     if not callable(target):
         raise SubjectError(
             f"Graph optimizer {named.name} cannot be called.",
             "Name a function that takes a model and returns another: package.module:function.",
         )
+    check_options(named, target)
     passes = tuple(str(name) for name in getattr(target, "passes", claims))
     if named.options:
         from functools import partial

@@ -8,7 +8,8 @@ import fake_backends as fakes
 import pytest
 from support import ADAM, EXACT, INDEX, REPEATED, SEVERAL, SHOULD, SILENT, SMALL
 
-from conformance.judge import LONGEST_MESSAGE, judge
+from conformance.backends import LONGEST_MESSAGE
+from conformance.judge import judge
 from conformance.verdicts import Verdict
 
 FAIL, ERROR, UNSUPPORTED = Verdict.FAIL, Verdict.ERROR, Verdict.UNSUPPORTED

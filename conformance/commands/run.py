@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from conformance.commands.options import Data, GateLevel
+from conformance.commands.options import Badge, Ctrf, Data, GateLevel, Hazards, Html, Json, Junit, Markdown
 from conformance.verdicts import Level
 
 
@@ -47,7 +47,26 @@ def run(
     exit_first: Annotated[bool, typer.Option("-x", help="Stop at the first surprise.")] = False,
     last_failed: Annotated[bool, typer.Option("--lf", help="Only what failed the last time.")] = False,
     results: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the results: JSON lines.")] = None,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report: one HTML file.")] = None,
+    html: Html = None,
+    junit: Junit = None,
+    ctrf: Ctrf = None,
+    markdown: Markdown = None,
+    badge: Badge = None,
+    json: Json = None,
+    hazards: Hazards = None,
+    require: Annotated[
+        list[str] | None, typer.Option("--require", metavar="OPERATOR", help="Fail where this one is unsupported.")
+    ] = None,
+    baseline: Annotated[
+        Path | None,
+        typer.Option("--baseline", metavar="FILE", help="Results of an earlier run: only regressions fail."),
+    ] = None,
+    shard: Annotated[
+        str, typer.Option("--shard", metavar="N/M", help="Only the Nth of M parts of the cases; `merge` joins them.")
+    ] = "",
+    repeat: Annotated[
+        int, typer.Option("--repeat", metavar="N", min=1, max=1000, help="Run every case N times; verdicts must agree.")
+    ] = 1,
     diagnosis: Annotated[
         bool, typer.Option("--diagnosis/--no-diagnosis", help="Look for what explains the failures.")
     ] = True,
@@ -60,8 +79,10 @@ def run(
     Exit status: 0 where the gate holds, 1 where it does not, 2 where the command line or the corpus is wrong.
     """
     from conformance.errors import UsageError
+    from conformance.reporting import Outputs
     from conformance.runner import Request, run_corpus
     from conformance.session import Settings
+    from conformance.shards import Shard
     from conformance.subjects import Kind, Named
 
     subjects = [Named.of(text, Kind.BACKEND) for text in backend or ()]
@@ -72,5 +93,10 @@ def run(
         *(tuple(subjects), data, tuple(case or ()), Level(level), tuple(expect or ()), results),
         claims=tuple(claims or ()),
         diagnosis=diagnosis,
+        shard=Shard.read(shard) if shard else None,
+        repeat=repeat,
+        require=tuple(require or ()),
+        baseline=baseline,
     )
-    raise typer.Exit(run_corpus(Request(settings, keyword, workers, exit_first, last_failed, html)))
+    outputs = Outputs(html, junit, ctrf, markdown, badge, json, hazards)
+    raise typer.Exit(run_corpus(Request(settings, keyword, workers, exit_first, last_failed, outputs)))

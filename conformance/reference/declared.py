@@ -136,8 +136,14 @@ def _faithful(number: Bounded, format: Format, more: int) -> Bounded:
 
 
 def _slack(end: Decimal, format: Format, more: int) -> Decimal:
-    """How far roundings before the last may move a number; nobody takes a number far below all others for one."""
+    """How far roundings before the last may move a number; what is far below all numbers is nothing to anyone.
+
+    Of several operations one before the last may underflow, and lose all that the result has below the normal numbers.
+    """
     magnitude, step = abs(end), format.smallest_subnormal
     if not end.is_finite() or magnitude < step / 4:
         return ZERO
-    return more * magnitude * format.unit_roundoff + (step / 2 if magnitude < format.smallest_normal else ZERO)
+    relative = more * magnitude * format.unit_roundoff
+    if magnitude >= 2 * format.smallest_normal:
+        return relative
+    return relative + (step / 2 if more == 1 else format.smallest_normal)

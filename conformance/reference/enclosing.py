@@ -14,7 +14,7 @@ from conformance.reference import exact, formats
 from conformance.reference.bounded import ZERO, Bounded
 from conformance.reference.native import Native
 from conformance.reference.precision import Precision, Role
-from conformance.reference.ranking import extreme_of, is_certain, may_be_nan, ranking
+from conformance.reference.ranking import extreme_of, is_certain, is_settled, may_be_nan, ranking
 from conformance.reference.sums import total
 from conformance.reference.unsupported import Unsupported
 from conformance.reference.values import Value
@@ -85,7 +85,7 @@ class Enclosing:
 
     def certain(self, X: Value) -> Array:
         _refuse_choices(X)
-        if self.uncertain(X).any():
+        if not all(is_settled(element) for element in X.elements.flat):
             raise Unsupported("rounding decides what is computed")
         if X.elements.dtype != object or X.dtype == object:
             return X.elements

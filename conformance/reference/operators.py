@@ -36,6 +36,8 @@ def _function(
 def _softmax(formula: Callable[..., Array], node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
     """Several roundings: of an exponential, of each addition to the sum, of the quotient or the logarithm."""
     X, axis = inputs[0], node.attributes.get("axis", softmax_default_axis(node.opset))
+    if not X.elements.size:
+        return [X]
     roundings = 8 + X.elements.size
     rank = max(X.elements.ndim, 1)
     if node.opset >= 13:

@@ -17,10 +17,17 @@ Number: TypeAlias = Bounded | Decimal
 
 
 def is_certain(element: Any) -> bool:
-    """Whether all admissible evaluations agree on an element."""
+    """Whether all admissible evaluations agree on an element, and on its place in an order, which a NaN has not."""
     if isinstance(element, Bounded):
-        return element.is_exact
+        return element.is_exact and not may_be_nan(element)
     return not (isinstance(element, Decimal) and element.is_nan())
+
+
+def is_settled(element: Any) -> bool:
+    """Whether all admissible evaluations agree on an element, be it a NaN."""
+    if isinstance(element, Bounded):
+        return is_certain(element) or (element.value.is_nan() and not element.doubt)
+    return True
 
 
 def may_be_nan(number: Number) -> bool:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from conformance.backends import is_unsupported
+from conformance.backends import is_unsupported, told
 from conformance.case import Answer, Rewrite
 from conformance.corpus import case_json
-from conformance.judge import Outcome, _message
+from conformance.judge import Outcome, is_rejection
 from conformance.rewriting.checks import checks
 from conformance.rewriting.checks.hazards import changes
 from conformance.rewriting.eliminate import PASS
@@ -152,11 +152,11 @@ def judge_rewrite(optimize: Any, passes: Sequence[str], task: Task) -> Outcome:
 
 def _raised(error: BaseException, run: str, task: Task, evidence: _Evidence) -> Outcome:
     """An error, or what hosts the subject says that became of it; to refuse a model that is not valid is right."""
-    message = _message(error) if run == ONCE else f"to a fixed point: {_message(error)}"
+    message = told(error) if run == ONCE else f"to a fixed point: {told(error)}"
     verdict = getattr(error, "verdict", Verdict.UNSUPPORTED if is_unsupported(error) else Verdict.ERROR)
-    if verdict is Verdict.ERROR and isinstance(error, Exception) and task.invalid:
+    if verdict is Verdict.ERROR and is_rejection(error) and task.invalid:
         verdict = Verdict.PASS
-    return evidence.outcome(Verdict(verdict), "optimize", message)
+    return evidence.outcome(Verdict(verdict), getattr(error, "phase", None) or "optimize", message)
 
 
 def _checked(rewriting: Rewriting) -> Iterable[RewriteCheck]:

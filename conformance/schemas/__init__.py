@@ -14,14 +14,21 @@ LONGEST_COMPLAINT = 200
 
 @cache
 def schema(name: str) -> dict[str, Any]:
-    """The JSON Schema of that name: `case`, `manifest` or `results`."""
+    """The JSON Schema of that name: `case`, `manifest`, `protocol`, `results` or `summary`."""
     text = resources.files(__name__).joinpath(f"{name}.schema.json").read_text(encoding="utf-8")
     return dict(json.loads(text))
 
 
-def complaint(name: str, document: object) -> str | None:
-    """The first thing in which a document departs from its schema, in one sentence, or None."""
-    error = next(_validator(name).iter_errors(document), None)
+def complaint(name: str, document: object, part: str = "") -> str | None:
+    """The first thing in which a document departs from its schema, in one sentence, or None.
+
+    Args:
+        part: which of the schema's `$defs` the document is held against, if not the whole schema.
+    """
+    validator = _validator(name, part)
+    if validator.is_valid(document):
+        return None
+    error = next(validator.iter_errors(document), None)
     if error is None:
         return None
     where = "/".join(str(part) for part in error.instance_path)
@@ -30,5 +37,8 @@ def complaint(name: str, document: object) -> str | None:
 
 
 @cache
-def _validator(name: str) -> jsonschema_rs.Validator:
-    return jsonschema_rs.validator_for(schema(name))
+def _validator(name: str, part: str) -> jsonschema_rs.Validator:
+    whole = schema(name)
+    return jsonschema_rs.validator_for(
+        {"$schema": whole["$schema"], "$defs": whole["$defs"], "$ref": f"#/$defs/{part}"} if part else whole
+    )

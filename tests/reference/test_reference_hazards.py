@@ -132,6 +132,17 @@ def test_the_result_of_one_operator_overflows_into_the_next():
     assert evaluated(chain("Exp", "Log", X=X), X) == [1]
 
 
+def test_the_logarithm_of_what_may_underflow_leaves_each_index_at_must():
+    X = np.array([-87, -86.94, -86.9], np.float16)
+    assert acceptable(chain("Exp", "Log", X=X), X, Level.MUST) == [[0, 1, 2]]
+    assert acceptable(chain("Exp", "Log", X=X), X, Level.SHOULD) == [[0]]
+
+
+def test_a_function_of_several_operations_may_underflow_on_the_way():
+    X = np.array([-104, -103.5, -103, -105, -110], np.float32)
+    assert 0 in acceptable(chain("Mish", opset=18, X=X), X, Level.SHOULD)[0]
+
+
 def test_exponentials_of_the_largest_numbers_are_told_apart_exactly():
     X = np.array([3e38, 3.1e38], np.float32)
     assert evaluated(chain("Exp", X=X), X) == [1]

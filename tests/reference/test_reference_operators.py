@@ -174,6 +174,23 @@ def test_what_neither_rises_nor_falls_throughout_takes_certain_numbers_only(op_t
         answers(serialised, [X], Level.MUST)
 
 
+@pytest.mark.parametrize(("op_type", "Y"), [("Abs", [np.nan, np.inf]), ("Reciprocal", [np.nan, 0])])
+def test_a_nan_goes_through_an_operator_on_each_element(op_type, Y):
+    given = f32([np.nan, np.inf])
+    answer = answers(model(op_type, [given], {}), [given], Level.MUST)[0]
+    assert np.array_equal(answer.expected, Y, equal_nan=True)
+
+
+@pytest.mark.parametrize("opset", [11, 13])
+@pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax", "Exp", "Abs", "ReduceSum"])
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0)])
+def test_a_tensor_without_elements_stays_one(op_type, shape, opset):
+    given, attributes = np.zeros(shape, np.float32), {"axes": [1]} if op_type == "ReduceSum" and opset < 13 else {}
+    serialised = model(op_type, [given], attributes, opset=opset)
+    output = native(serialised, [given])[0]
+    assert answers(serialised, [given], Level.MUST)[0].expected.shape == output.shape
+
+
 def defaults_of(op_type):
     schema = onnx.defs.get_schema(op_type, OPSET)
     return {name: helper.get_attribute_value(attribute.default_value) for name, attribute in schema.attributes.items()}

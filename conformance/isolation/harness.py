@@ -1,0 +1,178 @@
+"""The harness for subjects in Python: hosts any backend or graph optimizer that can be named, and speaks the protocol.
+
+Usage: python -m conformance.isolation.harness [--optimizer] NAME[option=value,…]
+
+What the subject prints, from C too, goes to standard error; standard output is the protocol's alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+VERSION = 1
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Answer commands until `stop` or the end of the input."""
+    commands, answers = _private_streams()
+    kind = "optimizer" if arguments[:1] == ["--optimizer"] else "backend"
+    names = [argument for argument in arguments if argument != "--optimizer"]
+    if len(names) != 1:
+        sys.stderr.write(f"{__doc__}\n")
+        return 2
+    converse(Harness(kind, names[0]), commands, answers)
+    return 0
+
+
+def converse(harness: Harness, commands: BinaryIO, answers: BinaryIO) -> None:
+    """Read commands and write answers, one a line."""
+    for line in iter(commands.readline, b""):
+        command = json.loads(line)
+        if command["cmd"] == "stop":
+            break
+        answer = {"seq": command["seq"], **harness.answer(command)}
+        sys.stdout.flush()
+        answers.write(json.dumps(answer, separators=(",", ":")).encode() + b"\n")
+
+
+def _private_streams() -> tuple[BinaryIO, BinaryIO]:
+    """The protocol's streams under other descriptors, so that nothing which the subject reads or prints disturbs it."""
+    commands, answers = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return os.fdopen(commands, "rb"), os.fdopen(answers, "wb", buffering=0)
+
+
+class Harness:
+    """Hosts one subject.
+
+    Args:
+        kind: `backend` or `optimizer`.
+        name: what names it, with options in brackets.
+    """
+
+    def __init__(self, kind: str, name: str) -> None:
+        self._kind, self._name = kind, name
+        self._target: Any = None
+        self._prepared: Any = None
+        self._verbs: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+            "start": self._start,
+            "load": self._load,
+            "run": self._run,
+            "optimize": self._optimize,
+        }
+
+    def answer(self, command: dict[str, Any]) -> dict[str, Any]:
+        """The answer to a command, but for its number."""
+        verb = self._verbs.get(command["cmd"])
+        if verb is None:
+            return {"error": f"unknown command {command['cmd']}"}
+        try:
+            return verb(command)
+        except BaseException as error:  # noqa: BLE001 - SystemExit, and the panics of runtimes written in Rust, too
+            return self._failure(error)
+
+    def _failure(self, error: BaseException) -> dict[str, Any]:
+        from conformance.backends import is_unsupported, told
+
+        if is_unsupported(error):
+            return {"unsupported": told(error)}
+        return {"error": told(error)} | ({} if isinstance(error, Exception) else {"fatal": True})
+
+    def _start(self, _: dict[str, Any]) -> dict[str, Any]:
+        from conformance.errors import ConformanceError
+        from conformance.subjects import Kind, Named, load_subject
+
+        try:
+            subject = load_subject(Named.of(self._name, Kind(self._kind)))
+        except ConformanceError as error:
+            return {"error": error.problem, "mend": error.mend}
+        self._target = subject.target
+        started: dict[str, Any] = {
+            "version": VERSION,
+            "name": subject.id[:200],
+            "runtime_version": subject.version[:200] or "unknown",
+            "language": "Python",
+            "kind": self._kind,
+        }
+        if self._kind == "optimizer":
+            started |= {"passes": list(subject.passes), "fixed_point": _takes_fixed_point(subject.target)}
+        return started
+
+    def _load(self, command: dict[str, Any]) -> dict[str, Any]:
+        self._prepared = None
+        self._prepared = self._target.prepare(_model(command["model"]), "CPU")
+        return {"loaded": True}
+
+    def _run(self, command: dict[str, Any]) -> dict[str, Any]:
+        from conformance.isolation.tensors import decoded
+
+        inputs = [decoded(message) for message in command["inputs"]]
+        before = [array.tobytes() for array in inputs]
+        outputs = self._prepared.run(list(inputs))
+        if not isinstance(outputs, list | tuple):
+            return {"returned": _type_of(outputs)}
+        answer: dict[str, Any] = {"outputs": [_output(output) for output in outputs]}
+        changed = [number for number, array in enumerate(inputs) if array.tobytes() != before[number]]
+        return answer | ({"changed": changed} if changed else {})
+
+    def _optimize(self, command: dict[str, Any]) -> dict[str, Any]:
+        import onnx
+
+        model = _model(command["model"])
+        before = model.SerializeToString(deterministic=True)
+        options = {"fixed_point": command["fixed_point"]} if _takes_fixed_point(self._target) else {}
+        rewritten = self._target(model, **options)
+        if not isinstance(rewritten, onnx.ModelProto):
+            return {"returned": _type_of(rewritten)}
+        with open(command["output"], "wb") as stream:  # noqa: PTH123 - pathlib is not needed for anything else here
+            stream.write(rewritten.SerializeToString())
+        spoiled = model.SerializeToString(deterministic=True) != before
+        return {"optimized": True} | ({"changed_input": True} if spoiled else {})
+
+
+def _model(path: str) -> Any:
+    import onnx
+
+    with open(path, "rb") as stream:  # noqa: PTH123
+        return onnx.ModelProto.FromString(stream.read())
+
+
+def _output(output: Any) -> dict[str, Any]:
+    """An output's message; what is no tensor is told by its type's name."""
+    import numpy as np
+
+    from conformance.isolation.tensors import encoded
+
+    if not isinstance(output, np.ndarray | np.generic):
+        return {"returned": _type_of(output)}
+    try:
+        return encoded("", np.asarray(output))
+    except (KeyError, TypeError, ValueError):
+        return {"returned": f"ndarray of {output.dtype}"[:200]}
+
+
+def _type_of(thing: object) -> str:
+    return type(thing).__name__[:200]
+
+
+def _takes_fixed_point(optimize: Any) -> bool:
+    """Whether a graph optimizer knows a single run and runs to a fixed point apart."""
+    from inspect import signature
+
+    try:
+        return "fixed_point" in signature(optimize).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,230 @@
+"""A subject in a process of its own that is started when it is needed, and again when it has ended."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from conformance.errors import SubjectError
+from conformance.isolation.child import Child, shown
+from conformance.isolation.errors import Isolated, NotStarted, Panicked, Raised, SaidUnsupported, SpokeNonsense
+from conformance.isolation.surroundings import command_of
+from conformance.schemas import complaint
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from conformance.isolation.limits import Limits
+    from conformance.subjects import Named
+
+VERSION = 1
+ATTEMPTS = 3
+"""How many times in a row a process may fail to start before the subject counts as not started."""
+
+
+@dataclass(frozen=True)
+class Introduction:
+    """What a subject says of itself when it starts.
+
+    Attributes:
+        version: its own version.
+        language: what it is written in.
+        passes: of a graph optimizer, the passes that it claims.
+        fixed_point: of a graph optimizer, whether it knows a single run and a fixed point apart.
+        failure: why it did not start; empty if it did.
+    """
+
+    version: str = "unknown"
+    language: str = "unknown"
+    passes: tuple[str, ...] = ()
+    fixed_point: bool = False
+    failure: str = ""
+
+
+@dataclass
+class Host:
+    """Keeps a subject's process, one at a time.
+
+    Args:
+        named: the subject.
+        limits: what its process may take.
+        introduction: what it said elsewhere in this run, where it was started before.
+    """
+
+    named: Named
+    limits: Limits
+    introduction: Introduction | None = None
+    _child: Child | None = field(default=None, init=False)
+    _seq: int = field(default=0, init=False)
+    _left: float = field(default=0.0, init=False)
+    _said: str = field(default="", init=False)
+
+    def __post_init__(self) -> None:
+        self._command = command_of(self.named)
+
+    def introduced(self) -> Introduction:
+        """What the subject says of itself; starts it if nobody has.
+
+        Raises:
+            SubjectError: it answers that it cannot be hosted, or is of another kind.
+        """
+        if self.introduction is None:
+            self._start()
+        assert self.introduction is not None
+        return self.introduction
+
+    def begin_case(self) -> None:
+        """Give the next commands the time of one case, and a process that is ready for them.
+
+        Raises:
+            NotStarted: there is none.
+        """
+        self._said = ""
+        if self._child is not None and not self._child.is_idle():
+            self.end()
+        if self._child is None:
+            self._start()
+        assert self._child is not None
+        self._child.forget()
+        self._left = self.limits.timeout
+
+    def is_running(self, child: Child | None) -> bool:
+        """Whether a process is still the one that runs."""
+        return child is not None and child is self._child
+
+    @property
+    def child(self) -> Child:
+        """The process that runs."""
+        assert self._child is not None
+        return self._child
+
+    def ask(self, what: str, **members: Any) -> dict[str, Any]:
+        """Send a command, and return its good answer.
+
+        Args:
+            what: the command.
+            members: what it has besides its name and number.
+
+        Raises:
+            Isolated: there is no good answer.
+        """
+        assert self._child is not None
+        started = time.monotonic()
+        try:
+            answer = self._asked(self._child, what, members, self._left)
+        finally:
+            self._left -= time.monotonic() - started
+        if "unsupported" in answer:
+            raise SaidUnsupported(answer["unsupported"])
+        if "error" in answer:
+            raise (Panicked if answer.get("fatal") else Raised)(answer["error"])
+        return answer
+
+    def nonsense(self, message: str) -> SpokeNonsense:
+        """What to raise where an answer contradicts itself; the process is ended."""
+        self.end()
+        return SpokeNonsense(message)
+
+    def said(self) -> str:
+        """The end of what the subject wrote on standard error during the case."""
+        return self._said if self._child is None else self._child.said()
+
+    def stop(self) -> None:
+        """Tell the process to stop, if there is one, and end what is left of it."""
+        if self._child is not None:
+            self._seq += 1
+            self._child.stop(_line({"cmd": "stop", "seq": self._seq}))
+        self.end()
+
+    def end(self) -> None:
+        """End the process; the next case starts another."""
+        if self._child is not None:
+            self._child.end()
+            self._said = self._child.said()
+            self._child = None
+
+    def _asked(self, child: Child, what: str, members: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        """The answer to a command, held against its schema."""
+        self._seq += 1
+        try:
+            line = child.ask(_line({"cmd": what, "seq": self._seq, **members}), what, seconds)
+            return _read(line, what, self._seq)
+        except BaseException:
+            self.end()
+            raise
+
+    def _start(self) -> None:
+        """Start a process; after several failures in a row, give it up for good.
+
+        Raises:
+            NotStarted: it does not start, now or ever since.
+            SubjectError: it answers that it cannot be hosted, or is of another kind.
+        """
+        if self.introduction is not None and self.introduction.failure:
+            raise NotStarted(self.introduction.failure)
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                self._start_once()
+            except SubjectError as error:
+                if self.introduction is None:
+                    raise
+                raise NotStarted(f"not started again: {error.problem}") from None
+            except Isolated as error:
+                if attempt == ATTEMPTS:
+                    failure = f"not started in {ATTEMPTS} attempts: {error}"
+                    self.introduction = Introduction(failure=failure)
+                    raise NotStarted(failure) from None
+            else:
+                return
+
+    def _start_once(self) -> None:
+        self._child = Child(self._command, self.limits)
+        answer = self._asked(self._child, "start", {"version": VERSION}, self.limits.timeout)
+        kind = answer.get("kind", self.named.kind)
+        if "error" not in answer and "unsupported" not in answer and kind == self.named.kind:
+            self.introduction = Introduction(
+                answer["runtime_version"],
+                answer["language"],
+                tuple(answer.get("passes", ())),
+                answer.get("fixed_point", False),
+            )
+            return
+        self.end()
+        if kind != self.named.kind:
+            raise SubjectError(
+                f"{self.named.text} is not a {self.named.kind.prose}, but a {kind}.",
+                "Name backends with -b, and graph optimizers with -o.",
+            )
+        raise SubjectError(
+            answer.get("error") or answer["unsupported"], answer.get("mend", "Its harness says so; start it by hand.")
+        )
+
+
+def _line(message: Mapping[str, Any]) -> bytes:
+    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+
+
+def _read(line: bytes, what: str, seq: int) -> dict[str, Any]:
+    """A line as the answer that it should be.
+
+    Raises:
+        SpokeNonsense: it is something else; the message shows it.
+    """
+    try:
+        answer = json.loads(line, parse_constant=_refuse)
+        problem = complaint("protocol", answer, f"{what}_answer")
+    except (ValueError, RecursionError, OverflowError) as error:
+        raise SpokeNonsense(
+            f"answered `{what}` with what is not JSON ({type(error).__name__}): {shown(line)}"
+        ) from None
+    if isinstance(answer, dict) and answer.get("seq") != seq:
+        raise SpokeNonsense(f"answered `{what}` with another number than {seq}: {shown(line)}")
+    if problem:
+        raise SpokeNonsense(f"answered `{what}` with what is no such answer: {shown(line)}")
+    return dict(answer)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)

@@ -1,0 +1,154 @@
+"""What `judge` is handed in the place of a subject in a process of its own: the same interface, the same behaviour."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from inspect import Parameter, Signature
+from typing import TYPE_CHECKING, Any
+
+import onnx
+
+from conformance.isolation.tensors import decoded, encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from conformance.arrays import Array
+    from conformance.isolation.child import Child
+    from conformance.isolation.host import Host, Introduction
+
+
+class BackendProxy:
+    """A backend by ONNX's own interface."""
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self.loaded: PreparedProxy | None = None
+
+    def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> PreparedProxy:  # noqa: ARG002
+        """Have the model loaded.
+
+        Raises:
+            Isolated: it is not; see `conformance.isolation.errors`.
+        """
+        self.host.begin_case()
+        prepared = PreparedProxy(self, model.SerializeToString(), [value.name for value in model.graph.input])
+        prepared.load()
+        return prepared
+
+
+class PreparedProxy:
+    """A model that the subject has loaded; it is loaded again where another one has taken its place."""
+
+    def __init__(self, backend: BackendProxy, model: bytes, names: Sequence[str]) -> None:
+        self._backend = backend
+        self._model = model
+        self._names = names
+        self._child: Child | None = None
+
+    def load(self) -> None:
+        """Have the model loaded."""
+        host = self._backend.host
+        self._child, self._backend.loaded = host.child, self
+        host.ask("load", model=_written(host.child, "model.onnx", self._model))
+
+    def run(self, inputs: Sequence[Array]) -> Any:
+        """What the subject returns for inputs in the graph's order; those that it changed are changed here too.
+
+        Raises:
+            Isolated: it returns nothing; see `conformance.isolation.errors`.
+        """
+        host = self._backend.host
+        if self._backend.loaded is not self or not host.is_running(self._child):
+            host.begin_case()
+            self.load()
+        names = [*self._names, *(str(number) for number in range(len(self._names), len(inputs)))]
+        answer = host.ask("run", inputs=[encoded(name, array) for name, array in zip(names, inputs, strict=False)])
+        if "returned" in answer:
+            return _stand_in(answer["returned"])
+        for number in answer.get("changed", ()):
+            if number >= len(inputs):
+                raise host.nonsense(f"says that it changed input {number} of {len(inputs)}")
+            _spoil(inputs[number])
+        return [self._output(host, number, message) for number, message in enumerate(answer["outputs"])]
+
+    def _output(self, host: Host, number: int, message: dict[str, Any]) -> Any:
+        if "returned" in message:
+            return _stand_in(message["returned"])
+        try:
+            return decoded(message)
+        except ValueError as error:
+            raise host.nonsense(f"answered `run` with output {number} that {error}") from None
+
+
+class OptimizerProxy:
+    """A graph optimizer: called with a model, it returns the rewritten one."""
+
+    def __init__(self, host: Host, introduction: Introduction) -> None:
+        self.host = host
+        self.passes = introduction.passes
+        known = {"model": Parameter.empty} | ({"fixed_point": False} if introduction.fixed_point else {})
+        self.__signature__ = Signature(
+            [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default) for name, default in known.items()]
+        )
+
+    def __call__(self, model: onnx.ModelProto, fixed_point: bool = False) -> Any:
+        """What the graph optimizer returns.
+
+        Raises:
+            Isolated: it returns nothing; see `conformance.isolation.errors`.
+        """
+        self.host.begin_case()
+        child = self.host.child
+        output = f"{child.scratch.work}/rewritten.onnx"
+        answer = self.host.ask(
+            "optimize",
+            model=_written(child, "model.onnx", model.SerializeToString()),
+            output=output,
+            fixed_point=fixed_point,
+        )
+        if "returned" in answer:
+            return _stand_in(answer["returned"])
+        if answer.get("changed_input"):
+            model.doc_string += "changed by the graph optimizer"
+        return self._rewritten(output)
+
+    def _rewritten(self, path: str) -> onnx.ModelProto:
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with os.fdopen(descriptor, "rb") as stream:
+                content = stream.read(self.host.limits.line + 1)
+            os.unlink(path)  # noqa: PTH108
+        except OSError as error:
+            raise self.host.nonsense(f"wrote no model where it was asked to: {error.strerror}") from None
+        if len(content) > self.host.limits.line:
+            raise self.host.nonsense(f"wrote a model of more than {self.host.limits.line} bytes")
+        try:
+            rewritten: onnx.ModelProto = onnx.ModelProto.FromString(content)
+        except Exception as error:  # noqa: BLE001 - protobuf's own class differs by its implementation
+            raise self.host.nonsense(f"wrote what is no model: {type(error).__name__}: {error}") from None
+        return rewritten
+
+
+def _written(child: Child, name: str, content: bytes) -> str:
+    """The path of a file that the subject may read and not write."""
+    path = f"{child.scratch.models}/{name}"
+    with suppress(FileNotFoundError):
+        os.unlink(path)  # noqa: PTH108
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(content)
+    return path
+
+
+def _stand_in(type_name: str) -> Any:
+    """Something that is told by the same name as what the subject returned, and is good for nothing else."""
+    return type(type_name, (), {})()
+
+
+def _spoil(array: Array) -> None:
+    """Make an input another than it was."""
+    if array.size:
+        flat = array.reshape(-1)[:1].copy()
+        array.reshape(-1)[:1] = (flat.view("u1") ^ 1).view(array.dtype)
