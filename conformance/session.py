@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.batches import Batch, batch_report, counts_of
+from conformance.claims import check_claims
 from conformance.corpus import MANIFEST, bundled, case_json, find_case, open_corpus
 from conformance.errors import ConformanceError, CorpusError, UsageError
 from conformance.expectations import by_subject
@@ -113,7 +114,7 @@ class ConformanceSession:
         if settings.shard is not None:
             self.cases = settings.shard.of_cases(self.cases)
         expectations = by_subject(settings.expect, names)
-        _check_claims(settings)
+        check_claims(settings.claims, [named.kind for named in settings.subjects])
         self.subjects = [load_subject(named, settings.claims) for named in settings.subjects]
         self.abandoned: ConformanceError | None = None
         self.reasons: list[str] = []
@@ -272,22 +273,6 @@ class ConformanceSession:
             "--shard": settings.shard or "",
         }
         return {name: str(value) for name, value in selection.items() if value}
-
-
-def _check_claims(settings: Settings) -> None:
-    """Refuse claims that nothing can be held to.
-
-    Raises:
-        UsageError: the pass is unknown, or no graph optimizer is named.
-    """
-    if not settings.claims:
-        return
-    from conformance.rewriting.eliminate import PASS
-
-    if unknown := [name for name in settings.claims if name != PASS]:
-        raise UsageError(f"There is no pass {unknown[0]}.", f"Use {PASS}.")
-    if all(named.kind is Kind.BACKEND for named in settings.subjects):
-        raise UsageError("A pass is claimed, but no graph optimizer is named.", "Name one with -o.")
 
 
 def _report(

@@ -6,8 +6,16 @@ from typing import TYPE_CHECKING
 
 from conformance.deviations.rewrites.fault import FaultyRewrite, afterwards, altered
 from conformance.optimizers import identity
-from conformance.rewriting.eliminate import ALONG_AXIS, Site, eliminate, explicit_axis, is_monotone, rewire
-from conformance.rewriting.scopes import Scope, captures, held_graphs
+from conformance.rewriting.eliminate import (
+    ALONG_AXIS,
+    Site,
+    eliminate,
+    explicit_axis,
+    is_monotone,
+    is_standard,
+    rewire,
+)
+from conformance.rewriting.scopes import MAIN_DOMAINS, Scope, captures, held_graphs
 
 if TYPE_CHECKING:
     import onnx
@@ -37,6 +45,16 @@ def _not_coerced(site: Site) -> bool:
     if site.producer.op_type not in ALONG_AXIS or versions.get("ai.onnx", 13) >= 13 or declared is None:
         return is_monotone(site)
     return is_monotone(site) and axis in {-1, len(declared.shape.dim) - 1}
+
+
+def _whatever_functions(_: onnx.ModelProto, node: onnx.NodeProto) -> bool:
+    """Whether a node is of ONNX's own domain: which of operator and function goes first is the runtime's to say."""
+    return node.domain in MAIN_DOMAINS
+
+
+def _empty_domain_only(model: onnx.ModelProto, node: onnx.NodeProto) -> bool:
+    """Whether a node leaves its domain empty: onnx's checker refuses nodes that write ai.onnx out."""
+    return not node.domain and is_standard(model, node)
 
 
 def _renamed(model: onnx.ModelProto) -> None:
@@ -93,6 +111,8 @@ ADMISSIBLE = (
     altered("axes_modulo_rank", "compares axes as dimensions, where the rank is known", is_monotone=_modulo_rank),
     altered("not_coerced", "stays below opset 13 where more than one axis is normalized", is_monotone=_not_coerced),
     altered("stale_value_info", "leaves what is said of the removed tensor", rewire=_stale),
+    altered("whatever_functions", "does not see a function in an operator's place", is_standard=_whatever_functions),
+    altered("empty_domain_only", "takes ai.onnx for a domain of others", is_standard=_empty_domain_only),
     afterwards("renamed", "renames inner values", _renamed),
     afterwards("reordered", "puts the nodes in another topological order", _reordered),
 )

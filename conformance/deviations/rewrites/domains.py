@@ -1,4 +1,4 @@
-"""Faults about whose operators are removed: ONNX's own, those of other domains, and functions in their place."""
+"""Faults about whose operators are removed: ONNX's own, and those of other domains with their names."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from conformance.deviations.rewrites.fault import altered
 from conformance.rewriting.eliminate import is_standard
-from conformance.rewriting.scopes import MAIN_DOMAINS, Scope
 
 if TYPE_CHECKING:
     import onnx
+
+    from conformance.rewriting.scopes import Scope
 
 
 def _any(_: onnx.ModelProto, __: onnx.NodeProto) -> bool:
@@ -22,14 +23,6 @@ def _producer_of_any(model: onnx.ModelProto, node: onnx.NodeProto) -> bool:
 
 def _argmax_of_any(model: onnx.ModelProto, node: onnx.NodeProto) -> bool:
     return node.op_type == "ArgMax" or is_standard(model, node)
-
-
-def _whatever_functions(_: onnx.ModelProto, node: onnx.NodeProto) -> bool:
-    return node.domain in MAIN_DOMAINS
-
-
-def _empty_domain_only(model: onnx.ModelProto, node: onnx.NodeProto) -> bool:
-    return not node.domain and is_standard(model, node)
 
 
 def _no_functions_at_all(model: onnx.ModelProto, node: onnx.NodeProto) -> bool:
@@ -52,8 +45,6 @@ DOMAINS = (
     altered("ignores_domains", "does not look at domains", is_standard=_any),
     altered("ignores_producer_domain", "does not look at the operator's domain", is_standard=_producer_of_any),
     altered("ignores_argmax_domain", "does not look at ArgMax's domain", is_standard=_argmax_of_any),
-    altered("ignores_functions", "does not see a function in an operator's place", is_standard=_whatever_functions),
-    altered("empty_domain_only", "takes ai.onnx for a domain of others", is_standard=_empty_domain_only),
     altered(
         "any_function", "stays where a function of any domain has the operator's name", is_standard=_no_functions_at_all
     ),
