@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
-from conformance.signature import signature
+from conformance.signature import alike
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _differs(old: ResultRecord, new: ResultRecord) -> bool:
     """Whether the verdict changed, or of two failures what is wrong."""
     if old["verdict"] != new["verdict"]:
         return True
-    return Verdict(new["verdict"]).is_defect and signature(old["message"]) != signature(new["message"])
+    return Verdict(new["verdict"]).is_defect and alike(old["message"]) != alike(new["message"])
 
 
 def _change(old: ResultRecord, new: ResultRecord) -> Change:

@@ -18,7 +18,7 @@ from conformance.expect_edits import Edits, entry_text, quoted
 from conformance.expectations import parse_expectations
 from conformance.report.summary import is_partial
 from conformance.rules import rules_of
-from conformance.signature import signature
+from conformance.signature import alike
 from conformance.toml_places import EntryPlace, entry_places
 from conformance.verdicts import Level, Verdict
 
@@ -202,7 +202,7 @@ def _missing(text: str, name: str, seen: _Seen) -> tuple[Missing, ...]:
     for case in sorted(seen.judged):
         verdict = seen.verdicts[case]
         if verdict is not Verdict.PASS and expectations.of(case) is None:
-            groups[str(verdict), signature(seen.results[case]["message"])].append(case)
+            groups[str(verdict), alike(seen.results[case]["message"])].append(case)
     return tuple(
         Missing(verdict, seen.results[cases[0]]["message"], tuple(_literal(cases)))
         for (verdict, _), cases in sorted(groups.items())

@@ -22,7 +22,7 @@ from conformance.report import html_data
 from conformance.report.html import render
 from conformance.report.html_errors import BARS, distributions
 from conformance.report.html_script import CASE, OF_KIND, SUBJECT
-from conformance.report.html_signatures import OF_INVALID, serial_free, signature
+from conformance.signature import OF_INVALID, serial_free, signature
 
 if TYPE_CHECKING:
     from pathlib import Path

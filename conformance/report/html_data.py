@@ -13,8 +13,8 @@ from conformance.report.html_errors import largest
 from conformance.report.html_evidence import Evidence
 from conformance.report.html_pool import Pool, packed_data_set, packed_model
 from conformance.report.html_script import CASE, OF_KIND, SUBJECT
-from conformance.report.html_signatures import signature
 from conformance.report.html_subjects import mark
+from conformance.signature import signature
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from conformance.report.html_signatures import serial_free
+from conformance.signature import serial_free
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from conformance.report.html_pool import packed_tensor
-from conformance.report.html_signatures import signature
+from conformance.signature import signature
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from conformance.report.html_data import described
 from conformance.report.html_errors import distributions, measured
-from conformance.report.html_signatures import signature
 from conformance.report.html_subjects import Mark, mark, run_name
+from conformance.signature import signature
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:

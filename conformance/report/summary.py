@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from conformance.report.standing import failed
 from conformance.rules import rules_of
-from conformance.signature import signature
+from conformance.signature import alike
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _failures(run: Results) -> list[FailureSummary]:
     groups: dict[tuple[str, str, str], FailureSummary] = defaultdict()
     for one in failed(run):
         result = one.result
-        key = result["subject"], result["verdict"], signature(one.why)
+        key = result["subject"], result["verdict"], alike(one.why)
         if key not in groups:
             subject, verdict, like = key
             groups[key] = {"subject": subject, "verdict": verdict, "signature": like, "message": one.why, "cases": []}
