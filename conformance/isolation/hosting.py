@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import os
 from threading import Thread
 from typing import TYPE_CHECKING
 
 from conformance.errors import ConformanceError, UsageError
 from conformance.isolation.host import Host, Introduction
 from conformance.isolation.proxies import BackendProxy, OptimizerProxy
-from conformance.subjects import Kind, Subject
+from conformance.subjects import Kind, Subject, load_subject
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from conformance.isolation.limits import Limits
     from conformance.subjects import Named
+
+
+def subjects_of(
+    named: Sequence[Named], limits: Limits, introductions: Mapping[str, Introduction], *, in_process: bool
+) -> list[Subject]:
+    """The subjects of a run: in processes of their own, but for those in Python where `in_process` is asked for.
+
+    Raises:
+        ConformanceError: one is not there, or cannot be hosted.
+    """
+    here = {one.text: load_subject(one) for one in named if in_process and not one.is_command}
+    apart = {subject.id: subject for subject in hosted([n for n in named if n.text not in here], limits, introductions)}
+    return [{**here, **apart}[one.text] for one in named]
 
 
 def hosted(named: Sequence[Named], limits: Limits, introductions: Mapping[str, Introduction]) -> list[Subject]:
@@ -67,7 +81,5 @@ def host_of(subject: Subject) -> Host | None:
 
 
 def _require_posix() -> None:
-    import os
-
     if os.name != "posix":
         raise UsageError("This system has no process groups to host subjects in.", "Add --in-process.")
