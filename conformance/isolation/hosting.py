@@ -6,7 +6,7 @@ import os
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from conformance.errors import ConformanceError, UsageError
+from conformance.errors import UsageError
 from conformance.isolation.host import Host, Introduction
 from conformance.isolation.proxies import BackendProxy, OptimizerProxy
 from conformance.subjects import Kind, Subject, load_subject
@@ -43,7 +43,7 @@ def hosted(named: Sequence[Named], limits: Limits, introductions: Mapping[str, I
     hosts = [Host(one, limits, introductions.get(one.text)) for one in named]
     try:
         _introduce(hosts)
-    except ConformanceError:
+    except BaseException:
         for host in hosts:
             host.end()
         raise
@@ -52,12 +52,12 @@ def hosted(named: Sequence[Named], limits: Limits, introductions: Mapping[str, I
 
 def _introduce(hosts: Sequence[Host]) -> None:
     """Start them at the same time: most of it is waiting for runtimes to be imported."""
-    problems: dict[int, ConformanceError] = {}
+    problems: dict[int, Exception] = {}
 
     def introduce(number: int) -> None:
         try:
             hosts[number].introduced()
-        except ConformanceError as error:
+        except Exception as error:  # noqa: BLE001 - raised where the thread was started
             problems[number] = error
 
     threads = [Thread(target=introduce, args=(number,), daemon=True) for number in range(len(hosts))]
