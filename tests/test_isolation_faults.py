@@ -9,7 +9,7 @@ from pathlib import Path
 
 import isolation_faults as faults
 import pytest
-from isolation_support import apart, harness, processes_in
+from isolation_support import apart, harness, processes_in, until
 from support import ADAM, SEVERAL
 
 from conformance.isolation.child import LONGEST_STDERR
@@ -114,7 +114,6 @@ BROKEN = [
     ("invents_members", None, ERROR, "with what is no such answer: "),
     ("closes_stdout", None, ERROR, "closed its standard input or output before it answered `load`"),
     ("closes_stdin", None, UNSUPPORTED, "this time"),
-    ("dies_after_its_answer", None, UNSUPPORTED, "this time"),
     ("sends_bad_base64", None, ERROR, "output 0 that has data that is not base64"),
     ("sends_too_few_bytes", None, ERROR, "has 4 bytes of data, which is not what float of shape [2, 3] has"),
     ("names_an_unknown_type", None, ERROR, "with what is no such answer: "),
@@ -134,6 +133,14 @@ def test_nonsense_is_an_error_that_shows_it_and_the_next_case_has_its_verdict(
     assert [outcome.verdict for outcome in outcomes] == [UNSUPPORTED, verdict, UNSUPPORTED]
     assert message in outcomes[1].message
     assert len(outcomes[1].message) < 1000
+
+
+def test_a_process_that_dies_between_two_cases_is_replaced_and_neither_is_blamed(start, case_of):
+    subject = start(harness("dies_after_its_answer"))
+    outcomes = [judge(subject, case_of(ADAM)) for _ in range(2)]
+    assert until(lambda: not subject.host.child.is_idle())
+    outcomes.append(judge(subject, case_of(ADAM)))
+    assert [outcome.verdict for outcome in outcomes] == [UNSUPPORTED] * 3
 
 
 class TestStandardError:

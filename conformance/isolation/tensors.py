@@ -21,8 +21,10 @@ def encoded(name: str, array: Array) -> dict[str, Any]:
 
     Raises:
         KeyError: ONNX has no such element type.
-        ValueError: likewise.
+        ValueError: likewise, or the protocol has not, as of strings.
     """
+    if array.dtype.hasobject:
+        raise ValueError("the protocol has no strings and no objects")
     data = b2a_base64(array.tobytes(), newline=False).decode("ascii")
     return {"name": name, "dtype": type_name(array.dtype), "shape": array.shape, "data": data}
 
