@@ -20,7 +20,7 @@ from conformance.errors import ConformanceError, CorpusError, UsageError
 from conformance.expectations import by_subject
 from conformance.files import check_target
 from conformance.gate import Gate
-from conformance.isolation.hosting import subjects_of
+from conformance.isolation.hosting import Starting
 from conformance.isolation.limits import Limits
 from conformance.isolation.processes import Processes
 from conformance.judge import judge
@@ -103,14 +103,17 @@ class ConformanceSession:
         if settings.results is not None and settings.recording:
             check_target(settings.results)
         self.settings = settings
-        self.corpus = open_corpus((settings.data or bundled()).resolve())
+        starting = Starting(settings.subjects, settings.limits, settings.introductions, in_process=settings.in_process)
+        try:
+            self.corpus = open_corpus((settings.data or bundled()).resolve())
+            wanted = sorted(set(settings.cases))
+            self.cases = {id: find_case(self.corpus, id) for id in wanted} if wanted else self.corpus.paths()
+            expectations = by_subject(settings.expect, names)
+        except Exception:
+            starting.end()
+            raise
         self.manifest = self.corpus.path / MANIFEST
-        wanted = sorted(set(settings.cases))
-        self.cases = {id: find_case(self.corpus, id) for id in wanted} if wanted else self.corpus.paths()
-        expectations = by_subject(settings.expect, names)
-        self.subjects = subjects_of(
-            settings.subjects, settings.limits, settings.introductions, in_process=settings.in_process
-        )
+        self.subjects = starting.subjects()
         self.processes = Processes(self.subjects)
         self.abandoned: ConformanceError | None = None
         self.interrupted = False

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.isolation.hosting import hosted
+from conformance.isolation.hosting import Starting
 from conformance.isolation.limits import Limits
 from conformance.subjects import Kind, Named
 
@@ -22,7 +22,7 @@ LONGEST_WAIT = 60.0
 
 def apart(text: str, limits: Limits | None = None, kind: Kind = Kind.BACKEND) -> Subject:
     """A subject in a process of its own."""
-    return hosted([Named.of(text, kind)], limits or Limits(30), {})[0]
+    return Starting([Named.of(text, kind)], limits or Limits(30), {}).subjects()[0]
 
 
 def harness(name: str) -> str:

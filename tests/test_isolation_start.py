@@ -10,7 +10,7 @@ from support import SMALL, records, results_of
 
 from conformance.errors import SubjectError, UnknownName
 from conformance.isolation.host import ATTEMPTS
-from conformance.isolation.hosting import host_of, hosted
+from conformance.isolation.hosting import Starting, host_of
 from conformance.isolation.limits import Limits, bytes_of
 from conformance.judge import judge
 from conformance.results import read
@@ -104,7 +104,7 @@ def test_a_command_that_is_none_is_refused(command):
 def test_one_that_cannot_be_hosted_leaves_none_running(tmp_path, monkeypatch):
     monkeypatch.setenv("MARKED", str(tmp_path))
     with pytest.raises(SubjectError):
-        hosted([Named.of(text, Kind.BACKEND) for text in (RIGHT, "json")], Limits(30), {})
+        Starting([Named.of(text, Kind.BACKEND) for text in (RIGHT, "json")], Limits(30), {}).subjects()
     assert processes_in(tmp_path) == []
 
 

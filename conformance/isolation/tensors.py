@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from binascii import a2b_base64, b2a_base64
+from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from conformance.arrays import Array
+
+
+@cache
+def _dtype(name: str) -> np.dtype[Any]:
+    return dtype_of(type_number(name))
 
 
 def encoded(name: str, array: Array) -> dict[str, Any]:
@@ -35,7 +41,7 @@ def decoded(message: Mapping[str, Any]) -> Array:
     Raises:
         ValueError: its data is not base64, or not as long as its type and shape say; the text is one sentence's end.
     """
-    dtype = dtype_of(type_number(message["dtype"]))
+    dtype = _dtype(message["dtype"])
     try:
         data = a2b_base64(message["data"], strict_mode=True)
     except ValueError as error:
