@@ -70,7 +70,7 @@ class LoadedCase:
     @property
     def is_structural(self) -> bool:
         """Whether it has no data set, since it is about what a graph optimizer does with its graph and no more."""
-        return self.path.startswith(f"{PASS}/") and not _by_data_set(self.corpus.cases[self.path])
+        return is_structural(self.corpus, self.path)
 
     def data_sets(self) -> Iterator[DataSet]:
         """The data sets in order, each read when it is asked for: a model that is refused costs no reading.
@@ -100,6 +100,11 @@ def load_case(corpus: Corpus, path: str) -> LoadedCase:
     """
     with _readable(corpus, path):
         return LoadedCase(corpus, path, onnx.ModelProto.FromString(corpus.read(path, "model.onnx")))
+
+
+def is_structural(corpus: Corpus, path: str) -> bool:
+    """Whether a case has no data set, since it is about what a graph optimizer does with its graph and no more."""
+    return path.startswith(f"{PASS}/") and not any(map(_FILE.fullmatch, corpus.cases[path]))
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from conformance.corpus import Corpus, case_json
 from conformance.facts import Facts, facts
 from conformance.findings import Findings
 from conformance.results import FORMAT, write_record
+from conformance.resuming import not_alike, partial_of
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -25,7 +26,11 @@ if TYPE_CHECKING:
     from conformance.expectations import Expectation
     from conformance.gate import Gate
     from conformance.records import DiagnosisRecord, Expected
+    from conformance.resuming import Begun
     from conformance.subjects import Subject
+
+_ADDED = {"record", "level", "expected", "surprise", "baseline"}
+"""What of a result's record is said here, and not by who ran the case."""
 
 
 class Recorder:
@@ -39,6 +44,8 @@ class Recorder:
         self._corpus = corpus
         self._subjects = subjects
         self._path = path
+        self._partial = partial_of(path) if path is not None else None
+        self._is_continued = False
         self._stream: TextIO | None = None
         self._paths = corpus.paths()
         self._described: set[str] = set()
@@ -48,6 +55,7 @@ class Recorder:
         self._archives = Archives(corpus)
         self.gate = gate
         self.results = 0
+        self.has_begun = False
         self.diagnoses: list[DiagnosisRecord] = []
 
     def begin(self, selected: int, selection: Mapping[str, str], command: str, due: int = 0) -> None:
@@ -59,29 +67,48 @@ class Recorder:
             command: the command line, for people.
             due: how many results there will be.
         """
-        if self._path is None:
+        self.has_begun = True
+        if self._partial is None:
             return
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._stream = self._path.open("w", encoding="utf-8")
-        self._write(
-            {
-                "record": "header",
-                "format": FORMAT,
-                "suite": __version__,
-                "corpus": {
-                    "version": self._corpus.version,
-                    "digest": self._corpus.digest,
-                    "cases": len(self._corpus.cases),
-                    "selected": selected,
-                },
-                "subjects": [_subject(subject) for subject in self._subjects],
-                "environment": environment(),
-                "selection": dict(selection),
-                "command": command,
-                "clauses": {id: {"text": clause.text, "source": clause.source} for id, clause in clauses().items()},
-                "rules": self.gate.rules.record(due),
-            }
-        )
+        self._partial.parent.mkdir(parents=True, exist_ok=True)
+        self._stream = self._partial.open("w", encoding="utf-8")
+        self._write(self.header(selected, selection, command, due))
+
+    def header(self, selected: int, selection: Mapping[str, str], command: str, due: int) -> dict[str, Any]:
+        """The header record; the arguments are those of `begin`."""
+        return {
+            "record": "header",
+            "format": FORMAT,
+            "suite": __version__,
+            "corpus": {
+                "version": self._corpus.version,
+                "digest": self._corpus.digest,
+                "cases": len(self._corpus.cases),
+                "selected": selected,
+            },
+            "subjects": [_subject(subject) for subject in self._subjects],
+            "environment": environment(),
+            "selection": dict(selection),
+            "command": command,
+            "clauses": {id: {"text": clause.text, "source": clause.source} for id, clause in clauses().items()},
+            "rules": self.gate.rules.record(due),
+        }
+
+    def resume(self, begun: Begun) -> None:
+        """Take over the results that a run gave before it was cut off, and go on writing its file.
+
+        Raises:
+            UsageError: with today's expectations the results are told otherwise.
+        """
+        for result in begun.results:
+            record, _ = self._judged({name: value for name, value in result.items() if name not in _ADDED})
+            if record != result:
+                raise not_alike(begun, f"its result of {result['case']} on {result['subject']} (see --expect)")
+        self._described.update(begun.cases)
+        self.has_begun = self._is_continued = True
+        if self._partial is not None:
+            begun.take_over(self._partial)
+            self._stream = self._partial.open("a", encoding="utf-8")
 
     def add(self, result: Mapping[str, Any]) -> bool:
         """Write a result, and its case before it where it is new; whether the result is as expected or tolerated.
@@ -120,8 +147,8 @@ class Recorder:
         expected = _expected(self.gate.expectation(subject, case), case)
         return {"expected": expected, "baseline": str(was)} if was else {"expected": expected}
 
-    def end(self, reasons: Sequence[str]) -> None:
-        """Say what explains the failures, write the footer and close the file."""
+    def end(self, reasons: Sequence[str], *, interrupted: bool = False) -> None:
+        """Say what explains the failures, write the footer, close the file and give it its name."""
         self.diagnoses = self._findings.diagnoses(self._corpus)
         counts = {
             subject: {str(level): {str(v): n for v, n in counter.items()} for level, counter in levels.items()}
@@ -136,16 +163,19 @@ class Recorder:
                 "reasons": list(reasons),
                 "seconds": round(time.perf_counter() - self._started, 3),
                 "diagnoses": self.diagnoses,
+                **({"interrupted": True} if interrupted else {}),
             }
         )
-        if self._stream is not None:
-            self._stream.close()
-
-    def abandon(self) -> None:
-        """Leave no file behind: the run could not be trusted."""
         if self._stream is not None and self._path is not None:
             self._stream.close()
-            self._path.unlink()
+            partial_of(self._path).replace(self._path)
+
+    def abandon(self) -> None:
+        """Leave no file of this run behind: it could not be trusted. What an earlier run left stays."""
+        if self._stream is not None and self._partial is not None:
+            self._stream.close()
+            if not self._is_continued:
+                self._partial.unlink()
 
     def _describe(self, case: str) -> None:
         self._described.add(case)
@@ -165,6 +195,7 @@ class Recorder:
     def _write(self, record: Mapping[str, Any]) -> None:
         if self._stream is not None:
             write_record(self._stream, record)
+            self._stream.flush()  # a run may be killed at any time, and continued
 
 
 def _expected(entry: Expectation | None, case: str) -> Expected | None:
@@ -177,7 +208,7 @@ def _expected(entry: Expectation | None, case: str) -> Expected | None:
 
 
 def _subject(subject: Subject) -> dict[str, Any]:
-    told = {"id": subject.id, "kind": str(subject.kind), "version": subject.version}
+    told = {"id": subject.id, "kind": str(subject.kind), "version": subject.version, "language": subject.language}
     return {**told, "passes": list(subject.passes)} if subject.passes else told
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from conformance.corpus import Corpus
     from conformance.records import EntryRecord, Header, RulesRecord
-    from conformance.session import Settings
+    from conformance.settings import Settings
     from conformance.subjects import Subject
 
 

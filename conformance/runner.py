@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import tempfile
+import threading
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from conformance import pytest_plugin
 from conformance.errors import ConformanceError, UsageError
 from conformance.reporting import Outputs, write_reports
-from conformance.session import ConformanceSession, Settings
+from conformance.session import ConformanceSession
+from conformance.settings import Settings
 from conformance.terminal import ProgressBar, print_outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 HOLDS, FAILS = 0, 1
 
@@ -71,7 +79,11 @@ def _run(settings: Settings, request: Request) -> int:
     plugins: list[object] = [_Host(session)]
     if sys.stderr.isatty():
         plugins.append(ProgressBar(session))
-    status = pytest.main(_arguments(session, request), plugins=plugins)
+    try:
+        with _ended_as_by_ctrl_c():
+            status = pytest.main(_arguments(session, request), plugins=plugins)
+    finally:
+        session.processes.stop()
     if session.abandoned is not None:
         raise session.abandoned
     if status == pytest.ExitCode.INTERNAL_ERROR:
@@ -81,6 +93,19 @@ def _run(settings: Settings, request: Request) -> int:
     _refuse_nothing(session, status)
     print_outcome(session)
     return FAILS if session.reasons else HOLDS
+
+
+@contextmanager
+def _ended_as_by_ctrl_c() -> Iterator[None]:
+    """SIGTERM ends the run as the user does: with the results so far, and the subjects' processes ended."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 class _Host:
@@ -107,6 +132,8 @@ def _arguments(session: ConformanceSession, request: Request) -> list[str]:
     arguments += [f"--onnx-claims={name}" for name in settings.claims]
     arguments += [f"--onnx-shard={settings.shard}"] if settings.shard else []
     arguments += [f"--onnx-repeat={settings.repeat}"] if settings.repeat > 1 else []
+    arguments += ["--onnx-in-process"] if settings.in_process else []
+    arguments += [f"--onnx-timeout={settings.limits.timeout}", f"--onnx-memory={settings.limits.memory or ''}"]
     arguments += [] if settings.diagnosis else ["--onnx-no-diagnosis"]
     arguments += ["-k", request.keyword] if request.keyword else []
     arguments += ["-p", "xdist.plugin", "-n", request.workers] if request.workers else []
@@ -121,7 +148,7 @@ def _refuse_nothing(session: ConformanceSession, status: int) -> None:
     Raises:
         ConformanceError: nothing was run.
     """
-    if session.recorder is not None and session.recorder.results:
+    if session.recorder is not None and session.recorder.has_begun:
         return
     if status == pytest.ExitCode.NO_TESTS_COLLECTED:
         raise UsageError("The selection matches no case.", "See `onnx-conformance list` for what there is.")

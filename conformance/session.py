@@ -8,27 +8,29 @@ from __future__ import annotations
 import gc
 import shlex
 import sys
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
 from conformance.batches import Batch, batch_report, counts_of
 from conformance.claims import check_claims
-from conformance.corpus import MANIFEST, bundled, case_json, find_case, open_corpus
+from conformance.concerns import Concerns
+from conformance.corpus import MANIFEST, bundled, find_case, open_corpus
 from conformance.errors import ConformanceError, CorpusError, UsageError
 from conformance.expectations import by_subject
 from conformance.files import check_target
 from conformance.gate import Gate
+from conformance.isolation.hosting import Starting
+from conformance.isolation.processes import Processes
 from conformance.judge import judge
 from conformance.loading import load_case
 from conformance.recorder import Recorder
 from conformance.repeats import repeated
+from conformance.resuming import DONE, check_begun
 from conformance.rules import rules_for
-from conformance.subjects import Kind, load_subject
-from conformance.verdicts import Level, Verdict
+from conformance.subjects import Kind
+from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,43 +39,7 @@ if TYPE_CHECKING:
     from conformance.judge import Outcome
     from conformance.loading import LoadedCase
     from conformance.pytest_plugin import ConformanceItem
-    from conformance.shards import Shard
-    from conformance.subjects import Named, Subject
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What to run.
-
-    Attributes:
-        subjects: what to run, each by the text that names it.
-        data: the corpus's directory, or None for the bundled one.
-        cases: ids of the only cases to run; empty for all.
-        level: up to which level the gate judges.
-        expect: expectations files.
-        results: where to write results.jsonl, or None.
-        claims: passes that graph optimizers implement which do not say so themselves.
-        diagnosis: whether to say of failing cases with which deviations they agree.
-        recording: whether this session records what others report; a worker of xdist does not.
-        shard: the only part of the cases to run, or None for all.
-        repeat: how often each case is run.
-        require: operators that every subject must support.
-        baseline: the results file of an earlier run, since which nothing may have become worse, or None.
-    """
-
-    subjects: tuple[Named, ...]
-    data: Path | None = None
-    cases: tuple[str, ...] = ()
-    level: Level = Level.MUST
-    expect: tuple[Path, ...] = ()
-    results: Path | None = None
-    claims: tuple[str, ...] = ()
-    diagnosis: bool = True
-    recording: bool = True
-    shard: Shard | None = None
-    repeat: int = 1
-    require: tuple[str, ...] = ()
-    baseline: Path | None = None
+    from conformance.subjects import Subject
 
 
 class ConformanceSession:
@@ -88,7 +54,9 @@ class ConformanceSession:
         pending: how many results they give, on all subjects.
         picked: what else pytest was told that leaves cases out, by option.
         recorder: where results go; a worker of xdist has none.
+        processes: those of the subjects that are in processes of their own.
         abandoned: why the run cannot be trusted and must end with status 2, or None.
+        interrupted: whether the user ended the run.
         reasons: why the gate is shut, once the run has ended.
     """
 
@@ -107,20 +75,33 @@ class ConformanceSession:
         if settings.results is not None and settings.recording:
             check_target(settings.results)
         self.settings = settings
-        self.corpus = open_corpus((settings.data or bundled()).resolve())
+        check_claims(settings.claims, [named.kind for named in settings.subjects])
+        starting = Starting(
+            *(settings.subjects, settings.limits, settings.introductions),
+            in_process=settings.in_process,
+            claims=settings.claims,
+        )
+        try:
+            self.corpus = open_corpus((settings.data or bundled()).resolve())
+            wanted = sorted(set(settings.cases))
+            self.cases = {id: find_case(self.corpus, id) for id in wanted} if wanted else self.corpus.paths()
+            expectations = by_subject(settings.expect, names)
+        except Exception:
+            starting.end()
+            raise
         self.manifest = self.corpus.path / MANIFEST
-        wanted = sorted(set(settings.cases))
-        self.cases = {id: find_case(self.corpus, id) for id in wanted} if wanted else self.corpus.paths()
+        self._concerns = Concerns(self.corpus)
         if settings.shard is not None:
             self.cases = settings.shard.of_cases(self.cases)
-        expectations = by_subject(settings.expect, names)
-        check_claims(settings.claims, [named.kind for named in settings.subjects])
-        self.subjects = [load_subject(named, settings.claims) for named in settings.subjects]
+        self.subjects = starting.subjects()
+        self.processes = Processes(self.subjects)
         self.abandoned: ConformanceError | None = None
+        self.interrupted = False
         self.reasons: list[str] = []
         self.selected = len(self.cases)
-        self.pending = sum(len(self.cases_of(subject)) for subject in self.subjects)
-        self._whole = None if settings.cases or settings.shard else self.pending
+        asked = sum(len(self.cases_of(subject)) for subject in self.subjects)
+        self._whole = None if settings.cases or settings.shard else asked
+        self.pending = asked - len(settings.done)
         self.picked: dict[str, str] = {}
         self._suspicions: Suspicions | None = None
         self.recorder: Recorder | None = None
@@ -129,21 +110,36 @@ class ConformanceSession:
             self.recorder = Recorder(self.corpus, self.subjects, gate, settings.results)
 
     def cases_of(self, subject: Subject) -> dict[str, str]:
-        """Those of the cases to run that a subject is asked: a graph optimizer those of the pass, a backend all."""
-        return {id: path for id, path in self.cases.items() if self._is_asked(subject, path)}
-
-    def _is_asked(self, subject: Subject, path: str) -> bool:
-        return subject.kind is Kind.BACKEND or path in self._rewritten
-
-    @cached_property
-    def _rewritten(self) -> frozenset[str]:
-        """The cases that say what the pass does with their models, invalid ones among them."""
-        paths = (path for path in self.corpus.cases if path.startswith(("pass/", "invalid/")))
-        return frozenset(path for path in paths if "rewrite" in case_json(self.corpus, path))
+        """Those of the cases to run that a subject is asked."""
+        return {id: path for id, path in self.cases.items() if self._concerns(subject.kind, path)}
 
     def owns(self, item: pytest.Item) -> bool:
         """Whether an item is for this session to run."""
         return isinstance(item, Batch) or hasattr(item, "case_path")
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Have the subjects' processes looked after."""
+        config.pluginmanager.register(self.processes)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker of xdist what need not be run again."""
+        node.workerinput[DONE] = sorted(self.settings.done)
+
+    def pytest_sessionstart(self) -> None:
+        """Take over the results of the run that is continued."""
+        if self.recorder is None or self.settings.begun is None:
+            return
+        try:
+            check_begun(self.settings.begun, self.recorder.header(0, self._selection(), "", 0))
+            self.recorder.resume(self.settings.begun)
+        except ConformanceError as error:
+            self._abandon(error)
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Note that the user ended the run; xdist tells so of its workers, and raises the same on `-x`."""
+        told_by_worker = "received keyboard-interrupt" in str(excinfo.value)
+        self.interrupted = told_by_worker or type(excinfo.value) is KeyboardInterrupt
 
     def report(self, item: ConformanceItem | Batch) -> pytest.TestReport:
         """Run an item, and report it in pytest's terms with the result record attached, or those of a whole batch."""
@@ -152,11 +148,13 @@ class ConformanceSession:
         return self._report(item)
 
     def _report(self, item: ConformanceItem) -> pytest.TestReport:
+        self.processes.turn_to(item.subject)
         try:
             outcome, repeats = repeated(
                 lambda: self._judged(item.subject, load_case(self.corpus, item.case_path)), self.settings.repeat
             )
-            failed = outcome.verdict in {Verdict.FAIL, Verdict.ERROR} and item.subject.kind is Kind.BACKEND
+            stderr = self.processes.said_by(item.subject) if outcome.verdict.is_defect else ""
+            failed = outcome.verdict in {Verdict.FAIL, Verdict.ERROR} and outcome.phase != "start"
             suspects = self._suspects(item) if failed and self.settings.diagnosis else []
         except CorpusError as error:
             return _report(item.nodeid, item.location, {"abandon": [error.problem, error.mend]}, 0.0)
@@ -174,6 +172,8 @@ class ConformanceSession:
         if repeats:
             result["repeats"] = repeats
         result |= {name: list(found) for name in ("checks", "hazards") if (found := getattr(outcome, name))}
+        if stderr:
+            result["stderr"] = stderr
         return _report(item.nodeid, item.location, result, outcome.seconds)
 
     def _judged(self, subject: Subject, case: LoadedCase) -> Outcome:
@@ -201,13 +201,16 @@ class ConformanceSession:
         try:
             expected = self._record(self.recorder, result)
         except CorpusError as error:
-            self.abandoned = error
-            raise pytest.exit.Exception(str(error), returncode=2) from None
+            self._abandon(error)
         if not expected:
             _fail(report, f"{result['verdict']}: {result['message']}")
         elif result["verdict"] != Verdict.PASS:
             report.outcome = "skipped"
             report.longrepr = (str(self.manifest), 0, f"{result['verdict']}: {result['message']}")
+
+    def _abandon(self, error: ConformanceError) -> NoReturn:
+        self.abandoned = error
+        raise pytest.exit.Exception(str(error), returncode=2) from None
 
     def _record(self, recorder: Recorder, result: dict[str, Any]) -> bool:
         """Hand a result to the recorder; whether it is as expected.
@@ -217,7 +220,7 @@ class ConformanceSession:
         """
         if "abandon" in result:
             raise CorpusError(*result["abandon"])
-        if recorder.results == 0:
+        if not recorder.has_begun:
             recorder.begin(self.selected, self._selection(), _command(), self._due())
         return recorder.add(result)
 
@@ -245,24 +248,30 @@ class ConformanceSession:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Close the results file; a shut gate fails the session."""
+        self.processes.stop()
         if self.recorder is None:
             return
-        if self.abandoned or not self.recorder.results:
+        if self.interrupted and not self.abandoned and not self.recorder.has_begun:
+            self.recorder.begin(self.selected, self._selection(), _command(), self._due())
+        if self.abandoned or not self.recorder.has_begun:
             self.recorder.abandon()
             return
         due = self._due()
         partial = self._whole is None or self.recorder.results < self._whole
         self.reasons = self.recorder.gate.reasons(partial=partial)
-        if missing := due - self.recorder.results:
-            told = f"{missing} of {due} results are missing"
-            self.reasons.append(f"{told}: the run was stopped before its end, or a process of it died")
-        self.recorder.end(self.reasons)
+        if self.settings.begun is not None:
+            self.selected = self.settings.begun.header["corpus"]["selected"]
+        if (missing := due - self.recorder.results) or self.interrupted:
+            told = "was interrupted" if self.interrupted else "was stopped before its end, or a process of it died"
+            self.reasons.append(f"{missing} of {due} results are missing: the run {told}")
+        self.recorder.end(self.reasons, interrupted=self.interrupted)
         if self.reasons and exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def _due(self) -> int:
         """How many results there must be: those of the manifest, unless a selection is told of."""
-        return self.pending if set(self._selection()) - {"--level"} else max(self.pending, self._whole or 0)
+        due = self.pending + len(self.settings.done)
+        return due if set(self._selection()) - {"--level"} else max(due, self._whole or 0)
 
     def _selection(self) -> dict[str, str]:
         settings = self.settings

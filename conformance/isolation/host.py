@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -31,14 +32,14 @@ class Introduction:
     Attributes:
         version: its own version.
         language: what it is written in.
-        passes: of a graph optimizer, the passes that it claims.
+        passes: of a graph optimizer, the passes that it claims; None where it says nothing of that.
         fixed_point: of a graph optimizer, whether it knows a single run and a fixed point apart.
         failure: why it did not start; empty if it did.
     """
 
     version: str = "unknown"
     language: str = "unknown"
-    passes: tuple[str, ...] = ()
+    passes: tuple[str, ...] | None = None
     fixed_point: bool = False
     failure: str = ""
 
@@ -71,7 +72,8 @@ class Host:
             SubjectError: it answers that it cannot be hosted, or is of another kind.
         """
         if self.introduction is None:
-            self._start()
+            with suppress(NotStarted):
+                self._start()
         assert self.introduction is not None
         return self.introduction
 
@@ -180,14 +182,14 @@ class Host:
                 return
 
     def _start_once(self) -> None:
-        self._child = Child(self._command, self.limits)
+        self._child, self._seq = Child(self._command, self.limits), 0
         answer = self._asked(self._child, "start", {"version": VERSION}, self.limits.timeout)
         kind = answer.get("kind", self.named.kind)
         if "error" not in answer and "unsupported" not in answer and kind == self.named.kind:
             self.introduction = Introduction(
                 answer["runtime_version"],
                 answer["language"],
-                tuple(answer.get("passes", ())),
+                tuple(answer["passes"]) if "passes" in answer else None,
                 answer.get("fixed_point", False),
             )
             return

@@ -111,8 +111,14 @@ class OptimizerProxy:
         if "returned" in answer:
             return _stand_in(answer["returned"])
         if answer.get("changed_input"):
-            model.doc_string += "changed by the graph optimizer"
+            model.CopyFrom(self._given(f"{output}.given"))
         return self._rewritten(output)
+
+    def _given(self, path: str) -> onnx.ModelProto:
+        """The model that the subject was given as it is now, if its harness tells; else one that says that it changed."""
+        if os.path.lexists(path):
+            return self._rewritten(path)
+        return onnx.ModelProto(doc_string="changed by the graph optimizer, whose harness does not tell how")
 
     def _rewritten(self, path: str) -> onnx.ModelProto:
         try:
