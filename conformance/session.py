@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from conformance.judge import Outcome
     from conformance.loading import LoadedCase
     from conformance.pytest_plugin import ConformanceItem
+    from conformance.settings import Settings
     from conformance.subjects import Subject
 
 

@@ -115,7 +115,7 @@ class OptimizerProxy:
         return self._rewritten(output)
 
     def _given(self, path: str) -> onnx.ModelProto:
-        """The model that the subject was given as it is now, if its harness tells; else one that says that it changed."""
+        """The model that the subject was given, as it is now; where its harness does not tell, one that says so."""
         if os.path.lexists(path):
             return self._rewritten(path)
         return onnx.ModelProto(doc_string="changed by the graph optimizer, whose harness does not tell how")

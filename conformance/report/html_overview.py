@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from conformance.report.html_subjects import Mark, mark, run_name
+from conformance.report.summary import is_partial
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def _warnings(run: Results) -> list[str]:
     warnings = []
     if run.footer.get("interrupted"):
         warnings.append("The run was interrupted: what it had not reached has no result.")
-    if corpus["selected"] < corpus["cases"]:
+    if is_partial(run) and corpus["selected"] < corpus["cases"]:
         warnings.append(
             f"Partial run: {corpus['selected']} of the corpus's {corpus['cases']} cases were selected. "
             "Nothing is known of the others."
