@@ -196,6 +196,9 @@ class ConformanceSession:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Record a result, and say in pytest's terms whether it is as expected: this is the gate's to know."""
+        hook, before = report.__dict__.pop("before", (None, ()))
+        for earlier in before:
+            hook.pytest_runtest_logreport(report=earlier)
         result: dict[str, Any] | None = getattr(report, "conformance", None)
         if result is None or self.recorder is None:
             return
@@ -238,13 +241,15 @@ class ConformanceSession:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_from_serializable(self, config: pytest.Config, data: dict[str, Any]) -> pytest.TestReport | None:
-        """Take a batch from a worker apart: all of its reports but the last are logged here, the last as usual."""
-        last: pytest.TestReport | None = None
-        for part in data.get("batch", ()):
-            if last is not None:
-                config.hook.pytest_runtest_logreport(report=last)
-            last = _report(*part)
-        return last
+        """Take a batch from a worker apart: its last report, with the others to be logged before it.
+
+        A thread of each worker's connection calls this, so nothing is logged or recorded here.
+        """
+        reports = [_report(*part) for part in data.get("batch", ())]
+        if not reports:
+            return None
+        reports[-1].__dict__["before"] = (config.hook, reports[:-1])
+        return reports[-1]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import pytest
 from support import ADAM, EXACT, INDEX, SEVERAL, SMALL, results_of
 
 from conformance.results import read
+from conformance.session import ConformanceSession
 
 RIGHT, WRONG, WRONG_ON_ARGMAX = (f"fake_backends:{name}" for name in ("AlwaysRight", "AlwaysWrong", "WrongOnArgMax"))
 OWN = "def test_of_its_own():\n    pass\n"
@@ -218,3 +220,15 @@ class TestBadInput:
 def test_the_plugin_s_module_imports_nothing_heavy(process):
     program = "import sys, conformance.pytest_plugin; print(sorted({'onnx', 'numpy', 'rich'} & set(sys.modules)))"
     assert process("python", "-c", program).out == "[]\n"
+
+
+def test_a_batch_is_logged_where_its_last_report_is_and_not_by_the_thread_that_reads_it():
+    session = object.__new__(ConformanceSession)
+    session.recorder = None
+    logged = []
+    hook = SimpleNamespace(pytest_runtest_logreport=lambda report: logged.append(report.nodeid))
+    parts = [(name, ("", None, name), {}, 0.0) for name in ("first", "second", "last")]
+    last = session.pytest_report_from_serializable(SimpleNamespace(hook=hook), {"batch": parts})
+    assert (last.nodeid, logged) == ("last", [])
+    session.pytest_runtest_logreport(last)
+    assert logged == ["first", "second"]

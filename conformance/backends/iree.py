@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 _SAYS_UNSUPPORTED = (
     "failed to legalize operation 'torch.operator'",
     "function is missing onnx opset version attribute",  # the model has only operators of domains that IREE lacks
+    "unhandled torch type",
+    "does not support",
+    "Unknown ONNX tensor element type",
+    "Unsupported builtin tensor type",
 )
 
 _KEEP_DOUBLES = "--iree-input-demote-f64-to-f32=false"
@@ -53,13 +57,13 @@ class IreeBackend(Backend):
         """Import and compile a model.
 
         Raises:
-            Unsupported: IREE's compiler has no lowering for an operator.
+            Unsupported: IREE has no lowering for an operator, or no such type.
         """
-        text = _imported(onnx.shape_inference.infer_shapes(model))
         arguments = [_KEEP_DOUBLES, "--iree-llvmcpu-target-cpu=host"]
         try:
+            text = _imported(onnx.shape_inference.infer_shapes(model))
             binary = compile_str(text, target_backends=["llvm-cpu"], input_type="onnx", extra_args=arguments)
-        except CompilerToolError as error:
+        except (onnx_importer.OnnxImportError, CompilerToolError) as error:
             complaint = _complaint(str(error))
             lacks = any(text in complaint for text in _SAYS_UNSUPPORTED)
             raise (Unsupported if lacks else RuntimeError)(complaint) from None
