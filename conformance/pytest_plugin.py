@@ -50,6 +50,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="known non-passes of a backend, a TOML file; repeat for several",
     )
     group.addoption("--onnx-no-diagnosis", action="store_true", help="do not look for what explains the failures")
+    group.addoption("--onnx-in-process", action="store_true", help="run subjects in Python in pytest's own process")
+    group.addoption(
+        "--onnx-timeout",
+        type=float,
+        default=60.0,
+        metavar="S",
+        help="seconds for a subject to start, and for each case",
+    )
+    group.addoption("--onnx-memory", default="", metavar="SIZE", help="address space of a subject's process, as in 4G")
     group.addoption("--onnx-results", default=None, metavar="FILE", help="write results.jsonl there")
 
 
@@ -65,11 +74,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _new_session(config: pytest.Config) -> Any:
     from conformance.errors import ConformanceError
+    from conformance.isolation.limits import Limits, bytes_of
+    from conformance.isolation.processes import introductions
+    from conformance.resuming import done_before
     from conformance.session import ConformanceSession, Settings
     from conformance.subjects import Kind, Named
     from conformance.verdicts import Level
 
     option = config.getoption
+    workerinput = getattr(config, "workerinput", {})
     try:
         settings = Settings(
             subjects=tuple(Named.of(text, kind) for kind in Kind for text in option(f"onnx_{kind}")),
@@ -80,6 +93,10 @@ def _new_session(config: pytest.Config) -> Any:
             results=Path(option("onnx_results")) if option("onnx_results") else None,
             diagnosis=not option("onnx_no_diagnosis"),
             recording=not hasattr(config, "workerinput"),
+            in_process=option("onnx_in_process"),
+            limits=Limits(option("onnx_timeout"), bytes_of(option("onnx_memory"))),
+            introductions=introductions(workerinput),
+            done=done_before(workerinput),
         )
         session = ConformanceSession(settings)
     except ConformanceError as error:
@@ -131,12 +148,19 @@ class ConformanceItem(pytest.Item):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """In a worker of xdist, group what is selected of our items into batches."""
+    """Leave out what a continued run has done; in a worker of xdist, group what is selected of ours into batches."""
+    session: Any = config.pluginmanager.get_plugin(PLUGIN)
+    if session is not None and session.settings.done:
+        items[:] = [item for item in items if not _is_done(item, session.settings.done)]
     ours = [item for item in items if isinstance(item, ConformanceItem)]
     if ours and hasattr(config, "workerinput"):
         from conformance.batches import batched
 
         items[:] = batched(items, ours, config.workerinput["workercount"])
+
+
+def _is_done(item: pytest.Item, done: frozenset[tuple[str, str]]) -> bool:
+    return isinstance(item, ConformanceItem) and (item.subject.id, item.case_path.rpartition("/")[2]) in done
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -14,6 +14,7 @@ from conformance.clauses import clauses
 from conformance.corpus import Corpus, case_json
 from conformance.findings import Findings
 from conformance.results import FORMAT, write_record
+from conformance.resuming import not_alike, partial_of
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -22,7 +23,11 @@ if TYPE_CHECKING:
 
     from conformance.gate import Gate
     from conformance.records import DiagnosisRecord
+    from conformance.resuming import Begun
     from conformance.subjects import Subject
+
+_ADDED = {"record", "level", "expected", "surprise"}
+"""What of a result's record is said here, and not by who ran the case."""
 
 
 class Recorder:
@@ -36,6 +41,8 @@ class Recorder:
         self._corpus = corpus
         self._subjects = subjects
         self._path = path
+        self._partial = partial_of(path) if path is not None else None
+        self._is_continued = False
         self._stream: TextIO | None = None
         self._paths = corpus.paths()
         self._described: set[str] = set()
@@ -43,6 +50,7 @@ class Recorder:
         self._findings = Findings()
         self.gate = gate
         self.results = 0
+        self.has_begun = False
         self.diagnoses: list[DiagnosisRecord] = []
 
     def begin(self, selected: int, selection: Mapping[str, str], command: str) -> None:
@@ -53,28 +61,49 @@ class Recorder:
             selection: the options that selected them.
             command: the command line, for people.
         """
-        if self._path is None:
+        self.has_begun = True
+        if self._partial is None:
             return
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._stream = self._path.open("w", encoding="utf-8")
-        self._write(
-            {
-                "record": "header",
-                "format": FORMAT,
-                "suite": __version__,
-                "corpus": {
-                    "version": self._corpus.version,
-                    "digest": self._corpus.digest,
-                    "cases": len(self._corpus.cases),
-                    "selected": selected,
-                },
-                "subjects": [{"id": s.id, "kind": str(s.kind), "version": s.version} for s in self._subjects],
-                "environment": environment(),
-                "selection": dict(selection),
-                "command": command,
-                "clauses": {id: {"text": clause.text, "source": clause.source} for id, clause in clauses().items()},
-            }
-        )
+        self._partial.parent.mkdir(parents=True, exist_ok=True)
+        self._stream = self._partial.open("w", encoding="utf-8")
+        self._write(self.header(selected, selection, command))
+
+    def header(self, selected: int, selection: Mapping[str, str], command: str) -> dict[str, Any]:
+        """The header record; the arguments are those of `begin`."""
+        return {
+            "record": "header",
+            "format": FORMAT,
+            "suite": __version__,
+            "corpus": {
+                "version": self._corpus.version,
+                "digest": self._corpus.digest,
+                "cases": len(self._corpus.cases),
+                "selected": selected,
+            },
+            "subjects": [
+                {"id": s.id, "kind": str(s.kind), "version": s.version, "language": s.language} for s in self._subjects
+            ],
+            "environment": environment(),
+            "selection": dict(selection),
+            "command": command,
+            "clauses": {id: {"text": clause.text, "source": clause.source} for id, clause in clauses().items()},
+        }
+
+    def resume(self, begun: Begun) -> None:
+        """Take over the results that a run gave before it was cut off, and go on writing its file.
+
+        Raises:
+            UsageError: with today's expectations the results are told otherwise.
+        """
+        for result in begun.results:
+            record, _ = self._judged({name: value for name, value in result.items() if name not in _ADDED})
+            if record != result:
+                raise not_alike(begun, f"its result of {result['case']} on {result['subject']} (see --expect)")
+        self._described.update(begun.cases)
+        self.has_begun = self._is_continued = True
+        if self._partial is not None:
+            begun.take_over(self._partial)
+            self._stream = self._partial.open("a", encoding="utf-8")
 
     def add(self, result: Mapping[str, Any]) -> bool:
         """Write a result, and its case before it where it is new; whether the result is as expected or tolerated.
@@ -82,6 +111,16 @@ class Recorder:
         Args:
             result: a result record but for its level and expectation, which are added here.
         """
+        record, expected = self._judged(result)
+        if self._stream is None:
+            return expected
+        if result["case"] not in self._described:
+            self._describe(result["case"])
+        self._write(record)
+        return expected
+
+    def _judged(self, result: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+        """A result's whole record, and whether it is as expected or tolerated; it is counted."""
         case = result["case"]
         path, verdict = self._paths[case], Verdict(result["verdict"])
         level = Level(self._corpus.levels[path])
@@ -89,16 +128,12 @@ class Recorder:
         expectation, expected = self.gate.judge(result["subject"], case, level, verdict, rejection=rejection)
         self.results += 1
         self._findings.add(result, level)
-        if self._stream is None:
-            return expected
-        if case not in self._described:
-            self._describe(case)
         told = {"verdict": str(expectation.verdict), "reason": expectation.reason} if expectation else None
-        self._write({"record": "result", **result, "level": str(level), "expected": told, "surprise": not expected})
-        return expected
+        added = {"level": str(level), "expected": told, "surprise": not expected}
+        return {"record": "result", **result, **added}, expected
 
-    def end(self, reasons: Sequence[str]) -> None:
-        """Say what explains the failures, write the footer and close the file."""
+    def end(self, reasons: Sequence[str], *, interrupted: bool = False) -> None:
+        """Say what explains the failures, write the footer, close the file and give it its name."""
         self.diagnoses = self._findings.diagnoses(self._corpus)
         counts = {
             subject: {str(level): {str(v): n for v, n in counter.items()} for level, counter in levels.items()}
@@ -113,16 +148,19 @@ class Recorder:
                 "reasons": list(reasons),
                 "seconds": round(time.perf_counter() - self._started, 3),
                 "diagnoses": self.diagnoses,
+                **({"interrupted": True} if interrupted else {}),
             }
         )
-        if self._stream is not None:
-            self._stream.close()
-
-    def abandon(self) -> None:
-        """Leave no file behind: the run could not be trusted."""
         if self._stream is not None and self._path is not None:
             self._stream.close()
-            self._path.unlink()
+            partial_of(self._path).replace(self._path)
+
+    def abandon(self) -> None:
+        """Leave no file of this run behind: it could not be trusted. What an earlier run left stays."""
+        if self._stream is not None and self._partial is not None:
+            self._stream.close()
+            if not self._is_continued:
+                self._partial.unlink()
 
     def _describe(self, case: str) -> None:
         self._described.add(case)
@@ -134,6 +172,7 @@ class Recorder:
     def _write(self, record: Mapping[str, Any]) -> None:
         if self._stream is not None:
             write_record(self._stream, record)
+            self._stream.flush()  # a run may be killed at any time, and continued
 
 
 def environment() -> dict[str, str]:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import tempfile
+import threading
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,6 +19,9 @@ from conformance.errors import ConformanceError, UsageError
 from conformance.files import check_target
 from conformance.session import ConformanceSession, Settings
 from conformance.terminal import ProgressBar, print_outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 HOLDS, FAILS = 0, 1
 
@@ -73,7 +80,11 @@ def _run(settings: Settings, request: Request) -> int:
     plugins: list[object] = [_Host(session)]
     if sys.stderr.isatty():
         plugins.append(ProgressBar(session))
-    status = pytest.main(_arguments(session, request), plugins=plugins)
+    try:
+        with _ended_as_by_ctrl_c():
+            status = pytest.main(_arguments(session, request), plugins=plugins)
+    finally:
+        session.processes.stop()
     if session.abandoned is not None:
         raise session.abandoned
     if status == pytest.ExitCode.INTERNAL_ERROR:
@@ -83,6 +94,19 @@ def _run(settings: Settings, request: Request) -> int:
     _refuse_nothing(session, status)
     print_outcome(session)
     return FAILS if session.reasons else HOLDS
+
+
+@contextmanager
+def _ended_as_by_ctrl_c() -> Iterator[None]:
+    """SIGTERM ends the run as the user does: with the results so far, and the subjects' processes ended."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 class _Host:
@@ -106,6 +130,8 @@ def _arguments(session: ConformanceSession, request: Request) -> list[str]:
     arguments += [f"--onnx-{named.kind}={named.text}" for named in settings.subjects]
     arguments += [f"--onnx-case={case}" for case in settings.cases]
     arguments += [f"--onnx-data={settings.data.resolve()}"] if settings.data else []
+    arguments += ["--onnx-in-process"] if settings.in_process else []
+    arguments += [f"--onnx-timeout={settings.limits.timeout}", f"--onnx-memory={settings.limits.memory or ''}"]
     arguments += [] if settings.diagnosis else ["--onnx-no-diagnosis"]
     arguments += ["-k", request.keyword] if request.keyword else []
     arguments += ["-p", "xdist.plugin", "-n", request.workers] if request.workers else []
@@ -120,7 +146,7 @@ def _refuse_nothing(session: ConformanceSession, status: int) -> None:
     Raises:
         ConformanceError: nothing was run.
     """
-    if session.recorder is not None and session.recorder.results:
+    if session.recorder is not None and session.recorder.has_begun:
         return
     if status == pytest.ExitCode.NO_TESTS_COLLECTED:
         raise UsageError("The selection matches no case.", "See `onnx-conformance list` for what there is.")

@@ -8,9 +8,9 @@ from __future__ import annotations
 import gc
 import shlex
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
@@ -20,17 +20,22 @@ from conformance.errors import ConformanceError, CorpusError, UsageError
 from conformance.expectations import by_subject
 from conformance.files import check_target
 from conformance.gate import Gate
+from conformance.isolation.hosting import Starting
+from conformance.isolation.limits import Limits
+from conformance.isolation.processes import Processes
 from conformance.judge import judge
 from conformance.loading import load_case
 from conformance.recorder import Recorder
-from conformance.subjects import load_subject
+from conformance.resuming import DONE, check_begun
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from conformance.diagnosis import Suspicions
+    from conformance.isolation.host import Introduction
     from conformance.pytest_plugin import ConformanceItem
+    from conformance.resuming import Begun
     from conformance.subjects import Named
 
 
@@ -47,6 +52,11 @@ class Settings:
         results: where to write results.jsonl, or None.
         diagnosis: whether to say of failing cases with which deviations they agree.
         recording: whether this session records what others report; a worker of xdist does not.
+        in_process: whether subjects in Python run in this process, instead of one of their own.
+        limits: what a subject's process may take.
+        introductions: how subjects introduced themselves to the controller of xdist, in a worker.
+        begun: a run to continue, or None.
+        done: the subjects and cases whose results that run has.
     """
 
     subjects: tuple[Named, ...]
@@ -57,6 +67,11 @@ class Settings:
     results: Path | None = None
     diagnosis: bool = True
     recording: bool = True
+    in_process: bool = False
+    limits: Limits = field(default_factory=Limits)
+    introductions: Mapping[str, Introduction] = field(default_factory=dict)
+    begun: Begun | None = None
+    done: frozenset[tuple[str, str]] = frozenset()
 
 
 class ConformanceSession:
@@ -70,7 +85,9 @@ class ConformanceSession:
         selected: how many cases are run.
         pending: how many results they give, on all subjects.
         recorder: where results go; a worker of xdist has none.
+        processes: those of the subjects that are in processes of their own.
         abandoned: why the run cannot be trusted and must end with status 2, or None.
+        interrupted: whether the user ended the run.
         reasons: why the gate is shut, once the run has ended.
     """
 
@@ -86,16 +103,23 @@ class ConformanceSession:
         if settings.results is not None and settings.recording:
             check_target(settings.results)
         self.settings = settings
-        self.corpus = open_corpus((settings.data or bundled()).resolve())
+        starting = Starting(settings.subjects, settings.limits, settings.introductions, in_process=settings.in_process)
+        try:
+            self.corpus = open_corpus((settings.data or bundled()).resolve())
+            wanted = sorted(set(settings.cases))
+            self.cases = {id: find_case(self.corpus, id) for id in wanted} if wanted else self.corpus.paths()
+            expectations = by_subject(settings.expect, names)
+        except Exception:
+            starting.end()
+            raise
         self.manifest = self.corpus.path / MANIFEST
-        wanted = sorted(set(settings.cases))
-        self.cases = {id: find_case(self.corpus, id) for id in wanted} if wanted else self.corpus.paths()
-        expectations = by_subject(settings.expect, names)
-        self.subjects = [load_subject(named) for named in settings.subjects]
+        self.subjects = starting.subjects()
+        self.processes = Processes(self.subjects)
         self.abandoned: ConformanceError | None = None
+        self.interrupted = False
         self.reasons: list[str] = []
         self.selected = len(self.cases)
-        self.pending = len(self.cases) * len(self.subjects)
+        self.pending = len(self.cases) * len(self.subjects) - len(settings.done)
         self.keyword = ""
         self._suspicions: Suspicions | None = None
         gate = Gate(settings.level, names, expectations)
@@ -105,6 +129,30 @@ class ConformanceSession:
         """Whether an item is for this session to run."""
         return isinstance(item, Batch) or hasattr(item, "case_path")
 
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Have the subjects' processes looked after."""
+        config.pluginmanager.register(self.processes)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker of xdist what need not be run again."""
+        node.workerinput[DONE] = sorted(self.settings.done)
+
+    def pytest_sessionstart(self) -> None:
+        """Take over the results of the run that is continued."""
+        if self.recorder is None or self.settings.begun is None:
+            return
+        try:
+            check_begun(self.settings.begun, self.recorder.header(0, self._selection(), ""))
+            self.recorder.resume(self.settings.begun)
+        except ConformanceError as error:
+            self._abandon(error)
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Note that the user ended the run; xdist tells so of its workers, and raises the same on `-x`."""
+        told_by_worker = "received keyboard-interrupt" in str(excinfo.value)
+        self.interrupted = told_by_worker or type(excinfo.value) is KeyboardInterrupt
+
     def report(self, item: ConformanceItem | Batch) -> pytest.TestReport:
         """Run an item, and report it in pytest's terms with the result record attached, or those of a whole batch."""
         if isinstance(item, Batch):
@@ -112,9 +160,11 @@ class ConformanceSession:
         return self._report(item)
 
     def _report(self, item: ConformanceItem) -> pytest.TestReport:
+        self.processes.turn_to(item.subject)
         try:
             outcome = judge(item.subject.target, load_case(self.corpus, item.case_path))
-            failed = outcome.verdict in {Verdict.FAIL, Verdict.ERROR}
+            stderr = self.processes.said_by(item.subject) if outcome.verdict.is_defect else ""
+            failed = outcome.verdict in {Verdict.FAIL, Verdict.ERROR} and outcome.phase != "start"
             suspects = self._suspects(item) if failed and self.settings.diagnosis else []
         except CorpusError as error:
             return _report(item.nodeid, item.location, {"abandon": [error.problem, error.mend]}, 0.0)
@@ -129,6 +179,8 @@ class ConformanceSession:
         }
         if suspects:
             result["agrees_with"] = suspects
+        if stderr:
+            result["stderr"] = stderr
         return _report(item.nodeid, item.location, result, outcome.seconds)
 
     def _suspects(self, item: ConformanceItem) -> list[str]:
@@ -148,13 +200,16 @@ class ConformanceSession:
         try:
             expected = self._record(self.recorder, result)
         except CorpusError as error:
-            self.abandoned = error
-            raise pytest.exit.Exception(str(error), returncode=2) from None
+            self._abandon(error)
         if not expected:
             _fail(report, f"{result['verdict']}: {result['message']}")
         elif result["verdict"] != Verdict.PASS:
             report.outcome = "skipped"
             report.longrepr = (str(self.manifest), 0, f"{result['verdict']}: {result['message']}")
+
+    def _abandon(self, error: ConformanceError) -> NoReturn:
+        self.abandoned = error
+        raise pytest.exit.Exception(str(error), returncode=2) from None
 
     def _record(self, recorder: Recorder, result: dict[str, Any]) -> bool:
         """Hand a result to the recorder; whether it is as expected.
@@ -164,7 +219,7 @@ class ConformanceSession:
         """
         if "abandon" in result:
             raise CorpusError(*result["abandon"])
-        if recorder.results == 0:
+        if not recorder.has_begun:
             recorder.begin(self.selected, self._selection(), _command())
         return recorder.add(result)
 
@@ -192,17 +247,23 @@ class ConformanceSession:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Close the results file; a shut gate fails the session."""
+        self.processes.stop()
         if self.recorder is None:
             return
-        if self.abandoned or not self.recorder.results:
+        if self.interrupted and not self.abandoned and not self.recorder.has_begun:
+            self.recorder.begin(self.selected, self._selection(), _command())
+        if self.abandoned or not self.recorder.has_begun:
             self.recorder.abandon()
             return
         partial = self.recorder.results < len(self.corpus.cases) * len(self.subjects)
         self.reasons = self.recorder.gate.reasons(partial=partial)
-        if missing := self.pending - self.recorder.results:
-            told = f"{missing} of {self.pending} results are missing"
-            self.reasons.append(f"{told}: the run was stopped before its end, or a process of it died")
-        self.recorder.end(self.reasons)
+        if self.settings.begun is not None:
+            self.selected = self.settings.begun.header["corpus"]["selected"]
+        pending = self.pending + len(self.settings.done)
+        if (missing := pending - self.recorder.results) or self.interrupted:
+            told = "was interrupted" if self.interrupted else "was stopped before its end, or a process of it died"
+            self.reasons.append(f"{missing} of {pending} results are missing: the run {told}")
+        self.recorder.end(self.reasons, interrupted=self.interrupted)
         if self.reasons and exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

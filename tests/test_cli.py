@@ -301,10 +301,11 @@ class TestRun:
         assert {case for _, case in results_of(here / "out.jsonl")} == {EXACT, INDEX}
 
     def test_an_interrupted_run_never_holds(self, run, here):
-        ended = run("-b", "fake_backends:Interrupted", "--results", "out.jsonl")
-        assert ended.status != 0
+        ended = run("-b", "fake_backends:Interrupted", "--in-process", "--results", "out.jsonl")
+        assert ended.status == 1
         assert "Traceback" not in ended.err
-        assert read(here / "out.jsonl").footer["gate"] == "fail"
+        footer = read(here / "out.jsonl").footer
+        assert (footer["gate"], footer["interrupted"]) == ("fail", True)
 
     def test_an_expected_failure_holds_the_gate(self, run, here):
         subject = "fake_backends:WrongOnArgMax"

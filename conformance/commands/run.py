@@ -17,7 +17,7 @@ def run(
         typer.Option(
             *("-b", "--backend"),
             metavar="NAME",
-            help="onnxruntime, package.module or package.module:Attribute; options in brackets: NAME[device=CUDA].",
+            help="onnxruntime, package.module:Attribute or exec:COMMAND; options in brackets: NAME[device=CUDA].",
         ),
     ] = None,
     keyword: Annotated[
@@ -39,21 +39,45 @@ def run(
     diagnosis: Annotated[
         bool, typer.Option("--diagnosis/--no-diagnosis", help="Look for what explains the failures.")
     ] = True,
-    in_process: Annotated[  # noqa: ARG001
-        bool, typer.Option("--in-process", help="Host backends in the running processes: so far always the case.")
-    ] = True,
+    in_process: Annotated[
+        bool, typer.Option("--in-process", help="Run subjects in Python in this process: a crash of theirs is ours.")
+    ] = False,
+    timeout: Annotated[
+        float, typer.Option(metavar="S", help="Seconds for a subject to start, and for each case.")
+    ] = 60,
+    memory: Annotated[str, typer.Option(metavar="SIZE", help="Address space of a subject's process, as in 4G.")] = "",
+    resume: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Continue the run that was to write these results.")
+    ] = None,
 ) -> None:
     """Run the corpus on one or more backends.
 
     Exit status: 0 where the gate holds, 1 where it does not, 2 where the command line or the corpus is wrong.
     """
     from conformance.errors import UsageError
+    from conformance.isolation.limits import Limits, bytes_of
+    from conformance.resuming import begun_run
     from conformance.runner import Request, run_corpus
     from conformance.session import Settings
     from conformance.subjects import Kind, Named
 
-    if not backend:
+    begun = begun_run(resume) if resume else None
+    subjects = tuple(Named.of(text, Kind.BACKEND) for text in backend or ())
+    if begun is not None:
+        if results is not None and results.absolute() != begun.target.absolute():
+            raise UsageError("--resume and --results name two files.", "Leave --results out.")
+        selection = begun.header["selection"]
+        subjects = subjects or tuple(Named.of(one["id"], Kind(one["kind"])) for one in begun.header["subjects"])
+        keyword, case = keyword or selection.get("-k", ""), case or selection.get("--case", "").split()
+        level = level if level != GateLevel.MUST else GateLevel(selection.get("--level", level))
+    if not subjects:
         raise UsageError("Nothing to run is named.", "Name a backend with -b.")
-    subjects = tuple(Named.of(text, Kind.BACKEND) for text in backend)
-    settings = Settings(subjects, data, tuple(case or ()), Level(level), tuple(expect or ()), results, diagnosis)
+    settings = Settings(
+        *(subjects, data, tuple(case or ()), Level(level), tuple(expect or ()), begun.target if begun else results),
+        diagnosis=diagnosis,
+        in_process=in_process,
+        limits=Limits(timeout, bytes_of(memory)),
+        begun=begun,
+        done=begun.done if begun else frozenset(),
+    )
     raise typer.Exit(run_corpus(Request(settings, keyword, workers, exit_first, last_failed, html)))

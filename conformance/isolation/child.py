@@ -66,6 +66,9 @@ class Child:
             os.set_blocking(descriptor, False)
             self._poll.register(descriptor, select.POLLIN)
         os.set_blocking(self._in, False)
+        self._restlessness = select.poll()
+        for descriptor, event in ((self._in, 0), (self._out, select.POLLIN), (self._status, select.POLLIN)):
+            self._restlessness.register(descriptor, event)
 
     def ask(self, line: bytes, what: str, seconds: float) -> bytes:
         """Send a command and wait for the line that answers it; whatever fails ends the process.
@@ -85,8 +88,8 @@ class Child:
             raise
 
     def is_idle(self) -> bool:
-        """Whether it is alive and has written nothing since its last answer."""
-        return self._control >= 0 and all(descriptor == self._err for descriptor, _ in self._poll.poll(0))
+        """Whether it is alive, has written nothing since its last answer, and has not closed its input."""
+        return self._control >= 0 and not self._restlessness.poll(0)
 
     def forget(self) -> None:
         """Keep nothing of what it has written on standard error so far."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +72,8 @@ class Host:
             SubjectError: it answers that it cannot be hosted, or is of another kind.
         """
         if self.introduction is None:
-            self._start()
+            with suppress(NotStarted):
+                self._start()
         assert self.introduction is not None
         return self.introduction
 
@@ -180,7 +182,7 @@ class Host:
                 return
 
     def _start_once(self) -> None:
-        self._child = Child(self._command, self.limits)
+        self._child, self._seq = Child(self._command, self.limits), 0
         answer = self._asked(self._child, "start", {"version": VERSION}, self.limits.timeout)
         kind = answer.get("kind", self.named.kind)
         if "error" not in answer and "unsupported" not in answer and kind == self.named.kind:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from binascii import a2b_base64, b2a_base64
+from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +17,20 @@ if TYPE_CHECKING:
     from conformance.arrays import Array
 
 
+@cache
+def _dtype(name: str) -> np.dtype[Any]:
+    return dtype_of(type_number(name))
+
+
 def encoded(name: str, array: Array) -> dict[str, Any]:
     """A tensor's message.
 
     Raises:
         KeyError: ONNX has no such element type.
-        ValueError: likewise.
+        ValueError: likewise, or the protocol has not, as of strings.
     """
+    if array.dtype.hasobject:
+        raise ValueError("the protocol has no strings and no objects")
     data = b2a_base64(array.tobytes(), newline=False).decode("ascii")
     return {"name": name, "dtype": type_name(array.dtype), "shape": array.shape, "data": data}
 
@@ -33,7 +41,7 @@ def decoded(message: Mapping[str, Any]) -> Array:
     Raises:
         ValueError: its data is not base64, or not as long as its type and shape say; the text is one sentence's end.
     """
-    dtype = dtype_of(type_number(message["dtype"]))
+    dtype = _dtype(message["dtype"])
     try:
         data = a2b_base64(message["data"], strict_mode=True)
     except ValueError as error:

@@ -1,0 +1,183 @@
+"""Proxies stand for subjects: what is told of a subject in a process of its own is what is told of it in this one."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+
+import fake_backends as fakes
+import numpy as np
+import pytest
+from isolation_support import apart
+from support import ADAM, EXACT, REPEATED, SEVERAL, SMALL, results_of
+
+from conformance.held import held
+from conformance.isolation import errors
+from conformance.isolation.hosting import host_of
+from conformance.isolation.limits import Limits
+from conformance.isolation.tensors import decoded, encoded
+from conformance.judge import judge
+from conformance.loading import LoadedCase
+from conformance.observation import observe
+from conformance.schemas import complaint
+from conformance.subjects import Kind
+from conformance.verdicts import Verdict
+
+OTHERWISE = {fakes.Interrupted, fakes.KillsItsProcess}
+"""Fakes that do to the process they are in what must not be done to this one."""
+
+IN_OTHER_WORDS = {fakes.ReturnsObjects, fakes.ReturnsRecords, fakes.ReturnsSwappedBytes}
+"""Fakes whose outputs have types that ONNX has not, and the protocol neither: the verdict is the same."""
+
+FAKES = [
+    member
+    for member in vars(fakes).values()
+    if inspect.isclass(member) and hasattr(member, "prepare") and member not in OTHERWISE
+]
+
+
+@pytest.fixture
+def start():
+    """Starts subjects that are stopped when the test ends."""
+    started = []
+
+    def start(text, limits=None, kind=Kind.BACKEND):
+        started.append(apart(text, limits, kind))
+        return started[-1].target
+
+    yield start
+    for subject in started:
+        host_of(subject).stop()
+
+
+def told(outcome):
+    """An outcome but for its time."""
+    return outcome.verdict, outcome.phase, outcome.message, outcome.outputs
+
+
+@pytest.mark.parametrize("fake", FAKES, ids=lambda fake: fake.__name__)
+def test_a_backend_is_told_as_in_this_process(start, case_of, fake):
+    subject = start(f"fake_backends:{fake.__name__}")
+    cases = (ADAM, EXACT, REPEATED, SEVERAL)
+    here, there = ([judge(target, case_of(case)) for case in cases] for target in (fake, subject))
+    if fake in IN_OTHER_WORDS:
+        assert [outcome.verdict for outcome in here] == [outcome.verdict for outcome in there]
+    else:
+        assert [told(outcome) for outcome in here] == [told(outcome) for outcome in there]
+
+
+@pytest.mark.parametrize("fake", [fakes.AlwaysWrong, fakes.RaisesOnRun, fakes.ChangesItsInputs, fakes.SaysUnsupported])
+def test_diagnosis_observes_the_same(start, opened, fake):
+    case = held(opened, opened.paths()[ADAM])
+    here, there = observe(fake, case), observe(start(f"fake_backends:{fake.__name__}"), case)
+    if here is None or there is None:
+        assert here is there
+    else:
+        assert (here.ended, here.spoiled) == (there.ended, there.spoiled)
+        assert [[a.tobytes() for a in run] for run in here.outputs] == [[a.tobytes() for a in r] for r in there.outputs]
+
+
+@pytest.mark.parametrize(
+    ("fake", "verdict"),
+    [
+        ("fake_backends:RaisesOnPrepare", Verdict.PASS),
+        ("fake_backends:RaisesOnRun", Verdict.PASS),
+        ("fake_backends:ExitsOnPrepare", Verdict.ERROR),
+        ("fake_backends:PanicsOnRun", Verdict.ERROR),
+        ("fake_backends:SaysUnsupported", Verdict.UNSUPPORTED),
+        ("fake_backends:AlwaysRight", Verdict.FAIL),
+        ("isolation_faults:exits_0_midway", Verdict.CRASH),
+    ],
+)
+def test_only_an_ordinary_error_rejects_an_invalid_model(start, opened, fake, verdict):
+    case = LoadedCase(opened, f"node/{SEVERAL}", held(opened, f"node/{SEVERAL}").model)
+    invalid = type("Invalid", (LoadedCase,), {"is_invalid": True})(case.corpus, case.path, case.model)
+    assert judge(start(fake), invalid).verdict is verdict
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "i8", "u2", "?", "c8"])
+@pytest.mark.parametrize("shape", [(), (0,), (2, 3), (1, 0, 2)])
+def test_a_tensor_comes_back_as_it_went(dtype, shape):
+    array = np.arange(int(np.prod(shape)), dtype="i8").reshape(shape).astype(dtype)
+    message = encoded("X", array)
+    back = decoded(message)
+    assert (back.dtype, back.shape, back.tobytes()) == (array.dtype, array.shape, array.tobytes())
+    assert back.flags.writeable
+    assert complaint("protocol", {**message, "shape": list(shape)}, "tensor") is None
+
+
+class TestGraphOptimizers:
+    @pytest.fixture
+    def model(self, case_of):
+        return case_of(ADAM).model
+
+    @pytest.fixture
+    def optimizer(self, start):
+        return lambda name, limits=None: start(f"isolation_optimizers:{name}", limits, Kind.OPTIMIZER)
+
+    def test_the_rewritten_model_comes_back(self, optimizer, model):
+        assert optimizer("leaves_it")(model).SerializeToString() == model.SerializeToString()
+
+    @pytest.mark.parametrize("fixed_point", [False, True])
+    def test_a_fixed_point_is_asked_for(self, optimizer, model, fixed_point):
+        assert optimizer("says_how")(model, fixed_point=fixed_point).doc_string == f"fixed_point={fixed_point}"
+
+    @pytest.mark.parametrize(("name", "takes"), [("says_how", True), ("leaves_it", False)])
+    def test_whether_it_knows_a_fixed_point_is_seen_as_in_this_process(self, optimizer, name, takes):
+        assert ("fixed_point" in inspect.signature(optimizer(name)).parameters) is takes
+
+    def test_the_passes_that_it_claims_are_told(self, optimizer):
+        assert optimizer("says_how").passes == ("a_pass", "another")
+
+    def test_options_reach_it(self, optimizer, model):
+        assert optimizer("takes_options[level=all]")(model).doc_string == "all"
+
+    def test_a_changed_input_is_changed_here_too(self, optimizer, model):
+        before = model.SerializeToString()
+        optimizer("changes_its_input")(model)
+        assert model.SerializeToString() != before
+
+    def test_an_input_that_is_left_is_left_here_too(self, optimizer, model):
+        before = model.SerializeToString()
+        optimizer("leaves_it")(model)
+        assert model.SerializeToString() == before
+
+    def test_what_is_no_model_is_told_by_its_type(self, optimizer, model):
+        assert type(optimizer("returns_none")(model)).__name__ == "NoneType"
+
+    @pytest.mark.parametrize(
+        ("name", "error", "message"),
+        [
+            ("raises", errors.Raised, "ValueError: cannot rewrite this"),
+            ("says_unsupported", errors.SaidUnsupported, "NotImplementedError: no such opset"),
+            ("aborts", errors.Crashed, "was ended by SIGABRT before it answered `optimize`"),
+            ("hangs", errors.TimedOut, "did not answer `optimize` within 4 s"),
+        ],
+    )
+    def test_a_failure_is_raised_here(self, optimizer, model, name, error, message):
+        subject = optimizer(name, Limits(timeout=4))
+        for _ in range(2):
+            with pytest.raises(error, match=message.split("`", maxsplit=1)[0]):
+                subject(model)
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+def test_a_run_on_subjects_that_crash_and_hang_has_every_verdict(process, here, small_corpus, workers):
+    names = ("segfaults_on_load", "hangs_on_run", "exits_0_midway")
+    subjects = [part for name in names for part in ("-b", f"isolation_faults:{name}")]
+    options = ("--timeout", "4", "--data", small_corpus, "--results", "out.jsonl", *workers)
+    ended = process("onnx-conformance", "run", *subjects, "-b", "fake_backends:AlwaysRight", *options)
+    verdicts = {key: result["verdict"] for key, result in results_of(here / "out.jsonl").items()}
+    wrong = dict(zip(names, ("crash", "timeout", "crash"), strict=True))
+    assert ended.status == 1, ended.err
+    assert verdicts == {
+        (f"isolation_faults:{name}", case): wrong[name] if "momentum" in case else "pass"
+        for name in names
+        for case in SMALL
+    } | {("fake_backends:AlwaysRight", case): "pass" for case in SMALL}
+
+
+def test_in_process_a_command_still_has_a_process_of_its_own(process, small_corpus):
+    harness = f"exec:{sys.executable} -m conformance.isolation.harness fake_backends:AlwaysRight"
+    arguments = ("--in-process", "-b", harness, "-b", "fake_backends:AlwaysRight", "--data", small_corpus)
+    assert process("onnx-conformance", "run", *arguments).status == 0
