@@ -19,10 +19,16 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from conformance.corpus import MANIFEST, bundled, manifest_bytes, read_manifest
+from conformance.corpus import MANIFEST, bundled, manifest_bytes, open_corpus, read_manifest
+from conformance.isolation.hosting import Starting
+from conformance.isolation.limits import Limits
+from conformance.loading import load_case
+from conformance.subjects import Kind, Named
 
 COPIES = 4
 ROUNDS = 3
+ROUND_TRIPS = 1000
+SMALL_CASE = "test_argmax_ties_default"
 HERE = Path(__file__).parent
 COMMAND = (sys.executable, "-c", "from conformance.cli import main; main()")
 SUBJECTS = ("reference", "onnx-reference", "onnxruntime")
@@ -85,6 +91,8 @@ def main() -> None:
                 _against_bare_loop(table, backend, data, size, limit)
         for backend in ("onnx-reference", "onnxruntime"):
             _against_onnx(table, backend, small)
+        _isolation(table, whole)
+        _round_trip(table)
         _workers(table, whole)
         _start_up(table)
         _memory(table, small, whole)
@@ -110,7 +118,7 @@ def _against_bare_loop(table: Table, backend: str, data: Path, size: str, limit:
 def _against_onnx(table: Table, backend: str, data: Path) -> None:
     runner = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", HERE / "onnx_runner.py")
     samples = interleaved(
-        run=(*COMMAND, "run", "-b", backend, "--data", data),
+        run=(*COMMAND, "run", "--in-process", "-b", backend, "--data", data),
         onnx=(*runner, f"--conformance-data={data}", f"--conformance-backend={backend}"),
     )
     run, onnx = samples["run"].seconds, samples["onnx"].seconds
@@ -119,12 +127,37 @@ def _against_onnx(table: Table, backend: str, data: Path) -> None:
     )
 
 
+def _isolation(table: Table, data: Path) -> None:
+    """What a process of its own costs a subject, over a whole run."""
+    run = (*COMMAND, "run", "--no-diagnosis", "-b", "onnxruntime", "--data", data)
+    samples = interleaved(apart=run, here=(*run, "--in-process"))
+    apart, here = samples["apart"].seconds, samples["here"].seconds
+    title = f"run -b onnxruntime, isolated, {COPIES}-fold corpus"
+    table.add_row(title, f"{apart:.2f}", f"in-process {here:.2f}", f"{apart / here:.2f}", "at most 1.5")
+
+
+def _round_trip(table: Table) -> None:
+    """From inputs to outputs through the protocol, for a case of a few elements."""
+    subject = Starting([Named.of("onnxruntime", Kind.BACKEND)], Limits(), {}).subjects()[0]
+    corpus = open_corpus(bundled())
+    case = load_case(corpus, corpus.paths()[SMALL_CASE])
+    (inputs,) = (list(data_set.inputs) for data_set in case.data_sets())
+    prepared, seconds = subject.target.prepare(case.model), []
+    for _ in range(ROUND_TRIPS):
+        started = time.perf_counter()
+        prepared.run(inputs)
+        seconds.append(time.perf_counter() - started)
+    subject.target.host.stop()
+    median = statistics.median(seconds) * 1000
+    table.add_row(f"round trip of {SMALL_CASE}", f"{median:.3f} ms", "", "", "at most 1 ms")
+
+
 def _workers(table: Table, data: Path) -> None:
     run = (*COMMAND, "run", *(part for name in SUBJECTS for part in ("-b", name)), "--data", data)
     samples = interleaved(two=(*run, "-n", "2"), serial=run)
     two, serial = samples["two"].seconds, samples["serial"].seconds
     title = f"run -n 2, three subjects, {COPIES}-fold corpus"
-    table.add_row(title, f"{two:.2f}", f"serial {serial:.2f}", f"{two / serial:.2f}", "below 1")
+    table.add_row(title, f"{two:.2f}", f"serial {serial:.2f}", f"{two / serial:.2f}", "at most 0.65")
 
 
 def _start_up(table: Table) -> None:
@@ -133,7 +166,9 @@ def _start_up(table: Table) -> None:
 
 
 def _memory(table: Table, small: Path, large: Path) -> None:
-    few, many = (measured(*COMMAND, "run", "-b", "reference", "--data", data).memory for data in (small, large))
+    few, many = (
+        measured(*COMMAND, "run", "--in-process", "-b", "reference", "--data", data).memory for data in (small, large)
+    )
     more = (COPIES - 1) * len(read_manifest(small).cases)
     title = f"peak memory of run, {COPIES}-fold corpus"
     growth = f"{(many - few) * 1024 / more:.1f} KiB a case"
