@@ -2,19 +2,67 @@
 
 from __future__ import annotations
 
+import gzip
 import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import nox
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 nox.options.sessions = ["tests"]
 nox.options.default_venv_backend = "venv"
 nox.options.error_on_external_run = True
 
 SUBJECTS = ("onnx==1.23.2", "onnxruntime==1.31.1")
-"""The runtimes that the expectations files speak of; a newer one is a change of its own."""
+"""The runtimes of the suite's own tests."""
 
-TINYGRAD = "tinygrad==0.14.0"
-"""The same, for the one that has a session of its own."""
+
+@dataclass(frozen=True)
+class Runtime:
+    """A released runtime that the corpus is run on, in a session of its own.
+
+    Attributes:
+        requirements: what is installed, pinned; the first is the runtime itself.
+        subject: what names it; by default the session's name.
+        bare: what is installed without its dependencies.
+        programs: Debian packages it needs, by a program of each.
+        env: settings.
+    """
+
+    requirements: tuple[str, ...]
+    subject: str = ""
+    bare: tuple[str, ...] = ()
+    programs: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+RUNTIMES = {
+    "onnx-reference": Runtime(("onnx==1.23.2",)),
+    "onnxruntime": Runtime(("onnxruntime==1.31.1",)),
+    "onnxruntime-unoptimized": Runtime(("onnxruntime==1.31.1",), "onnxruntime[optimization=disabled]"),
+    "tinygrad": Runtime(("tinygrad==0.14.0",), programs={"clang": "clang"}, env={"DEV": "CPU"}),
+    "tract": Runtime(("tract==0.23.9",)),
+    "openvino": Runtime(("openvino==2026.4.1",)),
+    "onnx2torch": Runtime(("torch==2.13.0",), bare=("onnx2torch==1.5.15",)),
+    "tvm": Runtime(("apache-tvm==0.27.0",)),
+    "jaxonnxruntime": Runtime(("jaxonnxruntime==0.3.0", "jax==0.10.2", "absl-py==2.5.1")),
+    "iree": Runtime(("iree-base-compiler==3.13.0", "iree-base-runtime==3.13.0")),
+}
+"""By the session's name, which is also that of its expectations file. A newer version is a change of its own.
+
+onnx2torch wants torchvision for operators that no case has, and is installed without it; any build of torch serves.
+"""
+
+BOARD = Path("reports/scoreboard")
+OPTIMIZERS = ("onnxoptimizer==0.4.2", "onnxscript==0.7.2", "onnxsim==0.8.1")
+"""The graph optimizers that the expectations files speak of, besides ONNX Runtime's."""
+
+OPTIMIZER_EXTRAS = "onnxoptimizer,onnxruntime,onnxscript,onnxsim"
+
 
 VERSION_PAIRS = (("1.18.0", "2.0.2"), ("1.20.1", "2.2.6"), ("1.23.2", "2.4.6"))
 """onnx and numpy, from the oldest to the newest supported, over which the corpus is the same to the byte."""
@@ -41,25 +89,127 @@ def conformance(session: nox.Session) -> None:
     )
 
 
-@nox.session
-def tinygrad(session: nox.Session) -> None:
-    """Run the corpus on tinygrad, and write reports/latest/tinygrad.*; needs clang."""
-    if not shutil.which("clang"):
-        session.error("clang is not installed, with which tinygrad compiles for the CPU: apt-get install clang")
-    session.install(".[tinygrad]", SUBJECTS[0], TINYGRAD)
+def run_on(session: nox.Session, name: str, runtime: Runtime) -> None:
+    """Install a runtime, run the corpus on it, and write reports/latest/NAME.*; with `-- --board`, the board's file."""
+    for program, package in runtime.programs.items():
+        if not shutil.which(program):
+            session.error(f"{program} is not installed: apt-get install {package}")
+    session.install(".", SUBJECTS[0], *runtime.requirements)
+    if runtime.bare:
+        session.install("--no-deps", *runtime.bare)
+    results = Path("reports/latest") / f"{name}.jsonl"
+    arguments = [argument for argument in session.posargs if argument != "--board"]
     session.run(
-        *("onnx-conformance", "run", "-b", "tinygrad", "-n", "2", "--data", "data", "--level", "should"),
-        *("--expect", "expectations/tinygrad.toml"),
-        *("--results", "reports/latest/tinygrad.jsonl", "--html", "reports/latest/tinygrad.html"),
-        *session.posargs,
-        env={"DEV": "CPU"},
+        *("onnx-conformance", "run", "-b", runtime.subject or name, "-n", "2", "--data", "data", "--level", "should"),
+        *("--expect", f"expectations/{name}.toml", "--results", str(results), "--html", f"reports/latest/{name}.html"),
+        *arguments,
+        env=dict(runtime.env),
+        success_codes=[0, 1] if "--board" in session.posargs else [0],
     )
+    if "--board" in session.posargs:
+        version = (runtime.bare or runtime.requirements)[0].partition("==")[2]
+        BOARD.mkdir(parents=True, exist_ok=True)
+        packed = gzip.compress(results.read_bytes(), mtime=0)
+        (BOARD / f"{name}-{version}.jsonl.gz").write_bytes(packed)
+
+
+def add_session(name: str, runtime: Runtime) -> None:
+    """Make the session of one runtime."""
+
+    def run(session: nox.Session) -> None:
+        run_on(session, name, runtime)
+
+    run.__doc__ = f"Run the corpus on {name} {runtime.requirements[0]}."
+    nox.session(run, name=name)
+
+
+for NAME, RUNTIME in RUNTIMES.items():
+    add_session(NAME, RUNTIME)
+
+
+@nox.session(venv_backend="none")
+def scoreboard(session: nox.Session) -> None:
+    """Run all runtimes, each in its own environment, and write reports/scoreboard/ anew."""
+    shutil.rmtree(BOARD, ignore_errors=True)
+    for name in RUNTIMES:
+        session.notify(name, ["--board"])
+    session.notify("board")
+
+
+@nox.session
+def board(session: nox.Session) -> None:
+    """Write the page over all results in reports/scoreboard/."""
+    session.install(".")
+    results = sorted(str(path) for path in BOARD.glob("*.jsonl.gz"))
+    session.run("onnx-conformance", "report", *results, "--html", str(BOARD / "index.html"))
+
+
+@nox.session(name="onnxruntime-web")
+def onnxruntime_web(session: nox.Session) -> None:
+    """Run the corpus on ONNX Runtime Web, and write reports/latest/onnxruntime-web.*; needs Node 20 and npm."""
+    javascript(session, "onnxruntime-web")
+
+
+@nox.session(name="onnxruntime-node")
+def onnxruntime_node(session: nox.Session) -> None:
+    """Run the corpus on ONNX Runtime for Node, and write reports/latest/onnxruntime-node.*; needs Node 20 and npm."""
+    javascript(session, "onnxruntime-node")
+
+
+def javascript(session: nox.Session, runtime: str) -> None:
+    """Install what the runtime's lock file names, and run the corpus on it."""
+    if not shutil.which("npm"):
+        session.error("npm is not installed: apt-get install nodejs npm")
+    with session.chdir(f"harnesses/javascript/{runtime}"):
+        session.run("npm", "ci", "--ignore-scripts", external=True)
+    run_harness(session, runtime, f"node harnesses/javascript/harness.mjs {runtime}")
+
+
+@nox.session
+def cpp(session: nox.Session) -> None:
+    """Build the harness in C++ and run the corpus on it; needs Debian's g++, make and nlohmann-json3-dev."""
+    session.run("make", "-C", "harnesses/cpp", external=True)
+    run_harness(session, "cpp", "harnesses/cpp/harness")
+
+
+def run_harness(session: nox.Session, name: str, command: str) -> None:
+    """Check a harness, run the corpus on it, and write reports/latest/NAME.*."""
+    session.install(".", SUBJECTS[0])
+    session.run("onnx-conformance", "harness", "check", f"exec:{command}")
+    session.run(
+        *("onnx-conformance", "run", "-b", f"exec:{command}", "--data", "data", "--level", "should"),
+        *("--expect", f"expectations/{name}.toml"),
+        *("--results", f"reports/latest/{name}.jsonl", "--html", f"reports/latest/{name}.html"),
+        *session.posargs,
+    )
+
+
+@nox.session
+def optimizers(session: nox.Session) -> None:
+    """Run the cases of the pass on the graph optimizers, and write reports/latest/optimizers.*."""
+    session.install(f".[{OPTIMIZER_EXTRAS}]", *SUBJECTS, *OPTIMIZERS)
+    names = ("reference-pass", "identity", "onnxoptimizer", "onnxoptimizer-defaults", "onnxsim", "onnxscript")
+    levels = tuple(f"onnxruntime[level={level}]" for level in ("basic", "extended", "layout", "all"))
+    session.run(
+        *("onnx-conformance", "run", *(part for name in (*names, *levels) for part in ("-o", name))),
+        *("--data", "data", "--level", "should"),
+        *(part for file in sorted(Path("expectations/optimizers").glob("*.toml")) for part in ("--expect", str(file))),
+        *("--results", "reports/latest/optimizers.jsonl", "--html", "reports/latest/optimizers.html"),
+        *session.posargs,
+    )
+
+
+@nox.session
+def rewrites(session: nox.Session) -> None:
+    """Compare onnxoptimizer's pass with the suite's own on random models; `-- --seed N --examples M` for others."""
+    session.install("-e", ".[onnxoptimizer]", SUBJECTS[0], OPTIMIZERS[0], *group("tests"))
+    session.run("python", "tests/rewriting/differential.py", *session.posargs)
 
 
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run the suite's own tests; they need no browser and no root."""
-    session.install("-e", ".[onnxruntime]", *SUBJECTS, *group("tests"))
+    session.install("-e", f".[{OPTIMIZER_EXTRAS}]", *SUBJECTS, *OPTIMIZERS, *group("tests"))
     session.run("pytest", "-n", "2", *session.posargs)
 
 
@@ -102,7 +252,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Check types."""
-    session.install("-e", ".[onnxruntime]", *SUBJECTS, *group("types"))
+    session.install("-e", f".[{OPTIMIZER_EXTRAS}]", *SUBJECTS, *OPTIMIZERS, *group("types"))
     session.run("mypy")
 
 

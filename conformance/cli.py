@@ -6,7 +6,21 @@ import sys
 
 import typer
 
-from conformance.commands import explain, generate, list_, lower, report, run, strength, verify
+from conformance.commands import (
+    diff,
+    expect,
+    explain,
+    generate,
+    harness,
+    hazards,
+    list_,
+    lower,
+    merge,
+    report,
+    run,
+    strength,
+    verify,
+)
 from conformance.errors import ConformanceError
 
 app = typer.Typer(
@@ -18,12 +32,17 @@ app = typer.Typer(
 )
 app.command("run")(run.run)
 app.command("report")(report.report)
+app.command("diff")(diff.diff)
+app.command("merge")(merge.merge)
+app.add_typer(expect.app, name="expect")
 app.command("list")(list_.list_)
 app.command("explain")(explain.explain)
 app.command("verify")(verify.verify)
 app.command("generate")(generate.generate)
 app.command("lower")(lower.lower)
+app.command("hazards")(hazards.hazards)
 app.command("strength")(strength.strength)
+app.add_typer(harness.app, name="harness")
 
 
 def main() -> None:

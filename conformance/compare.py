@@ -36,8 +36,8 @@ def compare(output: ExpectedTensor, actual: object, data_set: int) -> OutputEvid
         return _exactly_right(evidence)
     if output.check != "index" and array.dtype.kind in "fV":
         evidence |= _distances(output, array)  # type: ignore[typeddict-item]
-    if acceptable.all():
-        return evidence
+    if acceptable.all():  # where several indices are acceptable, which one came is worth knowing
+        return evidence if output.choices is None else _with_actual(evidence, array)
     return {**evidence, **_accusation(output, array, acceptable)}  # type: ignore[typeddict-item]
 
 

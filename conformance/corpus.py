@@ -90,13 +90,19 @@ def open_corpus(path: Path) -> Corpus:
         CorpusError: the directory is no corpus, or files are missing or extra.
     """
     corpus = read_manifest(path)
-    listed = {f"{case}/{file}" for case, files in corpus.cases.items() for file in files}
-    present = _files(str(path)) - {MANIFEST}
-    if missing := sorted(listed - present):
+    missing, extra = odds(corpus)
+    if missing:
         raise _unfit(path, f"{missing[0]} is missing{_and_others(missing)}")
-    if extra := sorted(present - listed):
+    if extra:
         raise _unfit(path, f"{extra[0]} is not in {MANIFEST}{_and_others(extra)}")
     return corpus
+
+
+def odds(corpus: Corpus) -> tuple[list[str], list[str]]:
+    """The files that the manifest names and the directory lacks, and the reverse."""
+    listed = {f"{case}/{file}" for case, files in corpus.cases.items() for file in files}
+    present = _files(str(corpus.path)) - {MANIFEST}
+    return sorted(listed - present), sorted(present - listed)
 
 
 def read_manifest(path: Path) -> Corpus:

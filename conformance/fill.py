@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-from onnx import numpy_helper
 
-from conformance.arrays import type_name
+from conformance.arrays import tensor_of, type_name, type_number
 from conformance.clauses import clauses
 from conformance.errors import CaseError
 from conformance.reference.graph import Unsupported
@@ -41,7 +40,7 @@ def files_of(case: Case, generator: str) -> dict[str, bytes]:
     files = {"model.onnx": case.model}
     previews = []
     for number, inputs in enumerate(case.data_sets):
-        given = list(zip([value.name for value in model.graph.input], inputs, strict=True))
+        given = list(zip([value.name for value in fed_inputs(model.graph)], inputs, strict=True))
         outputs = _outputs(case, model.graph, inputs)
         files |= _data_set(f"test_data_set_{number}", given, outputs)
         previews.append(_preview(given, outputs, case.hazards[number] if case.hazards else None))
@@ -63,19 +62,28 @@ def _model(case: Case) -> onnx.ModelProto:
             onnx.checker.check_model(model)
     except (DecodeError, onnx.checker.ValidationError) as error:
         raise CaseError(f"Case {case.id} has a model that onnx refuses: {error}", "Mend its generator.") from None
-    declared = [(_declared_type(value), _declared_shape(value)) for value in model.graph.input]
+    values = fed_inputs(model.graph)
     for inputs in case.data_sets:
-        if [(type_name(array.dtype), list(array.shape)) for array in inputs] != declared:
+        if len(inputs) != len(values) or not all(map(_is_declared, inputs, values)):
             raise CaseError(f"Case {case.id} has inputs that its model does not declare.", "Mend its generator.")
     return model
 
 
-def _declared_type(value: onnx.ValueInfoProto) -> str:
-    return str(onnx.TensorProto.DataType.Name(value.type.tensor_type.elem_type)).lower()
+def fed_inputs(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
+    """A graph's inputs that a run must feed: those that no initializer gives a value to."""
+    defaults = {tensor.name for tensor in graph.initializer}
+    defaults |= {tensor.values.name for tensor in graph.sparse_initializer}
+    return [value for value in graph.input if value.name not in defaults]
 
 
-def _declared_shape(value: onnx.ValueInfoProto) -> list[int]:
-    return [dim.dim_value for dim in value.type.tensor_type.shape.dim]
+def _is_declared(array: Array, value: onnx.ValueInfoProto) -> bool:
+    """Whether an array is of a value's type and shape; a dimension that is symbolic or open is of any size."""
+    tensor = value.type.tensor_type
+    if type_number(type_name(array.dtype)) != tensor.elem_type:
+        return False
+    sizes = [dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim]
+    fits = len(sizes) == array.ndim and all(a in (b, None) for a, b in zip(sizes, array.shape, strict=True))
+    return fits or not tensor.HasField("shape")
 
 
 def check_of(answer: Answer) -> str:
@@ -131,8 +139,7 @@ def _data_set(
 
 
 def _tensor(array: Array, name: str) -> bytes:
-    proto = numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
-    return bytes(proto.SerializeToString(deterministic=True))
+    return bytes(tensor_of(array, name).SerializeToString(deterministic=True))
 
 
 def _preview(

@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.corpus import MANIFEST, Corpus, manifest_bytes, read_manifest
-from conformance.errors import CaseError, CorpusError, UnknownName, UsageError
+from conformance.corpus import MANIFEST, Corpus, manifest_bytes, odds, read_manifest
+from conformance.errors import CaseError, ConformanceError, CorpusError, UnknownName, UsageError
 from conformance.fill import files_of
 from conformance.plugins import own, registered
 from conformance.versioning import Change, change, least_version, parsed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from importlib.metadata import EntryPoint
 
     from conformance.case import Case
 
@@ -39,7 +40,7 @@ def defined_cases(names: Sequence[str]) -> list[tuple[str, Case]]:
 
     Raises:
         UnknownName: there is no generator of that name.
-        CaseError: two cases have one id, or there are none.
+        CaseError: a generator fails, two cases have one id, or there are none.
     """
     available = registered("generators")
     unknown = [name for name in names if name not in available]
@@ -47,13 +48,23 @@ def defined_cases(names: Sequence[str]) -> list[tuple[str, Case]]:
         raise UnknownName(f"There is no generator {unknown[0]}.", f"There are {', '.join(available)}.")
     cases: dict[str, tuple[str, Case]] = {}
     for name in names or own("generators"):
-        for case in available[name].load()():
+        for case in _defined(name, available[name]):
             if case.id in cases:
                 raise CaseError(f"Two cases are called {case.id}.", "Rename one of them.")
             cases[case.id] = name, case
     if not cases:
         raise CaseError("The generators define no case.", "Name one with --generator.")
     return list(cases.values())
+
+
+def _defined(name: str, point: EntryPoint) -> list[Case]:
+    try:
+        return list(point.load()())
+    except ConformanceError:
+        raise
+    except Exception as error:
+        told = f"{type(error).__name__}: {error}"
+        raise CaseError(f"Generator {name} ({point.value}) fails: {told}.", "Mend it.") from error
 
 
 def fill(
@@ -83,7 +94,7 @@ def generate(
         progress: called with each case's id when it is done.
 
     Raises:
-        CorpusError: the directory holds something else than a corpus.
+        CorpusError: the directory holds something else than a corpus, or besides one.
         UsageError: the version is too low for what changed.
         CaseError: a case cannot be filled.
     """
@@ -126,7 +137,13 @@ def _old_corpus(directory: Path) -> Corpus | None:
         return None
     if not (directory / MANIFEST).is_file():
         raise CorpusError(f"{directory} holds something that is not a corpus.", "Name an empty directory or a corpus.")
-    return read_manifest(directory)
+    corpus = read_manifest(directory)
+    _, extra = odds(corpus)
+    if extra:
+        raise CorpusError(
+            f"{directory} holds {extra[0]}, which is not of its corpus and would be lost.", "Move it elsewhere."
+        )
+    return corpus
 
 
 def _version(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from conformance.arrays import Array
     from conformance.loading import DataSet, LoadedCase
-    from conformance.records import OutputEvidence
+    from conformance.records import HazardChange, OutputEvidence, RewriteCheck
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,8 @@ class Outcome:
         message: why it did not pass, in one line or the subject's own words; of an invalid model, how it was rejected.
         seconds: the time the subject took, without reading and comparing.
         outputs: the evidence, per data set and output.
+        checks: what a graph optimizer was held to.
+        hazards: the data sets on which a rewrite changed the answer as it is documented to.
     """
 
     verdict: Verdict
@@ -40,6 +42,8 @@ class Outcome:
     message: str
     seconds: float
     outputs: tuple[OutputEvidence, ...] = ()
+    checks: tuple[RewriteCheck, ...] = ()
+    hazards: tuple[HazardChange, ...] = ()
 
 
 class _Stopped(Exception):
@@ -54,6 +58,8 @@ def judge(backend: Any, case: LoadedCase) -> Outcome:
     """Run a case on a backend: anything with `prepare(model) → rep` and `rep.run(inputs) → outputs`."""
     if case.is_invalid:
         return _rejection(backend, case)
+    if case.is_structural:
+        return Outcome(Verdict.SKIPPED, None, "an input or output is no tensor: only graph optimizers are asked", 0.0)
     watch = _Stopwatch()
     evidence: list[OutputEvidence] = []
     try:
@@ -80,13 +86,13 @@ def _rejection(backend: Any, case: LoadedCase) -> Outcome:
         with watch:
             outputs = _asked("run", lambda: prepared.run(list(data_set.inputs)))
     except _Stopped as stop:
-        rejected = stop.verdict is Verdict.ERROR and _is_rejection(stop.__cause__)
+        rejected = stop.verdict is Verdict.ERROR and is_rejection(stop.__cause__)
         return Outcome(Verdict.PASS if rejected else stop.verdict, stop.phase, stop.message, watch.seconds)
     title = case_json(case.corpus, case.path)["title"]
     return Outcome(Verdict.FAIL, "compare", f"computed {_count(outputs)} although {title}", watch.seconds)
 
 
-def _is_rejection(error: BaseException | None) -> bool:
+def is_rejection(error: BaseException | None) -> bool:
     """Whether what a subject raised refuses a model, as against having broken down on it."""
     return error.is_rejection if isinstance(error, Isolated) else isinstance(error, Exception)
 

@@ -12,7 +12,7 @@ import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from conformance.arrays import Array, dtype_of
-from conformance.case import INVALID
+from conformance.case import INVALID, PASS
 from conformance.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -67,15 +67,22 @@ class LoadedCase:
         """Whether its model must be rejected, so that no output is expected."""
         return self.path.startswith(f"{INVALID}/")
 
+    @property
+    def is_structural(self) -> bool:
+        """Whether it has no data set, since it is about what a graph optimizer does with its graph and no more."""
+        return self.path.startswith(f"{PASS}/") and not _by_data_set(self.corpus.cases[self.path])
+
     def data_sets(self) -> Iterator[DataSet]:
         """The data sets in order, each read when it is asked for: a model that is refused costs no reading.
+
+        A structural case has none.
 
         Raises:
             CorpusError: a file is altered, or is not what its name says.
         """
         names = [] if self.is_invalid else [value.name for value in self.model.graph.output]
         data_sets = _by_data_set(self.corpus.cases[self.path])
-        if not data_sets:
+        if not data_sets and not self.is_structural:
             raise CorpusError(f"Case {self.path} in {self.corpus.path} has no data set.", _MEND)
         for files in data_sets:
             with _readable(self.corpus, self.path):

@@ -34,6 +34,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="NAME",
         help="run the cases of the pass on this graph optimizer: onnxoptimizer, package.module:function; repeatable",
     )
+    group.addoption(
+        "--onnx-claims",
+        action="append",
+        default=[],
+        metavar="PASS",
+        help="a pass that graph optimizers implement which do not say so themselves; repeatable",
+    )
     group.addoption("--onnx-data", default=None, metavar="DIR", help="the corpus (default: the bundled one)")
     group.addoption("--onnx-case", action="append", default=[], metavar="ID", help="only this case; repeat for several")
     group.addoption(
@@ -48,6 +55,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=[],
         metavar="FILE",
         help="known non-passes of a backend, a TOML file; repeat for several",
+    )
+    group.addoption("--onnx-shard", default=None, metavar="N/M", help="only the Nth of M parts of the cases")
+    group.addoption("--onnx-repeat", default=1, type=int, metavar="N", help="run every case N times")
+    group.addoption(
+        "--onnx-require",
+        action="append",
+        default=[],
+        metavar="OPERATOR",
+        help="fail where this operator is unsupported; repeat for several",
+    )
+    group.addoption(
+        "--onnx-baseline", default=None, metavar="FILE", help="results.jsonl of an earlier run: only regressions fail"
     )
     group.addoption("--onnx-no-diagnosis", action="store_true", help="do not look for what explains the failures")
     group.addoption("--onnx-in-process", action="store_true", help="run subjects in Python in pytest's own process")
@@ -67,9 +86,19 @@ def pytest_configure(config: pytest.Config) -> None:
     if not (config.getoption("onnx_backend") or config.getoption("onnx_optimizer")):
         return
     session: Any = config.pluginmanager.get_plugin(PLUGIN) or _new_session(config)
-    session.keyword = config.getoption("keyword", "")
+    session.picked = _picked(config)
     if str(session.manifest) not in config.args:
         config.args.append(str(session.manifest))
+
+
+def _picked(config: pytest.Config) -> dict[str, str]:
+    """What pytest was told that leaves items out, by option; ids of items are told as `pytest`."""
+    options = {"-k": "keyword", "-m": "markexpr", "--deselect": "deselect", "--lf": "lf", "--sw": "stepwise"}
+    given = {name: config.getoption(option, "") for name, option in options.items()}
+    ids = [str(argument) for argument in config.invocation_params.args if "::" in str(argument)]
+    given["pytest"] = [id for id in ids if not id.startswith("-")]
+    told = {name: " ".join(value) if isinstance(value, list) else value for name, value in given.items() if value}
+    return {name: "yes" if value is True else str(value) for name, value in told.items()}
 
 
 def _new_session(config: pytest.Config) -> Any:
@@ -77,7 +106,9 @@ def _new_session(config: pytest.Config) -> Any:
     from conformance.isolation.limits import Limits, bytes_of
     from conformance.isolation.processes import introductions
     from conformance.resuming import done_before
-    from conformance.session import ConformanceSession, Settings
+    from conformance.session import ConformanceSession
+    from conformance.settings import Settings
+    from conformance.shards import Shard
     from conformance.subjects import Kind, Named
     from conformance.verdicts import Level
 
@@ -91,8 +122,13 @@ def _new_session(config: pytest.Config) -> Any:
             level=Level(option("onnx_level")),
             expect=tuple(Path(path) for path in option("onnx_expect")),
             results=Path(option("onnx_results")) if option("onnx_results") else None,
+            claims=tuple(option("onnx_claims")),
             diagnosis=not option("onnx_no_diagnosis"),
             recording=not hasattr(config, "workerinput"),
+            shard=Shard.read(option("onnx_shard")) if option("onnx_shard") else None,
+            repeat=max(1, option("onnx_repeat")),
+            require=tuple(option("onnx_require")),
+            baseline=Path(option("onnx_baseline")) if option("onnx_baseline") else None,
             in_process=option("onnx_in_process"),
             limits=Limits(option("onnx_timeout"), bytes_of(option("onnx_memory"))),
             introductions=introductions(workerinput),
@@ -120,7 +156,7 @@ class CorpusFile(pytest.File):
         """Cases in the order of their names, subject after subject."""
         session: Any = self.config.pluginmanager.get_plugin(PLUGIN)
         for subject in session.subjects:
-            for case, path in session.cases.items():
+            for case, path in session.cases_of(subject).items():
                 name = f"{case}[{subject.id}]"
                 id = f"{self.nodeid}::{name}"  # whole, so that pytest reads it as it does from its cache of failures
                 yield ConformanceItem.from_parent(self, name=name, nodeid=id, subject=subject, case_path=path)

@@ -10,8 +10,10 @@ import numpy as np
 import onnx
 
 from conformance import __version__
+from conformance.archives import Archives
 from conformance.clauses import clauses
 from conformance.corpus import Corpus, case_json
+from conformance.facts import Facts, facts
 from conformance.findings import Findings
 from conformance.results import FORMAT, write_record
 from conformance.resuming import not_alike, partial_of
@@ -21,12 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from conformance.expectations import Expectation
     from conformance.gate import Gate
-    from conformance.records import DiagnosisRecord
+    from conformance.records import DiagnosisRecord, Expected
     from conformance.resuming import Begun
     from conformance.subjects import Subject
 
-_ADDED = {"record", "level", "expected", "surprise"}
+_ADDED = {"record", "level", "expected", "baseline", "surprise"}
 """What of a result's record is said here, and not by who ran the case."""
 
 
@@ -46,29 +49,32 @@ class Recorder:
         self._stream: TextIO | None = None
         self._paths = corpus.paths()
         self._described: set[str] = set()
+        self._facts: dict[str, Facts] = {}
         self._started = time.perf_counter()
         self._findings = Findings()
+        self._archives = Archives(corpus)
         self.gate = gate
         self.results = 0
         self.has_begun = False
         self.diagnoses: list[DiagnosisRecord] = []
 
-    def begin(self, selected: int, selection: Mapping[str, str], command: str) -> None:
+    def begin(self, selected: int, selection: Mapping[str, str], command: str, due: int = 0) -> None:
         """Open the file and write the header.
 
         Args:
             selected: how many of the corpus's cases are run.
             selection: the options that selected them.
             command: the command line, for people.
+            due: how many results there will be.
         """
         self.has_begun = True
         if self._partial is None:
             return
         self._partial.parent.mkdir(parents=True, exist_ok=True)
         self._stream = self._partial.open("w", encoding="utf-8")
-        self._write(self.header(selected, selection, command))
+        self._write(self.header(selected, selection, command, due))
 
-    def header(self, selected: int, selection: Mapping[str, str], command: str) -> dict[str, Any]:
+    def header(self, selected: int, selection: Mapping[str, str], command: str, due: int = 0) -> dict[str, Any]:
         """The header record; the arguments are those of `begin`."""
         return {
             "record": "header",
@@ -80,13 +86,12 @@ class Recorder:
                 "cases": len(self._corpus.cases),
                 "selected": selected,
             },
-            "subjects": [
-                {"id": s.id, "kind": str(s.kind), "version": s.version, "language": s.language} for s in self._subjects
-            ],
+            "subjects": [_subject(subject) for subject in self._subjects],
             "environment": environment(),
             "selection": dict(selection),
             "command": command,
             "clauses": {id: {"text": clause.text, "source": clause.source} for id, clause in clauses().items()},
+            "rules": self.gate.rules.record(due),
         }
 
     def resume(self, begun: Begun) -> None:
@@ -95,15 +100,20 @@ class Recorder:
         Raises:
             UsageError: with today's expectations the results are told otherwise.
         """
+        lost = []
         for result in begun.results:
             record, _ = self._judged({name: value for name, value in result.items() if name not in _ADDED})
             if record != result:
                 raise not_alike(begun, f"its result of {result['case']} on {result['subject']} (see --expect)")
+            if Verdict(record["verdict"]).is_defect and (files := self._archives_of(record)):
+                lost += [files] if result["case"] not in begun.archives else []
         self._described.update(begun.cases)
         self.has_begun = self._is_continued = True
         if self._partial is not None:
             begun.take_over(self._partial)
             self._stream = self._partial.open("a", encoding="utf-8")
+        for files in lost:
+            self._write(files)
 
     def add(self, result: Mapping[str, Any]) -> bool:
         """Write a result, and its case before it where it is new; whether the result is as expected or tolerated.
@@ -117,20 +127,30 @@ class Recorder:
         if result["case"] not in self._described:
             self._describe(result["case"])
         self._write(record)
+        if Verdict(record["verdict"]).is_defect and (files := self._archives_of(record)):
+            self._write(files)
         return expected
+
+    def _archives_of(self, record: Mapping[str, Any]) -> Any:
+        case = record["case"]
+        return self._archives.of(case, self._paths[case], surprise=record["surprise"])
 
     def _judged(self, result: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
         """A result's whole record, and whether it is as expected or tolerated; it is counted."""
         case = result["case"]
-        path, verdict = self._paths[case], Verdict(result["verdict"])
-        level = Level(self._corpus.levels[path])
-        rejection = path.startswith("invalid/")
-        expectation, expected = self.gate.judge(result["subject"], case, level, verdict, rejection=rejection)
+        level = Level(self._corpus.levels[self._paths[case]])
+        record = {"record": "result", **result, "level": str(level), **self._held_against(result["subject"], case)}
+        expected = self.gate.judge(record, lambda: self._facts_of(case))
         self.results += 1
         self._findings.add(result, level)
-        told = {"verdict": str(expectation.verdict), "reason": expectation.reason} if expectation else None
-        added = {"level": str(level), "expected": told, "surprise": not expected}
-        return {"record": "result", **result, **added}, expected
+        return {**record, "surprise": not expected}, expected
+
+    def _held_against(self, subject: str, case: str) -> dict[str, Any]:
+        """What a verdict is held against: the expectation, and the baseline's verdict where there is one."""
+        baseline = self.gate.rules.baseline
+        was = baseline.verdicts.get((subject, case)) if baseline else None
+        expected = _expected(self.gate.expectation(subject, case), case)
+        return {"expected": expected, "baseline": str(was)} if was else {"expected": expected}
 
     def end(self, reasons: Sequence[str], *, interrupted: bool = False) -> None:
         """Say what explains the failures, write the footer, close the file and give it its name."""
@@ -164,15 +184,37 @@ class Recorder:
 
     def _describe(self, case: str) -> None:
         self._described.add(case)
+        self._write(self._case_record(case))
+
+    def _case_record(self, case: str) -> Any:
         path = self._paths[case]
         document = case_json(self._corpus, path)
         del document["generator"]
-        self._write({"record": "case", "case": case, "kind": path.partition("/")[0], **document})
+        return {"record": "case", "case": case, "kind": path.partition("/")[0], **document}
+
+    def _facts_of(self, case: str) -> Facts:
+        if case not in self._facts:
+            self._facts[case] = facts(self._case_record(case))
+        return self._facts[case]
 
     def _write(self, record: Mapping[str, Any]) -> None:
         if self._stream is not None:
             write_record(self._stream, record)
             self._stream.flush()  # a run may be killed at any time, and continued
+
+
+def _expected(entry: Expectation | None, case: str) -> Expected | None:
+    if entry is None:
+        return None
+    told: Expected = {"verdict": str(entry.verdict), "reason": entry.reason, "place": entry.place_of(case)}
+    if entry.issue:
+        told["issue"] = entry.issue
+    return told
+
+
+def _subject(subject: Subject) -> dict[str, Any]:
+    told = {"id": subject.id, "kind": str(subject.kind), "version": subject.version, "language": subject.language}
+    return {**told, "passes": list(subject.passes)} if subject.passes else told
 
 
 def environment() -> dict[str, str]:

@@ -124,11 +124,15 @@ class Expected(TypedDict):
 
 
 class RewriteCheck(TypedDict):
-    """One thing that a graph optimizer was held to on one run, `once` or `fixed_point`; without a complaint it held."""
+    """One thing that a graph optimizer was held to on one run, `once` or `fixed_point`; without a complaint it held.
+
+    `not_judged` says why it could not be held to it.
+    """
 
     name: str
     run: str
     complaint: NotRequired[str]
+    not_judged: NotRequired[str]
 
 
 HazardChange = TypedDict(
@@ -140,7 +144,8 @@ HazardChange = TypedDict(
 class ResultRecord(TypedDict):
     """One verdict with its evidence: one case on one subject.
 
-    `surprise` says that the gate, as it was set in this run, holds the verdict against the subject.
+    `surprise` says that the gate, as it was set in this run, holds the verdict against the subject. Of several runs
+    of the case `verdict` is the worst, and `repeats` has how often there was which; `baseline` is an earlier verdict.
     """
 
     record: str
@@ -158,6 +163,16 @@ class ResultRecord(TypedDict):
     stderr: NotRequired[str]
     checks: NotRequired[list[RewriteCheck]]
     hazards: NotRequired[list[HazardChange]]
+    repeats: NotRequired[dict[str, int]]
+    baseline: NotRequired[str]
+
+
+class ArchiveRecord(TypedDict):
+    """A case's files, to take away: a zip in base64 that unpacks to a corpus of that one case."""
+
+    record: str
+    case: str
+    zip: str
 
 
 class SubjectRecord(TypedDict):
@@ -186,6 +201,31 @@ class ClauseRecord(TypedDict):
     source: str
 
 
+class BaselineRecord(TypedDict):
+    """The earlier run that a gate took as it was: its file and its corpus."""
+
+    file: str
+    version: str
+    digest: str
+
+
+EntryRecord = TypedDict(
+    "EntryRecord",
+    {"subject": str, "place": str, "verdict": str, "cases": list[str], "lines": list[str], "except": list[str]},
+)
+"""An entry of an expectations file that applied: its place, its patterns, and the place of each where it is known."""
+
+
+class RulesRecord(TypedDict):
+    """What the gate went by; `due` is how many results the run was to have."""
+
+    level: str
+    require: list[str]
+    due: int
+    expectations: list[EntryRecord]
+    baseline: NotRequired[BaselineRecord]
+
+
 class Header(TypedDict):
     """What was run against what, with which versions."""
 
@@ -198,6 +238,7 @@ class Header(TypedDict):
     selection: dict[str, str]
     command: str
     clauses: dict[str, ClauseRecord]
+    rules: NotRequired[RulesRecord]
 
 
 class DiagnosisRecord(TypedDict):

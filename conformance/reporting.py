@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from conformance.errors import ResultsError
-from conformance.files import write_whole
-from conformance.report.html import render
+from conformance.files import check_target, write_whole
 from conformance.results import Results, read
 
 if TYPE_CHECKING:
@@ -14,13 +15,50 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def write_html(paths: Sequence[Path], target: Path) -> None:
-    """Write the HTML report of some results files.
+COMPARING = {"html"}
+"""The formats that show several runs of one subject, or of several corpora, beside one another."""
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Where to write which report, or None; each format is a module of `conformance.report` of the same name."""
+
+    html: Path | None = None
+    junit: Path | None = None
+    ctrf: Path | None = None
+    markdown: Path | None = None
+    badge: Path | None = None
+    json: Path | None = None
+    hazards: Path | None = None
+
+    @property
+    def wanted(self) -> dict[str, Path]:
+        """The formats that are asked for."""
+        told = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: path for name, path in told.items() if path is not None}
+
+    def check(self) -> None:
+        """Make sure that all can be written.
+
+        Raises:
+            UsageError: one cannot.
+        """
+        for path in self.wanted.values():
+            check_target(path)
+
+
+def write_reports(paths: Sequence[Path], outputs: Outputs) -> None:
+    """Write the reports of some results files.
 
     Raises:
-        ResultsError: one cannot be trusted, or they are not of one corpus.
+        ResultsError: one cannot be trusted; or they are not of one corpus or have a subject in common, and a format is
+            wanted that cannot compare.
     """
-    write_whole(target, render(read_all(paths)))
+    wanted = set(outputs.wanted)
+    runs = [read(path) for path in paths] if wanted <= COMPARING else read_all(paths)
+    rendered = {path: import_module(f"conformance.report.{name}").render(runs) for name, path in outputs.wanted.items()}
+    for path, text in rendered.items():
+        write_whole(path, text)
 
 
 def read_all(paths: Sequence[Path]) -> list[Results]:

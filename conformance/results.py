@@ -1,15 +1,18 @@
 """A run's results file: one JSON object a line, the only truth from which every report is made.
 
-The lines are, in this order: one `header`; `case` records, each before the first result that needs it, and `result`
-records; one `footer`. A file without its footer is truncated, and is refused. `schemas/results.schema.json` is the
-format's definition, `records` has it as types.
+The lines are, in this order: one `header`; `case` records, each before the first result that needs it, `result`
+records, and `archive` records, each after its case; one `footer`. A file without its footer is truncated, and is
+refused. `schemas/results.schema.json` is the format's definition, `records` has it as types. A file whose
+name ends in `.gz` is read as one that gzip has packed.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
 from conformance.errors import ResultsError
@@ -27,13 +30,14 @@ LARGEST_FILE = 2**30
 
 @dataclass(frozen=True)
 class Results:
-    """One results file, read and found whole."""
+    """One results file, read and found whole; `archives` are those of the cases that carry their files."""
 
     path: str
     header: Header
     cases: Mapping[str, CaseRecord]
     results: tuple[ResultRecord, ...]
     footer: Footer
+    archives: Mapping[str, str] = field(default_factory=dict)
 
 
 def write_record(stream: TextIO, record: Mapping[str, Any]) -> None:
@@ -50,13 +54,27 @@ def read(path: Path) -> Results:
     """
     if not path.is_file():
         raise ResultsError(f"{path} is not a file.", "Give the results.jsonl that `onnx-conformance run` wrote.")
-    if path.stat().st_size > LARGEST_FILE:
-        raise ResultsError(f"{path} is larger than {LARGEST_FILE} bytes.", "Split the run with -k.")
     try:
-        lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        lines = _content(path).decode("utf-8").removesuffix("\n").split("\n")
     except UnicodeDecodeError as error:
         raise _foreign(path, f"it is not UTF-8 text ({error.reason} at byte {error.start})") from None
     return _assemble(path, (_parsed(path, number, line) for number, line in enumerate(lines, 1)))
+
+
+def _content(path: Path) -> bytes:
+    """The file's bytes, unpacked where its name ends in `.gz`, and never more of them than are allowed.
+
+    Raises:
+        ResultsError: they are more, or what should be packed is not.
+    """
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+            content = bytes(stream.read(LARGEST_FILE + 1))
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise _foreign(path, f"it cannot be unpacked ({error})") from None
+    if len(content) > LARGEST_FILE:
+        raise ResultsError(f"{path} is larger than {LARGEST_FILE} bytes.", "Split the run with -k.")
+    return content
 
 
 def _parsed(path: Path, number: int, line: str) -> dict[str, Any]:
@@ -76,6 +94,7 @@ def _assemble(path: Path, records: Iterable[dict[str, Any]]) -> Results:
         raise _foreign(path, "it does not begin with a header")
     cases: dict[str, Any] = {}
     results: dict[tuple[str, str], Any] = {}
+    archives: dict[str, str] = {}
     footer: dict[str, Any] | None = None
     for record in stream:
         if footer is not None or record["record"] == "header":
@@ -84,6 +103,8 @@ def _assemble(path: Path, records: Iterable[dict[str, Any]]) -> Results:
             footer = record
         elif record["record"] == "case":
             cases[record["case"]] = record
+        elif record["record"] == "archive":
+            archives[record["case"]] = record["zip"]
         else:
             key = record["subject"], record["case"]
             if key in results:
@@ -92,7 +113,7 @@ def _assemble(path: Path, records: Iterable[dict[str, Any]]) -> Results:
     if footer is None:
         raise _truncated(path, "it has no footer")
     _check_consistency(path, header, cases, results, footer)
-    return Results(str(path), header, cases, tuple(results.values()), footer)  # type: ignore[arg-type]
+    return Results(str(path), header, cases, tuple(results.values()), footer, archives)  # type: ignore[arg-type]
 
 
 def _check_consistency(

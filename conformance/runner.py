@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,9 @@ import pytest
 
 from conformance import pytest_plugin
 from conformance.errors import ConformanceError, UsageError
-from conformance.files import check_target
-from conformance.session import ConformanceSession, Settings
+from conformance.reporting import Outputs, write_reports
+from conformance.session import ConformanceSession
+from conformance.settings import Settings
 from conformance.terminal import ProgressBar, print_outcome
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Request:
         workers: xdist's `-n`: a number or `auto`; empty for this process alone.
         exit_first: stop at the first surprise.
         last_failed: run only what failed the last time.
-        html: where to write the HTML report, or None.
+        outputs: which reports to write, and where.
     """
 
     settings: Settings
@@ -47,7 +48,7 @@ class Request:
     workers: str = ""
     exit_first: bool = False
     last_failed: bool = False
-    html: Path | None = None
+    outputs: Outputs = field(default_factory=Outputs)
 
 
 def run_corpus(request: Request) -> int:
@@ -56,22 +57,20 @@ def run_corpus(request: Request) -> int:
     Raises:
         ConformanceError: the request, the corpus, a subject or an expectations file is wrong.
     """
-    if request.html is None:
+    if not request.outputs.wanted:
         return _run(request.settings, request)
-    check_target(request.html)
+    request.outputs.check()
     if request.settings.results is not None:
-        return _run_and_report(request.settings, request, request.html)
+        return _run_and_report(request.settings, request)
     with tempfile.TemporaryDirectory() as scratch:
         settings = Settings(**{**vars(request.settings), "results": Path(scratch) / "results.jsonl"})
-        return _run_and_report(settings, request, request.html)
+        return _run_and_report(settings, request)
 
 
-def _run_and_report(settings: Settings, request: Request, html: Path) -> int:
+def _run_and_report(settings: Settings, request: Request) -> int:
     status = _run(settings, request)
-    from conformance.reporting import write_html
-
     assert settings.results is not None
-    write_html([settings.results], html)
+    write_reports([settings.results], request.outputs)
     return status
 
 
@@ -130,6 +129,9 @@ def _arguments(session: ConformanceSession, request: Request) -> list[str]:
     arguments += [f"--onnx-{named.kind}={named.text}" for named in settings.subjects]
     arguments += [f"--onnx-case={case}" for case in settings.cases]
     arguments += [f"--onnx-data={settings.data.resolve()}"] if settings.data else []
+    arguments += [f"--onnx-claims={name}" for name in settings.claims]
+    arguments += [f"--onnx-shard={settings.shard}"] if settings.shard else []
+    arguments += [f"--onnx-repeat={settings.repeat}"] if settings.repeat > 1 else []
     arguments += ["--onnx-in-process"] if settings.in_process else []
     arguments += [f"--onnx-timeout={settings.limits.timeout}", f"--onnx-memory={settings.limits.memory or ''}"]
     arguments += [] if settings.diagnosis else ["--onnx-no-diagnosis"]

@@ -8,70 +8,39 @@ from __future__ import annotations
 import gc
 import shlex
 import sys
-from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from conformance.batches import Batch, batch_report, counts_of
-from conformance.corpus import MANIFEST, bundled, find_case, open_corpus
+from conformance.batches import Batch, batch_report, case_report, counts_of
+from conformance.claims import check_claims
+from conformance.corpus import MANIFEST, bundled, case_json, find_case, open_corpus
 from conformance.errors import ConformanceError, CorpusError, UsageError
 from conformance.expectations import by_subject
 from conformance.files import check_target
 from conformance.gate import Gate
 from conformance.isolation.hosting import Starting
-from conformance.isolation.limits import Limits
 from conformance.isolation.processes import Processes
 from conformance.judge import judge
 from conformance.loading import load_case
 from conformance.recorder import Recorder
+from conformance.repeats import repeated
 from conformance.resuming import DONE, check_begun
-from conformance.verdicts import Level, Verdict
+from conformance.rules import rules_for
+from conformance.subjects import Kind
+from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from conformance.diagnosis import Suspicions
-    from conformance.isolation.host import Introduction
+    from conformance.judge import Outcome
+    from conformance.loading import LoadedCase
     from conformance.pytest_plugin import ConformanceItem
-    from conformance.resuming import Begun
-    from conformance.subjects import Named
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What to run.
-
-    Attributes:
-        subjects: what to run, each by the text that names it.
-        data: the corpus's directory, or None for the bundled one.
-        cases: ids of the only cases to run; empty for all.
-        level: up to which level the gate judges.
-        expect: expectations files.
-        results: where to write results.jsonl, or None.
-        diagnosis: whether to say of failing cases with which deviations they agree.
-        recording: whether this session records what others report; a worker of xdist does not.
-        in_process: whether subjects in Python run in this process, instead of one of their own.
-        limits: what a subject's process may take.
-        introductions: how subjects introduced themselves to the controller of xdist, in a worker.
-        begun: a run to continue, or None.
-        done: the subjects and cases whose results that run has.
-    """
-
-    subjects: tuple[Named, ...]
-    data: Path | None = None
-    cases: tuple[str, ...] = ()
-    level: Level = Level.MUST
-    expect: tuple[Path, ...] = ()
-    results: Path | None = None
-    diagnosis: bool = True
-    recording: bool = True
-    in_process: bool = False
-    limits: Limits = field(default_factory=Limits)
-    introductions: Mapping[str, Introduction] = field(default_factory=dict)
-    begun: Begun | None = None
-    done: frozenset[tuple[str, str]] = frozenset()
+    from conformance.settings import Settings
+    from conformance.subjects import Subject
 
 
 class ConformanceSession:
@@ -84,6 +53,7 @@ class ConformanceSession:
         subjects: what they are run on.
         selected: how many cases are run.
         pending: how many results they give, on all subjects.
+        picked: what else pytest was told that leaves cases out, by option.
         recorder: where results go; a worker of xdist has none.
         processes: those of the subjects that are in processes of their own.
         abandoned: why the run cannot be trusted and must end with status 2, or None.
@@ -99,16 +69,26 @@ class ConformanceSession:
         """
         names = [named.text for named in settings.subjects]
         if twice := {name for name in names if names.count(name) > 1}:
-            raise UsageError(f"{min(twice)} is named twice.", "Name each backend and graph optimizer once.")
+            raise UsageError(
+                f"{min(twice)} is named twice.",
+                "Name each once; tell a graph optimizer from a backend by an option, as in onnxruntime[level=all].",
+            )
         if settings.results is not None and settings.recording:
             check_target(settings.results)
         self.settings = settings
-        starting = Starting(settings.subjects, settings.limits, settings.introductions, in_process=settings.in_process)
+        starting = Starting(
+            *(settings.subjects, settings.limits, settings.introductions),
+            claims=settings.claims,
+            in_process=settings.in_process,
+        )
         try:
             self.corpus = open_corpus((settings.data or bundled()).resolve())
             wanted = sorted(set(settings.cases))
             self.cases = {id: find_case(self.corpus, id) for id in wanted} if wanted else self.corpus.paths()
+            if settings.shard is not None:
+                self.cases = settings.shard.of_cases(self.cases)
             expectations = by_subject(settings.expect, names)
+            check_claims(settings.claims, [named.kind for named in settings.subjects])
         except Exception:
             starting.end()
             raise
@@ -119,11 +99,27 @@ class ConformanceSession:
         self.interrupted = False
         self.reasons: list[str] = []
         self.selected = len(self.cases)
-        self.pending = len(self.cases) * len(self.subjects) - len(settings.done)
-        self.keyword = ""
+        self.pending = sum(len(self.cases_of(subject)) for subject in self.subjects)
+        self._whole = None if settings.cases or settings.shard else self.pending
+        self.picked: dict[str, str] = {}
         self._suspicions: Suspicions | None = None
-        gate = Gate(settings.level, names, expectations)
-        self.recorder = Recorder(self.corpus, self.subjects, gate, settings.results) if settings.recording else None
+        self.recorder: Recorder | None = None
+        if settings.recording:
+            gate = Gate(rules_for(settings, self.corpus, self.subjects, expectations), names)
+            self.recorder = Recorder(self.corpus, self.subjects, gate, settings.results)
+
+    def cases_of(self, subject: Subject) -> dict[str, str]:
+        """Those of the cases to run that a subject is asked: a graph optimizer those of the pass, a backend all."""
+        return {id: path for id, path in self.cases.items() if self._is_asked(subject, path)}
+
+    def _is_asked(self, subject: Subject, path: str) -> bool:
+        return subject.kind is Kind.BACKEND or path in self._rewritten
+
+    @cached_property
+    def _rewritten(self) -> frozenset[str]:
+        """The cases that say what the pass does with their models, invalid ones among them."""
+        paths = (path for path in self.corpus.cases if path.startswith(("pass/", "invalid/")))
+        return frozenset(path for path in paths if "rewrite" in case_json(self.corpus, path))
 
     def owns(self, item: pytest.Item) -> bool:
         """Whether an item is for this session to run."""
@@ -162,12 +158,15 @@ class ConformanceSession:
     def _report(self, item: ConformanceItem) -> pytest.TestReport:
         self.processes.turn_to(item.subject)
         try:
-            outcome = judge(item.subject.target, load_case(self.corpus, item.case_path))
+            outcome, repeats = repeated(
+                lambda: self._judged(item.subject, load_case(self.corpus, item.case_path)), self.settings.repeat
+            )
             stderr = self.processes.said_by(item.subject) if outcome.verdict.is_defect else ""
-            failed = outcome.verdict in {Verdict.FAIL, Verdict.ERROR} and outcome.phase != "start"
+            failed = outcome.verdict in {Verdict.FAIL, Verdict.ERROR} and item.subject.kind is Kind.BACKEND
+            failed = failed and outcome.phase != "start"
             suspects = self._suspects(item) if failed and self.settings.diagnosis else []
         except CorpusError as error:
-            return _report(item.nodeid, item.location, {"abandon": [error.problem, error.mend]}, 0.0)
+            return case_report(item.nodeid, item.location, {"abandon": [error.problem, error.mend]}, 0.0)
         result = {
             "subject": item.subject.id,
             "case": item.case_path.rpartition("/")[2],
@@ -181,7 +180,18 @@ class ConformanceSession:
             result["agrees_with"] = suspects
         if stderr:
             result["stderr"] = stderr
-        return _report(item.nodeid, item.location, result, outcome.seconds)
+        if repeats:
+            result["repeats"] = repeats
+        result |= {name: list(found) for name in ("checks", "hazards") if (found := getattr(outcome, name))}
+        return case_report(item.nodeid, item.location, result, outcome.seconds)
+
+    def _judged(self, subject: Subject, case: LoadedCase) -> Outcome:
+        """What becomes of a case; what judges graph optimizers is loaded when there is one."""
+        if subject.kind is Kind.BACKEND:
+            return judge(subject.target, case)
+        from conformance.rewriting.judging import judge_case
+
+        return judge_case(subject, case)
 
     def _suspects(self, item: ConformanceItem) -> list[str]:
         """The deviations that fail an item's case as its subject does; what finds them is loaded when a case fails."""
@@ -202,7 +212,7 @@ class ConformanceSession:
         except CorpusError as error:
             self._abandon(error)
         if not expected:
-            _fail(report, f"{result['verdict']}: {result['message']}")
+            report.outcome, report.longrepr = "failed", f"{result['verdict']}: {result['message']}"
         elif result["verdict"] != Verdict.PASS:
             report.outcome = "skipped"
             report.longrepr = (str(self.manifest), 0, f"{result['verdict']}: {result['message']}")
@@ -220,19 +230,25 @@ class ConformanceSession:
         if "abandon" in result:
             raise CorpusError(*result["abandon"])
         if not recorder.has_begun:
-            recorder.begin(self.selected, self._selection(), _command())
+            recorder.begin(self.selected, self._selection(), _command(), self._due())
         return recorder.add(result)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Count what is selected, and spare the garbage collector the thousands of items that stay to the end."""
         gc.freeze()
         ours = [item.case_path for item in session.items if hasattr(item, "case_path")]
-        self.selected, self.pending = len(set(ours)), len(ours)
+        self._count(len(set(ours)), len(ours))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         """Count it where workers collect."""
-        self.selected, self.pending = next((counts for id in ids if (counts := counts_of(id))), (0, 0))
+        self._count(*next((counts for id in ids if (counts := counts_of(id))), (0, 0)))
+
+    def _count(self, selected: int, pending: int) -> None:
+        """Take note of what is selected, with what a continued run had done before."""
+        begun = self.settings.begun
+        self.selected = begun.header["corpus"]["selected"] if begun else selected
+        self.pending = pending + len(self.settings.done)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_from_serializable(self, config: pytest.Config, data: dict[str, Any]) -> pytest.TestReport | None:
@@ -241,7 +257,7 @@ class ConformanceSession:
         for part in data.get("batch", ()):
             if last is not None:
                 config.hook.pytest_runtest_logreport(report=last)
-            last = _report(*part)
+            last = case_report(*part)
         return last
 
     @pytest.hookimpl(tryfirst=True)
@@ -251,36 +267,33 @@ class ConformanceSession:
         if self.recorder is None:
             return
         if self.interrupted and not self.abandoned and not self.recorder.has_begun:
-            self.recorder.begin(self.selected, self._selection(), _command())
+            self.recorder.begin(self.selected, self._selection(), _command(), self._due())
         if self.abandoned or not self.recorder.has_begun:
             self.recorder.abandon()
             return
-        partial = self.recorder.results < len(self.corpus.cases) * len(self.subjects)
+        due = self._due()
+        partial = self._whole is None or self.recorder.results < self._whole
         self.reasons = self.recorder.gate.reasons(partial=partial)
-        if self.settings.begun is not None:
-            self.selected = self.settings.begun.header["corpus"]["selected"]
-        pending = self.pending + len(self.settings.done)
-        if (missing := pending - self.recorder.results) or self.interrupted:
+        if (missing := due - self.recorder.results) or self.interrupted:
             told = "was interrupted" if self.interrupted else "was stopped before its end, or a process of it died"
-            self.reasons.append(f"{missing} of {pending} results are missing: the run {told}")
+            self.reasons.append(f"{missing} of {due} results are missing: the run {told}")
         self.recorder.end(self.reasons, interrupted=self.interrupted)
         if self.reasons and exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
+    def _due(self) -> int:
+        """How many results there must be: those of the manifest, unless a selection is told of."""
+        return self.pending if set(self._selection()) - {"--level"} else max(self.pending, self._whole or 0)
+
     def _selection(self) -> dict[str, str]:
-        selection = {"-k": self.keyword, "--level": self.settings.level, "--case": " ".join(self.settings.cases)}
+        settings = self.settings
+        selection = {
+            **self.picked,
+            "--level": settings.level,
+            "--case": " ".join(settings.cases),
+            "--shard": settings.shard or "",
+        }
         return {name: str(value) for name, value in selection.items() if value}
-
-
-def _report(
-    nodeid: str, location: tuple[str, int | None, str], result: dict[str, Any], seconds: float
-) -> pytest.TestReport:
-    return pytest.TestReport(nodeid, location, {}, "passed", None, "call", duration=seconds, conformance=result)
-
-
-def _fail(report: pytest.TestReport, message: str) -> None:
-    report.outcome = "failed"
-    report.longrepr = message
 
 
 def _command() -> str:

@@ -10,7 +10,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from conformance.errors import SubjectError, UnknownName
+from conformance.options import check_options
 from conformance.plugins import registered
 
 if TYPE_CHECKING:
@@ -110,15 +113,35 @@ class _Configured:
 
     def prepare(self, model: Any, device: str = "CPU") -> Any:
         """Prepare a model as the options say."""
-        return self._backend.prepare(model, self._device or device, **self._options)
+        return _Prepared(self._backend.prepare(model, self._device or device, **self._options))
 
 
-def load_subject(named: Named) -> Subject:
+class _Prepared:
+    """A prepared model whose outputs may be another library's arrays, as ONNX's interface allows."""
+
+    def __init__(self, prepared: Any) -> None:
+        self._prepared = prepared
+
+    def run(self, inputs: Any) -> Any:
+        """The outputs; each that has a type, a shape and a way to become a NumPy array is one."""
+        outputs = self._prepared.run(inputs)
+        return [_as_array(output) for output in outputs] if isinstance(outputs, list | tuple) else outputs
+
+
+def _as_array(output: Any) -> Any:
+    return np.asarray(output) if all(hasattr(output, name) for name in ("__array__", "dtype", "shape")) else output
+
+
+def load_subject(named: Named, claims: tuple[str, ...] = ()) -> Subject:
     """The subject of a registered name, or of `package.module` or `package.module:Attribute`.
+
+    Args:
+        claims: the passes that a graph optimizer claims which does not say so itself.
 
     Raises:
         UnknownName: nothing is registered or importable under that name.
-        SubjectError: it fails to import, or is not of its kind.
+        UsageError: it has no such option.
+        SubjectError: it fails to import, is not of its kind, or lacks what an option asks for.
     """
     target, module_name = _resolved(named)
     version = _version(target, module_name)
@@ -128,13 +151,15 @@ def load_subject(named: Named) -> Subject:
                 f"Backend {named.name} has no `prepare`: it is not a backend.",
                 "Name a module or class with ONNX's interface: prepare(model, device), then run(inputs).",
             )
-        return Subject(named.text, version, _Configured(target, named.options) if named.options else target)
+        check_options(named, target)
+        return Subject(named.text, version, _Configured(target, named.options))
     if not callable(target):
         raise SubjectError(
             f"Graph optimizer {named.name} cannot be called.",
             "Name a function that takes a model and returns another: package.module:function.",
         )
-    passes = tuple(str(name) for name in getattr(target, "passes", ()))
+    check_options(named, target)
+    passes = tuple(str(name) for name in getattr(target, "passes", claims))
     if named.options:
         from functools import partial
 

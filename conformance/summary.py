@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import GraphProto, SparseTensorProto, TensorProto, helper
 
 from conformance.arrays import Array, type_name
 from conformance.reference import formats
@@ -55,12 +55,14 @@ def alternatives(acceptable: Array) -> str:
 
 def hexadecimal(element: Any) -> str:
     """The bits of an element of a tensor."""
-    return "0x" + np.asarray(element).astype(element.dtype.newbyteorder(">")).tobytes().hex()
+    size = element.dtype.itemsize
+    return f"0x{int(np.asarray(element).view(f'u{size}')):0{2 * size}x}"
 
 
 def model_summary(model: onnx.ModelProto) -> ModelSummary:
     """A model's interface and nodes."""
     initializers = {tensor.name for tensor in model.graph.initializer}
+    initializers |= {tensor.values.name for tensor in model.graph.sparse_initializer}
     return {
         "ir_version": model.ir_version,
         "opset_imports": {opset.domain or "ai.onnx": opset.version for opset in model.opset_import},
@@ -86,13 +88,42 @@ def _attribute(proto: onnx.AttributeProto) -> Any:
         return value.decode(errors="replace")
     if isinstance(value, float):
         return decimal(np.float32(value))
+    if isinstance(value, GraphProto):
+        return _graph(value)
+    if isinstance(value, SparseTensorProto):
+        return f"sparse {TensorProto.DataType.Name(value.values.data_type).lower()}{list(value.dims)}"
     return value if isinstance(value, int) else str(value)
 
 
+def _graph(graph: onnx.GraphProto) -> str:
+    """A subgraph on one line: what comes in, its nodes in order, and what goes out."""
+    nodes = (f"{', '.join(node.output)} = {node.op_type}({', '.join(node.input)})" for node in graph.node)
+    inputs, outputs = (", ".join(value.name for value in values) for values in (graph.input, graph.output))
+    return f"({inputs}) → {'; '.join(nodes)} → ({outputs})"
+
+
 def _value(value: onnx.ValueInfoProto) -> ValueSummary:
-    tensor = value.type.tensor_type
+    tensor = _element(value.type).tensor_type
     return {
         "name": value.name,
-        "type": TensorProto.DataType.Name(tensor.elem_type).lower(),
-        "shape": [dim.dim_param or dim.dim_value for dim in tensor.shape.dim],
+        "type": _type(value.type),
+        "shape": [_size(dim) for dim in tensor.shape.dim],
     }
+
+
+def _type(type: onnx.TypeProto) -> str:
+    """A tensor's element type; of a sequence or an optional, that of what it holds, in parentheses."""
+    kind = type.WhichOneof("value")
+    if kind in ("sequence_type", "optional_type"):
+        return f"{kind.removesuffix('_type')}({_type(getattr(type, kind).elem_type)})"
+    return str(TensorProto.DataType.Name(type.tensor_type.elem_type)).lower()
+
+
+def _element(type: onnx.TypeProto) -> onnx.TypeProto:
+    """The innermost type of sequences and optionals."""
+    kind = type.WhichOneof("value")
+    return _element(getattr(type, kind).elem_type) if kind in ("sequence_type", "optional_type") else type
+
+
+def _size(dim: onnx.TensorShapeProto.Dimension) -> int | str:
+    return dim.dim_value if dim.HasField("dim_value") else dim.dim_param or "?"

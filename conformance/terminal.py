@@ -39,8 +39,7 @@ class ProgressBar:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Move it by one."""
         if hasattr(report, "conformance"):
-            total = self._session.selected * len(self._session.subjects)
-            self._progress.update(self._task, advance=1, total=total)
+            self._progress.update(self._task, advance=1, total=self._session.pending)
 
     def pytest_sessionfinish(self) -> None:
         """Take it away."""
@@ -64,6 +63,8 @@ def print_outcome(session: ConformanceSession) -> None:
     console.print(
         f"corpus {corpus.version} ({corpus.digest[:12]}), {session.selected} of {len(corpus.cases)} cases", markup=False
     )
+    for note in _notes(session):
+        console.print(note, markup=False, soft_wrap=True)
     for diagnosis in session.recorder.diagnoses if session.recorder else ():
         console.print(_diagnosed(diagnosis), markup=False, soft_wrap=True)
     if session.reasons:
@@ -72,6 +73,20 @@ def print_outcome(session: ConformanceSession) -> None:
             console.print(f"  {reason}", markup=False, soft_wrap=True)
     else:
         console.print("[bold green]The gate holds.[/]")
+
+
+def _notes(session: ConformanceSession) -> Iterator[str]:
+    """What else the gate goes by, where that is not usual."""
+    assert session.recorder is not None
+    rules = session.recorder.gate.rules
+    if rules.require:
+        yield f"required: {', '.join(rules.require)}"
+    if rules.baseline is not None:
+        record, same = rules.baseline.record, rules.baseline.record["digest"] == session.corpus.digest
+        other = "" if same else f", of another corpus ({record['version']}): cases that it has not are judged as usual"
+        yield f"baseline: {record['file']}{other}"
+    if session.settings.repeat > 1:
+        yield f"each case was run {session.settings.repeat} times"
 
 
 def _diagnosed(diagnosis: DiagnosisRecord) -> str:

@@ -51,7 +51,7 @@ def _everywhere(id: str, text: str, arithmetic: NumberSystem) -> Variant:
 
 
 def _before_argmax(id: str, text: str, twist: Twist, *operators: str) -> Variant:
-    return Variant(id, text, dict.fromkeys(operators, Alteration(twists=(twist,))))
+    return Variant(id, text, dict.fromkeys(operators, Alteration(twists=(twist,), only_before_argmax=True)))
 
 
 def _power(name: str) -> Mapping[str, str]:

@@ -41,6 +41,10 @@ class Verdict(StrEnum):
         """Whether the subject did something wrong, as against saying that it cannot, or not being asked."""
         return self in {Verdict.FAIL, Verdict.ERROR, Verdict.CRASH, Verdict.TIMEOUT}
 
+    def is_worse_than(self, other: Verdict) -> bool:
+        """Whether a change from the other verdict to this one is a regression."""
+        return _BADNESS[self] > _BADNESS[other]
+
 
 _LEVELS = {
     Level.MUST: "the specification's text or schema determines the answer",
@@ -56,4 +60,14 @@ _VERDICTS = {
     Verdict.TIMEOUT: "did not answer in time",
     Verdict.UNSUPPORTED: "says that it has no such operator, type or opset",
     Verdict.SKIPPED: "was not asked to run",
+}
+
+_BADNESS = {
+    Verdict.PASS: 0,
+    Verdict.UNSUPPORTED: 1,
+    Verdict.SKIPPED: 1,
+    Verdict.FAIL: 2,
+    Verdict.ERROR: 2,
+    Verdict.TIMEOUT: 3,
+    Verdict.CRASH: 3,
 }

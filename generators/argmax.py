@@ -1,46 +1,35 @@
-"""Cases of plain ArgMax: the clauses that the pass's cases rest on."""
+"""Cases of plain ArgMax by its attributes and shapes; `argmax_values` has those by what it compares."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from onnx import helper
 
-from conformance.arrays import type_name
-from conformance.case import Case
-from conformance.verdicts import Level
-from generators.models import declared, declared_as, model
+from generators import argmax_values
+from generators.argmax_case import argmax_case
 from generators.values import scattered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from conformance.arrays import Array
+    from conformance.case import Case
 
 TIES = [[1.0, 3.0, 3.0, 2.0], [5.0, 0.0, 5.0, 5.0], [-1.0, -1.0, -1.0, -1.0]]
 
-TYPED: Mapping[Any, Sequence[Any]] = {
-    np.float16: [1.0, -2.0, 1.001, 0.5],
-    np.float32: [1.0, 1.0 + 2.0**-23, -3.0, 1.0],
-    np.float64: [1.0, 1.0 + 2.0**-52, -3.0, 1.0],
-    np.int8: [-128, 127, 126, -1],
-    np.uint8: [0, 255, 254, 128],
-    np.int16: [-32768, 32766, 32767, 0],
-    np.uint16: [0, 65534, 65535, 32768],
-    np.int32: [-(2**31), 2**31 - 2, 2**31 - 1, 2**24],
-    np.uint32: [0, 2**32 - 2, 2**32 - 1, 2**31],
-    np.int64: [2**53, 2**53 + 1, -(2**63), 2**53],
-    np.uint64: [2**63, 2**63 + 1, 2**53, 0],
-}
-"""Per type, values whose largest differs from a neighbour by the least the type can tell."""
+Shapes: TypeAlias = "Sequence[tuple[tuple[int, ...], int]]"
+RANKS: Shapes = (((7,), 0), ((7,), -1), ((2, 3, 2, 5), 2), ((2, 1, 3, 2, 2), -3), ((2, 1, 2, 1, 2, 3), 5))
+OF_SIZE_1: Shapes = (((1,), 0), ((1, 1, 1), 1), ((1, 4), 0), ((4, 1), 1), ((1, 4, 1), 1))
+EMPTY: Shapes = (((3, 0), 0), ((2, 0, 3), 2), ((2, 3, 0), 1), ((0, 2, 3), -1), ((0, 3, 0), 1))
+"""Shapes, each with the axis of ArgMax."""
 
 
 def cases() -> Iterator[Case]:
     """All cases of ArgMax."""
     X = scattered("argmax/X", (2, 3, 4), np.float32)
     for opset in (11, 12, 13):
-        yield _case(
+        yield argmax_case(
             f"defaults_opset_{opset}",
             "ArgMax without attributes reduces axis 0 and keeps it with size 1",
             ("axis_default", "keepdims_default", "index", "output_type"),
@@ -52,7 +41,7 @@ def cases() -> Iterator[Case]:
         name = f"axis_{axis}" if axis >= 0 else f"axis_minus_{-axis}"
         chief = "axis" if axis >= 0 else "negative_axis"
         for keepdims in (0, 1):
-            yield _case(
+            yield argmax_case(
                 f"{name}_keepdims_{keepdims}",
                 f"ArgMax reduces axis {axis} of a rank-3 tensor and {'keeps' if keepdims else 'removes'} it",
                 (chief, "keepdims", "index"),
@@ -63,14 +52,14 @@ def cases() -> Iterator[Case]:
     for last in (0, 1):
         clause = "select_last_index" if last else "first_index"
         for axis in (0, 1):
-            yield _case(
+            yield argmax_case(
                 f"ties_axis_{axis}_{'last' if last else 'first'}",
                 f"ArgMax gives the {'last' if last else 'first'} of equal maxima along axis {axis}",
                 (clause, "index"),
                 ties,
                 {"axis": axis, "keepdims": 0, "select_last_index": last},
             )
-    yield _case(
+    yield argmax_case(
         "ties_opset_11",
         "ArgMax gives the first of equal maxima where the opset has no select_last_index",
         ("first_index",),
@@ -78,58 +67,131 @@ def cases() -> Iterator[Case]:
         {"axis": 1, "keepdims": 0},
         11,
     )
-    yield _case(
+    yield argmax_case(
         "ties_default",
         "ArgMax gives the first of equal maxima where select_last_index is not set",
         ("first_index",),
         ties,
         {"axis": 1, "keepdims": 0},
     )
-    for dtype, values in TYPED.items():
-        array = np.array(values, dtype=dtype)
-        yield _case(
-            f"type_{type_name(array.dtype)}",
-            f"ArgMax compares {type_name(array.dtype)} elements in their own type",
-            ("data_type", "index"),
-            array,
-            {"axis": 0, "keepdims": 0},
-        )
-    yield from _wide_integers()
     yield _long_axis()
     for last in (0, 1):
-        yield _case(
+        yield argmax_case(
             f"all_minus_infinity_{'last' if last else 'first'}",
             "ArgMax of nothing but -inf is a tie like any other",
             ("select_last_index" if last else "first_index",),
             np.full((3,), -np.inf, dtype=np.float32),
             {"axis": 0, "keepdims": 0, "select_last_index": last},
         )
-    yield _case(
+    yield argmax_case(
         "axis_of_size_1",
         "ArgMax along an axis of size 1 is 0 everywhere",
         ("index",),
         scattered("argmax/1", (3, 1, 2), np.float32),
         {"axis": 1, "keepdims": 0},
     )
-    yield _case(
+    yield argmax_case(
         "other_axis_empty",
         "ArgMax of a tensor whose other axis is empty is empty",
         ("index", "axis"),
         np.zeros((0, 3), dtype=np.float32),
         {"axis": 1, "keepdims": 0},
     )
+    yield from _of_older_opsets(X)
+    yield from _sizes()
+    yield from _declared_shapes(X)
+    yield from argmax_values.cases()
 
 
-def _wide_integers() -> Iterator[Case]:
-    """The largest of 64 bits is not the largest of their low 32."""
-    for dtype in (np.int64, np.uint64):
-        name = type_name(np.dtype(dtype))
-        yield _case(
-            f"high_bits_{name}",
-            f"ArgMax compares all 64 bits of {name} elements",
-            ("data_type", "index"),
-            np.array([7, 2**40, 2**31, 2**40 - 1], dtype=dtype),
-            {"axis": 0, "keepdims": 0},
+def _of_older_opsets(X: Array) -> Iterator[Case]:
+    """The attributes in the opsets before the newest."""
+    for opset in (11, 12):
+        for axis in (1, -1):
+            name = f"axis_{axis}_opset_{opset}".replace("-", "minus_")
+            yield argmax_case(
+                name,
+                f"ArgMax of opset {opset} reduces axis {axis} of a rank-3 tensor and removes it",
+                ("axis" if axis >= 0 else "negative_axis", "keepdims"),
+                X,
+                {"axis": axis, "keepdims": 0},
+                opset,
+            )
+        yield argmax_case(
+            f"keepdims_default_opset_{opset}",
+            f"ArgMax of opset {opset} keeps the axis with size 1 where keepdims is not set",
+            ("keepdims_default",),
+            X,
+            {"axis": 2},
+            opset,
+        )
+    for last in (0, 1):
+        yield argmax_case(
+            f"ties_opset_12_{'last' if last else 'first'}",
+            f"ArgMax of opset 12 gives the {'last' if last else 'first'} of equal maxima",
+            ("select_last_index" if last else "first_index",),
+            np.array(TIES, dtype=np.float32),
+            {"axis": 1, "keepdims": 0, "select_last_index": last},
+            12,
+        )
+    yield argmax_case(
+        "axis_default_keepdims_0",
+        "ArgMax reduces axis 0 where the model sets no axis, and removes it",
+        ("axis_default", "keepdims"),
+        X,
+        {"keepdims": 0},
+    )
+
+
+def _sizes() -> Iterator[Case]:
+    """Ranks, axes of size 1 and empty axes beside the one that is reduced."""
+    for shape, axis in RANKS:
+        name = f"rank_{len(shape)}_axis_{axis}".replace("-", "minus_")
+        title = f"ArgMax reduces axis {axis} of a rank-{len(shape)} tensor"
+        clause = "axis" if axis >= 0 else "negative_axis"
+        for keepdims in (0, 1):
+            yield argmax_case(
+                f"{name}_{'kept' if keepdims else 'removed'}",
+                f"{title} and {'keeps' if keepdims else 'removes'} it",
+                (clause, "keepdims", "index"),
+                scattered(name, shape, np.float32),
+                {"axis": axis, "keepdims": keepdims},
+            )
+    for shape, axis in OF_SIZE_1:
+        name = f"size_1_{'_'.join(map(str, shape))}_axis_{axis}"
+        for last in (0, 1):
+            yield argmax_case(
+                f"{name}_{'last' if last else 'first'}",
+                f"ArgMax along axis {axis} of a tensor of shape {list(shape)} needs no care for its axes of size 1",
+                ("index", "select_last_index" if last else "first_index"),
+                scattered(name, shape, np.float32),
+                {"axis": axis, "keepdims": 0, "select_last_index": last},
+            )
+    for shape, axis in EMPTY:
+        for keepdims in (0, 1):
+            yield argmax_case(
+                f"empty_{'_'.join(map(str, shape))}_{'kept' if keepdims else 'removed'}",
+                f"ArgMax along axis {axis} of an empty tensor of shape {list(shape)} is empty",
+                ("axis", "keepdims"),
+                np.zeros(shape, dtype=np.float32),
+                {"axis": axis, "keepdims": keepdims},
+            )
+
+
+def _declared_shapes(X: Array) -> Iterator[Case]:
+    """Dimensions of which the model says nothing, or a name."""
+    shapes: Mapping[str, Sequence[str | int | None]] = {
+        "symbolic": ("N", "C", "L"),
+        "open": (None, None, None),
+        "batch": ("N", 3, 4),
+    }
+    for name, shape in shapes.items():
+        yield argmax_case(
+            f"shape_{name}",
+            f"ArgMax reduces axis 1 of a tensor declared with dimensions {name}",
+            ("axis", "index"),
+            X,
+            {"axis": 1, "keepdims": 0},
+            declared_shape=shape,
         )
 
 
@@ -137,34 +199,10 @@ def _long_axis() -> Case:
     """More elements than one block of threads has, the largest in the last, and a tail of every vector length."""
     X = scattered("argmax/long", (2, 3001), np.float32)
     X[0, 2999] = X[1, 1500] = 3.0
-    return _case(
+    return argmax_case(
         "long_axis",
         "ArgMax finds the largest of 3001 elements",
         ("index",),
         X,
         {"axis": 1, "keepdims": 0},
-    )
-
-
-def argmax_shape(shape: Sequence[int], axis: int, keepdims: int) -> list[int]:
-    """The shape of ArgMax's output."""
-    kept: list[int | None] = list(shape)
-    kept[axis] = 1 if keepdims else None
-    return [size for size in kept if size is not None]
-
-
-def _case(
-    name: str, title: str, clauses: Sequence[str], X: Array, attributes: Mapping[str, Any], opset: int = 13
-) -> Case:
-    id = f"test_argmax_{name}"
-    shape = argmax_shape(X.shape, attributes.get("axis", 0), attributes.get("keepdims", 1))
-    node = helper.make_node("ArgMax", ["X"], ["index"], **attributes)
-    return Case(
-        id=id,
-        title=title,
-        level=Level.MUST,
-        clauses=tuple(f"argmax.{clause}" for clause in clauses),
-        tags=("argmax", type_name(X.dtype), f"opset_{opset}"),
-        model=model(id, [node], [declared("X", X)], [declared_as("index", "int64", shape)], {"": opset}),
-        data_sets=((X,),),
     )

@@ -1,4 +1,7 @@
-"""Cases of eliminate_nop_monotone_argmax in its base forms, as a backend sees them: the graph before the pass."""
+"""Cases of eliminate_nop_monotone_argmax: what it does with a graph, and what a backend answers for that graph.
+
+Here stand the base forms; `generators.rewrites` has the families of scenarios around them.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.case import Case
+from conformance.case import PASS, Case, Rewrite
 from conformance.verdicts import Level
-from generators.argmax import argmax_shape
-from generators.models import TYPES, declared, declared_as, model
+from generators import rewrites
+from generators.models import TYPES, argmax_shape, declared, declared_as, model
+from generators.rewrites.scenario import ALONG_AXIS, FIRES, FIVE, STAYS, fires
 from generators.values import scattered
 
 if TYPE_CHECKING:
@@ -20,15 +24,14 @@ if TYPE_CHECKING:
     import onnx
 
     from conformance.arrays import Array
+    from generators.models import Size
 
-ELEMENTWISE = {"Log": "log", "Exp": "exp", "Sqrt": "sqrt"}
-ALONG_AXIS = {"Softmax": "softmax", "LogSoftmax": "log_softmax"}
 FLOATS = (np.float32, np.float64)
 
 
 def cases() -> Iterator[Case]:
     """The five operators before ArgMax, 2-D coercion, and the model of the article on the pass."""
-    for op_type, clause in {**ELEMENTWISE, **ALONG_AXIS}.items():
+    for op_type, clause in FIVE.items():
         for dtype in FLOATS:
             for axis in (0, 1, -1):
                 yield _base(op_type, clause, dtype, axis)
@@ -43,6 +46,7 @@ def cases() -> Iterator[Case]:
     yield _below_one()
     yield _all_negative()
     yield _article()
+    yield from rewrites.cases()
 
 
 def _base(op_type: str, clause: str, dtype: Any, axis: int) -> Case:
@@ -114,7 +118,7 @@ def _across_axes(op_type: str) -> Iterator[Case]:
             helper.make_node("ArgMax", ["Y"], ["index"], axis=1, keepdims=0),
         ]
         clauses = (clause,) if opset >= 13 else ("coercion", clause)
-        yield _case(id, f"{op_type} {title}", clauses, nodes, X, argmax_shape(X.shape, 1, 0), opset)
+        yield _case(id, f"{op_type} {title}", clauses, nodes, X, argmax_shape(X.shape, 1, 0), STAYS, opset)
 
 
 def _exp_overflows(op_type: str) -> Case:
@@ -153,6 +157,7 @@ def _all_negative() -> Case:
         "Relu",
         X,
         1,
+        rewrite=STAYS,
     )
 
 
@@ -173,6 +178,7 @@ def _coerced(op_type: str, axis: int) -> Case:
         nodes,
         X,
         shape,
+        STAYS,
         11,
     )
 
@@ -198,19 +204,26 @@ def _article() -> Case:
         nodes,
         X,
         (3,),
-        13,
+        fires("Y1", "Y2"),
     )
 
 
 def _chain(
-    id: str, title: str, clause: str, op_type: str, X: Array, axis: int, attributes: dict[str, Any] | None = None
+    id: str,
+    title: str,
+    clause: str,
+    op_type: str,
+    X: Array,
+    axis: int,
+    attributes: dict[str, Any] | None = None,
+    rewrite: Rewrite = FIRES,
 ) -> Case:
     along: dict[str, Any] = {"axis": axis} if op_type in ALONG_AXIS else {}
     nodes = [
         helper.make_node(op_type, ["X"], ["Y"], **along),
         helper.make_node("ArgMax", ["Y"], ["index"], axis=axis, keepdims=0, **(attributes or {})),
     ]
-    return _case(id, title, (clause,), nodes, X, argmax_shape(X.shape, axis, 0), 13)
+    return _case(id, title, (clause,), nodes, X, argmax_shape(X.shape, axis, 0), rewrite)
 
 
 def _case(
@@ -219,18 +232,20 @@ def _case(
     clauses: Sequence[str],
     nodes: Sequence[onnx.NodeProto],
     X: Array,
-    shape: Sequence[int],
-    opset: int,
+    shape: Sequence[Size],
+    rewrite: Rewrite,
+    opset: int = 13,
 ) -> Case:
     return Case(
         id=id,
         title=title,
         level=Level.MUST,
         clauses=tuple(f"monotone.{clause}" for clause in clauses),
-        tags=("argmax", "pass", TYPES[X.dtype.type], f"opset_{opset}"),
+        tags=("argmax", PASS, "base", TYPES[X.dtype.type], f"opset_{opset}"),
         model=model(id, nodes, [declared("X", X)], [declared_as("index", "int64", shape)], {"": opset}),
         data_sets=((X,),),
-        kind="pass",
+        kind=PASS,
+        rewrite=rewrite,
     )
 
 

@@ -128,3 +128,16 @@ def process(here: Path) -> Callable[..., Ended]:
         return Ended(done.returncode, done.stdout, done.stderr)
 
     return run
+
+
+@pytest.fixture
+def moody_run(
+    command: Callable[..., Ended], small_corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Ended]:
+    """Runs `onnx-conformance run` on the small corpus, with a mood for the backend that has them."""
+
+    def run(*arguments: Any, mood: str = "") -> Ended:
+        monkeypatch.setenv("MOODS", mood)
+        return command("run", "--data", small_corpus, *arguments)
+
+    return run

@@ -23,11 +23,11 @@ EVIL_OUTPUT = "<i>X_new</i>"
 SUBJECTS = ("reference", "onnxruntime", EVIL_SUBJECT)
 
 CLAUSES = {
+    "adam.v_new": {"text": "V_new = alpha * V + (1 - alpha) * G_regularized.", "source": "Adam-1, pseudo code"},
     "adam.epsilon": {
         "text": "The step divides by sqrt(H_new) + epsilon, not by sqrt(H_new + epsilon).",
         "source": "ai.onnx.preview.training Adam-1, pseudo code",
     },
-    "adam.v_new": {"text": "V_new = alpha * V + (1 - alpha) * G_regularized.", "source": "Adam-1, pseudo code"},
     "momentum.nesterov": {"text": "In mode nesterov X_new = X - R * (G + alpha * V_new).", "source": "Momentum-1"},
     "adagrad.decay": {"text": "r = R / (1 + T * decay_factor).", "source": "Adagrad-1, pseudo code"},
     "argmax.nan": {"text": "The position of NaN among the elements is left open.", "source": "ArgMax-13"},

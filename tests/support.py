@@ -62,3 +62,10 @@ def records(path: Path) -> list[dict[str, Any]]:
 def results_of(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
     """A results file's results by subject and case."""
     return {(line["subject"], line["case"]): line for line in records(path) if line["record"] == "result"}
+
+
+def expecting(subject: str, *cases: str, verdict="fail", more="") -> str:
+    """An expectations file of one entry with a line for each case."""
+    patterns = "".join(f'  "{case}",\n' for case in cases)
+    entry = f'[[expect]]\ncases = [\n{patterns}]\nverdict = "{verdict}"\nreason = "known"\n{more}'
+    return f'subject = "{subject}"\n\n{entry}'

@@ -12,7 +12,21 @@ from conformance.corpus import MANIFEST, manifest_bytes
 from conformance.results import read
 from conformance.schemas import complaint
 
-VERBS = ("run", "report", "list", "explain", "verify", "generate", "lower", "strength")
+VERBS = (
+    "run",
+    "report",
+    "list",
+    "explain",
+    "verify",
+    "generate",
+    "lower",
+    "strength",
+    "diff",
+    "merge",
+    "expect",
+    "hazards",
+    "harness",
+)
 RIGHT, WRONG = "fake_backends:AlwaysRight", "fake_backends:AlwaysWrong"
 
 
@@ -218,7 +232,7 @@ class TestRun:
     def test_a_backend_that_is_wrong_shuts_it(self, run):
         ended = run("-b", WRONG)
         assert ended.status == 1
-        assert f"{ADAM} on {WRONG}: fail" in ended.out
+        assert f"{ADAM} fails on {WRONG}" in ended.out
 
     def test_a_backend_that_supports_nothing_shuts_it(self, run):
         ended = run("-b", "fake_backends:SaysUnsupported")
@@ -313,7 +327,11 @@ class TestRun:
             f'subject = "{subject}"\n[[expect]]\ncases = ["*argmax*"]\nverdict = "fail"\nreason = "known <b>"\n'
         )
         assert run("-b", subject, "--expect", "e.toml", "--results", "out.jsonl").status == 0
-        assert results_of(here / "out.jsonl")[subject, EXACT]["expected"] == {"verdict": "fail", "reason": "known <b>"}
+        assert results_of(here / "out.jsonl")[subject, EXACT]["expected"] == {
+            "verdict": "fail",
+            "reason": "known <b>",
+            "place": "e.toml:3",
+        }
 
     def test_an_unexpected_pass_shuts_it(self, run, here):
         (here / "e.toml").write_text(
@@ -321,7 +339,7 @@ class TestRun:
         )
         ended = run("-b", RIGHT, "--expect", "e.toml")
         assert ended.status == 1
-        assert "remove the case from it" in ended.out
+        assert f"e.toml:3: {ADAM} passes on {RIGHT}, fail expected: take it out" in ended.out
 
     def test_an_expectation_that_matches_nothing_shuts_a_whole_run_only(self, run, here):
         (here / "e.toml").write_text(
@@ -482,10 +500,11 @@ class TestReport:
     def test_a_missing_file_is_refused(self, command):
         assert_bad_input(command("report", "missing.jsonl", "--html", "out.html"), "missing.jsonl is not a file")
 
-    def test_one_subject_twice_is_refused(self, command, results):
-        assert_bad_input(
-            command("report", "out.jsonl", "out.jsonl", "--html", "out.html"), f"both have results of {WRONG}"
-        )
+    def test_two_runs_of_one_subject_stand_side_by_side(self, command, results, here):
+        (here / "new.jsonl").write_bytes(results.read_bytes())
+        assert command("report", "out.jsonl", "new.jsonl", "--html", "out.html").status == 0
+        page = (here / "out.html").read_text()
+        assert all(f"{WRONG} ({run})" in page for run in ("run 1: out.jsonl", "run 2: new.jsonl"))
 
     def test_an_output_that_is_a_directory_is_refused(self, command, results, here):
         assert_bad_input(command("report", "out.jsonl", "--html", here), str(here))

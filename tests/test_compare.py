@@ -125,6 +125,11 @@ def test_index_accepts_any_of_the_choices_and_nothing_else(actual, acceptable):
     assert accepts(output, np.array(actual, dtype=np.int64)) is acceptable
 
 
+def test_where_several_indices_are_acceptable_it_is_told_which_one_came():
+    output = index([1], [[False, True, True]])
+    assert compare(output, np.array([2], dtype=np.int64), 0)["actual"]["values"] == ["2"]
+
+
 def test_index_holds_each_element_against_its_own_choices():
     output = index([0, 1], [[True, False], [False, True]])
     assert not accepts(output, np.array([1, 0], dtype=np.int64))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from conformance.conditions import Situation
 from conformance.errors import ExpectationsError
 from conformance.expectations import by_subject, read_expectations
 from conformance.verdicts import Verdict
@@ -29,7 +30,7 @@ def test_an_entry_has_cases_a_verdict_and_a_reason(file):
 
 def test_an_entry_knows_where_it_stands(file):
     path = file(WHOLE)
-    assert read_expectations(path).entries[0].place == f"{path}, entry 1"
+    assert read_expectations(path).entries[0].place == f"{path}:2"
 
 
 def test_one_pattern_needs_no_list(file):
@@ -70,17 +71,19 @@ MALFORMED = {
     "with another key": (HEAD + "expects = []\n", "is not an expectations file"),
     "with one table of expectations": (HEAD + "[expect]\n", "is not an expectations file"),
     "with an entry that is no table": (HEAD + "expect = [1]\n", "entry 1 is malformed"),
-    "with an empty entry": (ENTRY, "entry 1 is malformed"),
-    "with an entry that has another key": (WHOLE + "level = 1\n", "entry 1 is malformed"),
-    "with an entry without cases": (ENTRY + 'cases = []\nverdict = "fail"\nreason = "x"\n', "entry 1 has no cases"),
+    "with an empty entry": (ENTRY, ":2 is malformed"),
+    "with an entry that has another key": (WHOLE + "level = 1\n", ":2 is malformed"),
+    "with an entry without cases": (ENTRY + 'cases = []\nverdict = "fail"\nreason = "x"\n', ":2 has no cases"),
     "with a case that is no text": (ENTRY + 'cases = [1]\nverdict = "fail"\nreason = "x"\n', "entry 1 has no cases"),
-    "with an empty pattern": (ENTRY + 'cases = [""]\nverdict = "fail"\nreason = "x"\n', "entry 1 has no cases"),
-    "with an unknown verdict": (WHOLE.replace('"fail"', '"flop"'), "entry 1 has the verdict 'flop'"),
-    "with an expected pass": (WHOLE.replace('"fail"', '"pass"'), "entry 1 has the verdict 'pass'"),
-    "with a list of verdicts": (WHOLE.replace('"fail"', '["fail"]'), "entry 1 has the verdict ['fail']"),
+    "with an empty pattern": (ENTRY + 'cases = [""]\nverdict = "fail"\nreason = "x"\n', ":2 has no cases"),
+    "with an unknown verdict": (WHOLE.replace('"fail"', '"flop"'), ":2 has the verdict 'flop'"),
+    "with an expected pass": (WHOLE.replace('"fail"', '"pass"'), ":2 has the verdict 'pass'"),
+    "with a list of verdicts": (WHOLE.replace('"fail"', '["fail"]'), ":2 has the verdict ['fail']"),
     "with a number for a verdict": (WHOLE.replace('"fail"', "1"), "entry 1 has the verdict 1"),
-    "with a blank reason": (WHOLE.replace('" known "', '"  "'), "entry 1 has no reason"),
-    "with a number for a reason": (WHOLE.replace('" known "', "1"), "entry 1 has no reason"),
+    "with a blank reason": (WHOLE.replace('" known "', '"  "'), ":2 has no reason"),
+    "with a number for a reason": (WHOLE.replace('" known "', "1"), ":2 has no reason"),
+    "with a number for an issue": (WHOLE + "issue = 1\n", ":2 has an issue"),
+    "with an unknown condition": (WHOLE + "when = {os = 1}\n", ":2 has a malformed `when`"),
 }
 
 
@@ -112,3 +115,37 @@ def test_a_second_file_about_one_subject_is_refused(file):
 def test_files_are_found_by_subject(file):
     found = by_subject([file(WHOLE), file(WHOLE.replace("acme", "other"), "other.toml")], ["other", "acme"])
     assert {name: expectations.subject for name, expectations in found.items()} == {"acme": "acme", "other": "other"}
+
+
+def test_every_pattern_knows_its_line(file):
+    text = (
+        HEAD
+        + '\n# about "this"\n[[expect]]\ncases = [\n  "test_a", # "x"\n  "test_b", \'test_c\',\n]\nverdict = "fail"\n'
+    )
+    path = file(text + 'reason = """\n[[expect]]\ncases = "none"\n"""\n')
+    (entry,) = read_expectations(path).entries
+    assert entry.place == f"{path}:4"
+    assert [entry.place_of(case) for case in ("test_a", "test_b", "test_c")] == [f"{path}:{n}" for n in (6, 7, 7)]
+
+
+def test_a_file_in_another_form_has_entries_by_number(file):
+    path = file('subject = "acme"\nexpect = [{cases = "test_x", verdict = "fail", reason = "known"}]\n')
+    (entry,) = read_expectations(path).entries
+    assert (entry.place, entry.place_of("test_x")) == (f"{path}, entry 1", f"{path}, entry 1")
+
+
+@pytest.mark.parametrize(
+    "when", ['when = {version = ">=2"}\n', 'when.version = ">=2"\n', '[expect.when]\nversion = ">=2"\n'], ids=str
+)
+def test_an_entry_applies_only_where_its_condition_holds(file, when):
+    expectations = read_expectations(file(WHOLE + when))
+    found = [
+        expectations.applying(Situation(version, "linux x86_64", "3.12")).of("test_x") is not None
+        for version in ("1.9", "2.0")
+    ]
+    assert found == [False, True]
+
+
+def test_an_issue_comes_with_the_entry(file):
+    (entry,) = read_expectations(file(WHOLE + 'issue = "https://example.org/1"\n')).entries
+    assert entry.issue == "https://example.org/1"

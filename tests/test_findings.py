@@ -25,7 +25,16 @@ from conformance.subjects import load_backend
 from conformance.verdicts import Level, Verdict
 
 TEXT = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
-PACKAGES = {"onnx-reference": "onnx", "onnxruntime": "onnxruntime", "tinygrad": "tinygrad"}
+PACKAGES = {
+    "iree": "iree-base-compiler",
+    "jaxonnxruntime": "jaxonnxruntime",
+    "onnx-reference": "onnx",
+    "onnxruntime": "onnxruntime",
+    "openvino": "openvino",
+    "tinygrad": "tinygrad",
+    "tract": "tract",
+    "tvm": "apache-tvm",
+}
 """The distribution of each subject."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import numpy as np
@@ -161,6 +162,13 @@ class TestWriting:
         assert str(target) in refused.value.problem
         assert tree(tmp_path) == before
 
+    def test_a_file_beside_the_corpus_is_not_lost(self, old, few):
+        (old / "mine.txt").write_bytes(b"mine")
+        before = tree(old)
+        with pytest.raises(CorpusError, match=r"mine\.txt, which is not of its corpus"):
+            write_corpus(old, few)
+        assert tree(old) == before
+
 
 class TestInterruption:
     """At every stage: the old corpus is byte for byte what it was, and no scratch directory stays."""
@@ -238,7 +246,7 @@ class TestRefusedCases:
         assert "names the clause argmax.nothing" in self.refused(tmp_path, clauses=("argmax.nothing",))
 
     def test_an_operator_that_the_oracle_lacks(self, tmp_path):
-        assert "cannot run case" in self.refused(tmp_path, model=self.argmax_model(op_type="Tanh"))
+        assert "cannot run case" in self.refused(tmp_path, model=self.argmax_model(op_type="Tan"))
 
     def test_an_attribute_that_the_operator_lacks(self, tmp_path):
         self.refused(tmp_path, model=self.argmax_model(keepdims=0, bogus=1))
@@ -291,6 +299,12 @@ class TestRefusedCases:
         monkeypatch.setattr(generation, "registered", lambda _: {"twice": TwiceTheSame()})
         with pytest.raises(CaseError, match="Two cases are called test_small"):
             defined_cases(["twice"])
+
+    def test_a_generator_that_cannot_be_imported(self, monkeypatch):
+        broken = EntryPoint("broken", "a_package_that_is_not_there:cases", "onnx_conformance.generators")
+        monkeypatch.setattr(generation, "registered", lambda _: {"broken": broken})
+        with pytest.raises(CaseError, match=r"broken .* fails: ModuleNotFoundError"):
+            defined_cases(["broken"])
 
     def test_no_case_at_all(self, monkeypatch):
         class Nothing:

@@ -128,6 +128,29 @@ class TestWithABackend:
         assert verdicts == {case: "fail" if case in {EXACT, INDEX} else "pass" for case in SMALL}
         assert read(suite / "out.jsonl").footer["gate"] == "fail"
 
+    def test_a_shard_is_a_part_of_them(self, run):
+        assert counts(run(RIGHT, "--onnx-shard=1/3")) == {"passed": 1 + len(SMALL[::3])}
+
+    def test_a_baseline_and_required_operators_are_the_gate_s(self, run):
+        run(WRONG_ON_ARGMAX, "--onnx-results=old.jsonl")
+        again = ("--onnx-baseline=old.jsonl", "--onnx-require=ArgMax", "--onnx-repeat=2")
+        assert counts(run(WRONG_ON_ARGMAX, *again)) == {"passed": len(SMALL) - 1, "skipped": 2}
+
+    def test_what_pytest_was_told_to_leave_out_is_told_and_not_missed(self, run, suite):
+        left_out = f"onnx-conformance::{ADAM}[{RIGHT}]"
+        assert run(RIGHT, "--deselect", left_out, "--onnx-results=out.jsonl").status == 0
+        assert read(suite / "out.jsonl").header["selection"]["--deselect"] == left_out
+
+    def test_what_something_else_leaves_out_is_missed(self, run, suite):
+        (suite / "conftest.py").write_text(
+            "def pytest_collection_modifyitems(items):\n"
+            f"    items[:] = [item for item in items if {SEVERAL!r} not in item.name]\n"
+        )
+        ended = run(RIGHT, "--onnx-results=out.jsonl")
+        assert ended.status == 1
+        (reason,) = read(suite / "out.jsonl").footer["reasons"]
+        assert reason.startswith(f"1 of {len(SMALL)} results are missing")
+
     def test_expected_failures_do_not_fail(self, run, suite):
         (suite / "e.toml").write_text(
             f'subject = "{WRONG_ON_ARGMAX}"\n[[expect]]\ncases = "*argmax*"\nverdict = "fail"\nreason = "known"\n'

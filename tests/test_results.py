@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import fake_backends as fakes
 import pytest
 from support import ADAM, EXACT, SMALL, records
 
+from conformance import results
 from conformance.errors import ResultsError
 from conformance.expectations import Expectation, Expectations
 from conformance.gate import Gate
 from conformance.judge import judge
 from conformance.loading import load_case
 from conformance.recorder import Recorder
-from conformance.reporting import read_all, write_html
+from conformance.reporting import Outputs, read_all, write_reports
 from conformance.results import read
+from conformance.rules import Rules
 from conformance.schemas import complaint
 from conformance.subjects import Subject
 from conformance.verdicts import Level, Verdict
@@ -39,7 +42,7 @@ def result_of(subject: str, backend, corpus, path: str) -> dict:
 
 def record(corpus, path, backends: dict, expectations=None) -> None:
     """Run every case of a corpus on some backends and write their results file."""
-    gate = Gate(Level.MUST, list(backends), expectations or {})
+    gate = Gate(Rules(Level.MUST, expectations or {}), list(backends))
     subjects = [Subject(name, "1.0", backend) for name, backend in backends.items()]
     recorder = Recorder(corpus, subjects, gate, path)
     recorder.begin(len(corpus.cases), {"-k": "test"}, "onnx-conformance run")
@@ -101,7 +104,7 @@ class TestRoundTrip:
 
     def test_an_expectation_comes_back_with_its_reason(self, file, lines):
         expected = {(r["subject"], r["case"]): r["expected"] for r in read(file(lines)).results}
-        assert expected["acme", ADAM] == {"verdict": "fail", "reason": "known <script>"}
+        assert expected["acme", ADAM] == {"verdict": "fail", "reason": "known <script>", "place": "acme.toml, entry 1"}
         assert expected["right", ADAM] is None
 
     def test_the_footer_counts_by_subject_level_and_verdict(self, file, lines):
@@ -152,7 +155,7 @@ class TestRoundTrip:
         assert read(path).footer["results"] == len(SMALL)
 
     def test_a_recorder_without_a_file_counts(self, opened):
-        gate = Gate(Level.MUST, ["acme"], {})
+        gate = Gate(Rules(), ["acme"])
         recorder = Recorder(opened, [Subject("acme", "1", fakes.AlwaysRight)], gate, None)
         recorder.begin(1, {}, "")
         assert recorder.add(result_of("acme", fakes.AlwaysRight, opened, f"node/{ADAM}"))
@@ -161,10 +164,29 @@ class TestRoundTrip:
 
     def test_a_recorder_that_abandons_leaves_no_file(self, tmp_path, opened):
         path = tmp_path / "deep" / "results.jsonl"
-        recorder = Recorder(opened, [], Gate(Level.MUST, [], {}), path)
+        recorder = Recorder(opened, [], Gate(Rules(), []), path)
         recorder.begin(1, {}, "")
         recorder.abandon()
         assert not path.exists()
+
+
+class TestPacked:
+    def test_a_packed_file_is_read_as_what_it_holds(self, file, lines):
+        packed = read(file(gzip.compress("".join(lines).encode()), "results.jsonl.gz"))
+        plain = read(file(lines))
+        assert (packed.header, packed.results, packed.footer) == (plain.header, plain.results, plain.footer)
+
+    @pytest.mark.parametrize("kept", [0.5, 0.99])
+    def test_a_packed_file_that_is_cut_is_refused(self, file, lines, kept):
+        content = gzip.compress("".join(lines).encode())
+        refusal(file(content[: int(len(content) * kept)], "results.jsonl.gz"))
+
+    def test_a_file_that_only_says_it_is_packed_is_refused(self, file, lines):
+        assert "it cannot be unpacked" in refusal(file(lines, "results.jsonl.gz")).problem
+
+    def test_no_more_is_unpacked_than_is_allowed(self, file, lines, monkeypatch):
+        monkeypatch.setattr(results, "LARGEST_FILE", 1000)
+        assert "is larger than 1000 bytes" in refusal(file(gzip.compress(bytes(10**6)), "results.jsonl.gz")).problem
 
 
 class TestTruncated:
@@ -280,7 +302,7 @@ class TestSeveralFiles:
 
     def test_a_report_of_a_refused_file_is_not_written(self, file, lines, tmp_path):
         with pytest.raises(ResultsError):
-            write_html([file(lines[:-1])], tmp_path / "out.html")
+            write_reports([file(lines[:-1])], Outputs(html=tmp_path / "out.html"))
         assert [path.name for path in tmp_path.iterdir()] == ["results.jsonl"]
 
 

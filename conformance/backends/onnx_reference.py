@@ -9,6 +9,8 @@ import onnx
 from onnx.backend.base import Backend, BackendRep
 from onnx.reference import ReferenceEvaluator
 
+from conformance.backends.signature import Signature
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -18,12 +20,13 @@ if TYPE_CHECKING:
 class PreparedEvaluator(BackendRep):
     """An evaluator of one model."""
 
-    def __init__(self, evaluator: ReferenceEvaluator) -> None:
+    def __init__(self, signature: Signature, evaluator: ReferenceEvaluator) -> None:
+        self._signature = signature
         self._evaluator = evaluator
 
     def run(self, inputs: Sequence[Array], **_: Any) -> tuple[Any, ...]:
         """The outputs for inputs in the graph's order."""
-        feeds = dict(zip(self._evaluator.input_names, inputs, strict=True))
+        feeds = self._signature.feeds(inputs)
         with np.errstate(all="ignore"):
             return tuple(self._evaluator.run(None, feeds))
 
@@ -36,7 +39,7 @@ class OnnxReferenceBackend(Backend):
     @classmethod
     def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> PreparedEvaluator:
         """Read a model; an operator it lacks raises NotImplementedError."""
-        return PreparedEvaluator(ReferenceEvaluator(model))
+        return PreparedEvaluator(Signature.of(model), ReferenceEvaluator(model))
 
     @classmethod
     def supports_device(cls, device: str) -> bool:

@@ -1,4 +1,4 @@
-"""ONNX Runtime on the CPU."""
+"""ONNX Runtime, on the CPU or by another of its execution providers, with any level of its graph optimizations."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import onnxruntime
 from onnx.backend.base import Backend, BackendRep
 
 from conformance.backends import Unsupported
+from conformance.errors import SubjectError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
     import onnx
 
     from conformance.arrays import Array
+
+_LEVELS = {
+    "disabled": onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL,
+    "basic": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC,
+    "extended": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
+    "all": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL,
+}
 
 _SAYS_UNSUPPORTED = ("is not a registered function/op", "Could not find an implementation for")
 
@@ -35,13 +43,38 @@ class PreparedSession(BackendRep):
 
 
 class OnnxRuntimeBackend(Backend):
-    """Runs models by ONNX Runtime's CPU execution provider, with its default graph optimizations."""
+    """Runs models by one of ONNX Runtime's execution providers; by default the CPU's, with all graph optimizations."""
 
     __version__ = onnxruntime.__version__
 
     @classmethod
-    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> PreparedSession:
+    def check_options(cls, provider: str = "CPUExecutionProvider", optimization: str = "all") -> None:
+        """Check options before anything is run.
+
+        Raises:
+            SubjectError: this ONNX Runtime lacks the execution provider, or there is no such level of optimizations.
+        """
+        if provider not in (providers := onnxruntime.get_available_providers()):
+            raise SubjectError(
+                f"This onnxruntime has no execution provider {provider}.", f"It has {', '.join(providers)}."
+            )
+        if optimization not in _LEVELS:
+            raise SubjectError(f"onnxruntime has no optimization level {optimization}.", f"Use {', '.join(_LEVELS)}.")
+
+    @classmethod
+    def prepare(
+        cls,
+        model: onnx.ModelProto,
+        device: str = "CPU",
+        provider: str = "CPUExecutionProvider",
+        optimization: str = "all",
+        **_: Any,
+    ) -> PreparedSession:
         """Start a session.
+
+        Args:
+            provider: which execution provider comes first; what it has no kernel for runs on the CPU's.
+            optimization: the level of graph optimizations: `disabled`, `basic`, `extended` or `all`.
 
         Raises:
             Unsupported: ONNX Runtime has no kernel for an operator or type of the model.
@@ -49,8 +82,10 @@ class OnnxRuntimeBackend(Backend):
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
         options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.graph_optimization_level = _LEVELS[optimization]
+        providers = list(dict.fromkeys([provider, "CPUExecutionProvider"]))
         try:
-            session = onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
+            session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers)
         except Exception as error:
             if any(text in str(error) for text in _SAYS_UNSUPPORTED):
                 raise Unsupported(str(error)) from None
@@ -59,5 +94,5 @@ class OnnxRuntimeBackend(Backend):
 
     @classmethod
     def supports_device(cls, device: str) -> bool:
-        """Whether this is the CPU."""
+        """Whether this is the CPU; other devices come with their execution providers."""
         return device == "CPU"

@@ -15,6 +15,7 @@ from tinygrad import Tensor
 from tinygrad.nn.onnx import OnnxRunner
 
 from conformance.backends import Unsupported
+from conformance.backends.signature import Signature
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,19 +24,20 @@ if TYPE_CHECKING:
 
     from conformance.arrays import Array
 
-_UNKNOWN_DOMAIN = "is not a valid Domain"
+_SAYS_UNSUPPORTED = ("is not a valid Domain", "is not a valid OnnxDataType", "is not a valid AttributeType")
 
 
 class PreparedRunner(BackendRep):
     """A runner of one model."""
 
-    def __init__(self, runner: OnnxRunner) -> None:
+    def __init__(self, signature: Signature, runner: OnnxRunner) -> None:
+        self._signature = signature
         self._runner = runner
 
     def run(self, inputs: Sequence[Array], **_: Any) -> tuple[Array, ...]:
         """The outputs for inputs in the graph's order; it gets copies, since its optimizers assign to their inputs."""
-        feeds = {name: array.copy() for name, array in zip(self._runner.graph_inputs, inputs, strict=True)}
-        outputs = self._runner(feeds).values()
+        feeds = self._signature.feeds(inputs)
+        outputs = self._runner({name: array.copy() for name, array in feeds.items()}).values()
         Tensor.realize(*outputs)
         return tuple(output.numpy() for output in outputs)
 
@@ -50,12 +52,12 @@ class TinygradBackend(Backend):
         """Read a model; an operator it lacks raises NotImplementedError when it runs.
 
         Raises:
-            Unsupported: it has an operator of a domain that tinygrad does not know.
+            Unsupported: it has a domain, a type or a kind of attribute that tinygrad does not know.
         """
         try:
-            return PreparedRunner(OnnxRunner(Tensor(model.SerializeToString())))
+            return PreparedRunner(Signature.of(model), OnnxRunner(Tensor(model.SerializeToString())))
         except ValueError as error:
-            if _UNKNOWN_DOMAIN in str(error):
+            if any(text in str(error) for text in _SAYS_UNSUPPORTED):
                 raise Unsupported(str(error)) from None
             raise
 

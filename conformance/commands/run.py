@@ -1,4 +1,4 @@
-"""`onnx-conformance run`: the corpus on one or more backends."""
+"""`onnx-conformance run`: the corpus on one or more backends and graph optimizers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from conformance.commands.options import Data, GateLevel
+from conformance.commands.options import Badge, Ctrf, Data, GateLevel, Hazards, Html, Json, Junit, Markdown
 from conformance.verdicts import Level
 
 
@@ -20,6 +20,18 @@ def run(
             help="onnxruntime, package.module:Attribute or exec:COMMAND; options in brackets: NAME[device=CUDA].",
         ),
     ] = None,
+    optimizer: Annotated[
+        list[str] | None,
+        typer.Option(
+            *("-o", "--optimizer"),
+            metavar="NAME",
+            help="A graph optimizer, run on the cases of the pass: onnxsim, package.module:function, NAME[level=all].",
+        ),
+    ] = None,
+    claims: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PASS", help="A pass that graph optimizers implement which do not say so themselves."),
+    ] = None,
     keyword: Annotated[
         str, typer.Option("-k", metavar="EXPR", help="Only cases whose name matches, as in pytest.")
     ] = "",
@@ -28,14 +40,33 @@ def run(
         GateLevel, typer.Option(metavar="must|should", help="Up to which level the gate judges.")
     ] = GateLevel.MUST,
     expect: Annotated[
-        list[Path] | None, typer.Option("--expect", metavar="FILE", help="Known non-passes of a backend, with reasons.")
+        list[Path] | None, typer.Option("--expect", metavar="FILE", help="Known non-passes of a subject, with reasons.")
     ] = None,
     data: Data = None,
     workers: Annotated[str, typer.Option("-n", metavar="N|auto", help="Run in that many processes.")] = "",
     exit_first: Annotated[bool, typer.Option("-x", help="Stop at the first surprise.")] = False,
     last_failed: Annotated[bool, typer.Option("--lf", help="Only what failed the last time.")] = False,
     results: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the results: JSON lines.")] = None,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report: one HTML file.")] = None,
+    html: Html = None,
+    junit: Junit = None,
+    ctrf: Ctrf = None,
+    markdown: Markdown = None,
+    badge: Badge = None,
+    json: Json = None,
+    hazards: Hazards = None,
+    require: Annotated[
+        list[str] | None, typer.Option("--require", metavar="OPERATOR", help="Fail where this one is unsupported.")
+    ] = None,
+    baseline: Annotated[
+        Path | None,
+        typer.Option("--baseline", metavar="FILE", help="Results of an earlier run: only regressions fail."),
+    ] = None,
+    shard: Annotated[
+        str, typer.Option("--shard", metavar="N/M", help="Only the Nth of M parts of the cases; `merge` joins them.")
+    ] = "",
+    repeat: Annotated[
+        int, typer.Option("--repeat", metavar="N", min=1, max=1000, help="Run every case N times; verdicts must agree.")
+    ] = 1,
     diagnosis: Annotated[
         bool, typer.Option("--diagnosis/--no-diagnosis", help="Look for what explains the failures.")
     ] = True,
@@ -50,34 +81,45 @@ def run(
         Path | None, typer.Option(metavar="FILE", help="Continue the run that was to write these results.")
     ] = None,
 ) -> None:
-    """Run the corpus on one or more backends.
+    """Run the corpus on one or more backends and graph optimizers.
 
     Exit status: 0 where the gate holds, 1 where it does not, 2 where the command line or the corpus is wrong.
     """
     from conformance.errors import UsageError
     from conformance.isolation.limits import Limits, bytes_of
+    from conformance.reporting import Outputs
     from conformance.resuming import begun_run
     from conformance.runner import Request, run_corpus
-    from conformance.session import Settings
+    from conformance.settings import Settings
+    from conformance.shards import Shard
     from conformance.subjects import Kind, Named
 
     begun = begun_run(resume) if resume else None
-    subjects = tuple(Named.of(text, Kind.BACKEND) for text in backend or ())
+    subjects = [Named.of(text, Kind.BACKEND) for text in backend or ()]
+    subjects += [Named.of(text, Kind.OPTIMIZER) for text in optimizer or ()]
     if begun is not None:
         if results is not None and results.absolute() != begun.target.absolute():
             raise UsageError("--resume and --results name two files.", "Leave --results out.")
         selection = begun.header["selection"]
-        subjects = subjects or tuple(Named.of(one["id"], Kind(one["kind"])) for one in begun.header["subjects"])
+        subjects = subjects or [Named.of(one["id"], Kind(one["kind"])) for one in begun.header["subjects"]]
         keyword, case = keyword or selection.get("-k", ""), case or selection.get("--case", "").split()
         level = level if level != GateLevel.MUST else GateLevel(selection.get("--level", level))
+        shard = shard or selection.get("--shard", "")
     if not subjects:
-        raise UsageError("Nothing to run is named.", "Name a backend with -b.")
+        raise UsageError("Nothing to run is named.", "Name a backend with -b, or a graph optimizer with -o.")
     settings = Settings(
-        *(subjects, data, tuple(case or ()), Level(level), tuple(expect or ()), begun.target if begun else results),
+        *(tuple(subjects), data, tuple(case or ()), Level(level), tuple(expect or ())),
+        results=begun.target if begun else results,
+        claims=tuple(claims or ()),
         diagnosis=diagnosis,
+        shard=Shard.read(shard) if shard else None,
+        repeat=repeat,
+        require=tuple(require or ()),
+        baseline=baseline,
         in_process=in_process,
         limits=Limits(timeout, bytes_of(memory)),
         begun=begun,
         done=begun.done if begun else frozenset(),
     )
-    raise typer.Exit(run_corpus(Request(settings, keyword, workers, exit_first, last_failed, html)))
+    outputs = Outputs(html, junit, ctrf, markdown, badge, json, hazards)
+    raise typer.Exit(run_corpus(Request(settings, keyword, workers, exit_first, last_failed, outputs)))

@@ -20,17 +20,19 @@ def strength(
 ) -> None:
     """Run the corpus against the catalogue of wrong implementations and against correct variants.
 
-    Exit status: 0 where every deviation of level must is noticed by a must case and no correct variant is accused, 1
-    where not.
+    Exit status: 0 where every deviation of level must is noticed by a must case, every faulty rewrite by a case of the
+    pass, and no correct variant or rewrite is accused, 1 where not.
     """
     from conformance.corpus import bundled, open_corpus
     from conformance.strength import measure, work
     from conformance.strength_report import document, lines
+    from conformance.strength_rewrites import measure_rewrites, rewrites_work
+    from conformance.strength_rewrites_report import rewrite_document, rewrite_lines
     from conformance.terminal import counting
 
     corpus = open_corpus(data or bundled())
-    with counting("measuring", work()) as progress:
-        strength = measure(corpus, progress)
+    with counting("measuring", work() + rewrites_work()) as progress:
+        strength, rewrites = measure(corpus, progress), measure_rewrites(corpus, progress)
     swept = []
     if sweep:
         from conformance.sweep import SWEEPS
@@ -39,8 +41,10 @@ def strength(
         with counting("sweeping", SWEEPS) as progress:
             swept = run_sweep(sweep, progress)
     if as_json:
-        typer.echo(json.dumps(document(corpus, strength, swept), indent=1))
+        whole = document(corpus, strength, swept)
+        whole |= {"holds": whole["holds"] and rewrites.holds, "rewrites": rewrite_document(rewrites)}
+        typer.echo(json.dumps(whole, indent=1))
     else:
-        for line in lines(strength, swept, verbose=verbose):
+        for line in (*lines(strength, swept, verbose=verbose), *rewrite_lines(rewrites, verbose=verbose)):
             typer.echo(line)
-    raise typer.Exit(0 if strength.holds and all(one.holds for one in swept) else 1)
+    raise typer.Exit(0 if strength.holds and rewrites.holds and all(one.holds for one in swept) else 1)

@@ -14,7 +14,8 @@ from conformance.arrays import Array
 from conformance.backends.reference import PreparedGraph
 from conformance.deviations.arithmetic import Rounding
 from conformance.deviations.pseudocode import rewritten
-from conformance.reference.graph import Evaluation, Graph, Node
+from conformance.reference.graph import MAIN_DOMAINS, Evaluation, Graph, Node
+from conformance.reference.signatures import TRAINING
 from conformance.reference.systems import Native, NumberSystem, Value
 from conformance.verdicts import Level
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import onnx
+
+DOMAINS = {*MAIN_DOMAINS, TRAINING}
+"""Where the operators are that have deviations; another domain may have others of the same names."""
 
 Kernel: TypeAlias = Callable[[Node, list[Array]], list[Array]]
 """One operator on one node's inputs."""
@@ -81,11 +85,13 @@ class Alteration:
         defaults: what attributes are where the model does not set them.
         twists: what is done about the kernel, the outermost first.
         arithmetic: how it computes.
+        only_before_argmax: whether it is so only where nothing but an ArgMax sees the result.
     """
 
     defaults: Mapping[str, Any] = field(default_factory=dict)
     twists: tuple[Twist, ...] = ()
     arithmetic: NumberSystem = field(default_factory=Native)
+    only_before_argmax: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,17 +168,21 @@ class AlteredBackend:
             Unsupported: it has operators that the reference does not have.
         """
         graph = Graph.of(self._own_kernels(model))
-        nodes = tuple((node, self._altered(node, evaluation)) for node, evaluation in graph.nodes)
+        hidden = _seen_by_argmax_only(graph)
+        nodes = tuple(
+            (node, self._altered(node, evaluation, hidden=node.outputs[0] in hidden))
+            for node, evaluation in graph.nodes
+        )
         return PreparedGraph(dataclasses.replace(graph, nodes=nodes))
 
     def _own_kernels(self, model: onnx.ModelProto) -> onnx.ModelProto:
         """The model with our defaults for attributes, and without functions in whose place we have a kernel."""
-        overridden = any(function.name in self.alterations for function in model.functions)
+        overridden = any(map(self._replaces, model.functions))
         if not overridden and not any(alteration.defaults for alteration in self.alterations.values()):
             return model
         copy = type(model)()
         copy.CopyFrom(model)
-        functions = [function for function in copy.functions if function.name not in self.alterations]
+        functions = [function for function in copy.functions if not self._replaces(function)]
         del copy.functions[:]
         copy.functions.extend(functions)
         for node in copy.graph.node:
@@ -182,9 +192,21 @@ class AlteredBackend:
             node.attribute.extend(helper.make_attribute(name, value) for name, value in missing.items())
         return copy
 
-    def _altered(self, node: Node, evaluation: Evaluation) -> Evaluation:
+    def _replaces(self, function: onnx.FunctionProto) -> bool:
+        return function.name in self.alterations and function.domain in DOMAINS
+
+    def _altered(self, node: Node, evaluation: Evaluation, *, hidden: bool) -> Evaluation:
         alteration = self.alterations.get(node.op_type)
-        return evaluation if alteration is None else _evaluation(alteration, evaluation)
+        if alteration is None or node.domain not in DOMAINS or (alteration.only_before_argmax and not hidden):
+            return evaluation
+        return _evaluation(alteration, evaluation)
+
+
+def _seen_by_argmax_only(graph: Graph) -> set[str]:
+    """The values that an ArgMax takes and nothing else does, no graph in a node either."""
+    takers = [(name, node) for node, _ in graph.nodes for name in node.inputs]
+    others = {name for name, node in takers if node.op_type != "ArgMax" or node.domain not in MAIN_DOMAINS}
+    return {name for name, _ in takers} - others - set(graph.outputs)
 
 
 def _evaluation(alteration: Alteration, evaluation: Evaluation) -> Evaluation:

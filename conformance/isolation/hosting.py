@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from threading import Thread
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ class Starting:
         named: the subjects.
         limits: what each one's process may take.
         introductions: of subjects that have introduced themselves elsewhere in this run; they start when needed.
+        claims: the passes that a graph optimizer claims which does not say so itself.
         in_process: whether subjects in Python run in this process.
 
     Raises:
@@ -37,9 +39,10 @@ class Starting:
         limits: Limits,
         introductions: Mapping[str, Introduction],
         *,
+        claims: tuple[str, ...] = (),
         in_process: bool = False,
     ) -> None:
-        self._named = named
+        self._named, self._claims = named, claims
         apart = [one for one in named if one.is_command or not in_process]
         if apart and os.name != "posix":
             raise UsageError("This system has no process groups to host subjects in.", "Add --in-process.")
@@ -87,9 +90,14 @@ class Starting:
     def _subject(self, named: Named) -> Subject:
         host = self._hosts.get(named.text)
         if host is None:
-            return load_subject(named)
+            return load_subject(named, self._claims)
         introduction = host.introduced()
-        target = BackendProxy(host) if named.kind is Kind.BACKEND else OptimizerProxy(host, introduction)
+        if named.kind is Kind.BACKEND:
+            return Subject(
+                named.text, introduction.version, BackendProxy(host), named.kind, language=introduction.language
+            )
+        introduction = replace(introduction, passes=introduction.passes or self._claims)
+        target = OptimizerProxy(host, introduction)
         return Subject(named.text, introduction.version, target, named.kind, introduction.passes, introduction.language)
 
 

@@ -182,10 +182,12 @@ class Bounded:
         return _widened(value, (self.low.sqrt(), self.high.sqrt()), self.precision, error, doubt=self.doubt)
 
     def exp(self) -> Bounded:
-        """The exponential."""
+        """The exponential, which no evaluation makes negative."""
         ends = (exponential(self.low), exponential(self.high))
         error = ZERO if self.is_exact and not self.value else 8 * self.precision.format.unit_roundoff
-        return _widened(exponential(self.value), ends, self.precision, error, doubt=self.doubt)
+        power = _widened(exponential(self.value), ends, self.precision, error, doubt=self.doubt)
+        power.low = max(power.low, ZERO) if power.low < 0 and ends[0] >= 0 else power.low
+        return power
 
     def log(self) -> Bounded:
         """The natural logarithm; NaN for a negative number, which no `must` case may rest on."""
@@ -207,6 +209,14 @@ class Bounded:
         one_or_zero = self.is_exact and self.value in {ZERO, ONE}
         error = ZERO if one_or_zero else exponential(steps * u) - 1
         return _widened(value, hull(ends), self.precision, error, doubt=self.doubt)
+
+    def rounded(self, times: int) -> Bounded:
+        """The same number after so many roundings of it; before the last of several it may have underflowed."""
+        u = self.precision.roundoff(self.value) if times == 1 else self.precision.format.unit_roundoff
+        error = ZERO if self.is_exact and self.precision.fits(self.value) else times * u
+        least = self.precision.format.smallest_normal
+        lost = least if error and times > 1 and abs(self.value) < least else ZERO
+        return _widened(self.value, (self.low - lost, self.high + lost), self.precision, error, doubt=self.doubt)
 
     def __gt__(self, other: Bounded | int) -> bool:
         return self.value > _value(other)

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
-import onnx
-from onnx import numpy_helper
 
 from conformance.reference.adagrad import adagrad
 from conformance.reference.adam import adam
-from conformance.reference.argmax import argmax
+from conformance.reference.constants import initializers_of
+from conformance.reference.control_flow import CONTROL_FLOW, Body, captures, evaluation_of
 from conformance.reference.momentum import momentum
 from conformance.reference.nodes import (
     Evaluation,
     Node,
     Unsupported,
     attribute_values,
+    captured_names,
     given_attributes,
     optimizer_attributes,
     resolved,
 )
-from conformance.reference.primitives import PRIMITIVES
-from conformance.reference.signatures import ARGMAX_DEFAULTS, OPTIMIZERS, TRAINING, softmax_default_axis
-from conformance.reference.softmax import coerced, log_softmax, softmax
+from conformance.reference.operators import OPERATORS
+from conformance.reference.sequences import sequence
+from conformance.reference.signatures import OPTIMIZERS, TRAINING
 from conformance.reference.systems import NumberSystem, Value
+from conformance.reference.values import ABSENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import onnx
 
     from conformance.arrays import Array
 
@@ -48,54 +48,62 @@ class Graph:
         outputs: names of the outputs, in order.
         nodes: in the model's order, which ONNX requires to be topological.
         initializers: constants by name.
+        optional: names of all inputs, those included that have an initializer and need not be fed.
     """
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     nodes: tuple[tuple[Node, Evaluation], ...]
     initializers: Mapping[str, Array] = field(default_factory=dict)
+    optional: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, model: onnx.ModelProto) -> Graph:
         """Read a model.
 
         Raises:
-            Unsupported: it is made of other operators, or of initializers stored outside of it.
+            Unsupported: it is made of other operators, or of tensors stored outside of it.
         """
-        graph = model.graph
-        if any(tensor.data_location == onnx.TensorProto.EXTERNAL for tensor in graph.initializer):
-            raise Unsupported("an initializer is stored outside of the model")
-        initializers = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
-        functions = {(function.domain, function.name): function for function in model.functions}
-        return cls(
-            inputs=tuple(value.name for value in graph.input if value.name not in initializers),
-            outputs=tuple(value.name for value in graph.output),
-            nodes=_Scope.of(model.opset_import, functions).read(graph.node),
-            initializers=initializers,
-        )
+        functions = {_signature(function, function.name): function for function in model.functions}
+        return _Scope.of(model.opset_import, functions).graph(model.graph)
 
     def run(self, inputs: Sequence[Array], system: NumberSystem) -> list[Value]:
-        """The outputs for these inputs.
+        """The outputs for these inputs, of which a list is a sequence and None an empty optional.
 
         Raises:
             Unsupported: the inputs are not those of the graph.
         """
-        return self.walk([system.entering(array) for array in inputs], system)
+        return self.walk([_entered(array, system) for array in inputs], system)
 
     def walk(self, inputs: Sequence[Value], system: NumberSystem) -> list[Value]:
         """The outputs for inputs that are numbers of the system.
 
         Raises:
-            Unsupported: the inputs are not those of the graph.
+            Unsupported: the inputs are not those of the graph, or something has no value.
         """
-        if len(inputs) != len(self.inputs):
-            raise Unsupported(f"the graph has {len(self.inputs)} inputs, not {len(inputs)}")
+        names = self.optional if len(inputs) == len(self.optional) else self.inputs
+        if len(inputs) != len(names):
+            raise Unsupported(f"the graph has {len(names)} inputs, not {len(inputs)}")
         values = {name: system.entering(array) for name, array in self.initializers.items()}
-        values.update(zip(self.inputs, inputs, strict=True))
-        for node, evaluation in self.nodes:
-            results = evaluation(node, [values[name] for name in node.inputs], system)
-            values.update(zip(node.outputs, results, strict=False))
-        return [values[name] for name in self.outputs]
+        values.update(zip(names, inputs, strict=True))
+        try:
+            for node, evaluation in self.nodes:
+                results = evaluation(node, [values[name] if name else ABSENT for name in node.inputs], system)
+                values.update(zip(node.outputs, results, strict=False))
+            return [values[name] for name in self.outputs]
+        except KeyError as error:
+            raise Unsupported(f"nothing gives the value {error}") from error
+
+
+def _entered(given: Any, system: NumberSystem) -> Value:
+    if given is None:
+        return ABSENT
+    return sequence(_entered(item, system) for item in given) if isinstance(given, list) else system.entering(given)
+
+
+def _signature(proto: onnx.NodeProto | onnx.FunctionProto, name: str) -> tuple[str, str, str]:
+    """By what a node names its function, the overload since IR version 10."""
+    return "" if proto.domain in MAIN_DOMAINS else proto.domain, name, getattr(proto, "overload", "")
 
 
 @dataclass(frozen=True)
@@ -103,17 +111,29 @@ class _Scope:
     """Where nodes stand: the opsets and the functions that their operators are of, and the attributes of the call."""
 
     opsets: Mapping[str, int]
-    functions: Mapping[tuple[str, str], onnx.FunctionProto]
+    functions: Mapping[tuple[str, str, str], onnx.FunctionProto]
     attributes: Mapping[str, onnx.AttributeProto] = field(default_factory=dict)
 
     @classmethod
     def of(
         cls,
         imports: Iterable[onnx.OperatorSetIdProto],
-        functions: Mapping[tuple[str, str], onnx.FunctionProto],
+        functions: Mapping[tuple[str, str, str], onnx.FunctionProto],
         attributes: Mapping[str, onnx.AttributeProto] | None = None,
     ) -> _Scope:
         return cls({opset.domain: opset.version for opset in imports}, functions, attributes or {})
+
+    def graph(self, proto: onnx.GraphProto, captured: Iterable[str] = ()) -> Graph:
+        """A graph that stands here; what it captures from around it are its last inputs."""
+        initializers = initializers_of(proto)
+        names = [value.name for value in proto.input]
+        return Graph(
+            inputs=(*(name for name in names if name not in initializers), *captured),
+            outputs=tuple(value.name for value in proto.output),
+            nodes=self.read(proto.node),
+            initializers=initializers,
+            optional=(*names, *captured),
+        )
 
     def read(self, nodes: Iterable[onnx.NodeProto]) -> tuple[tuple[Node, Evaluation], ...]:
         return tuple(self._read(node) for node in nodes)
@@ -121,18 +141,27 @@ class _Scope:
     def _read(self, proto: onnx.NodeProto) -> tuple[Node, Evaluation]:
         attributes = list(resolved(proto.attribute, self.attributes))
         values = attribute_values(attributes)
-        opset = self.opsets.get(proto.domain, self.opsets.get("ai.onnx", 0))
-        function = self.functions.get((proto.domain, proto.op_type))
+        opset = self.opsets.get(proto.domain, self.opsets.get("ai.onnx", self.opsets.get("", 0)))
+        function = self.functions.get(_signature(proto, proto.op_type))
         evaluation: Evaluation | None = None
+        captured: tuple[str, ...] = ()
         if proto.domain == TRAINING and proto.op_type in OPTIMIZERS:
             evaluation, values = _optimizer, optimizer_attributes(proto.op_type, values)
+        elif proto.domain in MAIN_DOMAINS and proto.op_type in CONTROL_FLOW:
+            bodies = {attribute.name: self._inner(attribute.g) for attribute in attributes if attribute.HasField("g")}
+            evaluation, captured = evaluation_of(proto.op_type, bodies), captures(bodies)
         elif proto.domain in MAIN_DOMAINS:
-            evaluation = _EVALUATIONS.get(proto.op_type)
+            evaluation = OPERATORS.get(proto.op_type)
         if function is not None:
             evaluation = _overridden(evaluation, self._body(function, attributes))
         if evaluation is None:
             raise Unsupported(f"there is no operator {proto.domain or 'ai.onnx'}.{proto.op_type} in this reference")
-        return Node(proto.op_type, tuple(proto.input), tuple(proto.output), values, opset), evaluation
+        inputs = (*proto.input, *captured)
+        return Node(proto.op_type, inputs, tuple(proto.output), values, opset, proto.domain), evaluation
+
+    def _inner(self, proto: onnx.GraphProto) -> Body:
+        captured = captured_names(proto)
+        return Body(self.graph(proto, captured), captured, len(proto.output))
 
     def _body(self, function: onnx.FunctionProto, call: Iterable[onnx.AttributeProto]) -> Graph:
         """A function's body for one call; no function may call itself, so it is not among those its body can call."""
@@ -150,7 +179,8 @@ def _overridden(operator: Evaluation | None, body: Graph) -> Evaluation:
     """
 
     def evaluation(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-        results = body.walk(inputs, system)
+        left_out = [ABSENT] * (len(body.inputs) - len(inputs))
+        results = body.walk([*inputs, *left_out], system)
         if operator is None:
             return results
         return [system.either(*pair) for pair in zip(results, operator(node, inputs, system), strict=True)]
@@ -168,69 +198,3 @@ def _optimizer(node: Node, inputs: list[Value], system: NumberSystem) -> list[Va
     formula = FORMULAS[node.op_type]
     by_tensor = [system.optimizer(formula, R, T, operands[i::count], node.attributes) for i in range(count)]
     return [results[place] for place in range(len(OPTIMIZERS[node.op_type].results)) for results in by_tensor]
-
-
-def _elementwise(formula: Callable[[Array], Array], _: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    return [system.elementwise(formula, inputs[0])]
-
-
-def _softmax(formula: Callable[..., Array], node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    axis = node.attributes.get("axis", softmax_default_axis(node.opset))
-    if node.opset >= 13:
-        return [system.elementwise(partial(formula, axis=axis), inputs[0])]
-    return [system.elementwise(lambda X: formula(coerced(X, axis), axis=1).reshape(X.shape), inputs[0])]
-
-
-def _argmax(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    attributes = {**ARGMAX_DEFAULTS, **node.attributes}
-    X, axis = inputs[0], attributes["axis"]
-    if not X.elements.ndim or not X.elements.shape[axis]:
-        raise Unsupported("ArgMax over an axis without elements has no answer")
-    largest = system.largest(X, axis)
-    index = argmax(largest, **attributes)
-    choices = _choices(largest & system.uncertain(X), largest, index, axis, keepdims=bool(attributes["keepdims"]))
-    return [Value(index, index.dtype, choices)]
-
-
-def _choices(uncertain: Array, largest: Array, index: Array, axis: int, *, keepdims: bool) -> Array | None:
-    """Which indices are acceptable, where rounding decides; what is certain, ties included, leaves one index."""
-    if not uncertain.any():
-        return None
-    choices, doubtful = np.moveaxis(largest, axis, -1), np.moveaxis(uncertain, axis, -1).any(axis=-1, keepdims=True)
-    if keepdims:
-        axis %= largest.ndim
-        choices, doubtful = np.expand_dims(choices, axis), np.expand_dims(doubtful, axis)
-    return np.where(doubtful, choices, index[..., np.newaxis] == np.arange(largest.shape[axis]))
-
-
-def _concat(node: Node, inputs: list[Value], _: NumberSystem) -> list[Value]:
-    axis = node.attributes["axis"]
-    elements = np.concatenate([value.elements for value in inputs], axis=axis)
-    return [Value(elements, inputs[0].dtype, _joined_choices(inputs, axis))]
-
-
-def _joined_choices(inputs: list[Value], axis: int) -> Array | None:
-    """Choices side by side, each over as many indices as the widest has; what has no choice has its own index only."""
-    if all(value.choices is None for value in inputs):
-        return None
-    widest = 1 + max(value.elements.max(initial=0) for value in inputs)
-    widest = max([widest, *(value.choices.shape[-1] for value in inputs if value.choices is not None)])
-    parts = []
-    for value in inputs:
-        own = value.elements[..., np.newaxis] == np.arange(widest)
-        if value.choices is not None:
-            own[..., :] = False
-            own[..., : value.choices.shape[-1]] = value.choices
-        parts.append(own)
-    return np.concatenate(parts, axis=axis % inputs[0].elements.ndim)
-
-
-_EVALUATIONS: Mapping[str, Evaluation] = {
-    **PRIMITIVES,
-    "ArgMax": _argmax,
-    "Concat": _concat,
-    "Exp": partial(_elementwise, np.exp),
-    "Log": partial(_elementwise, np.log),
-    "Softmax": partial(_softmax, softmax),
-    "LogSoftmax": partial(_softmax, log_softmax),
-}

@@ -7,37 +7,56 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import helper
 
+from conformance.reference.constants import dense_of, tensor_of
 from conformance.reference.signatures import OPTIMIZERS
+from conformance.reference.unsupported import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from conformance.reference.systems import NumberSystem, Value
+    from conformance.reference.values import NumberSystem, Value
 
-
-class Unsupported(Exception):
-    """The model has an operator, attribute, shape or comparison that is outside of this reference."""
+__all__ = ["Evaluation", "Node", "Unsupported"]
 
 
 @dataclass(frozen=True)
 class Node:
-    """A node as its operator's evaluation sees it: attributes resolved, the opset of its domain known."""
+    """A node as its operator's evaluation sees it: attributes resolved, the opset of its domain known.
+
+    What the graphs in it capture from around it comes after its own inputs.
+    """
 
     op_type: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     attributes: Mapping[str, Any]
     opset: int
+    domain: str = ""
 
 
 Evaluation: TypeAlias = "Callable[[Node, list[Value], NumberSystem], list[Value]]"
 
 
 def attribute_values(attributes: Iterable[onnx.AttributeProto]) -> dict[str, Any]:
-    """What attributes hold: numbers, text, arrays for tensors, and lists of numbers."""
-    return {attribute.name: _value(attribute) for attribute in attributes}
+    """What attributes hold: numbers, text, arrays for tensors, and lists of these; graphs are left out."""
+    return {attribute.name: _value(attribute) for attribute in attributes if attribute.type not in _GRAPHS}
+
+
+def captured_names(graph: onnx.GraphProto) -> tuple[str, ...]:
+    """The values that a graph in a node takes from the graphs around it, at any depth; what it defines hides them."""
+    known = {value.name for value in (*graph.input, *graph.initializer)}
+    known |= {"", *(tensor.values.name for tensor in graph.sparse_initializer)}
+    names: list[str] = []
+    for node in graph.node:
+        inner = (
+            name for attribute in node.attribute if attribute.HasField("g") for name in captured_names(attribute.g)
+        )
+        names += [name for name in (*node.input, *inner) if name not in known]
+        known.update(node.output)
+    names += [value.name for value in graph.output if value.name not in known]
+    return tuple(dict.fromkeys(names))
 
 
 def resolved(
@@ -90,5 +109,16 @@ def optimizer_attributes(op_type: str, given: Mapping[str, Any]) -> dict[str, An
 def _value(proto: onnx.AttributeProto) -> Any:
     value = helper.get_attribute_value(proto)
     if isinstance(value, onnx.TensorProto):
-        return numpy_helper.to_array(value)
-    return value.decode() if isinstance(value, bytes) else value
+        return tensor_of(value)
+    if isinstance(value, onnx.SparseTensorProto):
+        return dense_of(value)
+    if isinstance(value, list):
+        return [_text(element) for element in value]
+    return _text(value)
+
+
+def _text(value: Any) -> Any:
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
+_GRAPHS = {onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS, onnx.AttributeProto.TYPE_PROTO}

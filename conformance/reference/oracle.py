@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,9 @@ from conformance.arrays import Array, type_name
 from conformance.reference import exact, formats
 from conformance.reference.bounded import Bounded
 from conformance.reference.graph import Graph
-from conformance.reference.systems import Enclosing
+from conformance.reference.sequences import SequenceValue
+from conformance.reference.systems import Declared, Enclosing
+from conformance.reference.unsupported import Unsupported
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -54,14 +56,39 @@ def answers(model: bytes, inputs: Sequence[Array], level: Level) -> list[Answer]
 
     Raises:
         Unsupported: the model is not made of this suite's operators.
+
+    An index that rounding decides is judged at `must` by all that some admissible evaluation gives, wider intermediates
+    included. At the other levels it is that of the declared types, every operator rounded to its tensor's type and ties
+    decided by `select_last_index`, unless faithful evaluations differ on it. A NaN among the elements leaves any index.
     """
     graph = Graph.of(onnx.load_model_from_string(model))
     with exact.exactly(inputs):
         values = graph.run(inputs, Enclosing(strict=level is not Level.MUST))
+        if level is not Level.MUST and any(value.choices is not None for value in values):
+            values = list(map(_as_declared, values, graph.run(inputs, Declared())))
         return [_answer(value) for value in values]
 
 
+def _as_declared(value: Value, declared: Value) -> Value:
+    """The index of the declared types, and with it what else a faithful evaluation in these types may give."""
+    if value.choices is None or _is_settled(value.choices):
+        return value
+    own = declared.choices
+    if own is None:
+        own = declared.elements[..., np.newaxis] == np.arange(value.choices.shape[-1])
+    width = min(own.shape[-1], value.choices.shape[-1])
+    choices = own[..., :width] & value.choices[..., :width]
+    return replace(declared, choices=None if _is_settled(choices) else choices)
+
+
+def _is_settled(choices: Array) -> bool:
+    """Whether one index is left everywhere."""
+    return bool((choices.sum(axis=-1) <= 1).all())
+
+
 def _answer(value: Value) -> Answer:
+    if isinstance(value, SequenceValue) or value.is_absent:
+        raise Unsupported("an output is no tensor")
     if value.elements.dtype != object:
         return Answer(value.elements, choices=value.choices)
     format = formats.BY_NAME[type_name(value.dtype)]

@@ -1,4 +1,4 @@
-"""The primitive operators that lowered optimizers and training steps are made of, in any number system.
+"""Arithmetic, comparisons and casts, of which lowered optimizers are made too, in any number system.
 
 Each is written once, in array arithmetic. A primitive computes in the type of its tensors: a graph of them spells out
 the types that an optimizer's page leaves to the reader.
@@ -6,31 +6,27 @@ the types that an optimizer's page leaves to the reader.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from conformance.arrays import dtype_of, objects
 from conformance.reference.bounded import Bounded
-from conformance.reference.nodes import Unsupported
+from conformance.reference.enclosing import is_computed
+from conformance.reference.functions import truncated
+from conformance.reference.unsupported import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from conformance.arrays import Array
     from conformance.reference.nodes import Evaluation, Node
-    from conformance.reference.systems import NumberSystem, Value
+    from conformance.reference.values import NumberSystem, Value
 
 
 def _elementwise(formula: Callable[..., Any], _: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
     return [system.elementwise(formula, *inputs)]
-
-
-def _monotone(formula: Callable[[Array], Array], _: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    return [system.monotone(formula, inputs[0])]
 
 
 def _power(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
@@ -74,98 +70,45 @@ def _where(_: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
     return [system.elementwise(partial(np.where, condition.elements), *branches)]
 
 
+def _greater(_: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+    return [system.less(*reversed(inputs))]
+
+
 def _cast(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    dtype = dtype_of(node.attributes["to"])
-    if dtype == inputs[0].dtype:
+    X, dtype = inputs[0], dtype_of(node.attributes["to"])
+    if dtype == X.dtype:
         return inputs
-    if dtype.kind != "f":
-        raise Unsupported(f"Cast to {dtype}")
-    return [system.cast(inputs[0], dtype)]
+    if object in (dtype, X.dtype):
+        raise Unsupported("Cast of text")
+    if is_computed(dtype):
+        return [system.cast(X, dtype)]
+    certain = system.certain(X)
+    whole = truncated(certain) if dtype.kind in "iu" else certain
+    with np.errstate(all="ignore"):
+        return [system.entering(np.asarray(whole != 0) if dtype.kind == "b" else whole.astype(dtype))]
 
 
-def _constant(node: Node, _: list[Value], system: NumberSystem) -> list[Value]:
-    ((name, value),) = node.attributes.items()
-    if name not in _CONSTANTS:
-        raise Unsupported(f"Constant with the attribute {name}")
-    return [system.entering(np.asarray(value, dtype=_CONSTANTS[name]))]
+def _logical(formula: Callable[..., Any], _: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+    """What is true or false of numbers or truth values that no rounding decides."""
+    with np.errstate(all="ignore"):
+        return [system.entering(np.asarray(formula(*map(system.certain, inputs)), dtype=bool))]
 
-
-def _moved(movement: Callable[..., Array], node: Node, inputs: list[Value], _: NumberSystem) -> list[Value]:
-    """A movement of elements, which computes nothing; shapes and axes are its further inputs."""
-    arguments = [[int(element) for element in value.elements.flat] for value in inputs[1:]]
-    return [replace(inputs[0], elements=movement(inputs[0].elements, *arguments, **node.attributes))]
-
-
-def _reshaped(X: Array, shape: list[int], *, allowzero: int = 0) -> Array:
-    return X.reshape([X.shape[axis] if size == 0 and not allowzero else size for axis, size in enumerate(shape)])
-
-
-def _expanded(X: Array, shape: list[int]) -> Array:
-    return np.broadcast_to(X, np.broadcast_shapes(X.shape, tuple(shape)))
-
-
-def _transposed(X: Array, *, perm: list[int] | None = None) -> Array:
-    return X.transpose(perm)
-
-
-def _matmul(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    """The sums of products, after each product; what fuses the two rounds less."""
-    if any(value.elements.ndim < 2 for value in inputs):
-        raise Unsupported(f"{node.op_type} of a vector")
-    products = system.elementwise(lambda A, B: A[..., np.newaxis] * B[..., np.newaxis, :, :], *inputs)
-    return [system.total(products, [products.elements.ndim - 2])]
-
-
-def _reduce_sum(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    X, axes = inputs[0], _axes(node, inputs)
-    total = system.total(X, axes)
-    return [_with_axes(total, axes) if node.attributes.get("keepdims", 1) else total]
-
-
-def _reduce_mean(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    count = prod(inputs[0].elements.shape[axis] for axis in _axes(node, inputs))
-    return [system.elementwise(lambda total: total / count, *_reduce_sum(node, inputs, system))]
-
-
-def _axes(node: Node, inputs: list[Value]) -> list[int]:
-    """The axes to reduce, not negative and in order: an attribute or an input, as the opset has it; by default all."""
-    rank = inputs[0].elements.ndim
-    given = inputs[1].elements.tolist() if len(inputs) > 1 else node.attributes.get("axes", [])
-    if not given and node.attributes.get("noop_with_empty_axes", 0):
-        return []
-    return sorted(axis % rank for axis in given) if given else list(range(rank))
-
-
-def _with_axes(value: Value, axes: list[int]) -> Value:
-    return replace(value, elements=np.expand_dims(value.elements, tuple(axes)))
-
-
-_CONSTANTS: Mapping[str, Any] = {
-    "value": None,
-    "value_float": np.float32,
-    "value_floats": np.float32,
-    "value_int": np.int64,
-    "value_ints": np.int64,
-}
 
 PRIMITIVES: Mapping[str, Evaluation] = {
     "Add": partial(_elementwise, lambda A, B: A + B),
     "Sub": partial(_elementwise, lambda A, B: A - B),
     "Mul": partial(_elementwise, lambda A, B: A * B),
     "Div": partial(_elementwise, lambda A, B: A / B),
-    "Sqrt": partial(_elementwise, np.sqrt),
     "Pow": _power,
-    "Neg": partial(_monotone, lambda X: X * -1),
-    "Relu": partial(_monotone, lambda X: np.where(X <= 0, 0, X)),
     "Less": _less,
     "Where": _where,
     "Cast": _cast,
-    "Constant": _constant,
-    "Identity": partial(_moved, lambda X: X),
-    "Reshape": partial(_moved, _reshaped),
-    "Expand": partial(_moved, _expanded),
-    "Transpose": partial(_moved, _transposed),
-    "MatMul": _matmul,
-    "ReduceSum": _reduce_sum,
-    "ReduceMean": _reduce_mean,
+    "Greater": _greater,
+    "Equal": partial(_logical, lambda A, B: A == B),
+    "LessOrEqual": partial(_logical, lambda A, B: A <= B),
+    "GreaterOrEqual": partial(_logical, lambda A, B: A >= B),
+    "Not": partial(_logical, lambda A: ~A),
+    "And": partial(_logical, lambda A, B: A & B),
+    "Or": partial(_logical, lambda A, B: A | B),
+    "Xor": partial(_logical, lambda A, B: A ^ B),
 }

@@ -12,8 +12,10 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, TensorProto
 
-from conformance.reference.nodes import Unsupported, attribute_values
+from conformance.reference.nodes import attribute_values
 from conformance.reference.signatures import ARGMAX_DEFAULTS, MODES, OPTIMIZERS, TRAINING
+from conformance.reference.unsupported import Unsupported
+from conformance.reference.wiring import miswired
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,6 +27,14 @@ VERSION = 1
 
 FLOATS = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE})
 COUNTS = frozenset({TensorProto.INT64})
+MONOTONE: Mapping[str, Sequence[str]] = {
+    "Log": (),
+    "Exp": (),
+    "Sqrt": (),
+    "Softmax": ("axis",),
+    "LogSoftmax": ("axis",),
+}
+"""The operators that may stand before ArgMax, each with its attributes."""
 NO_NUMBERS = frozenset({TensorProto.BOOL, TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.COMPLEX128})
 
 
@@ -53,12 +63,14 @@ class _Place:
 
 
 def check(model: onnx.ModelProto) -> None:
-    """Look at every node of the main graph that is no call of a function of the model's own.
+    """Look at how the main graph is joined, and at every node of it that is no call of a function of the model's own.
 
     Raises:
         InvalidModel: an operator's attributes, operands, results, types or shapes are not its schema's or its page's.
         Unsupported: it is of a version, or of a name, that the training domain does not have.
     """
+    if fault := miswired(model):
+        raise InvalidModel(fault)
     opsets = {opset.domain: opset.version for opset in model.opset_import}
     tensors, functions = _declared(model.graph), {(function.domain, function.name) for function in model.functions}
     for node in model.graph.node:
@@ -69,6 +81,9 @@ def check(model: onnx.ModelProto) -> None:
             _check_optimizer(place)
         elif node.domain in {"", "ai.onnx"} and node.op_type == "ArgMax":
             _check_argmax(place)
+        elif node.domain in {"", "ai.onnx"} and node.op_type in MONOTONE:
+            _check_attributes(place, dict.fromkeys(MONOTONE[node.op_type], AttributeProto.INT))
+            _check_arity(place)
 
 
 def _declared(graph: onnx.GraphProto) -> dict[str, Declared]:
@@ -176,8 +191,7 @@ def _check_argmax(place: _Place) -> None:
     node, opset = place.node, place.opsets.get(place.node.domain, place.opsets.get("ai.onnx", 0))
     known = [name for name in ARGMAX_DEFAULTS if opset >= 12 or name != "select_last_index"]
     _check_attributes(place, dict.fromkeys(known, AttributeProto.INT))
-    if len(node.input) != 1 or len(node.output) != 1:
-        raise place.refuse(f"has one input and one output, not {len(node.input)} and {len(node.output)}")
+    _check_arity(place)
     data = place.tensors.get(node.input[0])
     if data is None:
         return
@@ -186,3 +200,9 @@ def _check_argmax(place: _Place) -> None:
     axis = attribute_values(node.attribute).get("axis", 0)
     if data.shape and not -len(data.shape) <= axis < len(data.shape):
         raise place.refuse(f"has the axis {axis} for a tensor of rank {len(data.shape)}")
+
+
+def _check_arity(place: _Place) -> None:
+    inputs, outputs = len(place.node.input), len(place.node.output)
+    if inputs != 1 or outputs != 1:
+        raise place.refuse(f"has one input and one output, not {inputs} and {outputs}")

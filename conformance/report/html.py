@@ -1,9 +1,9 @@
 """The HTML report: one self-contained document, a pure function of results files.
 
-The overview is written here, by the template; the matrix and the cases are drawn in the browser from the JSON that
-the document carries. Whatever a results file says arrives as text: the template escapes it, the JSON contains no
-character that could end its element, the scripts build nodes and never markup, and the document's own policy
-admits exactly the one style sheet and the one script whose hashes it names.
+The overview is written here, by the template; every other page is drawn in the browser, when it is opened, from the
+JSON that the document carries. Whatever a results file says arrives as text: the template escapes it, the JSON
+contains no character that could end its element, the scripts build nodes and never markup, and the document's own
+policy admits exactly the one style sheet and the one script whose hashes it names.
 """
 
 from __future__ import annotations
@@ -17,35 +17,53 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from conformance.report.html_data import details, index
+from conformance.report.html_data import archives, complaints, details, errors, index
+from conformance.report.html_hazards import hazards
 from conformance.report.html_overview import overview
+from conformance.report.html_pool import Pool
+from conformance.report.html_profiles import profiles
 from conformance.report.html_subjects import columns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from conformance.report.html_subjects import Column
     from conformance.results import Results
 
-STYLES = ("page.css", "matrix.css", "case.css")
+STYLES = ("page.css", "matrix.css", "case.css", "plots.css")
 SCRIPTS = (
     "dom.js",
     "data.js",
+    "details.js",
     "address.js",
     "filter.js",
     "matrix.js",
     "toolbar.js",
+    "plots.js",
     "graph.js",
     "tensors.js",
     "evidence.js",
+    "rewriting.js",
+    "rerun.js",
     "case.js",
+    "lists.js",
+    "subject.js",
+    "clauses.js",
+    "errors.js",
+    "silent.js",
+    "hazards.js",
+    "differences.js",
+    "compare.js",
+    "help.js",
     "report.js",
 )
 
 
 def render(runs: Sequence[Results]) -> str:
-    """One HTML document that shows every subject and every case of the runs, which must be of one corpus.
+    """One HTML document that shows every subject and every case of the runs.
 
-    The same runs give the same bytes. No run at all gives a report of nothing, which says so.
+    The same runs give the same bytes. Runs of one subject stand side by side; runs of several corpora do so under a
+    banner that says it. No run at all gives a report of nothing, which says so.
     """
     shown = columns(runs)
     style = "".join(_asset(name) for name in STYLES)
@@ -54,12 +72,24 @@ def render(runs: Sequence[Results]) -> str:
         policy=_policy(style, script),
         style=Markup(style),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own file
-        index=_embedded(index(runs, shown)),
-        details=[_embedded(detail) for detail in details(runs, shown)],
+        data=[(name, _embedded(value)) for name, value in _data(runs, shown)],
+        archives=archives(runs),
         **overview(runs, shown),
     )
     # A lone surrogate, which JSON can carry and UTF-8 cannot, must not keep the report from being written.
     return document.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _data(runs: Sequence[Results], shown: Sequence[Column]) -> Iterator[tuple[str, Any]]:
+    """What the scripts read, by the id of the element that carries it."""
+    pool = Pool()
+    yield "index", index(runs, shown)
+    yield "errors", errors(runs, shown)
+    yield "hazards", hazards(runs, shown)
+    yield from ((f"subject-{number}", profile) for number, profile in enumerate(profiles(runs, shown)))
+    yield from ((f"detail-{number}", detail) for number, detail in enumerate(details(runs, shown, pool)))
+    yield "complaints", complaints(runs, shown, pool)
+    yield "pool", pool.values
 
 
 def _template() -> Any:

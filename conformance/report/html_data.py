@@ -1,6 +1,7 @@
 """What the report's scripts read: an index of all cases, which every filter needs, and one detail per case.
 
-The index is small and is parsed when the document opens; a detail is parsed when its case is opened.
+The index is small and is parsed when the document opens; a detail is parsed when its case is opened, and what details
+have in common lies in a pool.
 """
 
 from __future__ import annotations
@@ -8,14 +9,18 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from conformance.report.html_errors import largest
 from conformance.report.html_evidence import Evidence
+from conformance.report.html_pool import Pool, packed_data_set, packed_model
+from conformance.report.html_script import CASE, OF_KIND, SUBJECT
 from conformance.report.html_subjects import mark
+from conformance.signature import signature
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from conformance.records import CaseRecord
+    from conformance.records import CaseRecord, ResultRecord
     from conformance.report.html_subjects import Column
     from conformance.results import Results
 
@@ -27,6 +32,8 @@ CHECKS = {
     ),
     "index": "Any index is accepted whose exact value lies within the bound of the exact maximum.",
 }
+MOST_ARCHIVED = 3 * 2**20
+"""Characters of all archives that a report carries, so that it stays a file one can send."""
 
 _CODES = {str(verdict): str(code) for code, verdict in enumerate(Verdict)}
 _NO_RESULT = "."
@@ -34,17 +41,23 @@ _NO_RESULT = "."
 
 def index(runs: Sequence[Results], shown: Sequence[Column]) -> dict[str, Any]:
     """Everything the filters look at: per case one short row, with one character per subject for its verdict."""
-    cases = _cases(runs)
+    cases = described(runs)
     texts = {name: clause for run in runs for name, clause in run.header["clauses"].items()}
-    clauses = {name: number for number, name in enumerate(dict.fromkeys(c for case in cases for c in case["clauses"]))}
-    tags = {name: number for number, name in enumerate(dict.fromkeys(t for case in cases for t in case["tags"]))}
+    clauses = _numbered([*texts, *(name for case in cases for name in case["clauses"])])
+    tags = _numbered(name for case in cases for name in case["tags"])
+    types = _numbered(sorted({value["type"] for case in cases for value in case["model"]["inputs"]}))
     return {
-        "subjects": [[column.label, column.subject["version"], column.command] for column in shown],
+        "subjects": [
+            [column.label, column.subject["version"], column.command, column.subject["kind"], column.subject["id"]]
+            for column in shown
+        ],
         "levels": {level: level.meaning for level in Level},
         "verdicts": {verdict: verdict.meaning for verdict in Verdict},
         "checks": CHECKS,
+        "scripts": {"case": CASE, "subject": SUBJECT, "of": OF_KIND},
         "clauses": [[name, *texts.get(name, {"text": "", "source": ""}).values()] for name in clauses],
         "tags": list(tags),
+        "types": list(types),
         "cases": [
             [
                 case["case"],
@@ -53,34 +66,75 @@ def index(runs: Sequence[Results], shown: Sequence[Column]) -> dict[str, Any]:
                 [clauses[name] for name in case["clauses"]],
                 [tags[name] for name in case["tags"]],
                 *_standing(case["case"], shown),
+                case["kind"],
+                sorted({types[value["type"]] for value in case["model"]["inputs"]}),
             ]
             for case in cases
         ],
     }
 
 
-def details(runs: Sequence[Results], shown: Sequence[Column]) -> Iterator[dict[str, Any]]:
+def details(runs: Sequence[Results], shown: Sequence[Column], pool: Pool) -> Iterator[dict[str, Any]]:
     """Per case, in the index's order, all that is shown only when the case is opened."""
-    for case in _cases(runs):
-        evidence = Evidence(case)
+    for case in described(runs):
+        evidence = Evidence(case, pool)
         results = [evidence.add(column.results.get(case["case"])) for column in shown]
-        yield {
-            "select": shlex.quote(case["case"]),
-            "kind": case["kind"],
-            "model": case["model"],
-            "data_sets": case["data_sets"],
+        detail = {
+            "model": packed_model(case["model"], pool),
+            "data_sets": [packed_data_set(data_set, pool) for data_set in case["data_sets"]],
             "evidence": evidence.distinct,
             "results": results,
         }
+        select = shlex.quote(case["case"])
+        yield detail | _present(select=None if select == case["case"] else select, rewrite=case.get("rewrite"))
 
 
-def _cases(runs: Sequence[Results]) -> list[CaseRecord]:
+def errors(runs: Sequence[Results], shown: Sequence[Column]) -> list[list[float | None]]:
+    """Per case, in the index's order, each subject's largest error as a fraction of the bound."""
+    return [[_short(largest(column.results.get(case["case"]))) for column in shown] for case in described(runs)]
+
+
+def complaints(runs: Sequence[Results], shown: Sequence[Column], pool: Pool) -> list[list[int | None]]:
+    """Per case, in the index's order, the number of what each subject's result says; None of a pass or no result."""
+    return [[_said(case, column.results.get(case["case"]), pool) for column in shown] for case in described(runs)]
+
+
+def archives(runs: Sequence[Results]) -> dict[int, str]:
+    """The archives that the report carries, by the number of their case in the index."""
+    room = MOST_ARCHIVED
+    found: dict[int, str] = {}
+    for number, case in enumerate(described(runs)):
+        archive = next((run.archives[case["case"]] for run in runs if case["case"] in run.archives), None)
+        if archive is not None and len(archive) <= room:
+            found[number] = archive
+            room -= len(archive)
+    return found
+
+
+def described(runs: Sequence[Results]) -> list[CaseRecord]:
     """The cases of all runs by name: results of a parallel run come in no particular order."""
     cases: dict[str, CaseRecord] = {}
     for run in runs:
         for name, case in run.cases.items():
             cases.setdefault(name, case)
     return [cases[name] for name in sorted(cases)]
+
+
+def _said(case: CaseRecord, result: ResultRecord | None, pool: Pool) -> int | None:
+    found = signature(case, result) if result else None
+    return None if found is None else pool.add(found.text)
+
+
+def _numbered(names: Any) -> dict[str, int]:
+    return {name: number for number, name in enumerate(dict.fromkeys(names))}
+
+
+def _present(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _short(error: float | None) -> float | None:
+    return None if error is None else float(f"{error:.4g}")
 
 
 def _standing(case: str, shown: Sequence[Column]) -> tuple[str, str]:

@@ -10,19 +10,23 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from conformance.report.html_pool import packed_tensor
+from conformance.signature import signature
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from conformance.records import CaseRecord, OutputEvidence, ResultRecord
+    from conformance.report.html_pool import Pool
 
 
 class Evidence:
     """The distinct evidence of one case's results, in the order in which it came."""
 
-    def __init__(self, case: CaseRecord) -> None:
+    def __init__(self, case: CaseRecord, pool: Pool) -> None:
         self._case = case
+        self._pool = pool
         self._numbers: dict[str, int] = {}
 
     @property
@@ -38,9 +42,29 @@ class Evidence:
             "message": result["message"],
             "expected": result["expected"],
             "outputs": [self._output(output) for output in result["outputs"]],
+            "signature": self._signature(result),
+            "stderr": result.get("stderr"),
+            "deviations": result.get("agrees_with"),
+            "repeats": result.get("repeats"),
+            "baseline": result.get("baseline"),
+            "checks": self._checks(result),
+            "hazards": [
+                [change[key] for key in ("class", "data_set", "run", "before", "after")]
+                for change in result.get("hazards", ())
+            ],
         }
-        text = json.dumps({key: value for key, value in told.items() if value})
+        text = json.dumps({key: value for key, value in told.items() if value not in (None, "", [])})
         return [self._numbers.setdefault(text, len(self._numbers)), round(result["seconds"], 6)]
+
+    def _signature(self, result: ResultRecord) -> int | None:
+        """The number of the complaint that results of one verdict and phase have in common."""
+        found = signature(self._case, result)
+        return None if found is None else self._pool.add(found.text)
+
+    def _checks(self, result: ResultRecord) -> int | None:
+        checks = result.get("checks")
+        rows = [[check["name"], check["run"], check.get("complaint")] for check in checks or ()]
+        return self._pool.add(rows) if rows else None
 
     def _output(self, output: OutputEvidence) -> list[Any]:
         """A row: data set, place among its outputs, max ULP, error over bound, where that is, and anything else."""
@@ -49,7 +73,7 @@ class Evidence:
         if wanted is None or wanted["check"] != output["check"]:
             more |= {"name": output["name"], "check": output["check"]}
         if "actual" in output and (more or self._case["level"] == Level.SILENT):
-            more["actual"] = "expected" if _alike(output["actual"], wanted) else output["actual"]
+            more["actual"] = "expected" if _alike(output["actual"], wanted) else packed_tensor(output["actual"])
         errors = [_short(output.get("max_ulp")), _short(output.get("error_over_bound")), output.get("worst_index")]
         row = [output["data_set"], place, *errors, more or None]
         while row[-1] is None:

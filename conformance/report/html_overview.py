@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from conformance.report.html_subjects import Mark, mark
+from conformance.report.html_subjects import Mark, mark, run_name
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from conformance.records import Header
     from conformance.report.html_subjects import Column
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # A single failure among thousands must still be seen in a bar, so no segment is narrower than this share of it.
 NARROWEST = 0.008
+# How many cases a warning names.
+NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,12 @@ class Tally:
 def overview(runs: Sequence[Results], shown: Sequence[Column]) -> dict[str, Any]:
     """The variables of the template's overview."""
     return {
-        "runs": [_run(run) for run in runs],
+        "runs": [_run(run) | {"name": _titled(run_name(runs, number))} for number, run in enumerate(runs)],
+        "warnings": list(_between(runs)),
         "gate": bool(runs) and all(run.footer["gate"] == "pass" for run in runs),
         "subjects": [(column, [_tally(column, level) for level in Level]) for column in shown],
+        "has_silent": any(case["level"] == Level.SILENT for run in runs for case in run.cases.values()),
+        "has_hazards": any(result.get("hazards") for run in runs for result in run.results),
         "unexpected": sum(mark(result) is Mark.UNEXPECTED for column in shown for result in column.results.values()),
         "cases": len({case for run in runs for case in run.cases}),
         "levels": list(Level),
@@ -84,6 +89,8 @@ def _run(run: Results) -> dict[str, Any]:
 def _warnings(run: Results) -> list[str]:
     corpus = run.header["corpus"]
     warnings = []
+    if run.footer.get("interrupted"):
+        warnings.append("The run was interrupted: what it had not reached has no result.")
     if corpus["selected"] < corpus["cases"]:
         warnings.append(
             f"Partial run: {corpus['selected']} of the corpus's {corpus['cases']} cases were selected. "
@@ -92,6 +99,19 @@ def _warnings(run: Results) -> list[str]:
     if len(run.cases) < corpus["selected"]:
         warnings.append(f"The run ended early: {len(run.cases)} of {corpus['selected']} selected cases have a result.")
     return warnings
+
+
+def _between(runs: Sequence[Results]) -> Iterator[str]:
+    """What to beware of where runs are compared."""
+    if len({run.header["corpus"]["digest"] for run in runs}) <= 1:
+        return
+    yield "The runs are of different corpora. Only cases that both have are compared."
+    told: dict[str, Any] = {}
+    cases = [(name, case) for run in runs for name, case in run.cases.items()]
+    if altered := {name for name, case in cases if told.setdefault(name, case) != case}:
+        count = "1 case is" if len(altered) == 1 else f"{len(altered)} cases are"
+        named = ", ".join([*sorted(altered)[:NAMED], *(["…"] if len(altered) > NAMED else [])])
+        yield f"{count} not the same in all of the corpora, and shown as the first of the runs has it: {named}"
 
 
 def _facts(header: Header, results: int, seconds: float) -> list[tuple[str, str]]:
@@ -142,3 +162,7 @@ def _segments(counts: Counter[tuple[Verdict, bool]]) -> list[Segment]:
         segments.append(Segment(verdict, known, f"{x:.2f}", f"{width:.2f}"))
         x += width
     return segments
+
+
+def _titled(name: str) -> str:
+    return name[:1].upper() + name[1:]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import PurePath
 from typing import TYPE_CHECKING
+from urllib.parse import quote, urlencode
 
 from conformance.verdicts import Verdict
 
@@ -26,11 +29,17 @@ class Mark(StrEnum):
 
 @dataclass(frozen=True)
 class Column:
-    """One subject of one run, with its results by case."""
+    """One subject of one run, with its results by case; runs are numbered from 0."""
 
     label: str
+    run: int
     subject: SubjectRecord
     results: Mapping[str, ResultRecord]
+
+    @property
+    def link(self) -> str:
+        """The address of its own page."""
+        return "#" + urlencode({"view": "subject", "subject": self.label}, quote_via=quote)
 
     @property
     def command(self) -> str:
@@ -40,18 +49,24 @@ class Column:
 
 
 def columns(runs: Sequence[Results]) -> list[Column]:
-    """One column per run and subject, in the order given, no two under the same label."""
-    found = [(number, run, subject) for number, run in enumerate(runs, 1) for subject in run.header["subjects"]]
-    labels = _distinct(
-        [subject["id"] for _, _, subject in found],
-        [f"{subject['id']} {subject['version']}" for _, _, subject in found],
-        [f"{subject['id']} {subject['version']} (run {number})" for number, _, subject in found],
-    )
+    """One column per run and subject, in the order given; those of one name are told apart by their runs."""
+    found = [(number, subject) for number, run in enumerate(runs) for subject in run.header["subjects"]]
+    occurrences = Counter(subject["id"] for _, subject in found)
     by_run = [_by_subject(run) for run in runs]
     return [
-        Column(label, subject, by_run[number - 1].get(subject["id"], {}))
-        for label, (number, _, subject) in zip(labels, found, strict=True)
+        Column(
+            subject["id"] if occurrences[subject["id"]] == 1 else f"{subject['id']} ({run_name(runs, number)})",
+            number,
+            subject,
+            by_run[number].get(subject["id"], {}),
+        )
+        for number, subject in found
     ]
+
+
+def run_name(runs: Sequence[Results], number: int) -> str:
+    """A run as people call it: its number from 1 and its file's name, without where that lies."""
+    return f"run {number + 1}: {PurePath(runs[number].path).name}"
 
 
 def mark(result: ResultRecord) -> Mark:
@@ -60,11 +75,6 @@ def mark(result: ResultRecord) -> Mark:
         return Mark.UNEXPECTED
     known = result["expected"] is not None and result["expected"]["verdict"] == result["verdict"]
     return Mark.KNOWN if known and result["verdict"] != Verdict.PASS else Mark.PLAIN
-
-
-def _distinct(*candidates: list[str]) -> list[str]:
-    """The first list of labels that names no two things alike, or else the last."""
-    return next((labels for labels in candidates if len(set(labels)) == len(labels)), candidates[-1])
 
 
 def _by_subject(run: Results) -> dict[str, dict[str, ResultRecord]]:

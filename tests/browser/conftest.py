@@ -47,6 +47,8 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
         options.add_argument(switch)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     browser = Chrome(service=Service(_program("chromedriver")), options=options)
+    # Without a screen nothing gives the window the focus.
+    browser.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": True})
     yield browser
     browser.quit()
 

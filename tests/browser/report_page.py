@@ -88,6 +88,10 @@ class ReportPage:
             focused.send_keys(Keys.TAB)
         raise AssertionError(f"{limit} times Tab did not reach {selector}")
 
+    def settle(self) -> None:
+        """Wait until what a click or a key set off in the page is over."""
+        self.driver.execute_async_script("setTimeout(arguments[0], 50)")
+
     def wait(self, selector: str) -> None:
         WebDriverWait(self.driver, 5).until(lambda _: any(element.is_displayed() for element in self.all(selector)))
 

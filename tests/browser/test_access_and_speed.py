@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from report_page import ReportPage, case_address
-from report_sample import (
-    large,
-    small,
-)
+from report_sample import large, small
+from report_sample_optimizers import FIRES, rewriting
 from selenium.webdriver.common.keys import Keys
 
 if TYPE_CHECKING:
@@ -18,6 +16,8 @@ if TYPE_CHECKING:
     Show = Callable[..., ReportPage]
 
 FAILING = case_address("test_adam_epsilon_float")
+PAGES = ("subject", "clauses", "errors", "silent", "hazards", "compare")
+VIEWS = ("", "#view=matrix", *(f"#view={page}" for page in PAGES))
 
 
 def test_the_keyboard_reaches_a_case_and_the_way_back(show: Show) -> None:
@@ -30,7 +30,7 @@ def test_the_keyboard_reaches_a_case_and_the_way_back(show: Show) -> None:
     page.tab_until(".row .title a").send_keys(Keys.ENTER)
     page.wait("#case")
     assert page.text("#case .identity code") == "test_adam_epsilon_float"
-    first = page.tab_until("#case .evidence > summary")
+    first = page.tab_until("#case [data-subject=reference] > summary")
     first.send_keys(Keys.ENTER)
     assert page.evidence("reference").get_attribute("open")
     page.driver.back()
@@ -64,6 +64,66 @@ def test_arrows_move_among_the_cells_and_slash_goes_to_the_search(show: Show) ->
     assert page.driver.switch_to.active_element.get_attribute("id") == "search"
 
 
+def test_slash_goes_to_the_search_from_every_page(show: Show) -> None:
+    page = show(small(), address="#view=clauses")
+    page.press("/")
+    page.wait("#matrix")
+    assert page.driver.switch_to.active_element.get_attribute("id") == "search"
+    page.press("n/?")
+    assert page.one("#search").get_attribute("value") == "n/?", "in a field a key is a letter"
+
+
+def test_keys_lead_from_case_to_case_and_back_to_the_matrix(show: Show) -> None:
+    page = show(small(), address=FAILING + "&verdict=fail")
+    for key, case in (("n", "test_argmax_nan"), ("p", "test_adam_epsilon_float")):
+        page.press(key)
+        page.settle()
+        assert page.text("#case .identity code") == case
+    page.press("u")
+    page.wait("#matrix")
+    assert page.cases == ["test_adam_epsilon_float", "test_argmax_nan"]
+
+
+def test_a_question_mark_shows_the_keys_and_escape_hides_them(show: Show) -> None:
+    page = show(small())
+    page.press("?")
+    assert "go to the search" in page.text("#help")
+    page.press(Keys.ESCAPE)
+    assert not page.one("#help").is_displayed()
+
+
+@pytest.mark.parametrize("address", ["", "#view=clauses", FAILING])
+def test_the_first_tab_stop_skips_to_the_content(show: Show, address: str) -> None:
+    page = show(small())
+    page.go(address)
+    skip = page.one(".skip")
+    page.driver.execute_script("arguments[0].focus()", skip)
+    assert page.driver.execute_script("return arguments[0].getBoundingClientRect().x", skip) >= 0
+    page.press(Keys.ENTER)
+    assert page.driver.switch_to.active_element.text == page.heading
+    assert page.address == address
+
+
+def test_the_heading_of_the_group_in_sight_stays_in_sight(show: Show) -> None:
+    page = show(large(3, 300), address="#view=matrix")
+    assert not page.one(".stuck").is_displayed()
+    page.driver.execute_script("document.querySelector('.matrix').scrollTop = 400")
+    page.driver.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0]))")
+    assert page.text(".stuck code") == "adagrad.decay"
+
+
+@pytest.mark.parametrize("address", [case_address(FIRES), *VIEWS])
+def test_no_page_has_an_element_that_a_name_brought(show: Show, address: str) -> None:
+    page = show(small(), rewriting(), address=address)
+    assert not page.all("main :is(img, i, u, script, b b, iframe)")
+
+
+def test_a_printed_matrix_has_every_row(show: Show) -> None:
+    page = show(large(3, 300), address="#view=matrix")
+    page.driver.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+    assert len(page.cases) == 300
+
+
 def test_every_row_of_a_long_matrix_comes_into_sight(show: Show) -> None:
     page = show(large(3, 300), address="#view=matrix")
     assert len(page.cases) < 60, "rows out of sight do not exist"
@@ -73,7 +133,7 @@ def test_every_row_of_a_long_matrix_comes_into_sight(show: Show) -> None:
         page.driver.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0]))")
         seen.update(
             page.driver.execute_script(
-                "return [...document.querySelectorAll('.row .title code')].map((e) => e.textContent)"
+                "return [...document.querySelectorAll('.rows .row:not(.group) .title code')].map((e) => e.textContent)"
             )
         )
     assert len(seen) == 300
@@ -99,9 +159,9 @@ done(performance.now() - start);
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("address", ["", "#view=matrix&level=must", FAILING])
+@pytest.mark.parametrize("address", ["#view=matrix&level=must", FAILING, case_address(FIRES), *VIEWS])
 def test_text_has_contrast_enough(show: Show, scheme: str, address: str) -> None:
-    page = show(small())
+    page = show(small(), rewriting(interrupted=True))
     media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
     page.go(address)
@@ -133,12 +193,12 @@ return weak;
 """
 
 
-@pytest.mark.parametrize("address", ["", "#view=matrix", FAILING])
+@pytest.mark.parametrize("address", [FAILING, case_address(FIRES), *VIEWS])
 def test_a_phone_shows_every_view_without_scrolling_the_page_sideways(show: Show, address: str) -> None:
-    page = show(small())
-    screen = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    page = show(small(), rewriting())
+    screen = {"width": 375, "height": 844, "deviceScaleFactor": 1, "mobile": True}
     page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
     page.go(address)
     width = page.driver.execute_script("return document.documentElement.scrollWidth")
     page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    assert width <= 390
+    assert width <= 375

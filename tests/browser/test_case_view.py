@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import TYPE_CHECKING
 
 from report_page import ReportPage, case_address
@@ -82,6 +83,15 @@ def test_a_case_shows_expectation_message_and_the_command_that_runs_it_again(sho
     assert "epsilon is added inside the square root" in text
     assert "first at [0, 1]: 1.7500012 instead of 1.75" in text
     assert "onnx-conformance run -b onnxruntime --case test_adam_epsilon_float" in text
+
+
+def test_a_verdict_that_varies_says_how_often_it_was_which(show: Show) -> None:
+    run = small()
+    seen = {"repeats": {"pass": 3, "fail": 2}, "baseline": "pass"}
+    results = [{**one, **seen} if one["subject"] == "onnxruntime" else one for one in run.results]
+    told = show(dataclasses.replace(run, results=tuple(results)), address=FAILING).evidence("onnxruntime").text
+    assert "The verdict varies: of 5 runs 3 pass, 2 fail." in told
+    assert re.search(r"In the run that is the baseline:\s+pass", told)
 
 
 def test_a_case_shows_its_graph_attributes_and_data(show: Show) -> None:

@@ -14,6 +14,7 @@ from report_sample import (
     SUBJECTS,
     small,
 )
+from report_sample_optimizers import FIRES, STAYS, rewriting
 from selenium.webdriver.common.by import By
 
 if TYPE_CHECKING:
@@ -105,6 +106,25 @@ def test_a_tag_narrows_the_matrix(show: Show) -> None:
     assert page.cases == ["test_argmax_nan", "test_argmax_ties"]
 
 
+def test_the_type_of_an_input_and_the_kind_of_a_case_narrow_the_matrix(show: Show) -> None:
+    page = show(rewriting(), address="#view=matrix")
+    page.choose("kind=pass")
+    assert page.cases == [STAYS, FIRES]
+    page.choose("type=int64")
+    assert page.cases == [STAYS, FIRES]
+    assert "type=int64" in page.address
+
+
+def test_the_cases_of_an_operator_stand_under_their_clauses(show: Show) -> None:
+    page = show(small(), address="#view=matrix")
+    rows = [row.text.split("\n")[0] for row in page.all("#matrix .rows .row")]
+    assert rows[:6] == ["adagrad", "adagrad.decay", NAMES[0], "adam", "adam.v_new", "test_adam"]
+
+
+def test_an_interrupted_run_has_a_banner(show: Show) -> None:
+    assert "The run was interrupted" in show(rewriting(interrupted=True)).text(".banner")
+
+
 def test_filters_stand_in_the_address_and_come_back_from_it(show: Show) -> None:
     page = show(small(), address="#view=matrix")
     page.search("adam")
@@ -120,6 +140,7 @@ def test_reset_shows_everything_again(show: Show) -> None:
     page = show(small(), address="#view=matrix&verdict=crash")
     assert len(page.cases) == 1
     page.one("#reset").click()
+    page.settle()
     assert page.cases == NAMES
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
+from conformance.arrays import type_name, type_number
 from conformance.reference.graph import Graph
 from conformance.reference.oracle import Answer, answers
 from conformance.reference.systems import Native
@@ -28,7 +29,7 @@ MOMENTUM = {"alpha": 0.0, "beta": 1.0, "mode": "standard", "norm_coefficient": 0
 
 def declared(name: str, array: Any) -> onnx.ValueInfoProto:
     array = np.asarray(array)
-    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+    return helper.make_tensor_value_info(name, type_number(type_name(array.dtype)), array.shape)
 
 
 def model_of(
@@ -89,7 +90,7 @@ def judged(
 
 def judged_array(op_type: str, X: Any, *, level: Level = Level.SHOULD, opset: int = 13, **attributes: Any) -> Answer:
     """What the output of one node of one input may be."""
-    elem_type = onnx.TensorProto.INT64 if op_type == "ArgMax" else helper.np_dtype_to_tensor_dtype(X.dtype)
+    elem_type = onnx.TensorProto.INT64 if op_type == "ArgMax" else type_number(type_name(X.dtype))
     node = helper.make_node(op_type, ["X"], ["Y"], **attributes)
     return answers(model_of([node], {"X": X}, {"Y": elem_type}, opset=opset), [X], level)[0]
 

@@ -223,9 +223,14 @@ def test_a_cast_of_integers_admits_what_computes_on_with_all_their_bits(dtype):
     assert answer.bound[[0, 3]].tolist() == [0, 0]
 
 
-def test_a_cast_to_an_integer_is_unsupported():
-    with pytest.raises(Unsupported, match="Cast"):
-        judged("Cast", f32(1.5), dtype=np.int64, to=onnx.TensorProto.INT64)
+def test_a_cast_to_an_integer_drops_the_fraction():
+    answer = judged("Cast", f32(1.5, -1.5, 3), dtype=np.int64, to=onnx.TensorProto.INT64)
+    assert answer.expected.tolist() == [1, -1, 3]
+
+
+def test_a_cast_of_text_is_unsupported():
+    with pytest.raises(Unsupported, match="text"):
+        judged("Cast", np.array(["1"], dtype=object), dtype=np.int64, to=onnx.TensorProto.INT64)
 
 
 def test_integers_stay_integers():

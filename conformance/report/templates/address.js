@@ -1,12 +1,15 @@
 // What is shown is what the address says after its "#", so that any view can be sent to a colleague.
 
-const CHOICES = ["level", "verdict", "tag"];
-const TOGGLES = ["differences", "unexpected"];
-const VIEWS = ["overview", "matrix", "case"];
+const CHOICES = ["level", "verdict", "type", "kind", "clause", "tag"];
+const TOGGLES = ["differences", "unexpected", "given"];
+const PLACES = ["subject", "a", "b"];
+const VIEWS = ["overview", "matrix", "case", "subject", "clauses", "errors", "silent", "hazards", "compare"];
+const NO_FILTER = readAddress("#view=matrix");
 
 function readAddress(hash) {
   const words = new URLSearchParams(hash.replace(/^#/, ""));
-  const state = { case: words.get("case"), subject: words.get("subject"), q: words.get("q") || "", of: words.get("of") };
+  const state = { case: words.get("case"), q: words.get("q") || "", of: words.get("of") };
+  for (const name of PLACES) state[name] = words.get(name);
   for (const name of CHOICES) state[name] = new Set(words.getAll(name));
   for (const name of TOGGLES) state[name] = words.get(name) === "1";
   const filtered = isFiltered(state) ? "matrix" : "overview";
@@ -16,10 +19,9 @@ function readAddress(hash) {
 
 function writeAddress(state) {
   const words = new URLSearchParams();
-  if (state.view === "case") {
-    words.set("case", state.case);
-    if (state.subject) words.set("subject", state.subject);
-  } else if (state.view === "matrix") words.set("view", "matrix");
+  if (state.view === "case") words.set("case", state.case);
+  else if (state.view !== "overview") words.set("view", state.view);
+  if (state.view !== "matrix") for (const name of PLACES) if (state[name]) words.set(name, state[name]);
   if (state.q) words.set("q", state.q);
   for (const name of CHOICES) for (const value of state[name]) words.append(name, value);
   if (state.of) words.set("of", state.of);
@@ -32,5 +34,14 @@ function isFiltered(state) {
 }
 
 function caseAddress(state, one, subject = null) {
-  return writeAddress({ ...state, view: "case", case: one.id, subject });
+  return writeAddress({ ...state, view: "case", case: one.id, subject, a: null, b: null });
+}
+
+// The matrix narrowed to what is given, and to nothing else.
+function matrixAddress(filters) {
+  return writeAddress({ ...NO_FILTER, ...filters });
+}
+
+function subjectAddress(subject) {
+  return writeAddress({ ...NO_FILTER, view: "subject", subject: subject.label });
 }

@@ -1,42 +1,53 @@
-// The data that the document carries: the index of all cases, and each case's detail, parsed when it is asked for.
+// The data that the document carries. The index of all cases is read at once, the rest when it is asked for.
 
-const DATA = JSON.parse(document.getElementById("index").textContent);
+const DATA = embedded("index");
 const VERDICTS = Object.keys(DATA.verdicts);
 const LEVELS = Object.keys(DATA.levels);
 const NO_RESULT = ".";
 const KNOWN = "k";
 const UNEXPECTED = "u";
 
-const SUBJECTS = DATA.subjects.map(([label, version, command], number) => ({ label, version, command, number }));
+const SUBJECTS = DATA.subjects.map(([label, version, command, kind, id], number) => ({ label, version, command, kind, id, number }));
 
-const CLAUSES = DATA.clauses.map(([id, text, source]) => ({ id, text, source }));
+const CLAUSES = DATA.clauses.map(([id, text, source], number) => ({ id, text, source, number }));
 
-const CASES = inGroups(DATA.cases.map(([id, title, level, clauses, tags, verdicts, marks], number) => {
+const CASE_BY_NUMBER = DATA.cases.map(([id, title, level, clauses, tags, verdicts, marks, kind, types], number) => {
   const cited = clauses.map((clause) => CLAUSES[clause]);
   const named = tags.map((tag) => DATA.tags[tag]);
   return {
-    number, id, title, level, verdicts, marks,
+    number, id, title, level, verdicts, marks, kind,
     clauses: cited,
     tags: named,
+    types: types.map((type) => DATA.types[type]),
+    chief: cited.length ? cited[0] : { id: "no clause", text: "", source: "", number: CLAUSES.length },
     operator: cited.length ? cited[0].id.split(".")[0] : "no clause",
     words: [id, title, ...cited.map((clause) => clause.id), ...named].join("\n").toLowerCase(),
   };
-}));
+});
 
+const CASES = inGroups(CASE_BY_NUMBER);
 const CASE_BY_ID = new Map(CASES.map((one) => [one.id, one]));
 
-// The cases by operator, in the order in which operators first occur.
-function grouped(cases) {
-  const groups = new Map();
-  for (const one of cases) {
-    if (!groups.has(one.operator)) groups.set(one.operator, []);
-    groups.get(one.operator).push(one);
-  }
-  return groups;
+function embedded(id) {
+  return JSON.parse(document.getElementById(id).textContent);
 }
 
+// The cases by operator, and each operator's by the clause that they are chiefly about.
+function grouped(cases) {
+  const operators = new Map();
+  for (const one of cases) {
+    if (!operators.has(one.operator)) operators.set(one.operator, new Map());
+    const clauses = operators.get(one.operator);
+    if (!clauses.has(one.chief)) clauses.set(one.chief, []);
+    clauses.get(one.chief).push(one);
+  }
+  return operators;
+}
+
+// Operators in the order in which they first occur, clauses in the order in which the specification has them.
 function inGroups(cases) {
-  return [...grouped(cases).values()].flat();
+  return [...grouped(cases).values()].flatMap((clauses) =>
+    [...clauses].sort(([a], [b]) => a.number - b.number).flatMap(([, members]) => members));
 }
 
 // The verdict of a case on a subject, or null where that subject was not given the case.
@@ -53,15 +64,10 @@ function looks(one, subject) {
   return `verdict v-${verdict} ${standing}`.trim();
 }
 
-function detailOf(one) {
-  const detail = JSON.parse(document.getElementById(`detail-${one.number}`).textContent);
-  for (const evidence of detail.evidence) evidence.outputs = (evidence.outputs || []).map((told) => unpacked(told, detail));
-  return detail;
+function isDefect(verdict) {
+  return ["fail", "error", "crash", "timeout"].includes(verdict);
 }
 
-// The evidence on an output stands in a row, its name and check with the expected output; see html_evidence.py.
-function unpacked([set, at, ulp, fraction, worst, more], detail) {
-  const { name, check } = at === null ? {} : detail.data_sets[set].outputs[at];
-  const known = (value) => value ?? undefined;
-  return { data_set: set, name, check, max_ulp: known(ulp), error_over_bound: known(fraction), worst_index: known(worst), ...more };
+function subjectCalled(label) {
+  return SUBJECTS.find((subject) => subject.label === label);
 }

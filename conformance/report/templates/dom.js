@@ -47,3 +47,7 @@ function plural(count, one, many = `${one}s`) {
 function sentence(text) {
   return text[0].toUpperCase() + text.slice(1);
 }
+
+function ended(text) {
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
+}

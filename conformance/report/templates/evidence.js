@@ -1,12 +1,14 @@
 // What each subject made of a case: its verdict, and the evidence for it.
 
+// Of more outputs than this the first bad elements are shown closed.
+const FEW = 2;
+
 function subjectEvidence(one, detail, subject, open) {
-  const result = detail.results[subject.number];
+  const evidence = evidenceOf(detail, subject);
   const verdict = verdictOf(one, subject.number);
-  if (!result) {
+  if (!evidence) {
     return el("p", { class: "subject-line" }, el("span", { class: "verdict none" }, "–"), el("b", {}, subject.label), el("small", {}, "no result"));
   }
-  const evidence = detail.evidence[result[0]];
   const mark = one.marks[subject.number];
   return el("details", { class: `evidence v-${verdict}`, open, "data-subject": subject.label },
     el("summary", {},
@@ -14,7 +16,7 @@ function subjectEvidence(one, detail, subject, open) {
       el("b", {}, subject.label), el("small", {}, subject.version),
       el("span", { class: "worst" }, worst(evidence.outputs)),
       mark === UNEXPECTED && el("small", { class: "remark" }, "unexpected"), mark === KNOWN && el("small", { class: "remark" }, "known")),
-    el("div", { class: "proof" }, body(detail, evidence, subject, verdict, result[1])));
+    el("div", { class: "proof" }, body(one, detail, evidence, subject, verdict)));
 }
 
 // The largest errors of a result in a few words, for those who only want to know how close it was.
@@ -35,21 +37,48 @@ function fractionOf(fraction) {
 // What a verdict says of a model that must be rejected; the other verdicts mean what they always do.
 const OF_INVALID = { pass: "rejected the model", fail: "computed something from a model that is invalid" };
 
+// The same of a graph optimizer, which rewrites a model and runs none.
+const OF_OPTIMIZER = { pass: "rewrote the model as it must, or rightly left it alone", fail: "did with the model what it must not" };
+
+function meaningOf(verdict, detail, subject) {
+  const special = subject.kind === "optimizer" ? OF_OPTIMIZER : isInvalid(detail) ? OF_INVALID : {};
+  return sentence(special[verdict] || DATA.verdicts[verdict]);
+}
+
 function isInvalid(detail) {
   return detail.kind === "invalid";
 }
 
-function body(detail, evidence, subject, verdict, seconds) {
+function body(one, detail, evidence, subject, verdict) {
   return [
-    el("p", {}, sentence((isInvalid(detail) && OF_INVALID[verdict]) || DATA.verdicts[verdict]),
-      evidence.phase ? `; phase: ${evidence.phase}` : "", `; ${number(seconds * 1000)} ms.`),
-    evidence.expected && el("p", { class: "expectation" }, `Expected: ${evidence.expected.verdict}. ${evidence.expected.reason}`),
+    el("p", {}, meaningOf(verdict, detail, subject),
+      evidence.phase ? `; phase: ${evidence.phase}` : "", `; ${number(evidence.seconds * 1000)} ms.`),
+    evidence.repeats && repeats(evidence.repeats),
+    evidence.baseline && evidence.baseline !== verdict && el("p", {}, "In the run that is the baseline: ", verdictWord(evidence.baseline)),
+    evidence.expected && expectation(evidence.expected),
     evidence.message && el("pre", { class: "message", tabindex: 0 }, evidence.message),
-    evidence.outputs.map((output) => output.first_bad && badElement(output)),
+    evidence.deviations && el("p", {}, "Agrees with the deviations ", evidence.deviations.flatMap((name, at) => [at ? ", " : "", el("code", {}, name)]), "."),
+    evidence.checks.length > 0 && rewriteChecks(evidence.checks),
+    evidence.hazards.length > 0 && hazardChanges(evidence.hazards),
+    badElements(evidence.outputs.filter((output) => output.first_bad)),
     evidence.outputs.length > 0 && outputsTable(evidence.outputs),
-    evidence.outputs.map((output) => besideExpected(detail, output)),
-    el("p", { class: "rerun" }, "Run it again: ", el("code", { class: "command" }, `${subject.command} --case ${detail.select}`)),
+    evidence.outputs.map((output) => besideExpected(detail, output, output === evidence.outputs.find((one) => one.first_bad))),
+    evidence.stderr && el("details", { open: verdict === "crash" || verdict === "timeout" }, el("summary", {}, "What it wrote to stderr"),
+      el("pre", { class: "message stderr", tabindex: 0 }, evidence.stderr)),
+    rerun(one, detail, subject),
   ];
+}
+
+// How often there was which verdict, where a case was run several times.
+function repeats(counts) {
+  const told = VERDICTS.filter((verdict) => counts[verdict]);
+  const all = told.reduce((sum, verdict) => sum + counts[verdict], 0);
+  return el("p", { class: told.length > 1 ? "varies" : "muted" }, told.length > 1 ? "The verdict varies: " : "", `of ${plural(all, "run")} ${told.map((verdict) => `${counts[verdict]} ${verdict}`).join(", ")}.`);
+}
+
+function expectation({ verdict, reason, issue, place }) {
+  return el("p", { class: "expectation" }, `Expected: ${verdict}. ${ended(reason)}`,
+    issue && [" Issue: ", source(issue), "."], place && [" Written in ", el("code", {}, place), "."]);
 }
 
 function outputsTable(outputs) {
@@ -72,6 +101,15 @@ function gauge(fraction) {
     svg("rect", { class: Number(fraction) <= 1 ? "fill-pass" : "fill-fail", width: Math.max(1, 60 * share), height: 8, rx: 2 }));
 }
 
+// One bad element is enough to begin with; where more outputs than a few have one, the others are shown closed.
+function badElements(outputs) {
+  const more = outputs.slice(FEW);
+  return [
+    outputs.slice(0, FEW).map(badElement),
+    more.length > 0 && el("details", { class: "more-bad" }, el("summary", {}, `First bad elements of ${plural(more.length, "more output")}`), more.map(badElement)),
+  ];
+}
+
 function badElement({ name, data_set: set, wrong, first_bad: bad }) {
   const bits = bad.expected_hex !== undefined || bad.actual_hex !== undefined;
   const line = (what, decimal, hex) => el("tr", {}, el("th", { scope: "row" }, what), el("td", {}, decimal), bits && el("td", {}, hex ?? ""));
@@ -90,11 +128,25 @@ function badElement({ name, data_set: set, wrong, first_bad: bad }) {
           bad.ulp !== undefined && line("apart", `${number(bad.ulp, 6)} ULP`)))));
 }
 
-function besideExpected(detail, output) {
+function besideExpected(detail, output, open) {
   const wanted = detail.data_sets[output.data_set]?.outputs.find((one) => one.name === output.name);
   if (output.actual === undefined) return null;
   const what = `${output.name}, data set ${output.data_set}`;
   if (output.actual === "expected") return el("p", { class: "muted" }, `${what}: every element shown is the expected one.`);
   if (!wanted) return el("div", {}, el("p", {}, `${what}: `, el("code", {}, typeOf(output.actual))), inline(output.actual));
-  return el("details", { open: output.first_bad !== undefined }, el("summary", {}, `${what}: expected beside actual`), elementsTable(`${what}: expected beside actual`, wanted, output.actual));
+  return el("details", { open }, el("summary", {}, `${what}: expected beside actual`),
+    elementErrors(what, wanted, output.actual),
+    elementsTable(`${what}: expected beside actual`, wanted, output.actual));
+}
+
+// The error of each element shown against its bound, where there are both.
+function elementErrors(what, wanted, actual) {
+  if (!wanted.bounds || String(wanted.shape) !== String(actual.shape) || wanted.type !== actual.type) return null;
+  const rows = wanted.values.map((value, at) => {
+    const error = Math.abs(real(actual.values[at]) - real(value));
+    const fraction = error === 0 || actual.values[at] === value ? 0 : error / real(wanted.bounds[at]);
+    const place = coordinates(unravel(at, wanted.shape));
+    return [place, [[Number.isNaN(fraction) ? Infinity : fraction, place]]];
+  });
+  return rows.length > 1 && strip(`${what}: error of each element shown, as a fraction of its bound`, rows);
 }

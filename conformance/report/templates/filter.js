@@ -6,11 +6,19 @@ function matching(state) {
   const codes = new Set([...state.verdict].map((verdict) => String(VERDICTS.indexOf(verdict))));
   return CASES.filter((one) =>
     words.every((word) => one.words.includes(word))
-    && (!state.level.size || state.level.has(one.level))
-    && (!state.tag.size || one.tags.some((tag) => state.tag.has(tag)))
+    && isChosen(state.level, [one.level])
+    && isChosen(state.kind, [one.kind])
+    && isChosen(state.type, one.types)
+    && isChosen(state.tag, one.tags)
+    && (!state.clause.size || one.clauses.some((clause) => state.clause.has(clause.id)))
     && (!codes.size || subjects.some((subject) => codes.has(one.verdicts[subject.number])))
     && (!state.unexpected || subjects.some((subject) => one.marks[subject.number] === UNEXPECTED))
+    && (!state.given || subjects.every((subject) => one.verdicts[subject.number] !== NO_RESULT))
     && (!state.differences || differs(one)));
+}
+
+function isChosen(chosen, values) {
+  return !chosen.size || values.some((value) => chosen.has(value));
 }
 
 // Whether the subjects that were given a case disagree on it.

@@ -7,7 +7,8 @@ class Matrix {
     this.rows = [];
     this.live = new Map();
     this.body = el("div", { role: "rowgroup", class: "rows" });
-    this.sheet = el("div", { class: "sheet" }, this.head(), this.body);
+    this.stuck = el("div", { class: "row group stuck", "aria-hidden": "true", hidden: true });
+    this.sheet = el("div", { class: "sheet" }, el("div", { class: "top", role: "rowgroup" }, this.head(), this.stuck), this.body);
     this.box = el("div", { class: "matrix", role: "table", "aria-label": "Cases by subject" }, this.sheet);
     this.sheet.style.setProperty("--subjects", SUBJECTS.length);
     this.box.addEventListener("scroll", () => this.draw(), { passive: true });
@@ -21,13 +22,16 @@ class Matrix {
     return el("div", { class: "row head", role: "row", "aria-rowindex": 1 },
       el("div", { role: "columnheader", class: "title" }, "Case"),
       SUBJECTS.map((subject) => el("div", { role: "columnheader", class: "subject", title: `${subject.label} ${subject.version}` },
-        el("span", {}, breakable(subject.label)), el("small", {}, subject.version))));
+        el("a", { href: subjectAddress(subject) }, el("span", {}, breakable(subject.label))), el("small", {}, subject.version))));
   }
 
   show(state, cases) {
     this.state = state;
     this.rows = [];
-    for (const [operator, members] of grouped(cases)) this.rows.push({ operator, members }, ...members);
+    for (const [operator, clauses] of grouped(cases)) {
+      this.rows.push({ operator, members: [...clauses.values()].flat() });
+      for (const [clause, members] of clauses) this.rows.push({ operator, clause, members }, ...members);
+    }
     this.body.replaceChildren();
     this.live.clear();
     this.box.setAttribute("aria-rowcount", this.rows.length + 1);
@@ -51,6 +55,18 @@ class Matrix {
       }
     }
     this.place(wanted.sort((a, b) => a - b), height);
+    this.stick(Math.floor(this.box.scrollTop / height));
+  }
+
+  // The group that the topmost row is of stays in sight while its heading is not.
+  stick(top) {
+    let at = Math.min(top, this.rows.length - 1);
+    while (at >= 0 && !this.rows[at].members) at--;
+    const group = this.box.scrollTop > 0 && at >= 0 ? this.rows[at] : null;
+    this.stuck.hidden = group === null;
+    if (group === null || group === this.above) return;
+    this.above = group;
+    this.stuck.replaceChildren(...this.group(group).childNodes);
   }
 
   place(wanted, height) {
@@ -71,9 +87,12 @@ class Matrix {
     return row;
   }
 
-  group({ operator, members }) {
-    return el("div", { class: "row group", role: "row" },
-      el("div", { role: "rowheader", class: "title" }, el("b", {}, operator), el("small", {}, plural(members.length, "case"))),
+  group({ operator, clause, members }) {
+    const name = clause
+      ? [el("code", { title: clause.text }, clause.id), el("span", { class: "says" }, clause.text)]
+      : el("b", {}, operator);
+    return el("div", { class: `row group${clause ? " clause-row" : ""}`, role: "row" },
+      el("div", { role: "rowheader", class: "title" }, el("span", { class: "name" }, name), el("small", {}, plural(members.length, "case"))),
       SUBJECTS.map((subject) => {
         const given = members.map((one) => verdictOf(one, subject.number)).filter(Boolean);
         const passed = given.filter((verdict) => verdict === "pass").length;

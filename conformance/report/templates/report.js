@@ -1,8 +1,10 @@
 // What the page shows follows from its address, and from nothing else.
 
+const PAGES = { subject: showSubject, clauses: showClauses, errors: showErrors, silent: showSilent, hazards: showHazards, compare: showCompare };
 const overviewView = document.getElementById("overview");
 const matrixView = document.getElementById("matrix");
 const caseView = document.getElementById("case");
+const pageView = document.getElementById("page");
 const matrix = new Matrix();
 const toolbar = new Toolbar(change);
 matrixView.append(el("h1", { class: "unseen" }, "Cases"), toolbar.node, matrix.box);
@@ -11,6 +13,7 @@ let state = readAddress("");
 let shown = CASES;
 let scrolled = 0;
 let left = null;
+let searching = false;
 
 matrix.box.addEventListener("scroll", () => {
   if (!matrixView.hidden) scrolled = matrix.box.scrollTop;
@@ -41,24 +44,34 @@ function go() {
   overviewView.hidden = state.view !== "overview";
   matrixView.hidden = state.view !== "matrix";
   caseView.hidden = state.view !== "case";
+  pageView.hidden = !(state.view in PAGES);
   document.body.className = `at-${state.view}`;
   for (const link of document.querySelectorAll("[data-view]")) {
     const here = link.dataset.view === (state.view === "case" ? "matrix" : state.view);
-    if (here) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    if (here) {
+      link.setAttribute("aria-current", "page");
+      link.scrollIntoView({ block: "nearest", inline: "nearest" });
+    } else link.removeAttribute("aria-current");
   }
+  caseView.replaceChildren();
+  pageView.replaceChildren();
   if (state.view === "case") openCase();
-  else caseView.replaceChildren();
-  if (state.view === "matrix") openMatrix(before);
-  if (state.view === "overview") scrollTo(0, 0);
+  else if (state.view === "matrix") openMatrix(before);
+  else if (state.view in PAGES) fill(pageView, PAGES[state.view](state));
+  else scrollTo(0, 0);
+}
+
+// Shows what was drawn of a page, from its top and with the focus on its heading.
+function fill(view, nodes) {
+  view.replaceChildren(...nodes.flat(Infinity).filter(Boolean));
+  scrollTo(0, 0);
+  view.querySelector("h1").focus({ preventScroll: true });
 }
 
 function openCase() {
   shown = matching(state);
   left = state.case;
-  caseView.replaceChildren(...showCase(state, shown).flat(Infinity).filter(Boolean));
-  scrollTo(0, 0);
-  caseView.querySelector("h1").focus({ preventScroll: true });
+  fill(caseView, showCase(state, shown));
   if (state.subject !== null) caseView.querySelector("details[open]")?.scrollIntoView({ block: "nearest" });
 }
 
@@ -67,13 +80,41 @@ function openMatrix(before) {
   refresh();
   matrix.box.scrollTop = scrolled;
   matrix.draw();
-  if (before.view === "case" && left !== null) matrix.focus(left);
+  if (searching) search();
+  else if (before.view === "case" && left !== null) matrix.focus(left);
 }
 
-window.addEventListener("hashchange", go);
-window.addEventListener("keydown", (event) => {
-  if (event.key !== "/" || state.view !== "matrix" || event.target === toolbar.search || event.ctrlKey || event.metaKey || event.altKey) return;
-  event.preventDefault();
+function search() {
+  searching = false;
   toolbar.search.focus();
+}
+
+// What a key does, where nothing is being typed.
+const ACTIONS = {
+  "/": () => {
+    searching = true;
+    if (state.view === "matrix") search();
+    else location.hash = "#view=matrix";
+  },
+  "?": () => help.showModal(),
+  n: () => caseView.querySelector("a[rel=next]")?.click(),
+  p: () => caseView.querySelector("a[rel=prev]")?.click(),
+  u: () => caseView.querySelector(".neighbours a")?.click(),
+};
+
+window.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || help.open || event.target.closest("input, select, textarea")) return;
+  if (!Object.hasOwn(ACTIONS, event.key)) return;
+  event.preventDefault();
+  ACTIONS[event.key]();
 });
+
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  const target = document.querySelector("main:not([hidden]) :is(h1:not(.unseen), input)");
+  if (target.matches("h1")) target.tabIndex = -1;
+  target.focus();
+});
+
+window.addEventListener("hashchange", go);
 go();

@@ -8,7 +8,7 @@ function number(value, digits = 3) {
   if (typeof value !== "number") return String(value);
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 1e6) return String(value);
-  return size < 1e-3 || size >= 1e6 ? value.toExponential(digits - 1) : String(Number(value.toPrecision(digits)));
+  return size < 1e-3 || size >= 1e6 ? value.toExponential(digits - 1).replace(/\.?0+e/, "e") : String(Number(value.toPrecision(digits)));
 }
 
 function coordinates(index) {

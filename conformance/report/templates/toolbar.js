@@ -1,3 +1,6 @@
+// What the folders of the corpus hold, in words; the name of one is a verdict's as well.
+const FOLDERS = { node: "operators", invalid: "invalid models", pass: "models for the pass" };
+
 // The controls above the matrix. They change the address; the address changes what is shown.
 
 class Toolbar {
@@ -13,6 +16,7 @@ class Toolbar {
     this.of.addEventListener("change", () => change({ of: this.of.value || null }));
     this.count = el("output", { id: "count", role: "status" });
     this.reset = el("a", { href: "#view=matrix", id: "reset" }, "Reset");
+    this.clauses = el("span", { class: "chips", role: "group", "aria-label": "Clause" });
     this.tags = el("details", { class: "tags" }, el("summary", {}, "Tags"), el("div", { class: "chips" }, this.choices("tag", DATA.tags)));
     this.node = el("div", { class: "toolbar", role: "search" }, this.groups());
   }
@@ -20,21 +24,39 @@ class Toolbar {
   groups() {
     const present = new Set(CASES.flatMap((one) => [...one.verdicts]));
     const verdicts = VERDICTS.filter((_, code) => present.has(String(code)));
+    const kinds = [...new Set(CASES.map((one) => one.kind))];
+    const partly = CASES.some((one) => one.verdicts.includes(NO_RESULT));
+    const wide = matchMedia("(min-width: 721px)");
+    const filters = el("details", { class: "filters", open: wide.matches },
+      el("summary", {}, "Filters"), el("div", { class: "filter-rows" }, this.filters(verdicts, kinds, partly)));
+    // On a wide screen nothing would open them again.
+    wide.addEventListener("change", () => {
+      if (wide.matches) filters.open = true;
+    });
+    return [el("div", { class: "find" }, this.search, this.count, this.reset), filters];
+  }
+
+  filters(verdicts, kinds, partly) {
     return [
-      el("div", { class: "find" }, this.search, this.count, this.reset),
       el("div", { class: "chips" },
         el("span", { class: "chips", role: "group", "aria-label": "Verdict" }, this.choices("verdict", verdicts)),
         SUBJECTS.length > 1 && el("label", {}, "of ", this.of),
         el("span", { class: "chips", role: "group", "aria-label": "Level" }, this.choices("level", LEVELS)),
+        kinds.length > 1 && el("span", { class: "chips", role: "group", "aria-label": "Kind" }, this.choices("kind", kinds)),
         el("span", { class: "chips", role: "group", "aria-label": "Only" },
           SUBJECTS.length > 1 && this.toggle("differences", "only differences"),
-          this.toggle("unexpected", "only unexpected")),
+          this.toggle("unexpected", "only unexpected"),
+          partly && this.toggle("given", "only with a result")),
+        this.clauses,
         DATA.tags.length > 0 && this.tags),
+      DATA.types.length > 1 && el("div", { class: "chips types" },
+        el("span", { class: "muted", id: "types" }, "Types of the inputs"),
+        el("span", { class: "chips", role: "group", "aria-labelledby": "types" }, this.choices("type", DATA.types))),
     ];
   }
 
   choices(name, values) {
-    return values.map((value) => this.button(name, value, [name === "verdict" && glyph(value), value], (state) => {
+    return values.map((value) => this.button(name, value, [name === "verdict" && glyph(value), name === "kind" ? FOLDERS[value] ?? value : value], (state) => {
       const chosen = new Set(state[name]);
       if (!chosen.delete(value)) chosen.add(value);
       return { [name]: chosen };
@@ -52,6 +74,13 @@ class Toolbar {
     return node;
   }
 
+  // A clause is chosen on the page of clauses; here it can only be given up.
+  chosenClause(id) {
+    const node = el("button", { type: "button", class: "chip", "aria-pressed": "true", title: "Show all clauses" }, `clause ${id} ×`);
+    node.addEventListener("click", () => this.change({ clause: new Set([...this.state.clause].filter((one) => one !== id)) }));
+    return node;
+  }
+
   show(state, shown) {
     this.state = state;
     if (this.search.value !== state.q) this.search.value = state.q;
@@ -59,6 +88,7 @@ class Toolbar {
     for (const { node, pressed } of this.buttons) node.setAttribute("aria-pressed", String(pressed(state)));
     this.tags.firstChild.textContent = state.tag.size ? `Tags (${state.tag.size})` : "Tags";
     this.count.textContent = `showing ${shown} of ${plural(CASES.length, "case")}`;
+    this.clauses.replaceChildren(...[...state.clause].map((id) => this.chosenClause(id)));
     this.reset.hidden = !isFiltered(state);
   }
 }

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# The action's one step that does something: runs the suite as its inputs say, writes every report into a folder, and
+# the summary onto the job's page, whether or not the gate holds. Its exit status is that of the run.
+#
+# Inputs, from the environment: BACKEND, OPTIMIZER and EXPECT (one a line), LEVEL, ARGS (words, quoted as in a shell),
+# OUTPUT (a folder). GitHub gives GITHUB_STEP_SUMMARY and GITHUB_OUTPUT.
+set -euo pipefail
+
+arguments=()
+
+add_lines() { # OPTION LINES: the option once for every line that is not blank
+  local line
+  while IFS= read -r line; do
+    line="${line#"${line%%[![:space:]]*}"}"
+    line="${line%"${line##*[![:space:]]}"}"
+    if [[ -n "$line" ]]; then arguments+=("$1" "$line"); fi
+  done <<<"$2"
+}
+
+add_words() { # WORDS: split at spaces that are not quoted; nothing is expanded
+  local words word
+  if [[ -z "${1//[[:space:]]/}" ]]; then return; fi
+  words="$(xargs -n 1 printf '%s\n' <<<"$1")"
+  while IFS= read -r word; do arguments+=("$word"); done <<<"$words"
+}
+
+output="${OUTPUT:-onnx-conformance}"
+mkdir -p "$output"
+
+add_lines -b "${BACKEND:-}"
+add_lines -o "${OPTIMIZER:-}"
+add_lines --expect "${EXPECT:-}"
+arguments+=(--level "${LEVEL:-must}" --results "$output/results.jsonl")
+arguments+=(--html "$output/index.html" --junit "$output/junit.xml" --ctrf "$output/ctrf.json")
+arguments+=(--json "$output/summary.json" --markdown "$output/summary.md" --badge "$output/badge.svg")
+add_words "${ARGS:-}"
+
+rm -f "$output/summary.md"
+status=0
+onnx-conformance run "${arguments[@]}" || status=$?
+
+if [[ -f "$output/summary.md" ]]; then
+  cat "$output/summary.md" >>"${GITHUB_STEP_SUMMARY:-/dev/stdout}"
+else
+  printf '## ONNX conformance: nothing was run\n\nExit status %d; the log says why.\n' "$status" \
+    >>"${GITHUB_STEP_SUMMARY:-/dev/stdout}"
+fi
+if [[ -n "${GITHUB_OUTPUT:-}" ]]; then
+  printf 'status=%d\nresults=%s\n' "$status" "$output/results.jsonl" >>"$GITHUB_OUTPUT"
+fi
+exit "$status"

@@ -1,0 +1,87 @@
+"""IREE on the CPU: its importer of ONNX, its compiler (a program of its own) and its local runtime."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import iree.runtime
+import onnx
+from iree.compiler import ir
+from iree.compiler.extras import onnx_importer
+from iree.compiler.tools import CompilerToolError, compile_str
+from onnx.backend.base import Backend, BackendRep
+
+from conformance.backends import Unsupported
+from conformance.backends.signature import Signature
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from conformance.arrays import Array
+
+_SAYS_UNSUPPORTED = (
+    "failed to legalize operation 'torch.operator'",
+    "function is missing onnx opset version attribute",  # the model has only operators of domains that IREE lacks
+)
+
+_KEEP_DOUBLES = "--iree-input-demote-f64-to-f32=false"
+"""IREE's default is to compute double as float, and to change the types of inputs and outputs with it."""
+
+
+class PreparedFunction(BackendRep):
+    """The entry function of a compiled model."""
+
+    def __init__(self, signature: Signature, function: Any) -> None:
+        self._signature = signature
+        self._function = function
+
+    def run(self, inputs: Sequence[Array], **_: Any) -> tuple[Array, ...]:
+        """The outputs for inputs in the graph's order."""
+        found = self._function(*self._signature.feeds(inputs).values())
+        outputs = found if isinstance(found, list | tuple) else [found]
+        return tuple(output.to_host().copy() for output in outputs)
+
+
+class IreeBackend(Backend):
+    """Runs models by IREE's llvm-cpu target and the local-sync device."""
+
+    __version__ = version("iree-base-compiler")
+
+    @classmethod
+    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> PreparedFunction:
+        """Import and compile a model.
+
+        Raises:
+            Unsupported: IREE's compiler has no lowering for an operator.
+        """
+        text = _imported(onnx.shape_inference.infer_shapes(model))
+        arguments = [_KEEP_DOUBLES, "--iree-llvmcpu-target-cpu=host"]
+        try:
+            binary = compile_str(text, target_backends=["llvm-cpu"], input_type="onnx", extra_args=arguments)
+        except CompilerToolError as error:
+            complaint = _complaint(str(error))
+            lacks = any(text in complaint for text in _SAYS_UNSUPPORTED)
+            raise (Unsupported if lacks else RuntimeError)(complaint) from None
+        context = iree.runtime.SystemContext(config=iree.runtime.Config("local-sync"))
+        context.add_vm_module(iree.runtime.VmModule.copy_buffer(context.instance, binary))
+        return PreparedFunction(Signature.of(model), context.modules.module[model.graph.name])
+
+    @classmethod
+    def supports_device(cls, device: str) -> bool:
+        """Whether this is the CPU."""
+        return device == "CPU"
+
+
+def _imported(model: onnx.ModelProto) -> str:
+    """The model in MLIR's text."""
+    info = onnx_importer.ModelInfo(model)
+    module = info.create_module(context=ir.Context()).operation
+    onnx_importer.NodeImporter.define_function(info.main_graph, module).import_all()
+    module.verify()
+    return str(module)
+
+
+def _complaint(text: str) -> str:
+    """The first error in what the compiler printed; the rest is its command line and the model."""
+    return next((line.partition("error: ")[2] for line in text.splitlines() if "error: " in line), text)

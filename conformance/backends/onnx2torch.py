@@ -1,0 +1,107 @@
+"""PyTorch on the CPU, by onnx2torch's conversion of a model to a torch.fx module."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from importlib.metadata import version
+from importlib.util import find_spec
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from onnx import TensorProto
+from onnx.backend.base import Backend, BackendRep
+
+from conformance.arrays import dtype_of
+from conformance.backends import Unsupported
+from conformance.backends.signature import Signature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import onnx
+
+    from conformance.arrays import Array
+
+_SAYS_UNSUPPORTED = ("Converter is not implemented", "not implemented for")
+
+
+def _stand_in_for_torchvision() -> None:
+    """onnx2torch imports torchvision for two operators of object detection; no case has them, and it is large."""
+    if "torchvision" in sys.modules or find_spec("torchvision"):
+        return
+    vision, ops = ModuleType("torchvision"), ModuleType("torchvision.ops")
+    vision.ops, ops.roi_align = ops, None  # type: ignore[attr-defined]
+    sys.modules |= {"torchvision": vision, "torchvision.ops": ops}
+
+
+_stand_in_for_torchvision()
+
+from onnx2torch import convert  # noqa: E402 - it needs the stand-in
+
+torch.set_num_threads(1)
+
+
+def _tensor(array: Array) -> torch.Tensor:
+    """A copy; PyTorch does not know NumPy's bfloat16."""
+    if array.dtype.name == "bfloat16":
+        return torch.tensor(array.view(np.int16)).view(torch.bfloat16)
+    return torch.tensor(array)
+
+
+def _array(tensor: torch.Tensor) -> Array:
+    if tensor.dtype == torch.bfloat16:
+        return np.asarray(tensor.view(torch.int16).numpy()).view(dtype_of(TensorProto.BFLOAT16))
+    return np.array(tensor.numpy())
+
+
+class PreparedModule(BackendRep):
+    """A torch.fx module."""
+
+    def __init__(self, signature: Signature, module: Any) -> None:
+        self._signature = signature
+        self._module = module
+
+    def run(self, inputs: Sequence[Array], **_: Any) -> tuple[Array, ...]:
+        """The outputs for inputs in the graph's order.
+
+        Raises:
+            Unsupported: PyTorch has no kernel for an operator and a type.
+        """
+        feeds = self._signature.feeds(inputs).values()
+        with torch.inference_mode(), _saying_unsupported():
+            found = self._module(*(_tensor(array) for array in feeds))
+        return tuple(_array(output) for output in ([found] if isinstance(found, torch.Tensor) else found))
+
+
+@contextmanager
+def _saying_unsupported() -> Iterator[None]:
+    try:
+        yield
+    except (RuntimeError, TypeError) as error:
+        if any(text in str(error) for text in _SAYS_UNSUPPORTED):
+            raise Unsupported(str(error)) from None
+        raise
+
+
+class Onnx2TorchBackend(Backend):
+    """Runs models by onnx2torch and PyTorch."""
+
+    __version__ = f"{version('onnx2torch')} (torch {torch.__version__})"
+
+    @classmethod
+    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> PreparedModule:
+        """Convert a model.
+
+        Raises:
+            Unsupported: onnx2torch has no conversion for an operator.
+        """
+        with _saying_unsupported():
+            return PreparedModule(Signature.of(model), convert(model).eval())
+
+    @classmethod
+    def supports_device(cls, device: str) -> bool:
+        """Whether this is the CPU."""
+        return device == "CPU"

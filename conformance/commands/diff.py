@@ -1,0 +1,36 @@
+"""`onnx-conformance diff A B`: what changed from one run to the next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def diff(
+    before: Annotated[Path, typer.Argument(metavar="BEFORE", help="results.jsonl of the earlier run.")],
+    after: Annotated[Path, typer.Argument(metavar="AFTER", help="results.jsonl of the later run.")],
+    json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the differences as JSON.")] = None,
+    markdown: Annotated[
+        Path | None, typer.Option("--markdown", metavar="FILE", help="Write them as Markdown for a job's page.")
+    ] = None,
+) -> None:
+    """Compare two runs: regressions, fixes, other changes, errors that grew, cases and subjects that came and went.
+
+    Exit status: 0 where no verdict is worse than before, 1 where one is, 2 where a file cannot be trusted.
+    """
+    from json import dumps
+
+    from conformance.diff import differences
+    from conformance.files import write_whole
+    from conformance.report.differences import as_markdown, as_text
+    from conformance.results import read
+
+    found = differences(read(before), read(after))
+    if json:
+        write_whole(json, dumps(found, indent=1) + "\n")
+    if markdown:
+        write_whole(markdown, as_markdown(found))
+    typer.echo(as_text(found), nl=False)
+    raise typer.Exit(1 if found["regressions"] else 0)

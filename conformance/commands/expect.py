@@ -1,0 +1,94 @@
+"""`onnx-conformance expect update RESULTS -e FILE`: an expectations file that is true again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from conformance.expect_update import Update
+
+app = typer.Typer(no_args_is_help=True, help="Keep an expectations file true.")
+
+
+@app.callback()
+def _expect() -> None:
+    """Keep an expectations file true."""
+
+
+@app.command("update")
+def update(
+    results: Annotated[Path, typer.Argument(metavar="RESULTS", help="results.jsonl of a run of the file's subject.")],
+    expect: Annotated[Path, typer.Option("-e", "--expect", metavar="FILE", help="The file; it may be new.")],
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="TEXT", help="Why the failures that no entry names are expected.")
+    ] = "",
+    check: Annotated[
+        bool, typer.Option("--check", "--dry-run", help="Write nothing; show what would change as a diff.")
+    ] = False,
+) -> None:
+    """Write into an expectations file exactly what the gate asks for.
+
+    Cases that pass leave their entry, what matches nothing is removed, changed verdicts are changed; comments and
+    reasons stay. Failures that no entry names are written only under the reason that --reason gives.
+
+    Exit status: 0 where the file is true now, 1 where it still lacks something (with --check, where it would change).
+    """
+    from conformance.expect_update import updated
+    from conformance.files import write_whole_bytes
+    from conformance.results import read
+
+    run = read(results)
+    before = expect.read_bytes().decode() if expect.is_file() else ""
+    done = updated(before or _new(run, results), str(expect), run, reason.strip())
+    changed = done.text != before
+    if check:
+        typer.echo(_difference(before, done.text, str(expect)), nl=False)
+    elif changed:
+        write_whole_bytes(expect, done.text.encode())
+    typer.echo(f"{expect} {_told(changed, check)}.")
+    _tell(done)
+    raise typer.Exit(1 if done.missing or done.varying or (check and changed) else 0)
+
+
+def _new(run: object, path: Path) -> str:
+    from conformance.errors import UsageError
+    from conformance.expect_update import new_file
+    from conformance.results import Results
+
+    assert isinstance(run, Results)
+    subjects = [subject["id"] for subject in run.header["subjects"]]
+    if len(subjects) != 1:
+        raise UsageError(
+            f"{path} has {len(subjects)} subjects.", 'Begin the file with subject = "NAME" of one of them.'
+        )
+    return new_file(subjects[0])
+
+
+def _told(changed: bool, check: bool) -> str:
+    if not changed:
+        return "needs no change"
+    return "would change" if check else "is updated"
+
+
+def _difference(before: str, after: str, name: str) -> str:
+    from difflib import unified_diff
+
+    lines = unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), name, name)
+    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+def _tell(done: Update) -> None:
+    from conformance.reasons import VERBS
+    from conformance.report.text import one_line
+
+    for missing in done.missing:
+        cases = ", ".join(missing.cases[:3]) + (f" and {len(missing.cases) - 3} more" if len(missing.cases) > 3 else "")
+        verb = VERBS[missing.verdict][len(missing.cases) > 1]
+        typer.echo(f"no reason is known why {cases} {verb}: {one_line(missing.message)}")
+    if done.missing:
+        typer.echo("Write an entry for each, or give --reason TEXT for all of them.")
+    for case in done.varying:
+        typer.echo(f"the verdict of {case} varies; no entry can expect that")

@@ -1,0 +1,57 @@
+"""`onnx-conformance harness check`: a harness against the protocol, message by message."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="Work on a harness, the program by which a runtime in any language is run.")
+
+
+@app.callback()
+def harness() -> None:
+    """Work on a harness, the program by which a runtime in any language is run."""
+
+
+@app.command("check")
+def check(
+    subject: Annotated[
+        str | None, typer.Argument(metavar="[exec:COMMAND]", show_default=False, help="The harness's command.")
+    ] = None,
+    backend: Annotated[
+        str | None, typer.Option("-b", "--backend", metavar="NAME", help="A backend by name, in our own harness.")
+    ] = None,
+    optimizer: Annotated[
+        str | None, typer.Option("-o", "--optimizer", metavar="NAME", help="A graph optimizer, likewise.")
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.1, help="How long the harness may take for each answer.")
+    ] = 60,
+) -> None:
+    """Tell whether a harness keeps to the protocol of docs/harness.md, fact by fact.
+
+    Exit status: 0 where each fact that can be looked at holds, 1 where one does not, 2 where the command line is wrong.
+    """
+    from collections import Counter
+
+    from conformance.errors import UsageError
+    from conformance.harness_check.check import check_harness
+    from conformance.harness_check.fact import State
+    from conformance.harness_check.print_ import print_outcome, print_total
+    from conformance.isolation.surroundings import command_of
+    from conformance.subjects import Kind, Named
+
+    named = [
+        (text, kind)
+        for text, kind in ((subject, Kind.BACKEND), (backend, Kind.BACKEND), (optimizer, Kind.OPTIMIZER))
+        if text
+    ]
+    if len(named) != 1:
+        raise UsageError("There is not one harness to check.", "Name it: exec:COMMAND, or -b NAME, or -o NAME.")
+    counts: Counter[State] = Counter()
+    for outcome in check_harness(command_of(Named.of(*named[0])), timeout):
+        counts[outcome.state] += 1
+        print_outcome(outcome)
+    print_total(counts)
+    raise typer.Exit(1 if counts[State.FAILS] else 0)

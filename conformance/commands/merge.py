@@ -1,0 +1,43 @@
+"""`onnx-conformance merge A B… -o OUT`: one results file from those of shards, of subjects, or of both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from conformance.commands.options import Data
+
+
+def merge(
+    results: Annotated[list[Path], typer.Argument(metavar="RESULTS…", help="results.jsonl files of one corpus.")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Write the merged results there.")],
+    data: Data = None,
+) -> None:
+    """Join results of one corpus, and judge the union as one run would have been judged.
+
+    Exit status: 0 where the gate of the whole holds, 1 where it does not, 2 where the files do not fit together.
+    """
+    from conformance.corpus import bundled, read_manifest
+    from conformance.errors import CorpusError
+    from conformance.files import check_target, write_whole
+    from conformance.merge import merged, to_text
+    from conformance.report.text import one_line
+    from conformance.results import read
+
+    check_target(output)
+    runs = [read(path) for path in results]
+    try:
+        corpus = read_manifest(data or bundled())
+    except CorpusError:
+        corpus = None
+    same = corpus is not None and corpus.digest == runs[0].header["corpus"]["digest"]
+    run = merged(runs, corpus if same else None)
+    write_whole(output, to_text(run))
+    count, subjects = run.footer["results"], len(run.header["subjects"])
+    typer.echo(f"Wrote {output}: {count} results on {subjects} subject{'s' if subjects > 1 else ''}.")
+    typer.echo("The gate holds." if run.footer["gate"] == "pass" else "The gate does not hold:")
+    for reason in run.footer["reasons"]:
+        typer.echo(f"  {one_line(reason)}")
+    raise typer.Exit(1 if run.footer["reasons"] else 0)

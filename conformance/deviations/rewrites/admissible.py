@@ -1,0 +1,122 @@
+"""Rewrites that are right though they are not the suite's own: none of them may be accused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conformance.deviations.rewrites.fault import FaultyRewrite, afterwards, altered
+from conformance.optimizers import identity
+from conformance.rewriting.eliminate import (
+    ALONG_AXIS,
+    Site,
+    eliminate,
+    explicit_axis,
+    is_monotone,
+    is_standard,
+    rewire,
+)
+from conformance.rewriting.scopes import MAIN_DOMAINS, Scope, captures, held_graphs
+
+if TYPE_CHECKING:
+    import onnx
+
+
+def _modulo_rank(site: Site) -> bool:
+    """Axes that name the same dimension count as equal, where the rank is declared."""
+    own, reduced = explicit_axis(site.producer), explicit_axis(site.argmax)
+    graph = site.scope.graph
+    types = {value.name: value.type.tensor_type for value in (*graph.input, *graph.value_info)}
+    declared = types.get(site.before)
+    if is_monotone(site) or own is None or reduced is None or declared is None or not declared.HasField("shape"):
+        return is_monotone(site)
+    rank = len(declared.shape.dim)
+    versions = {entry.domain or "ai.onnx": entry.version for entry in site.scope.model.opset_import}
+    if versions.get("ai.onnx", 13) < 13:
+        return False
+    return site.producer.op_type in ALONG_AXIS and own % rank == reduced % rank
+
+
+def _not_coerced(site: Site) -> bool:
+    """Below opset 13 Softmax and LogSoftmax stay where they normalize more than ArgMax's axis."""
+    graph = site.scope.graph
+    versions = {entry.domain or "ai.onnx": entry.version for entry in site.scope.model.opset_import}
+    types = {value.name: value.type.tensor_type for value in (*graph.input, *graph.value_info)}
+    declared, axis = types.get(site.before), explicit_axis(site.producer)
+    if site.producer.op_type not in ALONG_AXIS or versions.get("ai.onnx", 13) >= 13 or declared is None:
+        return is_monotone(site)
+    return is_monotone(site) and axis in {-1, len(declared.shape.dim) - 1}
+
+
+def _whatever_functions(_: onnx.ModelProto, node: onnx.NodeProto) -> bool:
+    """Whether a node is of ONNX's own domain: which of operator and function goes first is the runtime's to say."""
+    return node.domain in MAIN_DOMAINS
+
+
+def _empty_domain_only(model: onnx.ModelProto, node: onnx.NodeProto) -> bool:
+    """Whether a node leaves its domain empty: onnx's checker refuses nodes that write ai.onnx out."""
+    return not node.domain and is_standard(model, node)
+
+
+def _renamed(model: onnx.ModelProto) -> None:
+    """Give inner values of the main graph other names, where nothing speaks of them but nodes."""
+    graph, scope = model.graph, Scope(model, model.graph)
+    spoken = {value.name for value in (*graph.output, *graph.value_info)}
+    spoken |= {note.tensor_name for note in graph.quantization_annotation}
+    for name in [name for node in graph.node if not node.name for name in node.output]:
+        if name in spoken or captures(graph, name) or scope.training_uses(name) or _holds_graphs(scope, name):
+            continue
+        for node in graph.node:
+            node.input[:] = [f"{name}_renamed" if one == name else one for one in node.input]
+            node.output[:] = [f"{name}_renamed" if one == name else one for one in node.output]
+
+
+def _holds_graphs(scope: Scope, name: str) -> bool:
+    producer = scope.producer(name)
+    return producer is not None and any(True for _ in held_graphs(producer))
+
+
+def _reordered(model: onnx.ModelProto) -> None:
+    """Put the nodes of the main graph in another order that is topological: each time the last that can come."""
+    left, order = list(model.graph.node), []
+    while left:
+        made = {name for node in left for name in node.output if name}
+        able = [node for node in left if not _needs(node, made)]
+        if not able:
+            return
+        order.append(able[-1])
+        left = [node for node in left if node is not able[-1]]
+    copies = [type(node).FromString(node.SerializeToString()) for node in order]
+    del model.graph.node[:]
+    model.graph.node.extend(copies)
+
+
+def _needs(node: onnx.NodeProto, made: set[str]) -> bool:
+    inner = [name for _, graph in held_graphs(node) for one in graph.node for name in one.input]
+    inner += [value.name for _, graph in held_graphs(node) for value in graph.output]
+    deeper = any(_needs(one, made) for _, graph in held_graphs(node) for one in graph.node)
+    return deeper or not made.isdisjoint([*node.input, *inner])
+
+
+def _stale(site: Site) -> None:
+    """Rewire, and leave what is said of the removed tensor."""
+    graph = site.scope.graph
+    said = [type(value).FromString(value.SerializeToString()) for value in graph.value_info]
+    rewire(site)
+    del graph.value_info[:]
+    graph.value_info.extend(said)
+
+
+ADMISSIBLE = (
+    FaultyRewrite("reference-pass", "the suite's own implementation", eliminate),
+    altered("axes_modulo_rank", "compares axes as dimensions, where the rank is known", is_monotone=_modulo_rank),
+    altered("not_coerced", "stays below opset 13 where more than one axis is normalized", is_monotone=_not_coerced),
+    altered("stale_value_info", "leaves what is said of the removed tensor", rewire=_stale),
+    altered("whatever_functions", "does not see a function in an operator's place", is_standard=_whatever_functions),
+    altered("empty_domain_only", "takes ai.onnx for a domain of others", is_standard=_empty_domain_only),
+    afterwards("renamed", "renames inner values", _renamed),
+    afterwards("reordered", "puts the nodes in another topological order", _reordered),
+)
+"""Implementations that claim the pass, and are right."""
+
+WITHOUT_CLAIM = (FaultyRewrite("identity", "changes nothing", identity.optimize),)
+"""Graph optimizers that do not claim it, and are right."""

@@ -1,0 +1,76 @@
+"""Faults that lose what has nothing to do with the pass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from conformance.deviations.rewrites.fault import afterwards
+from conformance.rewriting.scopes import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import onnx
+
+
+def _cleared(of: Callable[[onnx.ModelProto], Iterable[Any]], field: str) -> Callable[[onnx.ModelProto], None]:
+    """Clears a field of some messages of a model."""
+
+    def spoil(model: onnx.ModelProto) -> None:
+        for message in of(model):
+            message.ClearField(field)
+
+    return spoil
+
+
+def _model(model: onnx.ModelProto) -> list[Any]:
+    return [model]
+
+
+def _graph(model: onnx.ModelProto) -> list[Any]:
+    return [model.graph]
+
+
+def _nodes(model: onnx.ModelProto) -> list[Any]:
+    return [node for scope in Scope(model, model.graph).walk() for node in scope.graph.node]
+
+
+def _values(model: onnx.ModelProto) -> list[Any]:
+    return [*model.graph.input, *model.graph.output]
+
+
+def _unused_initializers(model: onnx.ModelProto) -> None:
+    scope = Scope(model, model.graph)
+    for tensor in [tensor for tensor in model.graph.initializer if not scope.uses(tensor.name)]:
+        model.graph.initializer.remove(tensor)
+
+
+def _other_ir_version(model: onnx.ModelProto) -> None:
+    model.ir_version += 1
+
+
+def _other_producer(model: onnx.ModelProto) -> None:
+    model.producer_name = "optimizer"
+
+
+PRESERVATION = (
+    afterwards("no_metadata", "drops the model's metadata", _cleared(_model, "metadata_props")),
+    afterwards("no_doc_string", "drops the model's doc string", _cleared(_model, "doc_string")),
+    afterwards("no_domain", "drops the model's domain", _cleared(_model, "domain")),
+    afterwards("no_version", "drops the model's version", _cleared(_model, "model_version")),
+    afterwards("other_producer", "calls itself the model's producer", _other_producer),
+    afterwards("other_ir_version", "raises the IR version", _other_ir_version),
+    afterwards("no_training_info", "drops training information", _cleared(_model, "training_info")),
+    afterwards("no_functions", "drops functions", _cleared(_model, "functions")),
+    afterwards("no_graph_name", "drops the graph's name", _cleared(_graph, "name")),
+    afterwards("no_graph_doc_string", "drops the graph's doc string", _cleared(_graph, "doc_string")),
+    afterwards("no_graph_metadata", "drops the graph's metadata", _cleared(_graph, "metadata_props")),
+    afterwards("no_annotations", "drops quantization annotations", _cleared(_graph, "quantization_annotation")),
+    afterwards("no_value_info", "drops what is said of all inner tensors", _cleared(_graph, "value_info")),
+    afterwards("no_sparse_initializers", "drops sparse initializers", _cleared(_graph, "sparse_initializer")),
+    afterwards("no_unused_initializers", "drops initializers without a use", _unused_initializers),
+    afterwards("no_node_names", "drops the names of nodes", _cleared(_nodes, "name")),
+    afterwards("no_node_doc_strings", "drops the doc strings of nodes", _cleared(_nodes, "doc_string")),
+    afterwards("no_node_metadata", "drops the metadata of nodes", _cleared(_nodes, "metadata_props")),
+    afterwards("no_value_doc_strings", "drops the doc strings of inputs and outputs", _cleared(_values, "doc_string")),
+)

@@ -1,0 +1,59 @@
+"""One fact after another about a harness, each with what was sent and what came where it does not hold."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from conformance.harness_check import any_facts, backend_facts, optimizer_facts
+from conformance.harness_check.fact import Fact, Outcome, State
+from conformance.harness_check.questions import Complaint, Questions, Skip
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+KINDS = {"backend": backend_facts.FACTS, "optimizer": optimizer_facts.FACTS}
+
+
+def check_harness(argv: Sequence[str], timeout: float) -> Iterator[Outcome]:
+    """Look at every fact about a harness, in order.
+
+    Args:
+        argv: the command that starts it.
+        timeout: seconds that an answer may take.
+    """
+    with tempfile.TemporaryDirectory(prefix="onnx-conformance-", ignore_cleanup_errors=True) as folder:
+        ask = Questions(argv, timeout, Path(folder))
+        try:
+            yield from _outcomes(ask)
+        finally:
+            ask.abandon()
+
+
+def _outcomes(ask: Questions) -> Iterator[Outcome]:
+    started = _looked_at(any_facts.START, ask)
+    yield started
+    kind = ask.started.get("kind")
+    facts = (
+        *any_facts.BEGINNING,
+        *(KINDS.get(kind, ()) if isinstance(kind, str) else ()),
+        *any_facts.ENDING,
+        *any_facts.KEPT,
+    )
+    for fact in facts:
+        if started.state is State.FAILS:
+            yield Outcome(fact.text, State.SKIPPED, "the harness does not start")
+        else:
+            yield _looked_at(fact, ask)
+
+
+def _looked_at(fact: Fact, ask: Questions) -> Outcome:
+    try:
+        fact.look(ask)
+    except Skip as skip:
+        return Outcome(fact.text, State.SKIPPED, str(skip))
+    except Complaint as complaint:
+        sent, came = ("", "") if fact in any_facts.KEPT else (ask.sent, ask.came)
+        return Outcome(fact.text, State.FAILS, complaint.problem, sent, came, complaint.mend or fact.mend)
+    return Outcome(fact.text, State.HOLDS)

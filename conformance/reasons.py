@@ -1,0 +1,91 @@
+"""Why a gate is shut, in sentences: surprises of one kind are one sentence, whatever the order of the results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum, auto
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+MOST_REASONS = 50
+"""How many kinds of surprises are told; the rest is counted."""
+
+
+class Kind(IntEnum):
+    """In which way a result is a surprise, in the order in which reasons are told."""
+
+    VARIES = auto()
+    REQUIRED = auto()
+    REGRESSED = auto()
+    UNEXPECTED = auto()
+    PASSES = auto()
+    DIFFERS = auto()
+
+
+@dataclass(frozen=True, order=True)
+class Surprise:
+    """What several surprising results have in common.
+
+    Attributes:
+        family: the operator or pass.
+        verdict: what became of them.
+        place: the line of the expectations file that says otherwise, or nothing.
+        was: what that line expects, or what the baseline has, or nothing.
+    """
+
+    kind: Kind
+    subject: str
+    family: str
+    verdict: str
+    place: str = ""
+    was: str = ""
+
+
+VERBS = {
+    "pass": ("passes", "pass"),
+    "fail": ("fails", "fail"),
+    "error": ("ends in an error", "end in an error"),
+    "crash": ("crashes", "crash"),
+    "timeout": ("takes too long", "take too long"),
+    "unsupported": ("is unsupported", "are unsupported"),
+    "skipped": ("is skipped", "are skipped"),
+}
+"""What a case, and what several cases do, by verdict."""
+
+
+def reasons(surprises: Mapping[Surprise, Sequence[str]]) -> list[str]:
+    """A sentence for each kind of surprise, in a fixed order.
+
+    Args:
+        surprises: the cases of each.
+    """
+    told = [_sentence(surprise, sorted(surprises[surprise])) for surprise in sorted(surprises)]
+    more = len(told) - MOST_REASONS
+    return [*told[:MOST_REASONS], f"and {more} more reasons"] if more > 0 else told
+
+
+def _sentence(surprise: Surprise, cases: Sequence[str]) -> str:
+    verb = VERBS[surprise.verdict][len(cases) > 1]
+    which, first = _named(surprise.family, cases)
+    on = f"on {surprise.subject}"
+    match surprise.kind:
+        case Kind.VARIES:
+            return f"{which} {'vary' if len(cases) > 1 else 'varies'} from run to run {on}{first}"
+        case Kind.REQUIRED:
+            return f"{which} {verb} {on} though the operator is required{first}"
+        case Kind.REGRESSED:
+            return f"{which} {verb} {on}, in the baseline {surprise.was}{first}"
+        case Kind.UNEXPECTED:
+            return f"{which} {verb} {on}{first}"
+        case Kind.PASSES:
+            them = "them" if len(cases) > 1 else "it"
+            return f"{surprise.place}: {which} {verb} {on}, {surprise.was} expected: take {them} out{first}"
+        case Kind.DIFFERS:
+            return f"{surprise.place}: {which} {verb} {on}, {surprise.was} expected: change the verdict{first}"
+
+
+def _named(family: str, cases: Sequence[str]) -> tuple[str, str]:
+    """One case by its name; several by their number and operator, and the first by its name at the end."""
+    return (cases[0], "") if len(cases) == 1 else (f"{len(cases)} cases of {family}", f" (first {cases[0]})")

@@ -1,0 +1,140 @@
+"""Runs in one small document: counts, gate, why, and what failed. The shorter reports are made from it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, NotRequired, TypedDict
+
+from conformance.report.standing import failed
+from conformance.rules import rules_of
+from conformance.signature import alike
+from conformance.verdicts import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from conformance.records import BaselineRecord, CorpusRecord
+    from conformance.results import Results
+
+FORMAT = 1
+
+
+class SubjectSummary(TypedDict):
+    """A subject and how many of its cases came to which verdict, by level; a level's `cases` is their denominator."""
+
+    id: str
+    kind: str
+    version: str
+    levels: dict[str, dict[str, int]]
+
+
+class FailureSummary(TypedDict):
+    """Surprises on one subject that look alike: their verdict, the first one's message, and their cases."""
+
+    subject: str
+    verdict: str
+    signature: str
+    message: str
+    cases: list[str]
+
+
+class RunSummary(TypedDict):
+    """One results file: how its gate was set and what came of it."""
+
+    gate: str
+    reasons: list[str]
+    level: str
+    require: list[str]
+    selection: dict[str, str]
+    due: int
+    results: int
+    interrupted: bool
+    environment: dict[str, str]
+    baseline: NotRequired[BaselineRecord]
+
+
+class Summary(TypedDict):
+    """All of it; the gate holds where that of every run does."""
+
+    format: int
+    suite: str
+    corpus: CorpusRecord
+    gate: str
+    reasons: list[str]
+    partial: bool
+    subjects: list[SubjectSummary]
+    failures: list[FailureSummary]
+    runs: list[RunSummary]
+
+
+def summary(runs: Sequence[Results]) -> Summary:
+    """The summary of runs of one corpus; at least one."""
+    parts = [_run(run) for run in runs]
+    corpora = [run.header["corpus"] for run in runs]
+    subjects = [subject for run in runs for subject in _subjects(run)]
+    return {
+        "format": FORMAT,
+        "suite": runs[0].header["suite"],
+        "corpus": {**corpora[0], "selected": min(corpus["selected"] for corpus in corpora)},
+        "gate": "fail" if any(part["gate"] == "fail" for part in parts) else "pass",
+        "reasons": list(dict.fromkeys(reason for part in parts for reason in part["reasons"])),
+        "partial": any(is_partial(run) for run in runs),
+        "subjects": subjects,
+        "failures": [failure for run in runs for failure in _failures(run)],
+        "runs": parts,
+    }
+
+
+def is_partial(run: Results) -> bool:
+    """Whether a run has fewer results than it could have, by selection or by accident."""
+    corpus, rules = run.header["corpus"], run.header.get("rules")
+    selects = rules is None or bool(set(run.header["selection"]) - {"--level"})  # a graph optimizer is asked less
+    fewer = rules is not None and run.footer["results"] < rules["due"]
+    return fewer or (selects and corpus["selected"] < corpus["cases"])
+
+
+def _run(run: Results) -> RunSummary:
+    rules, selection = rules_of(run.header), run.header["selection"]
+    told: RunSummary = {
+        "gate": run.footer["gate"],
+        "reasons": run.footer["reasons"],
+        "level": str(rules.level),
+        "require": list(rules.require),
+        "selection": {name: value for name, value in sorted(selection.items()) if name != "--level"},
+        "due": run.header["rules"]["due"] if "rules" in run.header else run.footer["results"],
+        "results": run.footer["results"],
+        "interrupted": run.footer.get("interrupted", False),
+        "environment": dict(sorted(run.header["environment"].items())),
+    }
+    if "rules" in run.header and "baseline" in run.header["rules"]:
+        told["baseline"] = run.header["rules"]["baseline"]
+    return told
+
+
+def _subjects(run: Results) -> list[SubjectSummary]:
+    verdicts = run.footer["verdicts"]
+    return [
+        {
+            "id": subject["id"],
+            "kind": subject["kind"],
+            "version": subject["version"],
+            "levels": {
+                level: {"cases": sum(counts.values()), **dict(sorted(counts.items()))}
+                for level in Level
+                if (counts := verdicts.get(subject["id"], {}).get(level))
+            },
+        }
+        for subject in run.header["subjects"]
+    ]
+
+
+def _failures(run: Results) -> list[FailureSummary]:
+    groups: dict[tuple[str, str, str], FailureSummary] = defaultdict()
+    for one in failed(run):
+        result = one.result
+        key = result["subject"], result["verdict"], alike(one.why)
+        if key not in groups:
+            subject, verdict, like = key
+            groups[key] = {"subject": subject, "verdict": verdict, "signature": like, "message": one.why, "cases": []}
+        groups[key]["cases"].append(result["case"])
+    return sorted(groups.values(), key=lambda group: (group["subject"], -len(group["cases"]), group["cases"][0]))

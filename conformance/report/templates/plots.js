@@ -1,0 +1,79 @@
+// Small pictures of numbers, each of which says in words what it shows.
+
+const BAR = 11;
+const TALL = 34;
+
+// How errors are distributed: none at all, each tenth of the bound, and beyond it; see html_errors.py.
+function histogram(counts) {
+  const most = Math.max(...counts);
+  const width = counts.length * BAR;
+  return svg("svg", { class: "histogram", width, height: TALL + 2, viewBox: `0 0 ${width} ${TALL + 2}`, role: "img", "aria-label": inWords(counts) },
+    svg("title", {}, inWords(counts)),
+    svg("line", { class: "axis", x1: 0, x2: width, y1: TALL + 1, y2: TALL + 1 }),
+    counts.map((count, at) => {
+      const height = count ? Math.max(2, (TALL * count) / most) : 0;
+      return svg("rect", { class: at === counts.length - 1 ? "fill-fail" : "fill-plot", x: at * BAR + 1, y: TALL - height, width: BAR - 2, height });
+    }),
+    svg("line", { class: "bound", x1: (counts.length - 1) * BAR, x2: (counts.length - 1) * BAR, y1: 0, y2: TALL + 1 }));
+}
+
+function inWords(counts) {
+  const [none, beyond] = [counts[0], counts.at(-1)];
+  const near = counts.slice(-3, -1).reduce((sum, count) => sum + count, 0);
+  const all = counts.reduce((sum, count) => sum + count, 0);
+  return `${plural(all, "output")}: ${none} without an error, ${near} above eight tenths of the bound, ${beyond} beyond it`;
+}
+
+// Verdicts as shares of one bar.
+function stacked(counts) {
+  const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  let x = 0;
+  const words = VERDICTS.filter((verdict) => counts[verdict]).map((verdict) => `${counts[verdict]} ${verdict}`).join(", ");
+  return svg("svg", { class: "stacked", viewBox: "0 0 100 8", preserveAspectRatio: "none", role: "img", "aria-label": words },
+    svg("title", {}, words),
+    VERDICTS.filter((verdict) => counts[verdict]).map((verdict) => {
+      const width = (100 * counts[verdict]) / all;
+      x += width;
+      return svg("rect", { class: `fill-${verdict}`, x: x - width, y: 0, width, height: 8 });
+    }));
+}
+
+const LINE = 20;
+const PLOT = 360;
+
+// Errors as fractions of the bound on a logarithmic axis, a line per label, with the bound as a line across them all.
+// `rows` are [label, [[fraction, what it is], …]]; a fraction may be "inf" or "nan".
+function strip(title, rows) {
+  const finite = rows.flatMap(([, points]) => points.map(([fraction]) => Number(fraction))).filter((fraction) => Number.isFinite(fraction) && fraction > 0);
+  const low = Math.floor(Math.log10(Math.min(0.01, ...finite)));
+  const high = Math.ceil(Math.log10(Math.max(10, ...finite)));
+  const left = Math.min(260, Math.max(...rows.map(([label]) => label.length)) * 6.6 + 16);
+  const at = (fraction) => {
+    const size = Number.isFinite(Number(fraction)) ? Math.log10(Math.max(Number(fraction), 10 ** low)) : high;
+    return left + (PLOT * (size - low)) / (high - low);
+  };
+  const bottom = rows.length * LINE + 4;
+  const ticks = [low, 0, high].filter((power, place, powers) => powers.indexOf(power) === place);
+  return el("figure", { class: "strip" },
+    el("figcaption", {}, title),
+    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title },
+      svg("svg", { width: left + PLOT + 30, height: bottom + 20, role: "img", "aria-label": title },
+        rows.map(([label, points], row) => [
+          svg("text", { class: "label", x: left - 10, y: row * LINE + 15, "text-anchor": "end" }, svg("title", {}, label), shortened(label, 38)),
+          svg("line", { class: "rule", x1: left, x2: left + PLOT, y1: row * LINE + 11, y2: row * LINE + 11 }),
+          points.map((point) => mark(at(point[0]), row * LINE + 11, point)),
+        ]),
+        svg("line", { class: "bound", x1: at(1), x2: at(1), y1: 0, y2: bottom }),
+        ticks.map((power) => svg("text", { class: "tick", x: at(10 ** power), y: bottom + 14, "text-anchor": "middle" }, power === 0 ? "bound" : power > 0 ? `${number(10 ** power)} times` : `${number(10 ** power)} or less`)))));
+}
+
+// Within the bound a dot, beyond it a cross: not colour alone.
+function mark(x, y, [fraction, what]) {
+  const says = svg("title", {}, `${what}: ${fractionOf(fraction)}`);
+  if (Number(fraction) <= 1) return svg("circle", { class: "within", cx: x, cy: y, r: 3.5 }, says);
+  return svg("path", { class: "beyond", d: `M${x - 4} ${y - 4}l8 8m0 -8l-8 8` }, says);
+}
+
+function shortened(text, most) {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}

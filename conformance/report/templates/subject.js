@@ -1,0 +1,69 @@
+// One subject by itself: how it fails, what was expected of it, where it is weakest.
+
+function showSubject(state) {
+  const subject = state.subject === null ? SUBJECTS[0] : subjectCalled(state.subject);
+  if (!subject) return [el("h1", { tabindex: -1 }, "No such subject"), el("p", {}, "This report has no subject ", el("code", {}, state.subject ?? ""), "."), tabs(null)];
+  const profile = embedded(`subject-${subject.number}`);
+  return [
+    tabs(subject),
+    el("h1", { tabindex: -1 }, subject.label, " ", el("small", {}, subject.version)),
+    el("p", {}, el("a", { href: matrixAddress({ of: subject.label, given: true }) }, "Its cases in the matrix")),
+    section("What it is", facts(profile.facts)),
+    section("Failures by signature", signatures(profile.signatures, subject)),
+    profile.diagnoses.length > 0 && section("Diagnoses", el("ul", {}, profile.diagnoses.map(diagnosis))),
+    section("Expectations", expectations(profile.expectations, subject)),
+    section("How its errors are distributed", distributions(profile.errors)),
+    section("Accepted outputs nearest to their bound", margins(profile.margins, subject)),
+    section("Slowest cases", slowest(profile.slowest, subject)),
+  ];
+}
+
+function tabs(subject) {
+  return el("nav", { class: "tabs", "aria-label": "Subjects" }, SUBJECTS.map((one) =>
+    el("a", { class: "chip", href: subjectAddress(one), "aria-current": one === subject ? "page" : null }, one.label)));
+}
+
+function facts(rows) {
+  return el("dl", { class: "facts" }, rows.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
+}
+
+function signatures(rows, subject) {
+  if (!rows.length) return nothing("Every case that it was given passed.");
+  return listing("Failures by signature", ["Verdict", "Phase", "What they say, numbers aside", "Unexpected", "Cases"],
+    rows.map(([verdict, phase, text, cases, unexpected]) => tr([
+      verdictWord(verdict), phase ?? "", el("code", {}, text), unexpected || "", caseList(cases, subject.label),
+    ])));
+}
+
+function diagnosis({ operator, text, agrees, of, alike }) {
+  return el("li", {}, `${operator} agrees on ${agrees} of ${of} failing cases with: ${text}${alike.length ? ` (no case tells it apart from ${alike.join(", ")})` : ""}`);
+}
+
+function expectations(rows, subject) {
+  if (!rows.length) return nothing("No expectation is about a case that was run.");
+  return listing("Expectations", ["Expected", "Reason", "Issue", "Written in", "As expected", "Otherwise"],
+    rows.map(([verdict, reason, issue, place, met, unmet]) => tr([
+      verdictWord(verdict), reason, issue ? source(issue) : "", place ?? "", caseList(met, subject.label), caseList(unmet, subject.label),
+    ])));
+}
+
+function distributions(rows) {
+  if (!rows.length) return nothing("No output was held against a bound.");
+  return [
+    el("p", { class: "note" }, "First bar: no error at all. Then each tenth of the bound. After the dashed line: beyond the bound."),
+    el("div", { class: "beside" }, rows.map(([output, type, counts]) => el("figure", { class: "strip" }, el("figcaption", {}, el("code", {}, output), ` ${type}`), histogram(counts)))),
+  ];
+}
+
+function margins(rows, subject) {
+  if (!rows.length) return nothing("No accepted output has an error.");
+  return listing("Accepted outputs nearest to their bound", ["Error as a fraction of the bound", "Max ULP", "Output", "Data set", "Case"],
+    rows.map(([at, set, output, fraction, ulp]) => tr([
+      [gauge(fraction), number(fraction)], ulp === null ? "" : number(ulp), el("code", {}, output), set, caseLink(at, subject.label),
+    ])));
+}
+
+function slowest(rows, subject) {
+  if (!rows.length) return nothing("No case took any time.");
+  return listing("Slowest cases", ["Milliseconds", "Case"], rows.map(([at, seconds]) => tr([number(seconds * 1000), caseLink(at, subject.label)])));
+}

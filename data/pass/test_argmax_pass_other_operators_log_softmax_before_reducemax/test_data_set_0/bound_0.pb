@@ -1,0 +1,1 @@
+BlargestJrOûLÙf·>Áäô´>

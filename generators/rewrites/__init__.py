@@ -1,0 +1,46 @@
+"""The scenarios of eliminate_nop_monotone_argmax: one module per family, each with a function `cases`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from generators.rewrites import (
+    axes,
+    base,
+    chains,
+    domains,
+    hazards,
+    interface,
+    invalid,
+    other_operators,
+    preservation,
+    subgraphs,
+    types_and_shapes,
+    uses,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from conformance.case import Case
+
+FAMILIES = (
+    base,
+    other_operators,
+    axes,
+    uses,
+    chains,
+    subgraphs,
+    interface,
+    domains,
+    preservation,
+    types_and_shapes,
+    hazards,
+    invalid,
+)
+
+
+def cases() -> Iterator[Case]:
+    """The scenarios of all families."""
+    for family in FAMILIES:
+        yield from family.cases()

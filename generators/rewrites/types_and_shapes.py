@@ -1,0 +1,214 @@
+"""Types and shapes that graph optimizers stumble over: the pass fires, and what comes out is a valid model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from generators.models import argmax_shape, declared, declared_as
+from generators.rewrites.blocks import constant
+from generators.rewrites.scenario import (
+    FIRES,
+    SHAPE,
+    Graph,
+    argmax,
+    index_of,
+    pair,
+    producer,
+    scenario,
+)
+from generators.values import ranked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from conformance.case import Case
+
+FAMILY = "types_and_shapes"
+X = ranked("types/X", SHAPE, np.float32)
+SIZES: Mapping[str, tuple[Sequence[int], int, str]] = {
+    "rows_empty": ((0, 3), 1, "without rows"),
+    "all_others_empty": ((0, 3, 0), 1, "whose other axes are empty"),
+    "axis_of_size_1": ((3, 1), 1, "whose axis has size 1"),
+    "all_of_size_1": ((1, 1, 1), 1, "of one element"),
+    "vector_of_one": ((1,), 0, "of rank 1 and one element"),
+    "rank_8": ((1, 2, 1, 2, 1, 2, 1, 2), 5, "of rank 8"),
+}
+"""Shapes of X, with the axis and words for it."""
+
+SMALL: Mapping[str, tuple[int, bytes, int, int]] = {
+    "float8_e4m3fn": (17, b"\x38\x40", 9, 19),
+    "float8_e4m3fnuz": (18, b"\x40\x48", 9, 19),
+    "float8_e5m2": (19, b"\x3c\x40", 9, 19),
+    "float8_e5m2fnuz": (20, b"\x40\x44", 9, 19),
+    "uint4": (21, b"\x21", 10, 21),
+    "int4": (22, b"\x21", 10, 21),
+    "float4_e2m1": (23, b"\x42", 11, 23),
+    "float8_e8m0": (24, b"\x7f\x80", 11, 23),
+}
+"""Types younger than the pass: number, the elements 1 and 2, and the IR version and opset of the model that has them.
+
+The bytes are written out, since older libraries do not know all of them.
+"""
+
+OLD = (np.bool_, np.int8, np.uint16, np.uint32, np.uint64, np.complex64)
+
+
+def cases() -> Iterator[Case]:
+    """Sizes, and tensors of other types beside the pair."""
+    for name, (shape, axis, text) in SIZES.items():
+        yield _case(
+            name,
+            f"Exp before ArgMax of a tensor {text} is taken away",
+            Graph(
+                pair(axis=axis),
+                (ranked(name, shape, np.float32),),
+                outputs=[declared_as("index", "int64", argmax_shape(shape, axis, 0))],
+            ),
+        )
+    yield from _dynamic()
+    for name, (number, elements, ir_version, opset) in SMALL.items():
+        yield _beside_small(name, number, elements, Graph(pair(), (X,), opsets={"": opset}, ir_version=ir_version))
+    for dtype in OLD:
+        yield _beside(np.dtype(dtype).name, np.array([0, 1], dtype=dtype))
+    yield _beside("string", np.array(["one", "größer"], dtype=object))
+    yield from _scalars()
+    yield from _sparse()
+    yield from _containers()
+
+
+def _dynamic() -> Iterator[Case]:
+    for word, op_type in (("softmax", "Softmax"), ("sqrt", "Sqrt")):
+        yield _case(
+            f"dynamic_{word}",
+            f"{op_type} before ArgMax of a tensor with dynamic dimensions is taken away",
+            Graph(
+                pair(op_type),
+                (X,),
+                inputs=[declared_as("X", "float", ("batch", "classes"))],
+                outputs=[declared_as("index", "int64", ("batch",))],
+            ),
+        )
+    yield _case(
+        "dynamic_and_empty",
+        "Exp before ArgMax of a tensor whose dynamic dimension happens to be 0 is taken away",
+        Graph(
+            pair(),
+            (np.zeros((0, 3), dtype=np.float32),),
+            inputs=[declared_as("X", "float", ("batch", 3))],
+            outputs=[declared_as("index", "int64", ("batch",))],
+        ),
+    )
+
+
+def _beside(name: str, array: Any) -> Case:
+    title = f"Exp before ArgMax is taken away beside an initializer of type {name}"
+    return _case(f"initializer_{name}", title, Graph(pair(), (X,), initializers={"W": array}))
+
+
+def _beside_small(name: str, number: int, elements: bytes, graph: Graph) -> Case:
+    tensor = onnx.TensorProto(name="W", data_type=number, dims=[2], raw_data=elements)
+    return scenario(
+        FAMILY,
+        f"initializer_{name}",
+        f"Exp before ArgMax is taken away beside an initializer of type {name}",
+        ("valid", "exp"),
+        FIRES,
+        graph,
+        touch=lambda model: model.graph.initializer.append(tensor),
+    )
+
+
+def _scalars() -> Iterator[Case]:
+    """Scalars beside the pair; ArgMax itself needs an axis."""
+    below = helper.make_node("Less", ["S", "X"], ["less"])
+    outputs = [index_of(SHAPE), declared_as("less", "bool", SHAPE)]
+    scalar = np.array(0.625, dtype=np.float32)
+    yield _case(
+        "scalar_input",
+        "Exp before ArgMax is taken away beside an input without dimensions",
+        Graph([*pair(), below], (X, scalar), inputs=[declared("X", X), declared("S", scalar)], outputs=outputs),
+    )
+    yield _case(
+        "scalar_initializer",
+        "Exp before ArgMax is taken away beside an initializer without dimensions",
+        Graph([*pair(), below], (X,), outputs=outputs, initializers={"S": scalar}),
+    )
+    yield _case(
+        "scalar_index",
+        "Exp before an ArgMax whose index has no dimensions is taken away",
+        Graph(pair(axis=0), (X[0],), outputs=[declared_as("index", "int64", [])]),
+    )
+
+
+def _sparse() -> Iterator[Case]:
+    """Sparse constants, dense in what they stand for."""
+    values = numpy_helper.from_array(np.array([1.0, 0.5], dtype=np.float32), "S")
+    places = numpy_helper.from_array(np.array([1, 5], dtype=np.int64), "S_places")
+    tensor = helper.make_sparse_tensor(values, places, list(SHAPE))
+    less = helper.make_node("Less", ["S", "X"], ["less"])
+    outputs = [index_of(SHAPE), declared_as("less", "bool", SHAPE)]
+    sparse = helper.make_node("Constant", [], ["S"], sparse_value=tensor)
+    yield _case(
+        "sparse_constant",
+        "Exp before ArgMax is taken away beside a sparse Constant",
+        Graph([sparse, *pair(), less], (X,), outputs=outputs),
+    )
+    yield _case(
+        "sparse_initializer",
+        "Exp before ArgMax is taken away beside a sparse initializer, which stays sparse",
+        Graph(pair(), (X,), sparse=[tensor]),
+    )
+
+
+def _containers() -> Iterator[Case]:
+    """Sequences and optionals, within the graph and as its inputs and outputs."""
+    construct = helper.make_node("SequenceConstruct", ["X", "X"], ["S"])
+    length = helper.make_node("SequenceLength", ["S"], ["length"])
+    number = declared_as("length", "int64", [])
+    yield _case(
+        "sequence",
+        "Exp before ArgMax is taken away beside a sequence",
+        Graph([*pair(), construct, length], (X,), outputs=[index_of(SHAPE), number]),
+    )
+    at = [constant("first", np.array(0, dtype=np.int64)), helper.make_node("SequenceAt", ["S", "first"], ["Z"])]
+    yield _case(
+        "sequence_element",
+        "Exp of an element of a sequence before ArgMax is taken away",
+        Graph([construct, *at, producer("Exp", "Z"), argmax()], (X,)),
+    )
+    sequence = helper.make_tensor_sequence_value_info("S", onnx.TensorProto.FLOAT, SHAPE)
+    optional = helper.make_value_info(
+        "O", helper.make_optional_type_proto(helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, SHAPE))
+    )
+    present = helper.make_node("OptionalHasElement", ["O"], ["present"])
+    given = helper.make_node("Optional", ["X"], ["O"])
+    there = declared_as("present", "bool", [])
+    rows: Mapping[str, tuple[str, Sequence[Any], Sequence[Any], Sequence[Any]]] = {
+        "sequence_input": ("an input that is a sequence", [length], [sequence], [number]),
+        "sequence_output": ("an output that is a sequence", [construct], [], [sequence]),
+        "optional_input": ("an input that is optional", [present], [optional], [there]),
+        "optional_output": ("an output that is optional", [given], [], [optional]),
+    }
+    for name, (text, nodes, inputs, outputs) in rows.items():
+        graph = Graph(
+            [*pair(), *nodes],
+            (X,),
+            [declared("X", X), *inputs],
+            [index_of(SHAPE), *outputs],
+            {"": 15},
+        )
+        yield _structural(_case(name, f"Exp before ArgMax is taken away beside {text}, which stays what it is", graph))
+
+
+def _structural(case: Case) -> Case:
+    """The same without data sets, since data sets hold tensors."""
+    return replace(case, data_sets=())
+
+
+def _case(name: str, title: str, graph: Graph) -> Case:
+    return scenario(FAMILY, name, title, ("valid", "exp"), FIRES, graph)

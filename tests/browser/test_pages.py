@@ -1,0 +1,234 @@
+"""The pages beside the matrix and the cases: subjects, clauses, errors, silent behaviours, hazards, comparison."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import pytest
+from report_page import ReportPage
+from report_sample import CLAUSES, EVIL_SUBJECT, SUBJECTS, small
+from report_sample_optimizers import EVIL_HAZARD, EVIL_OPTIMIZER, EVIL_REASON, FIRES, OPTIMIZER, TIES, rewriting
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.select import Select
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Show = Callable[..., ReportPage]
+
+
+REGRESSIONS = "New failures and other regressions"
+
+
+def subject_address(subject: str) -> str:
+    return f"#view=subject&subject={quote(subject, safe='')}"
+
+
+def section(page: ReportPage, title: str) -> Any:
+    """The section of a page under a heading."""
+    found = (box for box in page.all("#page section") if box.find_element(By.CSS_SELECTOR, "h2").text == title)
+    return next(found)
+
+
+def changed(subject: str, case: str, **news: Any) -> Any:
+    """A later run of the same subjects, in which one result is another."""
+    run = small()
+    is_it = lambda result: (result["subject"], result["case"]) == (subject, case)  # noqa: E731
+    results = tuple({**result, **news} if is_it(result) else result for result in run.results)
+    return dataclasses.replace(run, path="new.jsonl", results=results)
+
+
+def test_every_page_is_one_link_away(show: Show) -> None:
+    page = show(rewriting(), small())
+    titles = []
+    for link in page.all(".bar nav a"):
+        link.click()
+        page.settle()
+        titles.append(page.heading)
+        assert page.all('.bar nav a[aria-current="page"]') == [link]
+    assert titles[0] == "Conformance report"
+    assert [title for title in titles if title][-5:] == ["Clauses", "Errors", "Silent behaviours", "Hazards", "Compare"]
+
+
+def test_a_page_that_would_be_empty_has_no_link(show: Show) -> None:
+    page = show()
+    assert [link.text for link in page.all(".bar nav a")] == ["Overview", "Cases", "Clauses", "Errors"]
+
+
+def test_a_subject_opens_from_the_overview_and_from_the_matrix(show: Show) -> None:
+    page = show(small())
+    page.all(".standing h3 a")[1].click()
+    page.wait("#page")
+    assert page.heading == "onnxruntime 1.20.1"
+    page.go("#view=matrix")
+    page.all(".head .subject a")[2].click()
+    page.wait("#page")
+    assert page.heading.startswith(EVIL_SUBJECT)
+
+
+def test_a_subject_shows_its_failures_by_signature_with_their_cases(show: Show) -> None:
+    page = show(small(), address=subject_address("onnxruntime"))
+    rows = section(page, "Failures by signature").find_elements(By.CSS_SELECTOR, "tbody tr")
+    assert {row.find_elements(By.CSS_SELECTOR, "td")[0].text for row in rows} == {"timeout", "error", "fail"}
+    section(page, "Failures by signature").find_element(By.CSS_SELECTOR, "summary").click()
+    listed = [link.text for link in section(page, "Failures by signature").find_elements(By.CSS_SELECTOR, "li a")]
+    assert listed == ["test_adam_epsilon_float", "test_argmax_nan"]
+
+
+def test_a_case_of_a_signature_opens_at_the_subject(show: Show) -> None:
+    page = show(small(), address=subject_address("onnxruntime"))
+    section(page, "Failures by signature").find_element(By.LINK_TEXT, "test_momentum_nesterov").click()
+    page.wait("#case")
+    assert page.evidence("onnxruntime").get_attribute("open")
+
+
+def test_a_subject_shows_versions_environment_expectations_margins_and_times(show: Show) -> None:
+    page = show(rewriting(), address=subject_address(OPTIMIZER))
+    facts = section(page, "What it is").text
+    for shown in ("0.4.2", "graph optimizer", "eliminate_nop_monotone_argmax", "3.11.2", "-o onnxoptimizer"):
+        assert shown in facts
+    assert EVIL_REASON in section(page, "Expectations").text
+    assert "https://example.org/issues/1" in section(page, "Expectations").text
+    page.go(subject_address("reference"))
+    assert "Rust" in section(page, "What it is").text
+    assert "0.422" in section(page, "Accepted outputs nearest to their bound").text
+    assert "1.25" in section(page, "Slowest cases").text
+    assert "1 output" in page.one("#page .histogram").get_attribute("aria-label")
+
+
+def test_an_unknown_subject_in_the_address_is_named(show: Show) -> None:
+    page = show(small(), address=subject_address("nobody"))
+    assert "no subject nobody" in page.text("#page")
+
+
+def test_clauses_are_counted_by_subject(show: Show) -> None:
+    page = show(small(), address="#view=clauses")
+    row = next(row for row in page.all("#page tbody tr") if row.text.startswith("adam.epsilon"))
+    cells = [" ".join(cell.text.split()) for cell in row.find_elements(By.CSS_SELECTOR, "td")]
+    assert cells[-3:] == ["2 of 2", "1 of 2 1 fail", "0 of 2 1 fail 1 error"]
+    assert row.find_element(By.CSS_SELECTOR, ".stacked").get_attribute("aria-label") == "3 pass, 2 fail, 1 error"
+
+
+def test_clauses_without_a_case_are_named(show: Show) -> None:
+    clauses = {**CLAUSES, "adam.lonely": {"text": "No <b>case</b> is about this.", "source": "nowhere"}}
+    page = show(small(clauses=clauses), address="#view=clauses")
+    assert page.text("#page .uncovered") == "adam.lonely No <b>case</b> is about this."
+    assert "6 of 7 clauses" in page.text("#page")
+
+
+def test_a_clause_and_a_count_of_it_lead_to_its_cases(show: Show) -> None:
+    page = show(small(), address="#view=clauses")
+    page.one("#page").find_element(By.LINK_TEXT, "argmax.nan").click()
+    page.wait("#matrix")
+    assert page.cases == ["test_argmax_nan"]
+    page.driver.back()
+    page.wait("#page")
+    next(link for link in page.all("#page td a") if link.get_attribute("title") == "onnxruntime: 1 fail").click()
+    page.wait("#matrix")
+    assert page.cases == ["test_adam_epsilon_float"]
+
+
+def test_a_chosen_clause_can_be_given_up(show: Show) -> None:
+    page = show(small(), address="#view=matrix&clause=argmax.nan")
+    page.one('[aria-label="Clause"] button').click()
+    assert len(page.cases) == 7
+
+
+def test_errors_are_distributed_by_output_and_type(show: Show) -> None:
+    page = show(small(), address="#view=errors")
+    heads = [head.text for head in page.all("#page tbody th")]
+    assert heads == ["<i>X_new</i> float", "V_new float", "X_new float"]
+    row = page.all("#page tbody tr")[2]
+    assert "1 beyond it" in row.find_elements(By.CSS_SELECTOR, ".histogram")[1].get_attribute("aria-label")
+
+
+def test_silent_behaviours_are_grouped_by_what_is_done(show: Show) -> None:
+    page = show(small(), address="#view=silent")
+    rows = [[cell.text for cell in row.find_elements(By.CSS_SELECTOR, "td")] for row in page.all("#page tbody tr")]
+    assert [subjects for _, subjects in rows] == [*SUBJECTS]
+    assert "X_new int64[2] = 0, 1" in rows[0][0]
+    assert "X_new = has 1 wrong of 2 elements" in rows[1][0]
+    assert rows[2][0].startswith("skipped")
+
+
+def test_subjects_that_answer_alike_stand_together_in_silent_behaviours(show: Show) -> None:
+    run = small()
+    alike = [{**result, "outputs": run.results[12]["outputs"]} for result in run.results]
+    page = show(dataclasses.replace(run, results=tuple(alike)), address="#view=silent")
+    assert page.text("#page tbody td:last-child") == ", ".join(SUBJECTS)
+
+
+def test_a_map_counts_hazards_by_class_and_subject(show: Show) -> None:
+    page = show(rewriting(), address="#view=hazards")
+    rows = page.all("#page table")[0].find_elements(By.CSS_SELECTOR, "tbody tr")
+    told = [[cell.text for cell in row.find_elements(By.CSS_SELECTOR, "th, td")] for row in rows]
+    assert told == [[TIES, "1 change", "1 change"], [EVIL_HAZARD, "1 change", "\N{EN DASH}"]]
+
+
+def test_a_hazard_shows_its_input_and_the_answers_before_and_after(show: Show) -> None:
+    page = show(rewriting(), address="#view=hazards")
+    row = section(page, TIES).find_elements(By.CSS_SELECTOR, "tbody tr")[1].text
+    for shown in (EVIL_OPTIMIZER, FIRES, "X = 2.1, 2.35, 2.6, 2.85", "one run", "0, 1", "1, 1"):
+        assert shown in row
+
+
+@pytest.mark.parametrize(
+    ("case", "news", "title"),
+    [
+        ("test_adam", {"verdict": "fail", "phase": "compare", "message": "wrong"}, REGRESSIONS),
+        ("test_momentum_nesterov", {"verdict": "pass", "phase": None, "message": ""}, "Fixes"),
+        ("test_momentum_nesterov", {"verdict": "crash"}, REGRESSIONS),
+        ("test_momentum_nesterov", {"message": "another complaint"}, "Other changes"),
+        ("test_argmax_nan", {"verdict": "error", "phase": "run"}, "Other changes"),
+    ],
+)
+def test_two_runs_of_a_subject_are_compared(show: Show, case: str, news: dict[str, Any], title: str) -> None:
+    page = show(small(), changed("onnxruntime", case, **news))
+    page.go(
+        f"#view=compare&a={quote('onnxruntime (run 1: results.jsonl)')}&b={quote('onnxruntime (run 2: new.jsonl)')}"
+    )
+    assert [head.text for head in page.all("#page h2")] == [title]
+    assert case in section(page, title).text
+    assert f"{title}: 1" in page.text("#page .counts-of")
+
+
+def test_runs_of_one_subject_are_chosen_first(show: Show) -> None:
+    page = show(
+        rewriting(),
+        changed("reference", "test_adam", verdict="error", phase="run", outputs=[]),
+        address="#view=compare",
+    )
+    chosen = [Select(box).first_selected_option.text for box in page.all("#page select")]
+    assert chosen == ["reference (run 1: results.jsonl)", "reference (run 2: new.jsonl)"]
+    assert "test_adam" in section(page, REGRESSIONS).text
+    assert "Only in the first: 2" in page.text("#page .counts-of")
+    assert "Only in the second: 6" in page.text("#page .counts-of")
+
+
+def test_an_error_that_grew_while_passing_is_told(show: Show) -> None:
+    outputs = [{**output, "error_over_bound": 0.9} for output in small().results[3]["outputs"]]
+    page = show(small(), changed("reference", "test_adam", outputs=outputs), address="#view=compare")
+    assert "0.422 0.9" in section(page, "Error grew while still passing").text.replace("\n", " ")
+
+
+def test_what_is_compared_stands_in_the_address(show: Show) -> None:
+    page = show(small(), address="#view=compare")
+    Select(page.one('[data-pick="b"]')).select_by_visible_text(EVIL_SUBJECT)
+    page.settle()
+    sent = page.address
+    page.go(sent)
+    assert Select(page.one('[data-pick="b"]')).first_selected_option.text == EVIL_SUBJECT
+    assert Select(page.one('[data-pick="a"]')).first_selected_option.text == SUBJECTS[0]
+
+
+def test_two_runs_that_agree_have_no_difference(show: Show) -> None:
+    page = show(small(), dataclasses.replace(small(), path="again.jsonl"), address="#view=compare")
+    assert "No case differs." in page.text("#page")
+
+
+def test_runs_of_different_corpora_are_compared_under_a_banner(show: Show) -> None:
+    other = small(corpus={"version": "2.0.0", "digest": "sha256:01", "cases": 7, "selected": 7})
+    page = show(small(), dataclasses.replace(other, path="other.jsonl"))
+    assert "different corpora" in page.text(".banner")

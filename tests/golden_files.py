@@ -1,0 +1,47 @@
+"""What the report formats make of the results in `golden/`; run as a program, this writes it there to be reviewed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from conformance.diff import differences
+from conformance.report import badge, ctrf, junit, markdown
+from conformance.report import json as summary_json
+from conformance.report.differences import as_markdown, as_text
+from conformance.results import Results, read
+
+GOLDEN = Path(__file__).parent / "golden"
+FORMATS = {
+    "badge.svg": badge.render,
+    "ctrf.json": ctrf.render,
+    "junit.xml": junit.render,
+    "markdown.md": markdown.render,
+    "summary.json": summary_json.render,
+}
+
+
+def before() -> Results:
+    """A run of three subjects on six cases."""
+    return read(GOLDEN / "before.jsonl")
+
+
+def after() -> Results:
+    """The next one, on one more, with expectations, a verdict that varies, and text that no format takes as it is."""
+    return read(GOLDEN / "after.jsonl")
+
+
+def rendered() -> dict[str, str]:
+    """Every golden file's text by its name."""
+    found = differences(before(), after())
+    return {
+        **{name: render([after()]) for name, render in FORMATS.items()},
+        "diff.json": json.dumps(found, indent=1) + "\n",
+        "diff.md": as_markdown(found),
+        "diff.txt": as_text(found),
+    }
+
+
+if __name__ == "__main__":
+    for name, text in rendered().items():
+        (GOLDEN / name).write_text(text, encoding="utf-8")

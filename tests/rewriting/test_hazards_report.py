@@ -1,0 +1,66 @@
+"""The hazards report: what every subject answered on the smallest input of each class, from results alone."""
+
+from __future__ import annotations
+
+import pytest
+from support import ROOT
+
+from conformance.report import hazards as report
+from conformance.results import Results
+
+
+def tensor(name, values, **more):
+    return {"name": name, "type": "float", "shape": [1, len(values)], "values": values, "elided": 0, **more}
+
+
+def case(name, values, hazard="exp_overflow", operator="Exp"):
+    nodes = [{"op_type": op_type, "domain": "ai.onnx"} for op_type in (operator, "ArgMax")]
+    data_set = {"inputs": [tensor("X", values)], "outputs": [tensor("index", ["0"], check="index")], "hazard": hazard}
+    return {"case": name, "model": {"nodes": nodes}, "data_sets": [data_set]}
+
+
+def run(results, cases=None):
+    cases = cases or [case("test_small", ["89", "100"])]
+    subjects = [{"id": id, "kind": "backend", "version": "1"} for id in results]
+    told = [
+        {"subject": id, "case": cases[0]["case"], "verdict": "pass", "outputs": [], **r} for id, r in results.items()
+    ]
+    return Results("r.jsonl", {"subjects": subjects}, {one["case"]: one for one in cases}, tuple(told), {})
+
+
+def cells(table):
+    return [line.strip("| \n").split(" | ") for line in table.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("result", "answer"),
+    [
+        ({"outputs": [{"data_set": 0, "name": "index", "actual": tensor("index", ["1"])}]}, "1"),
+        ({"outputs": [{"data_set": 0, "name": "index"}]}, "0"),
+        ({"outputs": [{"data_set": 0, "name": "index", "complaint": "is a str"}], "verdict": "fail"}, "fail"),
+        ({"verdict": "crash"}, "crash"),
+        ({"checks": [], "hazards": [{"data_set": 0, "before": ["0"], "after": ["1"]}]}, "0 → 1"),
+        ({"checks": [], "hazards": []}, "unchanged"),
+        ({"checks": [], "verdict": "error"}, "error"),
+    ],
+)
+def test_an_answer_is_shown_as_it_came(result, answer):
+    assert cells(report.render([run({"acme": result})]))[2][-1] == answer
+
+
+def test_the_smallest_input_stands_for_its_class_and_operator():
+    cases = [case("test_a", ["89", "100", "3"]), case("test_b", ["89", "100"]), case("test_c", ["1"], operator="Log")]
+    found = report.samples([run({"acme": {}}, cases)])
+    assert [(one.operator, one.case["case"]) for one in found] == [("Exp", "test_b"), ("Log", "test_c")]
+
+
+def test_what_could_be_markup_is_text():
+    assert "<b>" not in report.render([run({"<b>|": {}})])
+
+
+def test_results_without_hazards_say_so():
+    assert report.render([]) == "No case of these results has a hazard.\n"
+
+
+def test_the_page_shows_every_class_as_it_is():
+    assert report.classes() in (ROOT / "docs" / "hazards.md").read_text(encoding="utf-8")

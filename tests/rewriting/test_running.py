@@ -1,0 +1,150 @@
+"""Graph optimizers in a run: which cases they get, what claims do, and that results, reports and gate know them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from graphs import fed_by
+from onnx import helper
+from support import ADAM, records, results_of, write_corpus
+
+from conformance.case import Answer, Case, Rewrite
+from conformance.results import read
+from conformance.verdicts import Level
+
+FIRES, STAYS, DOCUMENTED = "test_pass_fires", "test_pass_stays", "test_pass_documented"
+PASS = "eliminate_nop_monotone_argmax"
+
+
+def _case(id, operator, rewrite):
+    proto = fed_by(operator)
+    helper.set_model_props(proto, {"author": "somebody"} if id == DOCUMENTED else {})
+    X = np.array([[1, 3, 2], [5, 1, 4]], dtype=np.float32)
+    hazard = np.array([[0, 1e-8, -1], [0, 1e-8, -1]], dtype=np.float32)
+    sets, hazards = ((X,), (hazard,)), (None, "rounding_tie")
+    return Case(
+        *(id, "A title", Level.MUST, ("monotone.exp",), ("pass",), proto.SerializeToString()),
+        *(sets if rewrite.once else sets[:1], "pass", rewrite, hazards if rewrite.once else ()),
+    )
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory, defined):
+    """Three cases of the pass, and one of an operator."""
+    directory = tmp_path_factory.mktemp("corpora") / "pass"
+    fires = Rewrite(Answer.FIRES, ("Y",), ("Y",))
+    cases = [
+        _case(FIRES, "Exp", fires),
+        _case(STAYS, "Relu", Rewrite(Answer.STAYS)),
+        _case(DOCUMENTED, "Exp", fires),
+        defined[ADAM][1],
+    ]
+    write_corpus(directory, cases)
+    return directory
+
+
+@pytest.fixture
+def run(command, corpus):
+    """Runs graph optimizers on it."""
+    return lambda *arguments: command("run", "--data", corpus, "--results", "r.jsonl", *arguments)
+
+
+def verdicts(subject):
+    return {case: result["verdict"] for (name, case), result in results_of_here().items() if name == subject}
+
+
+def results_of_here():
+    from pathlib import Path
+
+    return results_of(Path("r.jsonl"))
+
+
+def test_a_graph_optimizer_gets_the_cases_of_the_pass_alone(run):
+    assert run("-o", "reference-pass").status == 0
+    assert verdicts("reference-pass") == dict.fromkeys([FIRES, STAYS, DOCUMENTED], "pass")
+
+
+def test_backends_beside_it_get_all_cases(run):
+    assert run("-b", "reference", "-o", "identity").status == 0
+    assert set(verdicts("reference")) == {FIRES, STAYS, DOCUMENTED, ADAM}
+    assert set(verdicts("identity")) == {FIRES, STAYS, DOCUMENTED}
+
+
+def test_checks_and_hazards_are_in_the_results(run, here):
+    run("-o", "reference-pass")
+    result = results_of(here / "r.jsonl")["reference-pass", FIRES]
+    assert {"name": "structure", "run": "fixed_point"} in result["checks"]
+    assert {change["class"] for change in result["hazards"]} == {"rounding_tie"}
+    assert read(here / "r.jsonl").footer["gate"] == "pass"
+
+
+def test_the_header_says_what_is_claimed(run, here):
+    run("-o", "reference-pass", "-o", "identity")
+    subjects = records(here / "r.jsonl")[0]["subjects"]
+    assert [(one["kind"], one.get("passes")) for one in subjects] == [("optimizer", [PASS]), ("optimizer", None)]
+
+
+@pytest.mark.parametrize(("claims", "status"), [((), 0), (("--claims", PASS), 1)])
+def test_a_claim_on_the_command_line_has_structure_judged(run, claims, status):
+    assert run("-o", "fake_optimizers:never_fires", *claims).status == status
+
+
+def test_a_claim_on_the_command_line_is_not_for_those_that_say_it_themselves(run):
+    assert run("-o", "identity", "-o", "fake_optimizers:fires", "--claims", PASS).status == 0
+
+
+def test_what_fails_says_which_check_and_why(run):
+    ended = run("-o", "fake_optimizers:drops_metadata")
+    assert ended.status == 1
+    message = results_of_here()["fake_optimizers:drops_metadata", DOCUMENTED]["message"]
+    assert message == "preservation: metadata author of the model is gone"
+
+
+def test_what_raises_is_an_error_of_the_phase_optimize(run):
+    run("-o", "fake_optimizers:raises")
+    result = results_of_here()["fake_optimizers:raises", FIRES]
+    assert (result["verdict"], result["phase"]) == ("error", "optimize")
+
+
+def test_expectations_are_kept_for_graph_optimizers_too(run, here):
+    name = "fake_optimizers:drops_metadata"
+    (here / "e.toml").write_text(
+        f'subject = "{name}"\n[[expect]]\ncases = "{DOCUMENTED}"\nverdict = "fail"\nreason = "known"\n'
+    )
+    assert run("-o", name, "--expect", "e.toml").status == 0
+
+
+def test_two_processes_give_the_same(run):
+    assert run("-b", "reference", "-o", "reference-pass", "-n", "2").status == 0
+    assert len(results_of_here()) == 4 + 3
+
+
+def test_the_html_report_is_written(run, here):
+    assert run("-o", "reference-pass", "-o", "fake_optimizers:drops_metadata", "--html", "r.html").status == 1
+    assert "metadata author of the model is gone" in (here / "r.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ((), "Nothing to run is named"),
+        (("-o", "acme"), "There is no graph optimizer acme"),
+        (("-o", "json"), "Graph optimizer json cannot be called"),
+        (("-o", "identity", "--claims", "eliminate_everything"), "There is no pass eliminate_everything"),
+        (("-b", "reference", "--claims", PASS), "no graph optimizer is named"),
+        (("-b", "onnxruntime", "-o", "onnxruntime"), "onnxruntime is named twice"),
+    ],
+)
+def test_what_is_wrong_with_the_command_line_is_told(run, arguments, problem):
+    ended = run(*arguments)
+    assert (ended.status, problem in ended.err) == (2, True)
+
+
+@pytest.mark.parametrize(("claims", "status"), [((), 0), ((f"--onnx-claims={PASS}",), 1)])
+def test_another_suite_s_pytest_runs_graph_optimizers(process, here, corpus, claims, status):
+    name = "fake_optimizers:never_fires"
+    ended = process(
+        "pytest", "-p", "no:hypothesispytest", "-rA", f"--onnx-optimizer={name}", f"--onnx-data={corpus}", *claims
+    )
+    assert ended.status == status
+    assert f"{STAYS}[{name}]" in ended.out

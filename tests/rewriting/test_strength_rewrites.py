@@ -1,0 +1,62 @@
+"""The cases of the pass notice every faulty rewrite, and accuse no right one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from support import quiet, write_corpus
+
+from conformance.corpus import open_corpus
+from conformance.deviations.rewrites import faulty_rewrites
+from conformance.strength_rewrites import measure_rewrites, rewrites_work
+from conformance.strength_rewrites_report import rewrite_document, rewrite_lines
+
+FAULTS = [fault for faults in faulty_rewrites().values() for fault in faults]
+
+
+@pytest.fixture(scope="module")
+def strength(defined, tmp_path_factory):
+    """What all the generators' cases that say what the pass does make of the catalogue."""
+    directory = tmp_path_factory.mktemp("corpora") / "pass"
+    write_corpus(directory, [case for _, case in defined.values() if case.rewrite is not None])
+    return measure_rewrites(open_corpus(directory), quiet)
+
+
+def test_every_faulty_rewrite_is_noticed(strength):
+    assert [one.fault.id for one in strength.survivors] == []
+
+
+def test_no_right_rewrite_is_accused(strength):
+    accused = {one.rewrite.id: list(map(str, one.accusers)) for one in strength.acquittals if one.accusers}
+    assert accused == {}
+    assert all(one.cases for one in strength.acquittals)
+
+
+def test_it_holds(strength):
+    assert strength.holds
+
+
+def test_people_are_told_who_notices_what(strength):
+    told = "\n".join(rewrite_lines(strength, verbose=True))
+    assert all(f"  {fault.id}: {fault.text}: " in told for fault in FAULTS)
+    assert "0 accused" in told
+
+
+def test_machines_are_told_the_same(strength):
+    told = json.loads(json.dumps(rewrite_document(strength)))
+    assert [entry["id"] for entry in told["faults"]] == [fault.id for fault in FAULTS]
+    assert all(entry["noticed"]["complaint"] for entry in told["faults"])
+
+
+def test_there_are_a_hundred_faults_and_some_of_every_kind():
+    assert len(FAULTS) >= 100
+    assert {len(faults) >= 5 for faults in faulty_rewrites().values()} == {True}
+
+
+def test_each_has_a_name_and_a_sentence_of_its_own():
+    assert len({fault.id for fault in FAULTS}) == len({fault.text for fault in FAULTS}) == len(FAULTS)
+
+
+def test_progress_is_told_of_each():
+    assert rewrites_work() > len(FAULTS)

@@ -1,0 +1,138 @@
+"""The adapters of released runtimes: those that are installed refuse wrong feeds and answer in the graph's order."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+from support import DATA
+
+from conformance.backends import Unsupported, is_unsupported
+from conformance.backends.signature import Signature
+from conformance.corpus import open_corpus
+from conformance.judge import judge
+from conformance.loading import load_case
+from conformance.plugins import own
+from conformance.subjects import load_backend
+from conformance.verdicts import Verdict
+
+PACKAGES = {
+    "iree": "iree-base-runtime",
+    "jaxonnxruntime": "jaxonnxruntime",
+    "onnx-reference": "onnx",
+    "onnx2torch": "onnx2torch",
+    "onnxruntime": "onnxruntime",
+    "openvino": "openvino",
+    "tinygrad": "tinygrad",
+    "tract": "tract",
+    "tvm": "apache-tvm",
+}
+
+
+def is_installed(package: str) -> bool:
+    try:
+        return bool(version(package))
+    except PackageNotFoundError:
+        return False
+
+
+INSTALLED = [name for name, package in PACKAGES.items() if is_installed(package)]
+
+MODULES = [f"{package}.backend" for package in ("jaxonnxruntime", "onnxruntime") if is_installed(package)]
+"""What has ONNX's own interface."""
+
+X = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
+Y = np.array([[2], [4]], np.float32)
+
+WRONG = {
+    "none": [],
+    "one too few": [X],
+    "one too many": [X, Y, Y],
+    "another type": [X.astype(np.float64), Y],
+    "another rank": [X, Y.reshape(2)],
+    "another size": [X[:, :2], Y],
+    "in another order": [Y, X],
+}
+
+
+def verdict_of(name, case):
+    corpus = open_corpus(DATA)
+    return judge(load_backend(name).target, load_case(corpus, corpus.paths()[case])).verdict
+
+
+def model():
+    inputs = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, array.shape) for name, array in (("X", X), ("Y", Y))
+    ]
+    outputs = [
+        helper.make_tensor_value_info("quotient", TensorProto.FLOAT, (2, 3)),
+        helper.make_tensor_value_info("index", TensorProto.INT64, (2,)),
+    ]
+    nodes = [
+        helper.make_node("Div", ["X", "Y"], ["quotient"]),
+        helper.make_node("ArgMax", ["quotient"], ["index"], axis=1, keepdims=0),
+    ]
+    graph = helper.make_graph(nodes, "divided", inputs, outputs)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+@pytest.fixture(scope="module")
+def prepared():
+    return {name: load_backend(name).target.prepare(model()) for name in INSTALLED}
+
+
+def test_the_suite_has_an_adapter_for_each_of_these_packages():
+    assert set(PACKAGES) <= set(own("backends"))
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+def test_outputs_come_in_the_order_of_the_graph_with_their_types(prepared, name):
+    quotient, index = prepared[name].run([X, Y])
+    assert np.array_equal(quotient, X / Y)
+    assert (quotient.dtype, index.dtype, index.tolist()) == (np.float32, np.int64, [2, 2])
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+@pytest.mark.parametrize("wrong", WRONG)
+def test_wrong_feeds_are_refused(prepared, name, wrong):
+    with pytest.raises(Exception) as caught:
+        prepared[name].run(WRONG[wrong])
+    assert not is_unsupported(caught.value)
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+def test_an_output_stays_what_it_was_when_the_model_runs_again(prepared, name):
+    first, _ = prepared[name].run([X, Y])
+    prepared[name].run([-X, Y])
+    assert np.array_equal(first, X / Y)
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+def test_an_operator_that_nobody_has_is_unsupported(name):
+    assert verdict_of(name, "test_invalid_adam_name_unknown") is Verdict.UNSUPPORTED
+
+
+@pytest.mark.filterwarnings("ignore:onnx.version is deprecated")
+@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize(("case", "verdict"), [("test_argmax_ties_default", "pass"), ("test_adam", "unsupported")])
+def test_a_module_with_onnxs_own_interface_needs_no_adapter(module, case, verdict):
+    assert verdict_of(module, case) == verdict
+
+
+def test_an_input_that_the_model_holds_is_not_fed():
+    held = model()
+    held.graph.initializer.append(helper.make_tensor("Y", TensorProto.FLOAT, (2, 1), [2.0, 4.0]))
+    assert [declared.name for declared in Signature.of(held).inputs] == ["X"]
+
+
+def test_an_open_dimension_takes_any_size():
+    loose = model()
+    loose.graph.input[0].type.tensor_type.shape.dim[1].dim_param = "N"
+    assert list(Signature.of(loose).feeds([X[:, :2], Y])) == ["X", "Y"]
+
+
+def test_what_says_unsupported_is_known_by_its_name():
+    assert is_unsupported(Unsupported("no such operator"))
+    assert not is_unsupported(ValueError("is not a registered function/op"))

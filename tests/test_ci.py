@@ -1,0 +1,218 @@
+"""The GitHub action and what `docs/ci.md` shows: the script, the snippets and the examples, each run as it stands."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+from support import ADAM, ROOT
+
+from conformance.expectations import read_expectations
+
+RIGHT, WRONG, ARGMAX = (f"fake_backends:{name}" for name in ("AlwaysRight", "AlwaysWrong", "WrongOnArgMax"))
+TESTS = ROOT / "tests"
+SCRIPT = ROOT / "ci" / "action.sh"
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+BLOCKS = re.findall(
+    r"^```(\w*)\n(.*?)^```$", (ROOT / "docs" / "ci.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+)
+SCRIPTS = Path(sysconfig.get_path("scripts"))
+
+
+@dataclass(frozen=True)
+class Step:
+    """How a step of a job ended, and what it wrote for the job."""
+
+    status: int
+    log: str
+    summary: str
+    output: str
+
+
+@pytest.fixture
+def shell(here):
+    """Runs a bash script as a CI does, in an empty directory with the fakes importable."""
+
+    def run(*arguments, **variables):
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+        variables = {"PYTHONPATH": str(TESTS), "PATH": f"{SCRIPTS}{os.pathsep}{kept['PATH']}", **variables}
+        return subprocess.run(
+            ["bash", *map(str, arguments)],
+            cwd=here,
+            env={**kept, **variables},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def action(shell, here, corpus_copy):
+    """Runs the action's script on a small corpus whose path has spaces."""
+    corpus = corpus_copy.rename(corpus_copy.parent / "a corpus, $HOME `x`")
+    summary, output = here / "the summary.md", here / "the output"
+
+    def run(**inputs):
+        inputs["ARGS"] = f"--data {shlex.quote(str(corpus))} {inputs.get('ARGS', '')}"
+        ended = shell(SCRIPT, GITHUB_STEP_SUMMARY=str(summary), GITHUB_OUTPUT=str(output), **inputs)
+        told = [path.read_text(encoding="utf-8") if path.exists() else "" for path in (summary, output)]
+        return Step(ended.returncode, ended.stdout + ended.stderr, *told)
+
+    return run
+
+
+REPORTS = {"results.jsonl", "index.html", "junit.xml", "ctrf.json", "summary.json", "summary.md", "badge.svg"}
+
+
+class TestTheActionsScript:
+    def test_shellcheck_has_nothing_to_say(self):
+        ended = subprocess.run([SCRIPTS / "shellcheck", SCRIPT], capture_output=True, text=True, check=False)
+        assert (ended.returncode, ended.stdout) == (0, "")
+
+    def test_a_run_that_holds(self, action, here):
+        step = action(BACKEND=RIGHT)
+        assert step.status == 0, step.log
+        assert step.summary.startswith("## ONNX conformance: the gate holds\n")
+        assert step.output == "status=0\nresults=onnx-conformance/results.jsonl\n"
+        assert {path.name for path in (here / "onnx-conformance").iterdir()} == REPORTS
+
+    def test_a_run_that_does_not_writes_every_report_all_the_same(self, action, here):
+        step = action(BACKEND=WRONG, OUTPUT="my reports/here")
+        assert step.status == 1
+        assert "the gate does not hold" in step.summary
+        assert step.output == "status=1\nresults=my reports/here/results.jsonl\n"
+        assert {path.name for path in (here / "my reports" / "here").iterdir()} == REPORTS
+
+    def test_several_subjects_and_files_are_one_a_line(self, action, here):
+        for name, subject in (("first file.toml", ARGMAX), ("second.toml", WRONG)):
+            (here / name).write_text(
+                f'subject = "{subject}"\n[[expect]]\ncases = "test_*"\nverdict = "fail"\nreason = "known"\n'
+            )
+        step = action(BACKEND=f"  {ARGMAX}\n\n{RIGHT}  \n", EXPECT="first file.toml\n", LEVEL="should")
+        assert step.status == 1
+        assert "first file.toml&#58;3" in step.summary
+        assert f"{RIGHT.replace(':', '&#58;')}</code> 0.0.7 | must | 5 of 5" in step.summary
+
+    def test_arguments_are_split_as_a_shell_would_and_never_expanded(self, action, here):
+        step = action(BACKEND=RIGHT, ARGS='-k "test_adam and not zeros" --require Adam')
+        assert step.status == 0, step.log
+        assert "1 of 7 cases" in step.log
+        marker = here / "marker"
+        action(BACKEND=RIGHT, ARGS=f'-k "$(touch {marker})`touch {marker}`"')
+        assert not marker.exists()
+
+    @pytest.mark.parametrize("inputs", [{"BACKEND": "acme"}, {"BACKEND": RIGHT, "ARGS": "--nonsense"}, {}], ids=str)
+    def test_a_wrong_input_is_said_on_the_page(self, action, inputs):
+        step = action(**inputs)
+        assert step.status == 2
+        assert step.summary == "## ONNX conformance: nothing was run\n\nExit status 2; the log says why.\n"
+
+    def test_an_unclosed_quote_ends_it(self, action):
+        assert action(BACKEND=RIGHT, ARGS='"x').status != 0
+
+    def test_the_summary_of_an_earlier_run_is_not_shown_again(self, action):
+        action(BACKEND=RIGHT)
+        assert action(BACKEND="acme").summary.endswith("nothing was run\n\nExit status 2; the log says why.\n")
+
+
+class TestTheAction:
+    def test_the_script_is_given_every_input_and_nothing_else(self):
+        step = next(step for step in ACTION["runs"]["steps"] if step.get("id") == "run")
+        read = set(re.findall(r"\$\{([A-Z]+):-", SCRIPT.read_text(encoding="utf-8"))) - {"GITHUB_OUTPUT"}
+        assert set(step["env"]) == read | {"SUITE"}
+
+    def test_every_input_that_is_used_is_declared_and_every_one_declared_is_used(self):
+        text = (ROOT / "action.yml").read_text(encoding="utf-8")
+        assert set(re.findall(r"inputs\.([\w-]+)", text)) == set(ACTION["inputs"])
+
+    def test_no_input_is_put_into_a_command(self):
+        assert not [step["run"] for step in ACTION["runs"]["steps"] if "${{" in step.get("run", "")]
+
+
+def snippet(language: str, beginning: str) -> str:
+    """The block of the document that begins so."""
+    (found,) = [text for kind, text in BLOCKS if kind == language and text.startswith(beginning)]
+    return str(found)
+
+
+class TestTheDocument:
+    @pytest.fixture
+    def project(self, here, small_corpus):
+        """A backend's project, whose runs are on a small corpus and whose pip installs nothing."""
+        (here / "mypkg").mkdir()
+        (here / "mypkg" / "__init__.py").write_text("")
+        (here / "mypkg" / "backend.py").write_text(
+            "from fake_backends import WrongOnArgMax\nprepare = WrongOnArgMax.prepare\n"
+        )
+        (here / "conformance.toml").write_text(
+            'subject = "mypkg.backend"\n\n[[expect]]\ncases = ["*argmax*"]\nverdict = "fail"\nreason = "known"\n'
+        )
+        bin = here / "bin"
+        bin.mkdir()
+        (bin / "pip").write_text('#!/bin/sh\necho "$@" >>pip.log\n')
+        suite = shlex.quote(str(SCRIPTS / "onnx-conformance"))
+        data = shlex.quote(str(small_corpus))
+        (bin / "onnx-conformance").write_text(
+            f'#!/bin/sh\nif [ "$1" = run ]; then shift; exec {suite} run --data {data} "$@"; fi\nexec {suite} "$@"\n'
+        )
+        for tool in bin.iterdir():
+            tool.chmod(0o755)
+        return {"PATH": f"{bin}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": f"{here}{os.pathsep}{TESTS}"}
+
+    def test_gitlab_s_script_runs_as_it_stands(self, shell, project, here):
+        job = yaml.safe_load(snippet("yaml", "onnx-conformance:"))["onnx-conformance"]
+        ended = shell("-ec", "\n".join(job["script"]), **project, **job["variables"])
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        assert (here / "pip.log").read_text() == "install . onnx-conformance\n"
+        assert (here / job["artifacts"]["reports"]["junit"]).exists()
+        assert {path.name for path in (here / "out").iterdir()} == {
+            "results.jsonl",
+            "index.html",
+            "junit.xml",
+            "badge.svg",
+        }
+
+    def test_github_s_step_names_inputs_that_there_are(self):
+        steps = yaml.safe_load(snippet("yaml", "- uses: actions/checkout"))
+        assert set(steps[-1]["with"]) <= set(ACTION["inputs"])
+
+    def test_its_commands_run_one_after_the_other(self, shell, project, here):
+        shell("-c", "onnx-conformance run -b mypkg.backend --results old.jsonl", **project)
+        (here / "out").mkdir()
+        shutil.copy(here / "old.jsonl", here / "out" / "results.jsonl")
+        commands = [line for kind, text in BLOCKS if not kind for line in text.splitlines()]
+        ended = {command: shell("-c", command, **project) for command in commands}
+        assert len(commands) == 7
+        assert not {command: done.stderr for command, done in ended.items() if done.returncode not in {0, 1}}
+        assert (here / "all.html").exists()
+        assert (here / "all.xml").exists()
+
+    def test_its_expectations_are_read(self, here):
+        (here / "conformance.toml").write_text(snippet("toml", "subject"))
+        (entry,) = read_expectations(here / "conformance.toml").entries
+        assert entry.issue
+        assert entry.condition
+        assert entry.matches("test_adam_training_10_steps_float")
+
+    def test_its_options_are_those_of_the_verbs(self, command):
+        named = set(re.findall(r"`(--[a-z]+)", (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")))
+        helps = command("run", "--help").out + command("expect", "update", "--help").out
+        assert not {option for option in named if option not in helps}
+
+
+def test_the_summary_for_programs_names_what_fails(action, here):
+    action(BACKEND=WRONG)
+    told = json.loads((here / "onnx-conformance" / "summary.json").read_text(encoding="utf-8"))
+    assert ADAM in {case for failure in told["failures"] for case in failure["cases"]}

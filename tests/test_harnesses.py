@@ -1,0 +1,72 @@
+"""The harnesses in `harnesses/`: the one in C++ is built and checked, and what npm installs is pinned to the byte."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from support import DATA, ROOT, results_of
+
+from conformance.harness_check.check import check_harness
+from conformance.harness_check.fact import State
+
+HARNESSES = ROOT / "harnesses"
+NEEDED = "needs a C++ compiler, make and nlohmann's JSON library: apt-get install g++ make nlohmann-json3-dev"
+RUNTIMES = ("onnxruntime-node", "onnxruntime-web")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Path:
+    """The C++ harness, built in a copy of its folder."""
+    compiles = shutil.which("make") and shutil.which("g++")
+    if (
+        not compiles
+        or subprocess.run(
+            ["g++", "-fsyntax-only", "-x", "c++", "-include", "nlohmann/json.hpp", "/dev/null"],
+            capture_output=True,
+            check=False,
+        ).returncode
+    ):
+        pytest.skip(NEEDED)
+    folder = tmp_path_factory.mktemp("cpp") / "cpp"
+    shutil.copytree(HARNESSES / "cpp", folder, ignore=shutil.ignore_patterns("harness"))
+    subprocess.run(["make", "-C", str(folder), "CXXFLAGS=-O0 -Wall -Wextra -Werror"], check=True, capture_output=True)
+    return folder / "harness"
+
+
+def test_the_cpp_harness_keeps_to_the_protocol(built):
+    assert [outcome for outcome in check_harness([str(built)], 60) if outcome.state is not State.HOLDS] == []
+
+
+def test_the_cpp_harness_passes_what_it_supports_and_no_more(process, built, tmp_path):
+    results = tmp_path / "results.jsonl"
+    subject = f"exec:{shlex.quote(str(built))}"
+    ended = process("onnx-conformance", "run", "--data", DATA, "-b", subject, "--results", results, "-k", "argmax")
+    assert ended.status == 0, ended.out
+    verdicts = {case: result["verdict"] for (_, case), result in results_of(results).items()}
+    assert set(verdicts.values()) == {"pass", "unsupported"}
+    assert {verdicts[f"test_argmax_type_{name}"] for name in ("float", "double", "int8", "int64", "uint64")} == {"pass"}
+    assert verdicts["test_argmax_type_float16"] == "unsupported"
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_npm_installs_the_version_that_is_asked_for(runtime):
+    folder = HARNESSES / "javascript" / runtime
+    asked = json.loads((folder / "package.json").read_bytes())["dependencies"]
+    locked = json.loads((folder / "package-lock.json").read_bytes())["packages"]
+    assert locked[f"node_modules/{runtime}"]["version"] == asked[runtime]
+    assert re.fullmatch(r"\d+\.\d+\.\d+", asked[runtime])
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_every_package_is_locked_to_its_bytes_and_to_no_registry(runtime):
+    lock = json.loads((HARNESSES / "javascript" / runtime / "package-lock.json").read_bytes())
+    packages = {name: package for name, package in lock["packages"].items() if name}
+    assert packages
+    assert [name for name, package in packages.items() if not package.get("integrity", "").startswith("sha512-")] == []
+    assert [name for name, package in packages.items() if "resolved" in package] == []

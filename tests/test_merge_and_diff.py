@@ -1,0 +1,194 @@
+"""`merge` and `diff`: several runs as one, and what changed between two."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from support import ADAM, EXACT, INDEX, SHOULD, SMALL, expecting, records, tree
+
+from conformance.results import read
+from conformance.schemas import complaint
+
+RIGHT, WRONG, MOODY = "fake_backends:AlwaysRight", "fake_backends:AlwaysWrong", "moody_backends:DoesAsTold"
+
+
+def comparable(path):
+    """A results file but for the order of its lines, its times, its command and how many results a part was to have."""
+    lines = records(path)
+    for line in lines:
+        for name in ("seconds", "command"):
+            line.pop(name, None)
+    return sorted(json.dumps(line, sort_keys=True) for line in lines)
+
+
+class TestMerge:
+    @pytest.fixture
+    def shards(self, moody_run, here):
+        """Three shards of a run that fails on ArgMax with an expectation that is stale, and the whole of it."""
+        (here / "e.toml").write_text(expecting(MOODY, "test_gone", ADAM, EXACT))
+        told = ("-b", MOODY, "--expect", "e.toml", "--level", "should")
+        paths = [f"{number}.jsonl" for number in (1, 2, 3)]
+        for number, path in enumerate(paths, 1):
+            moody_run(*told, "--shard", f"{number}/3", "--results", path, mood="fail:ArgMax")
+        moody_run(*told, "--results", "whole.jsonl", mood="fail:ArgMax")
+        return paths
+
+    def test_shards_give_the_whole(self, command, shards, small_corpus, here):
+        ended = command("merge", *shards, "-o", "all.jsonl", "--data", small_corpus)
+        assert ended.status == 1
+        assert "e.toml:5: test_gone matches no case: remove it" in ended.out
+        assert comparable(here / "all.jsonl") == comparable(here / "whole.jsonl")
+
+    def test_the_rules_are_kept(self, command, moody_run, small_corpus, here):
+        moody_run("-b", MOODY, "--results", "old.jsonl", mood="fail:Adam")
+        told = ("-b", MOODY, "--baseline", "old.jsonl", "--require", "Softmax")
+        parts = {"1.jsonl": ("--shard", "1/2"), "2.jsonl": ("--shard", "2/2"), "whole.jsonl": ()}
+        for path, part in parts.items():
+            moody_run(*told, *part, "--results", path, mood="fail:Adam fail:Adagrad unsupported:Softmax")
+        assert command("merge", "1.jsonl", "2.jsonl", "-o", "all.jsonl", "--data", small_corpus).status == 1
+        assert comparable(here / "all.jsonl") == comparable(here / "whole.jsonl")
+        reasons = read(here / "all.jsonl").footer["reasons"]
+        assert [f"in the baseline {was}" in " ".join(reasons) for was in ("pass", "fail")] == [True, False]
+
+    def test_the_order_of_the_files_does_not_matter(self, command, shards, here):
+        command("merge", *shards, "-o", "a.jsonl")
+        command("merge", *shards[::-1], "-o", "b.jsonl")
+        assert (here / "a.jsonl").read_bytes() == (here / "b.jsonl").read_bytes()
+
+    def test_the_reports_of_both_are_the_same(self, command, shards, small_corpus, here):
+        command("merge", *shards, "-o", "all.jsonl", "--data", small_corpus)
+        for path in ("all", "whole"):
+            command("report", f"{path}.jsonl", "--markdown", f"{path}.md")
+        assert (here / "all.md").read_bytes() == (here / "whole.md").read_bytes()
+
+    def test_missing_shards_shut_the_gate_and_are_named(self, command, moody_run):
+        for number in (1, 4):
+            moody_run("-b", RIGHT, "--shard", f"{number}/4", "--results", f"{number}.jsonl")
+        ended = command("merge", "1.jsonl", "4.jsonl", "-o", "all.jsonl")
+        assert ended.status == 1
+        assert f"of {RIGHT} these shards are missing: 2/4, 3/4" in ended.out
+
+    def test_a_merged_run_that_lacks_shards_is_not_merged_on(self, command, moody_run):
+        for number in (1, 2, 3):
+            moody_run("-b", RIGHT, "--shard", f"{number}/3", "--results", f"{number}.jsonl")
+        command("merge", "1.jsonl", "2.jsonl", "-o", "part.jsonl")
+        ended = command("merge", "part.jsonl", "3.jsonl", "-o", "all.jsonl")
+        assert ended.status == 2
+        assert "part.jsonl is a merged run that lacks shards" in ended.err
+
+    def test_subjects_are_joined(self, command, moody_run, here):
+        moody_run("-b", RIGHT, "--results", "right.jsonl")
+        moody_run("-b", MOODY, "--results", "moody.jsonl")
+        assert command("merge", "right.jsonl", "moody.jsonl", "-o", "all.jsonl").status == 0
+        found = read(here / "all.jsonl")
+        assert [subject["id"] for subject in found.header["subjects"]] == [RIGHT, MOODY]
+        assert not [line for line in records(here / "all.jsonl") if complaint("results", line)]
+
+    def test_a_part_of_one_subject_stays_a_part(self, command, moody_run, here):
+        moody_run("-b", RIGHT, "-k", "argmax", "--results", "a.jsonl")
+        moody_run("-b", RIGHT, "-k", "momentum", "--results", "b.jsonl")
+        assert command("merge", "a.jsonl", "b.jsonl", "-o", "all.jsonl").status == 0
+        assert read(here / "all.jsonl").header["selection"]["-k"] == "argmax | momentum"
+
+    def test_parts_that_make_the_whole_are_the_whole(self, command, moody_run, here):
+        moody_run("-b", RIGHT, "-k", "argmax", "--results", "a.jsonl")
+        moody_run("-b", RIGHT, "-k", "not argmax", "--results", "b.jsonl")
+        assert command("merge", "a.jsonl", "b.jsonl", "-o", "all.jsonl").status == 0
+        assert read(here / "all.jsonl").header["selection"] == {"--level": "must"}
+
+    def test_a_run_that_was_stopped_shuts_the_gate(self, command, moody_run, here):
+        moody_run("-b", WRONG, "-x", "--results", "a.jsonl")
+        moody_run("-b", RIGHT, "--results", "b.jsonl")
+        ended = command("merge", "a.jsonl", "b.jsonl", "-o", "all.jsonl")
+        assert ended.status == 1
+        assert f"{len(SMALL) - 1} of {2 * len(SMALL)} results are missing" in ended.out
+
+    def changed(self, here, path, **header):
+        """The same file with another header."""
+        lines = records(here / path)
+        lines[0] = {**lines[0], **header}
+        (here / f"other_{path}").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return f"other_{path}"
+
+    def refusal(self, command, here, *paths):
+        before = tree(here)
+        ended = command("merge", *paths, "-o", "all.jsonl")
+        assert ended.status == 2
+        assert tree(here) == before
+        return ended.err
+
+    def test_another_corpus_is_refused(self, command, moody_run, here):
+        moody_run("-b", RIGHT, "--results", "a.jsonl")
+        moody_run("-b", MOODY, "--results", "b.jsonl")
+        corpus = {**read(here / "b.jsonl").header["corpus"], "digest": "0" * 64}
+        assert "is of another corpus" in self.refusal(
+            command, here, "a.jsonl", self.changed(here, "b.jsonl", corpus=corpus)
+        )
+
+    def test_one_result_twice_is_refused(self, command, moody_run, here):
+        moody_run("-b", RIGHT, "--results", "a.jsonl")
+        moody_run("-b", RIGHT, "-k", "argmax", "--results", "b.jsonl")
+        assert re.search(rf"both have \S+ on {RIGHT}", self.refusal(command, here, "a.jsonl", "b.jsonl"))
+
+    def test_another_version_of_a_subject_is_refused(self, command, moody_run, here):
+        moody_run("-b", RIGHT, "--shard", "1/2", "--results", "a.jsonl")
+        moody_run("-b", RIGHT, "--shard", "2/2", "--results", "b.jsonl")
+        other = self.changed(here, "b.jsonl", subjects=[{"id": RIGHT, "kind": "backend", "version": "9"}])
+        assert f"{RIGHT} 9" in self.refusal(command, here, "a.jsonl", other)
+
+    def test_other_rules_are_refused(self, command, moody_run, here):
+        moody_run("-b", RIGHT, "--results", "a.jsonl")
+        moody_run("-b", MOODY, "--level", "should", "--results", "b.jsonl")
+        assert "was judged by other rules" in self.refusal(command, here, "a.jsonl", "b.jsonl")
+
+    def test_a_missing_footer_is_refused(self, command, moody_run, here):
+        moody_run("-b", RIGHT, "--results", "a.jsonl")
+        (here / "a.jsonl").write_text("".join((here / "a.jsonl").read_text().splitlines(keepends=True)[:-1]))
+        assert "a.jsonl is truncated" in self.refusal(command, here, "a.jsonl")
+
+
+class TestDiff:
+    @pytest.fixture
+    def runs(self, moody_run):
+        moody_run("-b", MOODY, "--results", "old.jsonl", mood="fail:Adam error:ArgMax")
+        moody_run("-b", MOODY, "--results", "new.jsonl", mood="fail:Adagrad fail:ArgMax")
+
+    def test_a_run_does_not_differ_from_itself(self, command, runs, here):
+        ended = command("diff", "old.jsonl", "old.jsonl", "--json", "out.json")
+        assert (ended.status, ended.out) == (0, "No regressions\n")
+        found = json.loads((here / "out.json").read_text())
+        assert not any(found[key] for key in found if key not in {"format", "before", "after"})
+
+    def test_each_change_is_what_it_is(self, command, runs, here):
+        ended = command("diff", "old.jsonl", "new.jsonl", "--json", "out.json", "--markdown", "out.md")
+        assert ended.status == 1
+        found = json.loads((here / "out.json").read_text())
+        assert [change["case"] for change in found["regressions"]] == ["test_adagrad_data_sets_repeated_float"]
+        assert [change["case"] for change in found["fixes"]] == [ADAM, SHOULD]
+        assert [change["case"] for change in found["changes"]] == [EXACT, INDEX]
+        assert "### Regressions" in (here / "out.md").read_text()
+
+    def test_back_again_fixes_are_regressions(self, command, runs, here):
+        command("diff", "old.jsonl", "new.jsonl", "--json", "there.json")
+        command("diff", "new.jsonl", "old.jsonl", "--json", "back.json")
+        there, back = (json.loads((here / name).read_text()) for name in ("there.json", "back.json"))
+        for one, other in (("regressions", "fixes"), ("fixes", "regressions"), ("changes", "changes")):
+            assert [change["case"] for change in there[one]] == [change["case"] for change in back[other]]
+
+    def test_cases_and_subjects_that_came_and_went_are_named(self, command, moody_run):
+        moody_run("-b", RIGHT, "-b", WRONG, "-k", "argmax", "--results", "old.jsonl")
+        moody_run("-b", RIGHT, "-b", MOODY, "--case", EXACT, "--case", ADAM, "--results", "new.jsonl")
+        out = command("diff", "old.jsonl", "new.jsonl").out
+        for told in (
+            f"Cases added:\n  {RIGHT}: {ADAM}\n",
+            f"Cases removed:\n  {RIGHT}: {INDEX}\n",
+            f"{MOODY} is new",
+            f"{WRONG} is gone",
+        ):
+            assert told in out
+
+    def test_what_cannot_be_read_is_refused(self, command, runs, here):
+        (here / "new.jsonl").write_text("{}\n")
+        assert command("diff", "old.jsonl", "new.jsonl").status == 2
