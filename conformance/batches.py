@@ -58,6 +58,13 @@ def counts_of(nodeid: str) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
+def case_report(
+    nodeid: str, location: tuple[str, int | None, str], result: dict[str, Any], seconds: float
+) -> pytest.TestReport:
+    """The report of one case, with its result record."""
+    return pytest.TestReport(nodeid, location, {}, "passed", None, "call", duration=seconds, conformance=result)
+
+
 def batch_report(batch: Batch, reports: Sequence[pytest.TestReport]) -> pytest.TestReport:
     """One report of a whole batch, to be sent to the controller."""
     parts = [(part.nodeid, part.location, vars(part)["conformance"], part.duration) for part in reports]

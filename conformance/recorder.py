@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from conformance.resuming import Begun
     from conformance.subjects import Subject
 
-_ADDED = {"record", "level", "expected", "surprise", "baseline"}
+_ADDED = {"record", "level", "expected", "baseline", "surprise"}
 """What of a result's record is said here, and not by who ran the case."""
 
 
@@ -74,7 +74,7 @@ class Recorder:
         self._stream = self._partial.open("w", encoding="utf-8")
         self._write(self.header(selected, selection, command, due))
 
-    def header(self, selected: int, selection: Mapping[str, str], command: str, due: int) -> dict[str, Any]:
+    def header(self, selected: int, selection: Mapping[str, str], command: str, due: int = 0) -> dict[str, Any]:
         """The header record; the arguments are those of `begin`."""
         return {
             "record": "header",
@@ -100,15 +100,20 @@ class Recorder:
         Raises:
             UsageError: with today's expectations the results are told otherwise.
         """
+        lost = []
         for result in begun.results:
             record, _ = self._judged({name: value for name, value in result.items() if name not in _ADDED})
             if record != result:
                 raise not_alike(begun, f"its result of {result['case']} on {result['subject']} (see --expect)")
+            if Verdict(record["verdict"]).is_defect and (files := self._archives_of(record)):
+                lost += [files] if result["case"] not in begun.archives else []
         self._described.update(begun.cases)
         self.has_begun = self._is_continued = True
         if self._partial is not None:
             begun.take_over(self._partial)
             self._stream = self._partial.open("a", encoding="utf-8")
+        for files in lost:
+            self._write(files)
 
     def add(self, result: Mapping[str, Any]) -> bool:
         """Write a result, and its case before it where it is new; whether the result is as expected or tolerated.
@@ -122,13 +127,13 @@ class Recorder:
         if result["case"] not in self._described:
             self._describe(result["case"])
         self._write(record)
-        if Verdict(record["verdict"]).is_defect:
-            self._archive(result["case"], surprise=not expected)
+        if Verdict(record["verdict"]).is_defect and (files := self._archives_of(record)):
+            self._write(files)
         return expected
 
-    def _archive(self, case: str, *, surprise: bool) -> None:
-        if files := self._archives.of(case, self._paths[case], surprise=surprise):
-            self._write(files)
+    def _archives_of(self, record: Mapping[str, Any]) -> Any:
+        case = record["case"]
+        return self._archives.of(case, self._paths[case], surprise=record["surprise"])
 
     def _judged(self, result: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
         """A result's whole record, and whether it is as expected or tolerated; it is counted."""

@@ -36,6 +36,7 @@ class Begun:
         header: its first record.
         results: its result records.
         cases: the ids of the cases that it describes.
+        archives: the ids of the cases whose files it carries.
         content: its whole lines but for a footer, as bytes.
     """
 
@@ -43,6 +44,7 @@ class Begun:
     header: Mapping[str, Any]
     results: tuple[dict[str, Any], ...]
     cases: frozenset[str]
+    archives: frozenset[str]
     content: bytes
 
     @property
@@ -83,7 +85,8 @@ def begun_run(path: Path) -> Begun:
         lines.pop()
     results = tuple(record for record in records if record["record"] == "result")
     cases = frozenset(record["case"] for record in records if record["record"] == "case")
-    begun = Begun(target, records[0], results, cases, b"".join(lines))
+    archives = frozenset(record["case"] for record in records if record["record"] == "archive")
+    begun = Begun(target, records[0], results, cases, archives, b"".join(lines))
     if len(begun.done) != len(results):
         raise ResultsError(f"{source} has two results of one case.", "Run it again without --resume.")
     return begun

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from conformance.batches import Batch, batch_report, counts_of
+from conformance.batches import Batch, batch_report, case_report, counts_of
 from conformance.claims import check_claims
 from conformance.concerns import Concerns
 from conformance.corpus import MANIFEST, bundled, find_case, open_corpus
@@ -76,33 +76,32 @@ class ConformanceSession:
         if settings.results is not None and settings.recording:
             check_target(settings.results)
         self.settings = settings
-        check_claims(settings.claims, [named.kind for named in settings.subjects])
         starting = Starting(
             *(settings.subjects, settings.limits, settings.introductions),
-            in_process=settings.in_process,
             claims=settings.claims,
+            in_process=settings.in_process,
         )
         try:
             self.corpus = open_corpus((settings.data or bundled()).resolve())
             wanted = sorted(set(settings.cases))
             self.cases = {id: find_case(self.corpus, id) for id in wanted} if wanted else self.corpus.paths()
+            if settings.shard is not None:
+                self.cases = settings.shard.of_cases(self.cases)
             expectations = by_subject(settings.expect, names)
+            check_claims(settings.claims, [named.kind for named in settings.subjects])
         except Exception:
             starting.end()
             raise
         self.manifest = self.corpus.path / MANIFEST
         self._concerns = Concerns(self.corpus)
-        if settings.shard is not None:
-            self.cases = settings.shard.of_cases(self.cases)
         self.subjects = starting.subjects()
         self.processes = Processes(self.subjects)
         self.abandoned: ConformanceError | None = None
         self.interrupted = False
         self.reasons: list[str] = []
         self.selected = len(self.cases)
-        asked = sum(len(self.cases_of(subject)) for subject in self.subjects)
-        self._whole = None if settings.cases or settings.shard else asked
-        self.pending = asked - len(settings.done)
+        self.pending = sum(len(self.cases_of(subject)) for subject in self.subjects)
+        self._whole = None if settings.cases or settings.shard else self.pending
         self.picked: dict[str, str] = {}
         self._suspicions: Suspicions | None = None
         self.recorder: Recorder | None = None
@@ -132,7 +131,7 @@ class ConformanceSession:
         if self.recorder is None or self.settings.begun is None:
             return
         try:
-            check_begun(self.settings.begun, self.recorder.header(0, self._selection(), "", 0))
+            check_begun(self.settings.begun, self.recorder.header(0, self._selection(), ""))
             self.recorder.resume(self.settings.begun)
         except ConformanceError as error:
             self._abandon(error)
@@ -155,10 +154,11 @@ class ConformanceSession:
                 lambda: self._judged(item.subject, load_case(self.corpus, item.case_path)), self.settings.repeat
             )
             stderr = self.processes.said_by(item.subject) if outcome.verdict.is_defect else ""
-            failed = outcome.verdict in {Verdict.FAIL, Verdict.ERROR} and outcome.phase != "start"
+            failed = outcome.verdict in {Verdict.FAIL, Verdict.ERROR} and item.subject.kind is Kind.BACKEND
+            failed = failed and outcome.phase != "start"
             suspects = self._suspects(item) if failed and self.settings.diagnosis else []
         except CorpusError as error:
-            return _report(item.nodeid, item.location, {"abandon": [error.problem, error.mend]}, 0.0)
+            return case_report(item.nodeid, item.location, {"abandon": [error.problem, error.mend]}, 0.0)
         result = {
             "subject": item.subject.id,
             "case": item.case_path.rpartition("/")[2],
@@ -170,12 +170,12 @@ class ConformanceSession:
         }
         if suspects:
             result["agrees_with"] = suspects
+        if stderr:
+            result["stderr"] = stderr
         if repeats:
             result["repeats"] = repeats
         result |= {name: list(found) for name in ("checks", "hazards") if (found := getattr(outcome, name))}
-        if stderr:
-            result["stderr"] = stderr
-        return _report(item.nodeid, item.location, result, outcome.seconds)
+        return case_report(item.nodeid, item.location, result, outcome.seconds)
 
     def _judged(self, subject: Subject, case: LoadedCase) -> Outcome:
         """What becomes of a case; what judges graph optimizers is loaded when there is one."""
@@ -207,7 +207,7 @@ class ConformanceSession:
         except CorpusError as error:
             self._abandon(error)
         if not expected:
-            _fail(report, f"{result['verdict']}: {result['message']}")
+            report.outcome, report.longrepr = "failed", f"{result['verdict']}: {result['message']}"
         elif result["verdict"] != Verdict.PASS:
             report.outcome = "skipped"
             report.longrepr = (str(self.manifest), 0, f"{result['verdict']}: {result['message']}")
@@ -232,12 +232,18 @@ class ConformanceSession:
         """Count what is selected, and spare the garbage collector the thousands of items that stay to the end."""
         gc.freeze()
         ours = [item.case_path for item in session.items if hasattr(item, "case_path")]
-        self.selected, self.pending = len(set(ours)), len(ours)
+        self._count(len(set(ours)), len(ours))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         """Count it where workers collect."""
-        self.selected, self.pending = next((counts for id in ids if (counts := counts_of(id))), (0, 0))
+        self._count(*next((counts for id in ids if (counts := counts_of(id))), (0, 0)))
+
+    def _count(self, selected: int, pending: int) -> None:
+        """Take note of what is selected, with what a continued run had done before."""
+        begun = self.settings.begun
+        self.selected = begun.header["corpus"]["selected"] if begun else selected
+        self.pending = pending + len(self.settings.done)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_from_serializable(self, config: pytest.Config, data: dict[str, Any]) -> pytest.TestReport | None:
@@ -245,7 +251,7 @@ class ConformanceSession:
 
         A thread of each worker's connection calls this, so nothing is logged or recorded here.
         """
-        reports = [_report(*part) for part in data.get("batch", ())]
+        reports = [case_report(*part) for part in data.get("batch", ())]
         if not reports:
             return None
         reports[-1].__dict__["before"] = (config.hook, reports[:-1])
@@ -265,8 +271,6 @@ class ConformanceSession:
         due = self._due()
         partial = self._whole is None or self.recorder.results < self._whole
         self.reasons = self.recorder.gate.reasons(partial=partial)
-        if self.settings.begun is not None:
-            self.selected = self.settings.begun.header["corpus"]["selected"]
         if (missing := due - self.recorder.results) or self.interrupted:
             told = "was interrupted" if self.interrupted else "was stopped before its end, or a process of it died"
             self.reasons.append(f"{missing} of {due} results are missing: the run {told}")
@@ -276,8 +280,7 @@ class ConformanceSession:
 
     def _due(self) -> int:
         """How many results there must be: those of the manifest, unless a selection is told of."""
-        due = self.pending + len(self.settings.done)
-        return due if set(self._selection()) - {"--level"} else max(due, self._whole or 0)
+        return self.pending if set(self._selection()) - {"--level"} else max(self.pending, self._whole or 0)
 
     def _selection(self) -> dict[str, str]:
         settings = self.settings
@@ -288,17 +291,6 @@ class ConformanceSession:
             "--shard": settings.shard or "",
         }
         return {name: str(value) for name, value in selection.items() if value}
-
-
-def _report(
-    nodeid: str, location: tuple[str, int | None, str], result: dict[str, Any], seconds: float
-) -> pytest.TestReport:
-    return pytest.TestReport(nodeid, location, {}, "passed", None, "call", duration=seconds, conformance=result)
-
-
-def _fail(report: pytest.TestReport, message: str) -> None:
-    report.outcome = "failed"
-    report.longrepr = message
 
 
 def _command() -> str:

@@ -1,4 +1,4 @@
-"""What a run is asked to do."""
+"""What a run is asked for."""
 
 from __future__ import annotations
 

@@ -103,8 +103,8 @@ def run(
         selection = begun.header["selection"]
         subjects = subjects or [Named.of(one["id"], Kind(one["kind"])) for one in begun.header["subjects"]]
         keyword, case = keyword or selection.get("-k", ""), case or selection.get("--case", "").split()
-        shard = shard or selection.get("--shard", "")
         level = level if level != GateLevel.MUST else GateLevel(selection.get("--level", level))
+        shard = shard or selection.get("--shard", "")
     if not subjects:
         raise UsageError("Nothing to run is named.", "Name a backend with -b, or a graph optimizer with -o.")
     settings = Settings(
