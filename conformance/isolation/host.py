@@ -32,14 +32,14 @@ class Introduction:
     Attributes:
         version: its own version.
         language: what it is written in.
-        passes: of a graph optimizer, the passes that it claims.
+        passes: of a graph optimizer, the passes that it claims; None if it does not say.
         fixed_point: of a graph optimizer, whether it knows a single run and a fixed point apart.
         failure: why it did not start; empty if it did.
     """
 
     version: str = "unknown"
     language: str = "unknown"
-    passes: tuple[str, ...] = ()
+    passes: tuple[str, ...] | None = None
     fixed_point: bool = False
     failure: str = ""
 
@@ -189,7 +189,7 @@ class Host:
             self.introduction = Introduction(
                 answer["runtime_version"],
                 answer["language"],
-                tuple(answer.get("passes", ())),
+                tuple(answer["passes"]) if "passes" in answer else None,
                 answer.get("fixed_point", False),
             )
             return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from threading import Thread
 from typing import TYPE_CHECKING
 
@@ -96,9 +95,9 @@ class Starting:
             return Subject(
                 named.text, introduction.version, BackendProxy(host), named.kind, language=introduction.language
             )
-        introduction = replace(introduction, passes=introduction.passes or self._claims)
-        target = OptimizerProxy(host, introduction)
-        return Subject(named.text, introduction.version, target, named.kind, introduction.passes, introduction.language)
+        passes = self._claims if introduction.passes is None else introduction.passes
+        target = OptimizerProxy(host, passes, fixed_point=introduction.fixed_point)
+        return Subject(named.text, introduction.version, target, named.kind, passes, introduction.language)
 
 
 def host_of(subject: Subject) -> Host | None:
