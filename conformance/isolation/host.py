@@ -32,7 +32,7 @@ class Introduction:
     Attributes:
         version: its own version.
         language: what it is written in.
-        passes: of a graph optimizer, the passes that it claims; None where it says nothing of that.
+        passes: of a graph optimizer, the passes that it claims; None if it does not say.
         fixed_point: of a graph optimizer, whether it knows a single run and a fixed point apart.
         failure: why it did not start; empty if it did.
     """

@@ -92,8 +92,12 @@ class Starting:
         if host is None:
             return load_subject(named, self._claims)
         introduction = host.introduced()
-        target = BackendProxy(host) if named.kind is Kind.BACKEND else OptimizerProxy(host, introduction)
-        passes = introduction.passes if introduction.passes is not None else self._claims
+        if named.kind is Kind.BACKEND:
+            return Subject(
+                named.text, introduction.version, BackendProxy(host), named.kind, language=introduction.language
+            )
+        passes = self._claims if introduction.passes is None else introduction.passes
+        target = OptimizerProxy(host, passes, fixed_point=introduction.fixed_point)
         return Subject(named.text, introduction.version, target, named.kind, passes, introduction.language)
 
 

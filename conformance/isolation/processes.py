@@ -78,8 +78,5 @@ class Processes:
 def introductions(workerinput: Mapping[str, Any]) -> dict[str, Introduction]:
     """The introductions that a worker was told; none in any other process."""
     told = workerinput.get(INTRODUCTIONS, {})
-    return {id: Introduction(**{**one, "passes": _passes(one)}) for id, one in told.items()}
-
-
-def _passes(told: Mapping[str, Any]) -> tuple[str, ...] | None:
-    return None if told["passes"] is None else tuple(told["passes"])
+    passes = {id: None if one["passes"] is None else tuple(one["passes"]) for id, one in told.items()}
+    return {id: Introduction(**{**one, "passes": passes[id]}) for id, one in told.items()}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from conformance.arrays import Array
     from conformance.isolation.child import Child
-    from conformance.isolation.host import Host, Introduction
+    from conformance.isolation.host import Host
 
 
 class BackendProxy:
@@ -85,10 +85,10 @@ class PreparedProxy:
 class OptimizerProxy:
     """A graph optimizer: called with a model, it returns the rewritten one."""
 
-    def __init__(self, host: Host, introduction: Introduction) -> None:
+    def __init__(self, host: Host, passes: tuple[str, ...], *, fixed_point: bool) -> None:
         self.host = host
-        self.passes = introduction.passes
-        known = {"model": Parameter.empty} | ({"fixed_point": False} if introduction.fixed_point else {})
+        self.passes = passes
+        known = {"model": Parameter.empty} | ({"fixed_point": False} if fixed_point else {})
         self.__signature__ = Signature(
             [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default) for name, default in known.items()]
         )
