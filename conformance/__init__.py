@@ -4,4 +4,4 @@ What a backend's author installs: the cases' format, the reference, comparison, 
 The definitions of the cases live in `generators`, the frozen cases in the corpus.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

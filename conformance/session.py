@@ -6,9 +6,6 @@ Under xdist every worker has a session that runs cases, and the controller has o
 from __future__ import annotations
 
 import gc
-import shlex
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
@@ -29,13 +26,15 @@ from conformance.recorder import Recorder
 from conformance.repeats import repeated
 from conformance.resuming import DONE, check_begun
 from conformance.rules import rules_for
+from conformance.settings import command_line
 from conformance.subjects import Kind
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from conformance.diagnosis import Suspicions
+    from conformance.expectations import Expectations
     from conformance.judge import Outcome
     from conformance.loading import LoadedCase
     from conformance.pytest_plugin import ConformanceItem
@@ -104,10 +103,16 @@ class ConformanceSession:
         self._whole = None if settings.cases or settings.shard else self.pending
         self.picked: dict[str, str] = {}
         self._suspicions: Suspicions | None = None
-        self.recorder: Recorder | None = None
-        if settings.recording:
-            gate = Gate(rules_for(settings, self.corpus, self.subjects, expectations), names)
-            self.recorder = Recorder(self.corpus, self.subjects, gate, settings.results)
+        self.recorder = self._new_recorder(expectations) if settings.recording else None
+
+    def _new_recorder(self, expectations: Mapping[str, Expectations]) -> Recorder:
+        try:
+            rules = rules_for(self.settings, self.corpus, self.subjects, expectations)
+        except ConformanceError:
+            self.processes.end()
+            raise
+        gate = Gate(rules, [subject.id for subject in self.subjects])
+        return Recorder(self.corpus, self.subjects, gate, self.settings.results)
 
     def cases_of(self, subject: Subject) -> dict[str, str]:
         """Those of the cases to run that a subject is asked."""
@@ -225,7 +230,7 @@ class ConformanceSession:
         if "abandon" in result:
             raise CorpusError(*result["abandon"])
         if not recorder.has_begun:
-            recorder.begin(self.selected, self._selection(), _command(), self._due())
+            recorder.begin(self.selected, self._selection(), command_line(), self._due())
         return recorder.add(result)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -264,7 +269,7 @@ class ConformanceSession:
         if self.recorder is None:
             return
         if self.interrupted and not self.abandoned and not self.recorder.has_begun:
-            self.recorder.begin(self.selected, self._selection(), _command(), self._due())
+            self.recorder.begin(self.selected, self._selection(), command_line(), self._due())
         if self.abandoned or not self.recorder.has_begun:
             self.recorder.abandon()
             return
@@ -291,7 +296,3 @@ class ConformanceSession:
             "--shard": settings.shard or "",
         }
         return {name: str(value) for name, value in selection.items() if value}
-
-
-def _command() -> str:
-    return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])

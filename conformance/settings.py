@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.isolation.limits import Limits
@@ -10,7 +13,6 @@ from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from conformance.isolation.host import Introduction
     from conformance.resuming import Begun
@@ -61,3 +63,8 @@ class Settings:
     introductions: Mapping[str, Introduction] = field(default_factory=dict)
     begun: Begun | None = None
     done: frozenset[tuple[str, str]] = frozenset()
+
+
+def command_line() -> str:
+    """What was typed, for people."""
+    return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])

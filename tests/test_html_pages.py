@@ -278,7 +278,7 @@ def test_a_script_has_ten_lines_or_so(kind: str) -> None:
     [
         ("backend", "reference", ADAM, "pass None"),
         ("backend", "fake_backends:AlwaysWrong", ADAM, "fail compare"),
-        ("optimizer", "copy:deepcopy", "test_softmax_argmax_tie_last", "ArgMax"),
+        ("optimizer", "identity", "test_softmax_argmax_axis_0_float", "pass None"),
     ],
 )
 def test_a_script_runs_the_case_of_the_installed_suite_and_shows_what_comes(

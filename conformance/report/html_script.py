@@ -26,13 +26,13 @@ print(outcome.verdict, outcome.phase, outcome.message)
     "optimizer": _HEAD
     + f"""\
 from conformance.loading import load_case
+from conformance.rewriting.judging import judge_case
 from conformance.subjects import Kind, Named, load_subject
-from onnx.printer import to_text
 
 corpus = open_corpus(Path(sys.argv[1]) if sys.argv[1:] else bundled())
-model = load_case(corpus, find_case(corpus, {CASE})).model
-rewritten = load_subject(Named.of({SUBJECT}, Kind.OPTIMIZER)).target(model)
-print(to_text(rewritten))
+subject = load_subject(Named.of({SUBJECT}, Kind.OPTIMIZER))
+outcome = judge_case(subject, load_case(corpus, find_case(corpus, {CASE})))
+print(outcome.verdict, outcome.phase, outcome.message)
 """,
 }
 """Per kind of subject its script; a Python string literal stands for each of the two places."""

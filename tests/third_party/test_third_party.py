@@ -45,7 +45,8 @@ def test_its_backend_is_run_by_its_short_name(acme, small_corpus, here):
 
 def test_its_version_is_told(acme, small_corpus, here):
     acme("run", "-b", "acme", "--data", small_corpus, "--case", ADAM, "--results", "out.jsonl")
-    assert read(here / "out.jsonl").header["subjects"] == [{"id": "acme", "kind": "backend", "version": "3.1.4"}]
+    (subject,) = read(here / "out.jsonl").header["subjects"]
+    assert subject == {"id": "acme", "kind": "backend", "version": "3.1.4", "language": "Python"}
 
 
 def test_its_backend_is_run_in_several_processes(acme, small_corpus):
