@@ -91,7 +91,7 @@ def test_an_input_that_an_initializer_gives_a_value_to_is_not_named(tmp_path):
     host = TellsWhatIsAsked(tmp_path)
     corpus = open_corpus(DATA)
     case = load_case(corpus, corpus.paths()["test_argmax_pass_interface_initializer_is_first_input"])
-    BackendProxy(host).prepare(case.model).run(case.data_sets[0].inputs)
+    BackendProxy(host).prepare(case.model).run(next(case.data_sets()).inputs)
     assert [value.name for value in case.model.graph.input] == ["W", "X"]
     assert [(command, [one["name"] for one in fields.get("inputs", [])]) for command, fields in host.asked] == [
         ("load", []),
