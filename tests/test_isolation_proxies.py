@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import inspect
 import sys
+from types import SimpleNamespace
 
 import fake_backends as fakes
 import numpy as np
 import pytest
 from isolation_support import apart
-from support import ADAM, EXACT, REPEATED, SEVERAL, SMALL, results_of
+from support import ADAM, DATA, EXACT, REPEATED, SEVERAL, SMALL, results_of
 
+from conformance.corpus import open_corpus
 from conformance.held import held
 from conformance.isolation import errors
 from conformance.isolation.hosting import host_of
 from conformance.isolation.limits import Limits
+from conformance.isolation.proxies import BackendProxy
 from conformance.isolation.tensors import decoded, encoded
 from conformance.judge import judge
-from conformance.loading import LoadedCase
+from conformance.loading import LoadedCase, load_case
 from conformance.observation import observe
 from conformance.schemas import complaint
 from conformance.subjects import Kind
@@ -64,6 +67,36 @@ def test_a_backend_is_told_as_in_this_process(start, case_of, fake):
         assert [outcome.verdict for outcome in here] == [outcome.verdict for outcome in there]
     else:
         assert [told(outcome) for outcome in here] == [told(outcome) for outcome in there]
+
+
+class TellsWhatIsAsked:
+    """In the place of a host: keeps what the subject is asked, and answers that it has no outputs."""
+
+    def __init__(self, tmp_path):
+        self.child = SimpleNamespace(scratch=SimpleNamespace(models=str(tmp_path)))
+        self.asked = []
+
+    def begin_case(self):
+        pass
+
+    def is_running(self, child):
+        return True
+
+    def ask(self, command, **fields):
+        self.asked.append((command, fields))
+        return {"outputs": []}
+
+
+def test_an_input_that_an_initializer_gives_a_value_to_is_not_named(tmp_path):
+    host = TellsWhatIsAsked(tmp_path)
+    corpus = open_corpus(DATA)
+    case = load_case(corpus, corpus.paths()["test_argmax_pass_interface_initializer_is_first_input"])
+    BackendProxy(host).prepare(case.model).run(next(case.data_sets()).inputs)
+    assert [value.name for value in case.model.graph.input] == ["W", "X"]
+    assert [(command, [one["name"] for one in fields.get("inputs", [])]) for command, fields in host.asked] == [
+        ("load", []),
+        ("run", ["X"]),
+    ]
 
 
 @pytest.mark.parametrize("fake", [fakes.AlwaysWrong, fakes.RaisesOnRun, fakes.ChangesItsInputs, fakes.SaysUnsupported])

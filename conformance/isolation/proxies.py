@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
+from conformance.fill import fed_inputs
 from conformance.isolation.tensors import decoded, encoded
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class BackendProxy:
             Isolated: it is not; see `conformance.isolation.errors`.
         """
         self.host.begin_case()
-        prepared = PreparedProxy(self, model.SerializeToString(), [value.name for value in model.graph.input])
+        prepared = PreparedProxy(self, model.SerializeToString(), [value.name for value in fed_inputs(model.graph)])
         prepared.load()
         return prepared
 
@@ -54,7 +55,7 @@ class PreparedProxy:
         host.ask("load", model=_written(host.child, "model.onnx", self._model))
 
     def run(self, inputs: Sequence[Array]) -> Any:
-        """What the subject returns for inputs in the graph's order; those that it changed are changed here too.
+        """What the subject returns for what it is fed, in the graph's order; what it changed of that is changed here too.
 
         Raises:
             Isolated: it returns nothing; see `conformance.isolation.errors`.
