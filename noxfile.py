@@ -58,11 +58,11 @@ onnx2torch wants torchvision for operators that no case has, and is installed wi
 """
 
 BOARD = Path("reports/scoreboard")
+
 OPTIMIZERS = ("onnxoptimizer==0.4.2", "onnxscript==0.7.2", "onnxsim==0.8.1")
 """The graph optimizers that the expectations files speak of, besides ONNX Runtime's."""
 
 OPTIMIZER_EXTRAS = "onnxoptimizer,onnxruntime,onnxscript,onnxsim"
-
 
 VERSION_PAIRS = (("1.18.0", "2.0.2"), ("1.20.1", "2.2.6"), ("1.23.2", "2.4.6"))
 """onnx and numpy, from the oldest to the newest supported, over which the corpus is the same to the byte."""

@@ -17,7 +17,7 @@ def run(
         typer.Option(
             *("-b", "--backend"),
             metavar="NAME",
-            help="onnxruntime, package.module:Attribute or exec:COMMAND; options in brackets: NAME[device=CUDA].",
+            help="onnxruntime, package.module:Attribute or exec:COMMAND; options in brackets: NAME\\[device=CUDA].",
         ),
     ] = None,
     optimizer: Annotated[
@@ -25,7 +25,7 @@ def run(
         typer.Option(
             *("-o", "--optimizer"),
             metavar="NAME",
-            help="A graph optimizer, run on the cases of the pass: onnxsim, package.module:function, NAME[level=all].",
+            help="A graph optimizer, run on the cases of the pass: onnxsim, package.module:function, NAME\\[level=all].",
         ),
     ] = None,
     claims: Annotated[
