@@ -25,7 +25,7 @@ def run(
         typer.Option(
             *("-o", "--optimizer"),
             metavar="NAME",
-            help="A graph optimizer, run on the cases of the pass: onnxsim, package.module:function, NAME\\[level=all].",
+            help="A graph optimizer, run on the cases of the pass: onnxsim, package.module:function, NAME\\[a=b].",
         ),
     ] = None,
     claims: Annotated[
