@@ -147,11 +147,11 @@ def success_codes(session: nox.Session) -> list[int]:
 
 
 def put_on_board(name: str, version: str) -> None:
-    """Pack the results of a run into the board, where directories of this machine have no place."""
+    """Pack a run's results into the board, without the cases' files, which the corpus has, and this machine's paths."""
     BOARD.mkdir(parents=True, exist_ok=True)
-    content = Path(f"reports/latest/{name}.jsonl").read_bytes()
-    cleaned = re.sub(MACHINE, b"", content)
-    (BOARD / f"{name}-{version}.jsonl.gz").write_bytes(gzip.compress(cleaned, mtime=0))
+    lines = Path(f"reports/latest/{name}.jsonl").read_bytes().splitlines(keepends=True)
+    kept = b"".join(line for line in lines if not line.startswith(b'{"record":"archive"'))
+    (BOARD / f"{name}-{version}.jsonl.gz").write_bytes(gzip.compress(MACHINE.sub(b"", kept), mtime=0))
 
 
 def add_session(name: str, runtime: Runtime) -> None:
@@ -231,7 +231,7 @@ def version_of(harness: str) -> str:
     """The version that a harness's lock file pins; that of the suite for one that runs nothing but itself."""
     lock = Path("harnesses/javascript") / harness / "package-lock.json"
     if not lock.exists():
-        return str(PROJECT["project"]["version"])
+        return re.findall(r'__version__ = "(.+)"', Path("conformance/__init__.py").read_text(encoding="utf-8"))[0]
     return str(json.loads(lock.read_text(encoding="utf-8"))["packages"][f"node_modules/{harness}"]["version"])
 
 
