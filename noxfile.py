@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import json
+import re
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +33,7 @@ class Runtime:
         bare: what is installed without its dependencies.
         programs: Debian packages it needs, by a program of each.
         env: settings.
+        options: more options of the run.
     """
 
     requirements: tuple[str, ...]
@@ -38,13 +41,16 @@ class Runtime:
     bare: tuple[str, ...] = ()
     programs: Mapping[str, str] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
 
 
 RUNTIMES = {
     "onnx-reference": Runtime(("onnx==1.23.2",)),
     "onnxruntime": Runtime(("onnxruntime==1.31.1",)),
     "onnxruntime-unoptimized": Runtime(("onnxruntime==1.31.1",), "onnxruntime[optimization=disabled]"),
-    "tinygrad": Runtime(("tinygrad==0.14.0",), programs={"clang": "clang"}, env={"DEV": "CPU"}),
+    "tinygrad": Runtime(
+        ("tinygrad==0.14.0",), programs={"clang": "clang"}, env={"DEV": "CPU"}, options=("--timeout", "300")
+    ),
     "tract": Runtime(("tract==0.23.9",)),
     "openvino": Runtime(("openvino==2026.4.1",)),
     "onnx2torch": Runtime(("torch==2.13.0",), bare=("onnx2torch==1.5.15",)),
@@ -63,6 +69,23 @@ OPTIMIZERS = ("onnxoptimizer==0.4.2", "onnxscript==0.7.2", "onnxsim==0.8.1")
 """The graph optimizers that the expectations files speak of, besides ONNX Runtime's."""
 
 OPTIMIZER_EXTRAS = "onnxoptimizer,onnxruntime,onnxscript,onnxsim"
+
+GRAPH_OPTIMIZERS = {
+    "onnxoptimizer": ("onnxoptimizer", "onnxoptimizer-defaults"),
+    "onnxsim": ("onnxsim",),
+    "onnxscript": ("onnxscript",),
+    "onnxruntime": tuple(f"onnxruntime[level={level}]" for level in ("basic", "extended", "layout", "all")),
+}
+"""The subjects of each package, which share a file of the board."""
+
+MACHINE = re.compile(
+    b"|".join(re.escape(str(path).encode()) + rb"(?=/)" for path in (Path.cwd(), Path.home()))
+    + rb"|/[\w./-]*(?=/site-packages/)|/[\w./-]*(?=/bin/(?:python|onnx-conformance))|/tmp/[\w.-]+(?=/)"
+)
+"""What of a path in a message tells where things lie on the machine that ran them."""
+
+HARNESSES = ("onnxruntime-web", "onnxruntime-node", "cpp")
+"""The sessions of the harnesses that are on the board."""
 
 VERSION_PAIRS = (("1.18.0", "2.0.2"), ("1.20.1", "2.2.6"), ("1.23.2", "2.4.6"))
 """onnx and numpy, from the oldest to the newest supported, over which the corpus is the same to the byte."""
@@ -97,20 +120,39 @@ def run_on(session: nox.Session, name: str, runtime: Runtime) -> None:
     session.install(".", SUBJECTS[0], *runtime.requirements)
     if runtime.bare:
         session.install("--no-deps", *runtime.bare)
-    results = Path("reports/latest") / f"{name}.jsonl"
-    arguments = [argument for argument in session.posargs if argument != "--board"]
     session.run(
-        *("onnx-conformance", "run", "-b", runtime.subject or name, "-n", "2", "--data", "data", "--level", "should"),
-        *("--expect", f"expectations/{name}.toml", "--results", str(results), "--html", f"reports/latest/{name}.html"),
-        *arguments,
+        *("onnx-conformance", "run", "-b", runtime.subject or name, "-n", "2", *written(name)),
+        *("--expect", f"expectations/{name}.toml", *runtime.options),
+        *arguments(session),
         env=dict(runtime.env),
-        success_codes=[0, 1] if "--board" in session.posargs else [0],
+        success_codes=success_codes(session),
     )
     if "--board" in session.posargs:
-        version = (runtime.bare or runtime.requirements)[0].partition("==")[2]
-        BOARD.mkdir(parents=True, exist_ok=True)
-        packed = gzip.compress(results.read_bytes(), mtime=0)
-        (BOARD / f"{name}-{version}.jsonl.gz").write_bytes(packed)
+        put_on_board(name, (runtime.bare or runtime.requirements)[0].partition("==")[2])
+
+
+def written(name: str) -> tuple[str, ...]:
+    """The options of a run over the whole corpus whose reports are named so."""
+    report = f"reports/latest/{name}"
+    return ("--data", "data", "--level", "should", "--results", f"{report}.jsonl", "--html", f"{report}.html")
+
+
+def arguments(session: nox.Session) -> list[str]:
+    """What a session was given for the run."""
+    return [argument for argument in session.posargs if argument != "--board"]
+
+
+def success_codes(session: nox.Session) -> list[int]:
+    """The board shows a gate that does not hold."""
+    return [0, 1] if "--board" in session.posargs else [0]
+
+
+def put_on_board(name: str, version: str) -> None:
+    """Pack a run's results into the board, without the cases' files, which the corpus has, and this machine's paths."""
+    BOARD.mkdir(parents=True, exist_ok=True)
+    lines = Path(f"reports/latest/{name}.jsonl").read_bytes().splitlines(keepends=True)
+    kept = b"".join(line for line in lines if not line.startswith(b'{"record":"archive"'))
+    (BOARD / f"{name}-{version}.jsonl.gz").write_bytes(gzip.compress(MACHINE.sub(b"", kept), mtime=0))
 
 
 def add_session(name: str, runtime: Runtime) -> None:
@@ -129,19 +171,20 @@ for NAME, RUNTIME in RUNTIMES.items():
 
 @nox.session(venv_backend="none")
 def scoreboard(session: nox.Session) -> None:
-    """Run all runtimes, each in its own environment, and write reports/scoreboard/ anew."""
+    """Run all runtimes and graph optimizers, each in its own environment, and write reports/scoreboard/ anew."""
     shutil.rmtree(BOARD, ignore_errors=True)
-    for name in RUNTIMES:
+    for name in (*RUNTIMES, *HARNESSES, "optimizers"):
         session.notify(name, ["--board"])
     session.notify("board")
 
 
 @nox.session
 def board(session: nox.Session) -> None:
-    """Write the page over all results in reports/scoreboard/."""
+    """Write the page over all results in reports/scoreboard/, and the table of docs/hazards.md."""
     session.install(".")
     results = sorted(str(path) for path in BOARD.glob("*.jsonl.gz"))
     session.run("onnx-conformance", "report", *results, "--html", str(BOARD / "index.html"))
+    session.run("python", "docs/make_hazards.py", *results)
 
 
 @nox.session(name="onnxruntime-web")
@@ -177,26 +220,51 @@ def run_harness(session: nox.Session, name: str, command: str) -> None:
     session.install(".", SUBJECTS[0])
     session.run("onnx-conformance", "harness", "check", f"exec:{command}")
     session.run(
-        *("onnx-conformance", "run", "-b", f"exec:{command}", "--data", "data", "--level", "should"),
-        *("--expect", f"expectations/{name}.toml"),
-        *("--results", f"reports/latest/{name}.jsonl", "--html", f"reports/latest/{name}.html"),
-        *session.posargs,
+        *("onnx-conformance", "run", "-b", f"exec:{command}", *written(name), "--expect", f"expectations/{name}.toml"),
+        *arguments(session),
+        success_codes=success_codes(session),
     )
+    if "--board" in session.posargs:
+        put_on_board(name, version_of(name))
+
+
+def version_of(harness: str) -> str:
+    """The version that a harness's lock file pins; that of the suite for one that runs nothing but itself."""
+    lock = Path("harnesses/javascript") / harness / "package-lock.json"
+    if not lock.exists():
+        return re.findall(r'__version__ = "(.+)"', Path("conformance/__init__.py").read_text(encoding="utf-8"))[0]
+    return str(json.loads(lock.read_text(encoding="utf-8"))["packages"][f"node_modules/{harness}"]["version"])
 
 
 @nox.session
 def optimizers(session: nox.Session) -> None:
     """Run the cases of the pass on the graph optimizers, and write reports/latest/optimizers.*."""
     session.install(f".[{OPTIMIZER_EXTRAS}]", *SUBJECTS, *OPTIMIZERS)
-    names = ("reference-pass", "identity", "onnxoptimizer", "onnxoptimizer-defaults", "onnxsim", "onnxscript")
-    levels = tuple(f"onnxruntime[level={level}]" for level in ("basic", "extended", "layout", "all"))
+    if "--board" in session.posargs:
+        for package, names in GRAPH_OPTIMIZERS.items():
+            run_optimizers(session, f"{package}-rewrites", names)
+            put_on_board(f"{package}-rewrites", pinned(package))
+    else:
+        names = tuple(name for names in GRAPH_OPTIMIZERS.values() for name in names)
+        run_optimizers(session, "optimizers", ("reference-pass", "identity", *names))
+
+
+def run_optimizers(session: nox.Session, report: str, names: tuple[str, ...]) -> None:
+    """Run graph optimizers, each held to its expectations file where it has one."""
+    files = (Path("expectations/optimizers") / f"{name.replace('[level=', '-').rstrip(']')}.toml" for name in names)
+    known = (file for file in files if file.exists())
     session.run(
-        *("onnx-conformance", "run", *(part for name in (*names, *levels) for part in ("-o", name))),
-        *("--data", "data", "--level", "should"),
-        *(part for file in sorted(Path("expectations/optimizers").glob("*.toml")) for part in ("--expect", str(file))),
-        *("--results", "reports/latest/optimizers.jsonl", "--html", "reports/latest/optimizers.html"),
-        *session.posargs,
+        *("onnx-conformance", "run", *(part for name in names for part in ("-o", name)), *written(report)),
+        *(part for file in known for part in ("--expect", str(file))),
+        *arguments(session),
+        success_codes=success_codes(session),
     )
+
+
+def pinned(package: str) -> str:
+    """The version of a package that the sessions install."""
+    (found,) = (text.partition("==")[2] for text in (*SUBJECTS, *OPTIMIZERS) if text.partition("==")[0] == package)
+    return found
 
 
 @nox.session

@@ -55,7 +55,7 @@ class PreparedProxy:
         host.ask("load", model=_written(host.child, "model.onnx", self._model))
 
     def run(self, inputs: Sequence[Array]) -> Any:
-        """What the subject returns for what it is fed, in the graph's order; what it changes of that changes here too.
+        """What the subject returns for what it is fed, in the graph's order; what it changed is changed here too.
 
         Raises:
             Isolated: it returns nothing; see `conformance.isolation.errors`.

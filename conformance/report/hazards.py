@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from conformance.rewriting.hazards import hazards
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from conformance.records import CaseRecord, DataSetPreview, ResultRecord
     from conformance.results import Results
 
+_HEADS = {"backend": "what backends give", "optimizer": "what graph optimizers make of the exact answer"}
 OPERATORS = ("Log", "Exp", "Sqrt", "Softmax", "LogSoftmax")
 _ESCAPED = str.maketrans({"|": "\\|", "<": "&lt;", ">": "&gt;", "&": "&amp;", "`": "'", "\n": " "})
 
@@ -50,23 +52,36 @@ class Sample:
 
 
 def render(runs: Sequence[Results]) -> str:
-    """A table with a row for each class and operator and a column for each subject; a sentence where there is none."""
+    """A table per kind of subject, with a row for each class and operator and the subjects by what they answer."""
     found = samples(runs)
-    subjects = [subject["id"] for run in runs for subject in run.header["subjects"]]
     results = {(result["subject"], result["case"]): result for run in runs for result in run.results}
     if not found:
         return "No case of these results has a hazard.\n"
-    head = ["class", "operator", "input", *subjects]
-    rows = [
-        [
-            sample.hazard,
-            sample.operator,
-            sample.input,
-            *(answer(sample, results.get((id, sample.case["case"]))) for id in subjects),
-        ]
-        for sample in found
+    kinds: dict[str, list[str]] = {}
+    for subject in (subject for run in runs for subject in run.header["subjects"]):
+        kinds.setdefault(subject["kind"], []).append(subject["id"])
+    tables = [
+        _table(
+            ["class", "operator", "input", _HEADS[kind]],
+            [[one.hazard, one.operator, one.input, _told(one, subjects, results)] for one in found],
+        )
+        for kind, subjects in sorted(kinds.items())
     ]
-    return _table(head, rows)
+    return "\n".join(tables)
+
+
+def _told(sample: Sample, subjects: Sequence[str], results: Mapping[tuple[str, str], ResultRecord]) -> str:
+    """The subjects by what they made of a sample, the most frequent first."""
+    by_answer: dict[str, list[str]] = {}
+    for subject in subjects:
+        by_answer.setdefault(answer(sample, results.get((subject, sample.case["case"]))), []).append(_short(subject))
+    rows = sorted(by_answer.items(), key=lambda row: (-len(row[1]), row[0]))
+    return "; ".join(f"{told}: {', '.join(names)}" for told, names in rows)
+
+
+def _short(subject: str) -> str:
+    """A subject as a table names it: of a command, its last word."""
+    return PurePath(subject.rsplit(maxsplit=1)[-1]).name if subject.startswith("exec:") else subject
 
 
 def classes() -> str:
@@ -85,7 +100,7 @@ def classes() -> str:
 
 
 def samples(runs: Sequence[Results]) -> list[Sample]:
-    """The smallest data set of each class and operator, in order of both; of equals the first by name."""
+    """The smallest data set of each class and operator, in order of both; of equals that of float, and the first."""
     smallest: dict[tuple[str, str], Sample] = {}
     for sample in sorted(_samples(_cases(runs)), key=_size):
         smallest.setdefault((sample.hazard, sample.operator), sample)
@@ -122,8 +137,9 @@ def _samples(cases: Mapping[str, CaseRecord]) -> Iterator[Sample]:
                 yield Sample(data_set["hazard"], operators[0], case, number)
 
 
-def _size(sample: Sample) -> tuple[int, str, int]:
-    return prod(sample.data_set["inputs"][0]["shape"]), sample.case["case"], sample.number
+def _size(sample: Sample) -> tuple[int, bool, str, int]:
+    given = sample.data_set["inputs"][0]  # float where sizes are equal: every subject has it
+    return prod(given["shape"]), given["type"] != "float", sample.case["case"], sample.number
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -49,6 +49,7 @@ SCRIPTS = (
     "lists.js",
     "subject.js",
     "clauses.js",
+    "scores.js",
     "errors.js",
     "silent.js",
     "hazards.js",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -49,12 +50,38 @@ def test_every_page_is_one_link_away(show: Show) -> None:
         titles.append(page.heading)
         assert page.all('.bar nav a[aria-current="page"]') == [link]
     assert titles[0] == "Conformance report"
-    assert [title for title in titles if title][-5:] == ["Clauses", "Errors", "Silent behaviours", "Hazards", "Compare"]
+    assert [title for title in titles if title][-6:] == [
+        *("Scores", "Clauses", "Errors", "Silent behaviours", "Hazards", "Compare")
+    ]
 
 
 def test_a_page_that_would_be_empty_has_no_link(show: Show) -> None:
     page = show()
-    assert [link.text for link in page.all(".bar nav a")] == ["Overview", "Cases", "Clauses", "Errors"]
+    assert [link.text for link in page.all(".bar nav a")] == ["Overview", "Cases", "Scores", "Clauses", "Errors"]
+
+
+def test_scores_tell_what_is_wrong_from_what_a_subject_cannot(show: Show) -> None:
+    page = show(small(), address="#view=scores")
+    run = small()
+    scored = {name for name, case in run.cases.items() if case["level"] != "silent"}
+    for number, subject in enumerate(SUBJECTS):
+        results = [result for result in run.results if result["subject"] == subject and result["case"] in scored]
+        cells = [row.find_elements(By.TAG_NAME, "td")[number + 1].text for row in rows_of(section(page, "By operator"))]
+        passed, given, wrong = (sum(counts) for counts in zip(*map(counts_of, cells), strict=True))
+        assert given == len(results)
+        assert passed == sum(result["verdict"] == "pass" for result in results)
+        assert wrong == sum(result["verdict"] in {"fail", "error", "crash", "timeout"} for result in results)
+
+
+def rows_of(box: Any) -> Any:
+    return box.find_elements(By.CSS_SELECTOR, "tbody tr")
+
+
+def counts_of(text: str) -> tuple[int, int, int]:
+    """Of a score: passed, given, wrong."""
+    wrong = re.search(r"(\d+) wrong", text)
+    found = re.search(r"(\d+) of (\d+)", text)
+    return (int(found[1]), int(found[2]), int(wrong[1]) if wrong else 0) if found else (0, 0, 0)
 
 
 def test_a_subject_opens_from_the_overview_and_from_the_matrix(show: Show) -> None:

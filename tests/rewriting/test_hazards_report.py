@@ -45,7 +45,7 @@ def cells(table):
     ],
 )
 def test_an_answer_is_shown_as_it_came(result, answer):
-    assert cells(report.render([run({"acme": result})]))[2][-1] == answer
+    assert cells(report.render([run({"acme": result})]))[2][-1] == f"{answer}: acme"
 
 
 def test_the_smallest_input_stands_for_its_class_and_operator():
@@ -64,3 +64,9 @@ def test_results_without_hazards_say_so():
 
 def test_the_page_shows_every_class_as_it_is():
     assert report.classes() in (ROOT / "docs" / "hazards.md").read_text(encoding="utf-8")
+
+
+def test_subjects_that_answer_alike_stand_together():
+    errs = {"verdict": "error"}
+    told = cells(report.render([run({"acme": {"outputs": []}, "b": errs, "exec:node dir/run.mjs": errs})]))[2][-1]
+    assert told == "error: b, run.mjs; pass: acme"

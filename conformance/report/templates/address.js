@@ -3,7 +3,7 @@
 const CHOICES = ["level", "verdict", "type", "kind", "clause", "tag"];
 const TOGGLES = ["differences", "unexpected", "given"];
 const PLACES = ["subject", "a", "b"];
-const VIEWS = ["overview", "matrix", "case", "subject", "clauses", "errors", "silent", "hazards", "compare"];
+const VIEWS = ["overview", "matrix", "case", "subject", "scores", "clauses", "errors", "silent", "hazards", "compare"];
 const NO_FILTER = readAddress("#view=matrix");
 
 function readAddress(hash) {

@@ -1,6 +1,6 @@
 // What the page shows follows from its address, and from nothing else.
 
-const PAGES = { subject: showSubject, clauses: showClauses, errors: showErrors, silent: showSilent, hazards: showHazards, compare: showCompare };
+const PAGES = { subject: showSubject, scores: showScores, clauses: showClauses, errors: showErrors, silent: showSilent, hazards: showHazards, compare: showCompare };
 const overviewView = document.getElementById("overview");
 const matrixView = document.getElementById("matrix");
 const caseView = document.getElementById("case");

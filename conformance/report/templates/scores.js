@@ -1,0 +1,62 @@
+// Subjects by operator, form, type and level: what each passes, what it does wrong, and what it says that it cannot.
+
+const ELEMENT_TYPES = ["float", "double", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"];
+
+const TABLES = [
+  ["By operator", ["operator", "level"]],
+  ["By operator and form", ["operator", "form", "level"]],
+  ["By operator, form and type", ["operator", "form", "type", "level"]],
+];
+
+function showScores() {
+  const rows = scored(CASES.filter((one) => one.level !== "silent"));
+  return [
+    el("h1", { tabindex: -1 }, "Scores"),
+    el("p", {}, "What each subject passes, of what it was given; then what it does wrong, and apart from that what it says that it cannot. Silent cases have no score."),
+    el("p", { class: "note" }, "Form: native is the operator's own node; function is a node of a model-local function that computes it; lowered is the same computation in primitive operators. Type: of the elements that the case is about."),
+    TABLES.map(([title, marks]) => section(title, scoreTable(`Scores ${title.toLowerCase()}`, merged(rows, marks)))),
+  ];
+}
+
+function scored(cases) {
+  return cases.map((one) => ({ one, operator: one.operator, form: formOf(one), type: one.tags.find((tag) => ELEMENT_TYPES.includes(tag)) ?? "any", level: one.level }));
+}
+
+function formOf(one) {
+  if (one.kind === "invalid") return "invalid model";
+  if (one.kind === "pass") return "graph";
+  return one.tags.includes("expanded") ? "lowered" : one.tags.includes("function") ? "function" : "native";
+}
+
+// The cases that agree in some of their marks, by those.
+function merged(rows, marks) {
+  const found = new Map();
+  for (const row of rows) {
+    const key = marks.map((mark) => row[mark]).join("\n");
+    if (!found.has(key)) found.set(key, { heads: marks.map((mark) => [mark, row[mark]]), cases: [] });
+    found.get(key).cases.push(row.one);
+  }
+  return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
+}
+
+function scoreTable(caption, groups) {
+  const marks = groups.length ? groups[0].heads.map(([mark]) => sentence(mark)) : [];
+  return groups.length ? listing(caption, [...marks, "Cases", ...SUBJECTS.map((subject) => subject.label)], groups.map(({ heads, cases }) => el("tr", {},
+    heads.map(([, value]) => el("th", { scope: "row", class: "short" }, value)),
+    el("td", { class: "short" }, cases.length),
+    SUBJECTS.map((subject) => el("td", { class: "short" }, score(cases, subject)))))) : nothing("No case of this report has a score.");
+}
+
+// As in "12 of 20", what is wrong, and what is not supported: a dash where the subject was given nothing.
+function score(cases, subject) {
+  const counts = counted(cases, [subject]);
+  const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  if (!all) return "–";
+  const wrong = VERDICTS.filter(isDefect).reduce((sum, verdict) => sum + (counts[verdict] || 0), 0);
+  const cannot = all - wrong - (counts.pass || 0);
+  return [
+    el("div", {}, `${counts.pass || 0} of ${all}`),
+    wrong > 0 && el("div", { class: "ink-fail" }, glyph("fail"), `${wrong} wrong`),
+    cannot > 0 && el("div", { class: "ink-unsupported" }, glyph("unsupported"), `${cannot} cannot`),
+  ];
+}
