@@ -81,7 +81,7 @@ def _told(sample: Sample, subjects: Sequence[str], results: Mapping[tuple[str, s
 
 def _short(subject: str) -> str:
     """A subject as a table names it: of a command, its last word."""
-    return PurePath(subject.split()[-1]).name if subject.startswith("exec:") else subject
+    return PurePath(subject.rsplit(maxsplit=1)[-1]).name if subject.startswith("exec:") else subject
 
 
 def classes() -> str:
