@@ -8,34 +8,49 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
 
 import pytest
 import typer.main
+from isolation_support import apart
 from support import DATA, ROOT
 
 from conformance.cli import app
 from conformance.corpus import open_corpus
 from conformance.expectations import read_expectations
+from conformance.isolation.hosting import host_of
 from conformance.judge import judge
 from conformance.loading import load_case
-from conformance.subjects import load_backend
+from conformance.reasons import VERBS
+from conformance.rewriting.judging import judge_case
+from conformance.subjects import Kind, Named, load_subject
 from conformance.verdicts import Level, Verdict
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TEXT = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
 PACKAGES = {
     "iree": "iree-base-compiler",
     "jaxonnxruntime": "jaxonnxruntime",
     "onnx-reference": "onnx",
+    "onnx2torch": "onnx2torch",
+    "onnxoptimizer": "onnxoptimizer",
     "onnxruntime": "onnxruntime",
+    "onnxruntime[level=basic]": "onnxruntime",
+    "onnxscript": "onnxscript",
+    "onnxsim": "onnxsim",
     "openvino": "openvino",
     "tinygrad": "tinygrad",
     "tract": "tract",
     "tvm": "apache-tvm",
 }
 """The distribution of each subject."""
+VERDICTS = {one: verdict for verdict, (one, _) in VERBS.items()}
 
 
 @dataclass(frozen=True)
@@ -54,6 +69,17 @@ class Finding:
         assert verb == "run"
         return run.make_context("run", arguments).params
 
+    @property
+    def kind(self) -> Kind:
+        return Kind.OPTIMIZER if self.options["optimizer"] else Kind.BACKEND
+
+    @property
+    def expectations(self) -> Path:
+        subject = self.printed[1]
+        if self.kind is Kind.BACKEND:
+            return ROOT / "expectations" / f"{subject}.toml"
+        return ROOT / "expectations" / "optimizers" / f"{subject.replace('[level=', '-').rstrip(']')}.toml"
+
     def __str__(self) -> str:
         return f"{self.printed[1]}: {self.title}"
 
@@ -64,7 +90,8 @@ def read_findings() -> list[Finding]:
         heading, *sections = re.split(r"^### ", chapter, flags=re.MULTILINE)
         for section in sections:
             (command,) = re.findall(r"^\$ (.+)$", section, re.MULTILINE)
-            (printed,) = re.findall(r"^  (test_\w+) on (\S+): (\w+)$", section, re.MULTILINE)
+            (line,) = re.findall(rf"^  (test_\w+) ({'|'.join(VERDICTS)}) on (\S+)$", section, re.MULTILINE)
+            printed = line[0], line[2], VERDICTS[line[1]]
             found.append(Finding(section.splitlines()[0], heading.split("\n")[0].split()[-1], command, printed))
     return found
 
@@ -97,7 +124,7 @@ def test_every_case_that_is_named_exists():
 def test_the_command_runs_the_case_on_the_runtime_that_is_named(finding):
     case, subject, _ = finding.printed
     assert finding.command.startswith("onnx-conformance run ")
-    assert (finding.options["backend"], finding.options["case"]) == ([subject], [case])
+    assert (finding.options[finding.kind], finding.options["case"]) == ([subject], [case])
 
 
 @pytest.mark.parametrize("finding", FINDINGS, ids=str)
@@ -108,8 +135,8 @@ def test_the_command_judges_the_level_of_the_case(finding):
 
 @pytest.mark.parametrize("finding", FINDINGS, ids=str)
 def test_the_verdict_is_the_expected_one(finding):
-    case, subject, verdict = finding.printed
-    expectation = read_expectations(ROOT / "expectations" / f"{subject}.toml").of(case)
+    case, _, verdict = finding.printed
+    expectation = read_expectations(finding.expectations).of(case)
     assert expectation is not None
     assert expectation.verdict == verdict != Verdict.PASS
 
@@ -127,4 +154,21 @@ def test_the_finding_reproduces(finding):
     if (other := installed(subject)) != finding.version:
         sys.stdout.write(f"{finding} is of {PACKAGES[subject]} {finding.version}; installed is {other}: not run.\n")
         return
-    assert judge(load_backend(subject).target, loaded).verdict == verdict
+    if verdict == Verdict.CRASH:  # not in this process
+        with apart_from_here(finding) as target:
+            assert judged(target, finding, loaded) == verdict
+    else:
+        assert judged(load_subject(Named.of(subject, finding.kind)), finding, loaded) == verdict
+
+
+def judged(subject, finding, case) -> Verdict:
+    return (judge_case(subject, case) if finding.kind is Kind.OPTIMIZER else judge(subject.target, case)).verdict
+
+
+@contextmanager
+def apart_from_here(finding):
+    subject = apart(finding.printed[1], kind=finding.kind)
+    try:
+        yield subject
+    finally:
+        host_of(subject).stop()

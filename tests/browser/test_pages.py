@@ -66,7 +66,8 @@ def test_scores_tell_what_is_wrong_from_what_a_subject_cannot(show: Show) -> Non
     scored = {name for name, case in run.cases.items() if case["level"] != "silent"}
     for number, subject in enumerate(SUBJECTS):
         results = [result for result in run.results if result["subject"] == subject and result["case"] in scored]
-        cells = [row.find_elements(By.TAG_NAME, "td")[number + 1].text for row in rows_of(section(page, "By operator"))]
+        row = rows_of(section(page, "By operator"))[number]
+        cells = [cell.text for cell in row.find_elements(By.TAG_NAME, "td")]
         passed, given, wrong = (sum(counts) for counts in zip(*map(counts_of, cells), strict=True))
         assert given == len(results)
         assert passed == sum(result["verdict"] == "pass" for result in results)

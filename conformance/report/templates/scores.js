@@ -2,19 +2,21 @@
 
 const ELEMENT_TYPES = ["float", "double", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"];
 
-const TABLES = [
-  ["By operator", ["operator", "level"]],
-  ["By operator and form", ["operator", "form", "level"]],
-  ["By operator, form and type", ["operator", "form", "type", "level"]],
-];
-
 function showScores() {
   const rows = scored(CASES.filter((one) => one.level !== "silent"));
   return [
     el("h1", { tabindex: -1 }, "Scores"),
     el("p", {}, "What each subject passes, of what it was given; then what it does wrong, and apart from that what it says that it cannot. Silent cases have no score."),
     el("p", { class: "note" }, "Form: native is the operator's own node; function is a node of a model-local function that computes it; lowered is the same computation in primitive operators. Type: of the elements that the case is about."),
-    TABLES.map(([title, marks]) => section(title, scoreTable(`Scores ${title.toLowerCase()}`, merged(rows, marks)))),
+    section("By operator", scoreTable("Scores by operator", merged(rows, ["operator", "level"]))),
+    [...new Set(rows.map((row) => row.operator))].sort().map((operator) => section(operator, ofOperator(operator, rows.filter((row) => row.operator === operator)))),
+  ];
+}
+
+function ofOperator(operator, rows) {
+  return [
+    scoreTable(`Scores of ${operator} by form`, merged(rows, ["form", "level"])),
+    scoreTable(`Scores of ${operator} by form and type`, merged(rows, ["form", "type", "level"])),
   ];
 }
 
@@ -33,18 +35,19 @@ function merged(rows, marks) {
   const found = new Map();
   for (const row of rows) {
     const key = marks.map((mark) => row[mark]).join("\n");
-    if (!found.has(key)) found.set(key, { heads: marks.map((mark) => [mark, row[mark]]), cases: [] });
+    if (!found.has(key)) found.set(key, { heads: marks.map((mark) => row[mark]), cases: [] });
     found.get(key).cases.push(row.one);
   }
   return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
 }
 
+// Subjects below each other: there are more of them than of anything else.
 function scoreTable(caption, groups) {
-  const marks = groups.length ? groups[0].heads.map(([mark]) => sentence(mark)) : [];
-  return groups.length ? listing(caption, [...marks, "Cases", ...SUBJECTS.map((subject) => subject.label)], groups.map(({ heads, cases }) => el("tr", {},
-    heads.map(([, value]) => el("th", { scope: "row", class: "short" }, value)),
-    el("td", { class: "short" }, cases.length),
-    SUBJECTS.map((subject) => el("td", { class: "short" }, score(cases, subject)))))) : nothing("No case of this report has a score.");
+  if (!groups.length) return nothing("No case of this report has a score.");
+  return listing(caption, ["Subject", ...groups.map(({ heads, cases }) => [heads.map((head) => el("div", {}, head)), el("small", {}, plural(cases.length, "case"))])],
+    SUBJECTS.map((subject) => el("tr", {},
+      el("th", { scope: "row" }, el("a", { href: subjectAddress(subject) }, breakable(subject.label))),
+      groups.map(({ cases }) => el("td", { class: "short" }, score(cases, subject))))));
 }
 
 // As in "12 of 20", what is wrong, and what is not supported: a dash where the subject was given nothing.
