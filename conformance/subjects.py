@@ -115,6 +115,10 @@ class _Configured:
         """Prepare a model as the options say."""
         return _Prepared(self._backend.prepare(model, self._device or device, **self._options))
 
+    def __getattr__(self, name: str) -> Any:
+        """What else a backend has, as `supports_device`."""
+        return getattr(self._backend, name)
+
 
 class _Prepared:
     """A prepared model whose outputs may be another library's arrays, as ONNX's interface allows."""

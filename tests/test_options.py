@@ -101,3 +101,7 @@ def test_the_execution_providers_that_are_there_are_told():
     with pytest.raises(SubjectError) as caught:
         OnnxRuntimeBackend.check_options(provider="AcmeExecutionProvider")
     assert "CPUExecutionProvider" in caught.value.mend
+
+
+def test_a_backend_has_all_else_that_it_had_before_it_was_configured():
+    assert load_backend("reference").target.supports_device("CPU")
