@@ -13,6 +13,7 @@ from conformance.case import INVALID, PASS, Answer
 from conformance.corpus import MANIFEST
 from conformance.generation import defined_cases
 from conformance.reference.oracle import answers
+from conformance.rewriting.rewriting import refusal
 from conformance.verdicts import Level
 from generators.rewrites.hazards import PRECISION, hazards
 from generators.rewrites.scenario import FIVE
@@ -90,7 +91,7 @@ class TestStructure:
         for case in OF_THE_PASS:
             for gone in ((), case.rewrite.once, case.rewrite.fixed_point):
                 after = onnx.load_model_from_string(without(case.model, gone))
-                onnx.checker.check_model(after, full_check=True)
+                assert refusal(after) is None, case.id
 
     def test_a_model_without_data_sets_has_an_input_or_output_that_is_no_tensor(self):
         for case in (case for case in OF_THE_PASS if not case.data_sets):

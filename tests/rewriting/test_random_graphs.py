@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import onnx
 import pytest
 from hypothesis import given, reject, settings
 from random_graphs import models
@@ -16,6 +15,7 @@ from conformance.rewriting.canonical import form
 from conformance.rewriting.eliminate import eliminate
 from conformance.rewriting.evaluation import same
 from conformance.rewriting.expected import without
+from conformance.rewriting.rewriting import refusal
 
 EXAMPLES = 40
 
@@ -23,13 +23,13 @@ EXAMPLES = 40
 @settings(max_examples=EXAMPLES)
 @given(models())
 def test_the_models_are_valid(model):
-    onnx.checker.check_model(model, full_check=True)
+    assert refusal(model) is None
 
 
 @settings(max_examples=EXAMPLES)
 @given(models())
 def test_a_rewritten_model_is_valid(model):
-    onnx.checker.check_model(eliminate(model, fixed_point=True), full_check=True)
+    assert refusal(eliminate(model, fixed_point=True)) is None
 
 
 @settings(max_examples=EXAMPLES)
