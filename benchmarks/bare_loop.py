@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from conformance.subjects import load_backend
+from conformance.subjects.loading import load_backend
 
 
 def tensor(path: Path) -> np.ndarray:

@@ -19,11 +19,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from conformance.corpus import MANIFEST, bundled, manifest_bytes, open_corpus, read_manifest
-from conformance.isolation.hosting import Starting
+from conformance.corpus.corpus import MANIFEST, bundled, manifest_bytes, open_corpus, read_manifest
+from conformance.corpus.loading import load_case
 from conformance.isolation.limits import Limits
-from conformance.loading import load_case
-from conformance.subjects import Kind, Named
+from conformance.isolation.starting import Starting
+from conformance.subjects.loading import Kind, Named
 
 COPIES = 4
 ROUNDS = 3

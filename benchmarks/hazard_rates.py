@@ -19,7 +19,7 @@ from jinja2 import Environment
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from conformance.arrays import Array
+    from conformance.models.arrays import Array
 
 CLASSES = (2, 10, 100, 1000, 32000)
 SPREADS = (0.001, 0.01, 0.1, 1, 10, 100, 1000)

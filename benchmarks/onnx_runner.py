@@ -8,7 +8,7 @@ from pathlib import Path
 import onnx.backend.test.runner
 from onnx.backend.test.case.test_case import TestCase
 
-from conformance.subjects import load_backend
+from conformance.subjects.loading import load_backend
 
 
 def _argument(name: str) -> str:

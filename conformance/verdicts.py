@@ -1,4 +1,4 @@
-"""The words a result is told in: levels and verdicts, in the order in which they are shown."""
+"""The words a result is told in: levels and verdicts, in the order in which they are shown; and the one refusal."""
 
 from __future__ import annotations
 
@@ -44,6 +44,13 @@ class Verdict(StrEnum):
     def is_worse_than(self, other: Verdict) -> bool:
         """Whether a change from the other verdict to this one is a regression."""
         return _BADNESS[self] > _BADNESS[other]
+
+
+class Unsupported(Exception):
+    """A runtime, or the reference, says that it has no such operator, type, opset or shape.
+
+    An adapter raises it at load or at run, and the case is `unsupported`, never `error`.
+    """
 
 
 _LEVELS = {

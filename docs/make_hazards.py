@@ -9,8 +9,8 @@ import re
 import sys
 from pathlib import Path
 
-from conformance.report.hazards import classes, render
-from conformance.reporting import read_all
+from conformance.report.formats.hazards import classes, render
+from conformance.report.writing import read_all
 
 PAGE = Path(__file__).parent / "hazards.md"
 

@@ -17,7 +17,7 @@ from generators.upstream import upstream_case
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.case import Case
+    from conformance.corpus.case import Case
 
 ADAGRAD = Operator("Adagrad", usual={"decay_factor": 0.5, "epsilon": 0.0625, "norm_coefficient": 0.25})
 

@@ -17,7 +17,7 @@ from generators.upstream import upstream_case
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.case import Case
+    from conformance.corpus.case import Case
 
 ADAM = Operator(
     "Adam",

@@ -13,8 +13,8 @@ from generators.values import scattered
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.arrays import Array
-    from conformance.case import Case
+    from conformance.corpus.case import Case
+    from conformance.models.arrays import Array
 
 TIES = [[1.0, 3.0, 3.0, 2.0], [5.0, 0.0, 5.0, 5.0], [-1.0, -1.0, -1.0, -1.0]]
 

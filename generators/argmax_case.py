@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from onnx import helper
 
-from conformance.arrays import type_name
-from conformance.case import Case
+from conformance.corpus.case import Case
+from conformance.models.arrays import type_name
 from conformance.verdicts import Level
 from generators.models import argmax_shape, declared, declared_as, model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from conformance.arrays import Array
+    from conformance.models.arrays import Array
 
 
 def argmax_case(

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from ml_dtypes import bfloat16, finfo
 
-from conformance.arrays import type_name
+from conformance.models.arrays import type_name
 from conformance.verdicts import Level
 from generators.argmax_case import argmax_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.arrays import Array
-    from conformance.case import Case
+    from conformance.corpus.case import Case
+    from conformance.models.arrays import Array
 
 TYPED: Mapping[Any, Sequence[Any]] = {
     np.float16: [1.0, -2.0, 1.001, 0.5],

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.arrays import type_name
-from conformance.reference.signatures import TRAINING
+from conformance.models.arrays import type_name
+from conformance.models.signatures import TRAINING
 from generators.models import declared, declared_as, model
 from generators.optimizers import RANGES, Operator, numbered
 from generators.values import scattered
@@ -17,7 +17,7 @@ from generators.values import scattered
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from conformance.arrays import Array
+    from conformance.models.arrays import Array
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.case import PASS, Case, Rewrite
+from conformance.corpus.case import PASS, Case, Rewrite
 from conformance.verdicts import Level
 from generators import rewrites
 from generators.models import TYPES, argmax_shape, declared, declared_as, model
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.arrays import Array
+    from conformance.models.arrays import Array
     from generators.models import Size
 
 FLOATS = (np.float32, np.float64)

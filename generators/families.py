@@ -13,7 +13,7 @@ from generators.optimizers import Operator, Setting, optimizer_case
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.case import Case
+    from conformance.corpus.case import Case
 
 FLOATS = (np.float32, np.float64)
 

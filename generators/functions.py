@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.case import Case
+from conformance.corpus.case import Case
+from conformance.models.signatures import TRAINING
 from conformance.reference.graph import FORMULAS
-from conformance.reference.signatures import TRAINING
-from conformance.reference.traced import INT64, Emission, Terms, traced
+from conformance.reference.numbers.symbolic import INT64, Emission, Terms, traced
 from conformance.verdicts import Level
 from generators.adagrad import ADAGRAD
 from generators.adam import ADAM

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conformance.arrays import type_name
-from conformance.case import INVALID, Case
+from conformance.corpus.case import INVALID, Case
+from conformance.models.arrays import type_name
 from conformance.verdicts import Level
 from generators.adagrad import ADAGRAD
 from generators.adam import ADAM

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import onnx
 
-from conformance.lowering import lower
+from conformance.lowering.lowering import lower
 from conformance.verdicts import Level
 from generators import adagrad, adam, momentum, training
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from conformance.case import Case
+    from conformance.corpus.case import Case
 
 BOTH, FLOAT, DOUBLE = ("float", "double"), ("float",), ("double",)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.case import Case
+from conformance.corpus.case import Case
 from conformance.verdicts import Level
 from generators.models import TYPES
 from generators.optimizers import RANGES, Operator, optimizer_model
@@ -24,7 +24,7 @@ from generators.values import scattered
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.arrays import Array
+    from conformance.models.arrays import Array
     from generators.pairwise import Row
 
 MIXTURES: Mapping[str, tuple[Any, Any]] = {

@@ -9,7 +9,7 @@ import onnx
 from ml_dtypes import bfloat16
 from onnx import helper
 
-from conformance.arrays import Array, tensor_of, type_name, type_number
+from conformance.models.arrays import Array, tensor_of, type_name, type_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -18,7 +18,7 @@ from generators.upstream import upstream_case
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.case import Case
+    from conformance.corpus.case import Case
 
 MOMENTUM = Operator("Momentum", usual={"alpha": 0.75, "beta": 0.5, "mode": "standard", "norm_coefficient": 0.25})
 

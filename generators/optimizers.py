@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.case import Case
-from conformance.reference.signatures import OPTIMIZERS, TRAINING, Optimizer
+from conformance.corpus.case import Case
+from conformance.models.signatures import OPTIMIZERS, TRAINING, Optimizer
 from conformance.verdicts import Level
 from generators.models import TYPES, declared, model
 from generators.values import scattered
@@ -17,7 +17,7 @@ from generators.values import scattered
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from conformance.arrays import Array
+    from conformance.models.arrays import Array
 
 RANGES = {"X": (-2.0, 2.0), "G": (-2.0, 2.0), "V": (-1.0, 1.0), "H": (0.25, 4.25)}
 """Where an operand's values lie unless a case says otherwise: state that a run could have reached."""

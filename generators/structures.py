@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.case import Case
-from conformance.reference.signatures import TRAINING
+from conformance.corpus.case import Case
+from conformance.models.signatures import TRAINING
 from conformance.verdicts import Level
 from generators.families import FLOATS
 from generators.models import TYPES, declared, model
@@ -18,7 +18,7 @@ from generators.values import scattered
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from conformance.arrays import Array
+    from conformance.models.arrays import Array
 
 
 def structures(operator: Operator) -> Iterator[Case]:

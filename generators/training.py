@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.case import Case
+from conformance.corpus.case import Case
+from conformance.models.signatures import OPTIMIZERS, TRAINING
 from conformance.reference.oracle import answers
-from conformance.reference.signatures import OPTIMIZERS, TRAINING
 from conformance.verdicts import Level
 from generators.families import FLOATS
 from generators.models import TYPES, declared, model
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.arrays import Array
+    from conformance.models.arrays import Array
 
 OPSET = 13
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.case import Case
-from conformance.reference.signatures import TRAINING
+from conformance.corpus.case import Case
+from conformance.models.signatures import TRAINING
 from conformance.verdicts import Level
 from generators.adagrad import ADAGRAD
 from generators.adam import ADAM
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.arrays import Array
+    from conformance.models.arrays import Array
 
 OPSET = 13
 BATCH, FEATURES, HIDDEN = 3, 2, 4

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.case import Case
+from conformance.corpus.case import Case
 from conformance.verdicts import Level
 from generators.optimizers import Operator, optimizer_model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from conformance.arrays import Array
+    from conformance.models.arrays import Array
 
 
 def upstream_case(

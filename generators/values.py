@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from conformance.arrays import Array
+    from conformance.models.arrays import Array
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 

@@ -16,15 +16,15 @@ from hypothesis import settings
 from support import SMALL, write_corpus
 
 from conformance.cli import main
-from conformance.corpus import open_corpus
-from conformance.generation import defined_cases
-from conformance.loading import LoadedCase, load_case
+from conformance.corpus.corpus import open_corpus
+from conformance.corpus.loading import LoadedCase, load_case
+from conformance.generation.generation import defined_cases
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conformance.case import Case
-    from conformance.corpus import Corpus
+    from conformance.corpus.case import Case
+    from conformance.corpus.corpus import Corpus
 
 TESTS = Path(__file__).parent
 

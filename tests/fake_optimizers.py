@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.optimizers import identity
-from conformance.rewriting.eliminate import eliminate
+from conformance.passes.eliminate_nop_monotone_argmax import eliminate
 
 
 def never_fires(model):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from conformance.diff import differences
-from conformance.report import badge, ctrf, junit, markdown
-from conformance.report import json as summary_json
-from conformance.report.differences import as_markdown, as_text
-from conformance.results import Results, read
+from conformance.report.diff_text import as_markdown, as_text
+from conformance.report.formats import badge, ctrf, junit, markdown
+from conformance.report.formats import json as summary_json
+from conformance.results.diff import differences
+from conformance.results.file import Results, read
 
 GOLDEN = Path(__file__).parent / "golden"
 FORMATS = {

@@ -7,14 +7,14 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.isolation.hosting import Starting
 from conformance.isolation.limits import Limits
-from conformance.subjects import Kind, Named
+from conformance.isolation.starting import Starting
+from conformance.subjects.loading import Kind, Named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conformance.subjects import Subject
+    from conformance.subjects.loading import Subject
 
 TESTS = Path(__file__).parent
 LONGEST_WAIT = 60.0

@@ -16,17 +16,17 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from conformance.arrays import type_name
-from conformance.reference.signatures import OPTIMIZERS
-from conformance.strength import UPSTREAM
+from conformance.models.arrays import type_name
+from conformance.models.signatures import OPTIMIZERS
+from conformance.strength.operators import UPSTREAM
 from generators import adagrad, adam, momentum
 from generators.matrix import COUNTS, TENSORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from conformance.arrays import Array
-    from conformance.case import Case
+    from conformance.corpus.case import Case
+    from conformance.models.arrays import Array
 
 MATRICES = {"Adam": adam.MATRIX, "Momentum": momentum.MATRIX, "Adagrad": adagrad.MATRIX}
 

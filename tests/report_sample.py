@@ -11,7 +11,7 @@ import zlib
 from collections import Counter
 from typing import Any
 
-from conformance.results import Results
+from conformance.results.file import Results
 from conformance.schemas import complaint
 from conformance.verdicts import Level, Verdict
 

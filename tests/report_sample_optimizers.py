@@ -13,7 +13,7 @@ from typing import Any
 
 from report_sample import _case, _checked, _result, _run
 
-from conformance.results import Results
+from conformance.results.file import Results
 
 OPTIMIZER = "onnxoptimizer"
 EVIL_OPTIMIZER = "evil<b>:optimize"

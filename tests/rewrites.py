@@ -11,7 +11,7 @@ from conformance.reference.evaluation import evaluate
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from conformance.arrays import Array
+    from conformance.models.arrays import Array
 
 
 def produced(graph: onnx.GraphProto) -> Iterator[str]:

@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.corpus import MANIFEST, manifest_bytes
-from conformance.generation import generate
+from conformance.corpus.corpus import MANIFEST, manifest_bytes
+from conformance.generation.generation import generate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from conformance.case import Case
-    from conformance.generation import Written
+    from conformance.corpus.case import Case
+    from conformance.generation.generation import Written
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "data"

@@ -9,14 +9,14 @@ import pytest
 from onnx import TensorProto, helper
 from support import DATA
 
-from conformance.backends import Unsupported, is_unsupported
-from conformance.backends.signature import Signature
-from conformance.corpus import open_corpus
-from conformance.judge import judge
-from conformance.loading import load_case
+from conformance.backends import is_unsupported
+from conformance.corpus.corpus import open_corpus
+from conformance.corpus.loading import load_case
+from conformance.judging.backend import judge
+from conformance.models.feeds import Signature
 from conformance.plugins import own
-from conformance.subjects import load_backend
-from conformance.verdicts import Verdict
+from conformance.subjects.loading import load_backend
+from conformance.verdicts import Unsupported, Verdict
 
 PACKAGES = {
     "iree": "iree-base-runtime",

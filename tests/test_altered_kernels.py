@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from conformance.variants import VARIANTS
+from conformance.strength.variants import VARIANTS
 
 REMOVED = next(variant for variant in VARIANTS if variant.id == "monotone_removed")
 X = np.array([0, 1e-8], np.float32)

@@ -12,15 +12,15 @@ import pytest
 from support import ADAM, SMALL, records
 from test_results import EXPECTED, record
 
-from conformance import archives
-from conformance.archives import Archives, archive
-from conformance.corpus import open_corpus
-from conformance.results import read
+from conformance.corpus.corpus import open_corpus
+from conformance.results.file import read
+from conformance.run import archives
+from conformance.run.archives import Archives, archive
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from conformance.corpus import Corpus
+    from conformance.corpus.corpus import Corpus
 
 
 def unpacked(content: bytes, folder: Path) -> Path:

@@ -8,10 +8,10 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from conformance.arrays import array_of, dtype_of, tensor_of, type_name, type_number
-from conformance.compare import compare
-from conformance.loading import ExpectedTensor, _tensor
-from conformance.summary import preview
+from conformance.corpus.loading import ExpectedTensor, _tensor
+from conformance.judging.compare import compare
+from conformance.models.arrays import array_of, dtype_of, tensor_of, type_name, type_number
+from conformance.models.preview import preview
 
 NAMES = [
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),

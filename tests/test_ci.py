@@ -16,7 +16,7 @@ import pytest
 import yaml
 from support import ADAM, ROOT
 
-from conformance.expectations import read_expectations
+from conformance.expectations.file import read_expectations
 
 RIGHT, WRONG, ARGMAX = (f"fake_backends:{name}" for name in ("AlwaysRight", "AlwaysWrong", "WrongOnArgMax"))
 TESTS = ROOT / "tests"

@@ -10,8 +10,8 @@ import pytest
 from support import ADAM, EXACT, SMALL, expecting, records, results_of
 
 from conformance.errors import UsageError
-from conformance.results import read
-from conformance.shards import Shard
+from conformance.results.file import read
+from conformance.run.selection import Shard
 
 RIGHT, WRONG = "fake_backends:AlwaysRight", "fake_backends:AlwaysWrong"
 MOODY, VARIES = "moody_backends:DoesAsTold", "moody_backends:VariesOnArgMax"

@@ -8,8 +8,8 @@ import re
 import pytest
 from support import ADAM, EXACT, INDEX, REPEATED, SEVERAL, SHOULD, SILENT, SMALL, records, results_of, tree
 
-from conformance.corpus import MANIFEST, manifest_bytes
-from conformance.results import read
+from conformance.corpus.corpus import MANIFEST, manifest_bytes
+from conformance.results.file import read
 from conformance.schemas import complaint
 
 VERBS = (

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance.compare import compare, ulp_of
-from conformance.loading import ExpectedTensor
+from conformance.corpus.loading import ExpectedTensor
+from conformance.judging.compare import compare, ulp_of
 
 INF, NAN = math.inf, math.nan
 ULP_OF_ONE = 2.0**-23

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.conditions import Situation, read_condition
 from conformance.errors import ExpectationsError
+from conformance.expectations.conditions import Situation, read_condition
 
 HERE = Situation.of("1.31.1", {"platform": "Linux x86_64", "python": "3.12.1"})
 

@@ -14,10 +14,10 @@ import pytest
 from support import ADAM, DATA, EXACT, SMALL, rehash, tree
 
 from conformance.clauses import clauses
-from conformance.corpus import MANIFEST, bundled, case_json, find_case, open_corpus
+from conformance.corpus.corpus import MANIFEST, bundled, case_json, find_case, open_corpus
+from conformance.corpus.loading import load_case
 from conformance.errors import CorpusError, UnknownName
-from conformance.loading import load_case
-from conformance.reference.signatures import OPTIMIZERS
+from conformance.models.signatures import OPTIMIZERS
 from conformance.schemas import complaint
 from conformance.verdicts import Level
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from support import quiet
 
+from conformance.models.signatures import OPTIMIZERS
 from conformance.reference.graph import FORMULAS
-from conformance.reference.signatures import OPTIMIZERS
-from conformance.running import running
-from conformance.sweep import SWEEPS, Setting, outputs_of, sweep
-from conformance.variants import VARIANTS
+from conformance.strength.running_bound import running
+from conformance.strength.sweep import SWEEPS, Setting, outputs_of, sweep
+from conformance.strength.variants import VARIANTS
 
 ELEMENTS = 30_000
 

@@ -7,11 +7,11 @@ import pytest
 from support import records
 
 from conformance.deviations import FAMILIES, Alteration, AlteredBackend, catalogue, op_types
-from conformance.diagnosis import Evidence, Laboratory, Suspicions, is_about
-from conformance.findings import Finding
-from conformance.observation import Observation, agree, fails, observe
+from conformance.diagnosis.diagnosis import Evidence, Laboratory, Suspicions, is_about
+from conformance.diagnosis.findings import Finding
+from conformance.diagnosis.observation import Observation, agree, fails, observe
 from conformance.schemas import complaint
-from conformance.strength import held_cases
+from conformance.strength.operators import held_cases
 from conformance.verdicts import Level, Verdict
 
 DEVIATIONS = {one.id: one for rows in catalogue().values() for one in rows}

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance.errors import ExpectationsError
-from conformance.expect_update import updated
-from conformance.expectations import parse_expectations
-from conformance.facts import Facts
-from conformance.gate import Gate
-from conformance.results import Results
-from conformance.rules import Rules
+from conformance.expectations.file import parse_expectations
+from conformance.expectations.update import updated
+from conformance.gate.case_facts import Facts
+from conformance.gate.gate import Gate
+from conformance.gate.rules import Rules
+from conformance.results.file import Results
 from conformance.verdicts import Level, Verdict
 
 NAME = "acme.toml"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.conditions import Situation
 from conformance.errors import ExpectationsError
-from conformance.expectations import by_subject, read_expectations
+from conformance.expectations.conditions import Situation
+from conformance.expectations.file import by_subject, read_expectations
 from conformance.verdicts import Verdict
 
 HEAD = 'subject = "acme"\n'

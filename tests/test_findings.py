@@ -20,14 +20,14 @@ from isolation_support import apart
 from support import DATA, ROOT
 
 from conformance.cli import app
-from conformance.corpus import open_corpus
-from conformance.expectations import read_expectations
-from conformance.isolation.hosting import host_of
-from conformance.judge import judge
-from conformance.loading import load_case
-from conformance.reasons import VERBS
-from conformance.rewriting.judging import judge_case
-from conformance.subjects import Kind, Named, load_subject
+from conformance.corpus.corpus import open_corpus
+from conformance.corpus.loading import load_case
+from conformance.expectations.file import read_expectations
+from conformance.gate.reasons import VERBS
+from conformance.isolation.starting import host_of
+from conformance.judging.backend import judge
+from conformance.judging.optimizer import judge_case
+from conformance.subjects.loading import Kind, Named, load_subject
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:

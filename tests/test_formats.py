@@ -14,11 +14,11 @@ from golden_files import FORMATS, GOLDEN, after, before, rendered
 from junitparser import JUnitXml
 from lxml import etree
 
-from conformance.report import badge, ctrf, junit, markdown
+from conformance.report.formats import badge, ctrf, junit, markdown
 from conformance.report.summary import summary
 from conformance.report.text import visible
+from conformance.results.failure_kinds import alike
 from conformance.schemas import complaint
-from conformance.signature import alike
 
 SCHEMAS = Path(__file__).parent / "formats"
 STRANGE = "\x00\x08\x1b[31m\x7f\x85\ufffe\ud800\u202e]]><b>&\"'"

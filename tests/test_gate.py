@@ -6,12 +6,12 @@ import itertools
 
 import pytest
 
-from conformance.baseline import Baseline
-from conformance.expectations import Expectation, Expectations
-from conformance.facts import Facts
-from conformance.gate import Gate
-from conformance.reasons import MOST_REASONS
-from conformance.rules import Rules
+from conformance.expectations.file import Expectation, Expectations
+from conformance.gate.baseline import Baseline
+from conformance.gate.case_facts import Facts
+from conformance.gate.gate import Gate
+from conformance.gate.reasons import MOST_REASONS
+from conformance.gate.rules import Rules
 from conformance.verdicts import Level, Verdict
 
 MUST, SHOULD, SILENT = Level

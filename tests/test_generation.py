@@ -11,13 +11,13 @@ import pytest
 from onnx import helper
 from support import ADAM, DATA, EXACT, INDEX, SEVERAL, SMALL, quiet, tree, write_corpus
 
-from conformance import generation
-from conformance.case import Case
-from conformance.corpus import MANIFEST, Corpus, open_corpus
+from conformance.corpus.case import Case
+from conformance.corpus.corpus import MANIFEST, Corpus, open_corpus
 from conformance.errors import CaseError, CorpusError, UnknownName, UsageError
-from conformance.generation import defined_cases, differences, generate
+from conformance.generation import generation
+from conformance.generation.generation import defined_cases, differences, generate
+from conformance.generation.versioning import Change, change, least_version, parsed
 from conformance.verdicts import Level
-from conformance.versioning import Change, change, least_version, parsed
 from generators.models import declared, declared_as, model
 
 X = np.array([1.0, 3.0, 2.0], dtype=np.float32)

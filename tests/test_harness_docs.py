@@ -12,11 +12,11 @@ import onnx
 import pytest
 from support import ROOT
 
-from conformance.harness_check.backend_facts import NO_MODEL
 from conformance.harness_check.check import check_harness
 from conformance.harness_check.fact import State
+from conformance.harness_check.facts_of_backends import NO_MODEL
 from conformance.harness_check.probes import argmax, unheard_of
-from conformance.isolation.tensors import decoded
+from conformance.isolation.protocol import decoded
 from conformance.schemas import complaint, schema
 
 TEXT = (ROOT / "docs" / "harness.md").read_text(encoding="utf-8")

@@ -17,17 +17,17 @@ from report_sample import CLAUSES, SMALL, SUBJECTS, large, small
 from report_sample_optimizers import EVIL_HAZARD, FIRES, OPTIMIZER, STAYS, TIES, packed, rewriting
 from support import ADAM, ROOT, SHOULD
 
-from conformance.archives import archive
-from conformance.report import html_data
-from conformance.report.html import render
-from conformance.report.html_errors import BARS, distributions
-from conformance.report.html_script import CASE, OF_KIND, SUBJECT
-from conformance.signature import OF_INVALID, serial_free, signature
+from conformance.report.formats.html import render
+from conformance.report.html import data as html_data
+from conformance.report.html.errors import BARS, distributions
+from conformance.report.html.script import CASE, OF_KIND, SUBJECT
+from conformance.results.failure_kinds import OF_INVALID, serial_free, signature
+from conformance.run.archives import archive
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from conformance.corpus import Corpus
+    from conformance.corpus.corpus import Corpus
 
 MEGABYTES = 10
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from report_sample import CLAUSES, EVIL_CASE, EVIL_MESSAGE, EVIL_SUBJECT, EVIL_TITLE, SMALL, SUBJECTS, large, small
 
-from conformance.report.html import render
+from conformance.report.formats.html import render
 from conformance.verdicts import Level, Verdict
 
 PARTIAL = {"corpus": {"version": "1.0.0", "digest": "sha256:00", "cases": 900, "selected": 7}}

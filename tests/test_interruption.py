@@ -14,8 +14,8 @@ import pytest
 from isolation_support import TESTS, processes_in, until
 from support import SMALL, records
 
-from conformance.results import read
-from conformance.resuming import partial_of
+from conformance.results.file import read
+from conformance.run.resuming import partial_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what processes leave behind is looked for in /proc")
 

@@ -13,11 +13,11 @@ from support import records, results_of, tree, write_corpus
 
 from conformance.backends import is_unsupported
 from conformance.backends.reference import ReferenceBackend
-from conformance.case import Case
-from conformance.corpus import open_corpus
-from conformance.judge import judge
-from conformance.loading import load_case
-from conformance.reference.signatures import OPTIMIZERS, TRAINING
+from conformance.corpus.case import Case
+from conformance.corpus.corpus import open_corpus
+from conformance.corpus.loading import load_case
+from conformance.judging.backend import judge
+from conformance.models.signatures import OPTIMIZERS, TRAINING
 from conformance.reference.validity import InvalidModel, check
 from conformance.verdicts import Level, Verdict
 from generators.adagrad import ADAGRAD
@@ -140,7 +140,7 @@ class TestCorpus:
             assert data_set.outputs == ()
 
     def test_the_oracle_is_not_asked(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("conformance.fill.answers", lambda *_: pytest.fail("asked"))
+        monkeypatch.setattr("conformance.generation.case_files.answers", lambda *_: pytest.fail("asked"))
         write_corpus(tmp_path / "corpus", [CASES[MODE]])
         assert len(open_corpus(tmp_path / "corpus").cases) == 1
 

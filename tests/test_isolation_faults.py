@@ -12,10 +12,10 @@ import pytest
 from isolation_support import apart, harness, processes_in, until
 from support import ADAM, SEVERAL
 
-from conformance.isolation.child import LONGEST_STDERR
-from conformance.isolation.hosting import host_of
 from conformance.isolation.limits import Limits
-from conformance.judge import judge
+from conformance.isolation.process import LONGEST_STDERR
+from conformance.isolation.starting import host_of
+from conformance.judging.backend import judge
 from conformance.verdicts import Verdict
 
 PASS, FAIL, ERROR, UNSUPPORTED = Verdict.PASS, Verdict.FAIL, Verdict.ERROR, Verdict.UNSUPPORTED

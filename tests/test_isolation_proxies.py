@@ -12,18 +12,18 @@ import pytest
 from isolation_support import apart
 from support import ADAM, DATA, EXACT, REPEATED, SEVERAL, SMALL, results_of
 
-from conformance.corpus import open_corpus
-from conformance.held import held
-from conformance.isolation import errors
-from conformance.isolation.hosting import host_of
+from conformance.corpus.corpus import open_corpus
+from conformance.corpus.held import held
+from conformance.corpus.loading import LoadedCase, load_case
+from conformance.diagnosis.observation import observe
+from conformance.isolation import failures as errors
 from conformance.isolation.limits import Limits
+from conformance.isolation.protocol import decoded, encoded
 from conformance.isolation.proxies import BackendProxy
-from conformance.isolation.tensors import decoded, encoded
-from conformance.judge import judge
-from conformance.loading import LoadedCase, load_case
-from conformance.observation import observe
+from conformance.isolation.starting import host_of
+from conformance.judging.backend import judge
 from conformance.schemas import complaint
-from conformance.subjects import Kind
+from conformance.subjects.loading import Kind
 from conformance.verdicts import Verdict
 
 OTHERWISE = {fakes.Interrupted, fakes.KillsItsProcess}

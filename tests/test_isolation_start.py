@@ -10,11 +10,11 @@ from support import SMALL, records, results_of
 
 from conformance.errors import SubjectError, UnknownName
 from conformance.isolation.host import ATTEMPTS
-from conformance.isolation.hosting import Starting, host_of
 from conformance.isolation.limits import Limits, bytes_of
-from conformance.judge import judge
-from conformance.results import read
-from conformance.subjects import Kind, Named
+from conformance.isolation.starting import Starting, host_of
+from conformance.judging.backend import judge
+from conformance.results.file import read
+from conformance.subjects.loading import Kind, Named
 
 RIGHT = "fake_backends:AlwaysRight"
 

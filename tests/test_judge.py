@@ -9,7 +9,7 @@ import pytest
 from support import ADAM, EXACT, INDEX, REPEATED, SEVERAL, SHOULD, SILENT, SMALL
 
 from conformance.backends import LONGEST_MESSAGE
-from conformance.judge import judge
+from conformance.judging.backend import judge
 from conformance.verdicts import Verdict
 
 FAIL, ERROR, UNSUPPORTED = Verdict.FAIL, Verdict.ERROR, Verdict.UNSUPPORTED

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
 from conformance.errors import ModelError
-from conformance.lowering import lower
+from conformance.lowering.lowering import lower
+from conformance.models.graphs import all_nodes, has_optimizers, names_in
 from conformance.reference.graph import Graph
+from conformance.reference.numbers.native import Native
 from conformance.reference.oracle import answers
-from conformance.reference.systems import Native
 from conformance.verdicts import Level
-from conformance.walking import all_nodes, has_optimizers, names_in
 
 law = settings(max_examples=40, deadline=None, derandomize=True)
 

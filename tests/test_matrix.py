@@ -14,9 +14,9 @@ from redundancy import MATRICES, combinations_of, superfluous
 from support import ROOT, quiet
 
 from conformance.deviations import FAMILIES
-from conformance.fill import files_of
+from conformance.generation.case_files import files_of
 from conformance.reference.oracle import answers
-from conformance.strength import UPSTREAM, measure
+from conformance.strength.operators import UPSTREAM, measure
 from conformance.verdicts import Level
 from generators import adagrad, adam, momentum
 from generators.pairwise import Table

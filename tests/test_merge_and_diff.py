@@ -8,7 +8,7 @@ import re
 import pytest
 from support import ADAM, EXACT, INDEX, SHOULD, SMALL, expecting, records, tree
 
-from conformance.results import read
+from conformance.results.file import read
 from conformance.schemas import complaint
 
 RIGHT, WRONG, MOODY = "fake_backends:AlwaysRight", "fake_backends:AlwaysWrong", "moody_backends:DoesAsTold"

@@ -8,8 +8,8 @@ import pytest
 
 from conformance.backends.onnxruntime import OnnxRuntimeBackend
 from conformance.errors import SubjectError, UsageError
-from conformance.options import check_options
-from conformance.subjects import Kind, Named, load_backend
+from conformance.subjects.loading import Kind, Named, load_backend
+from conformance.subjects.options import check_options
 
 
 class TakesSpeed:

@@ -9,18 +9,18 @@ import fake_backends as fakes
 import pytest
 from support import ADAM, EXACT, SMALL, records
 
-from conformance import results
+from conformance.corpus.loading import load_case
 from conformance.errors import ResultsError
-from conformance.expectations import Expectation, Expectations
-from conformance.gate import Gate
-from conformance.judge import judge
-from conformance.loading import load_case
-from conformance.recorder import Recorder
-from conformance.reporting import Outputs, read_all, write_reports
-from conformance.results import read
-from conformance.rules import Rules
+from conformance.expectations.file import Expectation, Expectations
+from conformance.gate.gate import Gate
+from conformance.gate.rules import Rules
+from conformance.judging.backend import judge
+from conformance.report.writing import Outputs, read_all, write_reports
+from conformance.results import file as results
+from conformance.results.file import read
+from conformance.run.recorder import Recorder
 from conformance.schemas import complaint
-from conformance.subjects import Subject
+from conformance.subjects.loading import Subject
 from conformance.verdicts import Level, Verdict
 
 EXPECTED = Expectations("acme", (Expectation((ADAM,), Verdict.FAIL, "known <script>", "acme.toml, entry 1"),))

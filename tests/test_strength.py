@@ -8,8 +8,8 @@ import pytest
 from support import quiet
 
 from conformance.deviations import FAMILIES, catalogue
-from conformance.strength import DECISIVE, UPSTREAM, held_cases, measure, noticed, work
-from conformance.strength_report import document, lines
+from conformance.strength.operators import DECISIVE, UPSTREAM, held_cases, measure, noticed, work
+from conformance.strength.report import document, lines
 from conformance.verdicts import Level
 
 OPTIMIZERS = FAMILIES[:3]

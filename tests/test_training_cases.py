@@ -8,12 +8,12 @@ import onnxruntime
 import pytest
 from onnx import helper
 
-from conformance.case import Case
+from conformance.corpus.case import Case
+from conformance.models.graphs import has_optimizers
 from conformance.reference.graph import Graph
+from conformance.reference.numbers.native import Native
 from conformance.reference.oracle import answers
-from conformance.reference.systems import Native
 from conformance.verdicts import Level
-from conformance.walking import has_optimizers
 from generators import adagrad, adam, functions, lowered, momentum, training, training_step
 
 RUNS = {case.id: case for case in training.cases() if "network" not in case.tags}

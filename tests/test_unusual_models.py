@@ -10,13 +10,13 @@ import pytest
 from onnx import helper
 from support import write_corpus
 
-from conformance.case import Answer, Case, Rewrite
-from conformance.corpus import case_json, open_corpus
+from conformance.corpus.case import Answer, Case, Rewrite
+from conformance.corpus.corpus import case_json, open_corpus
+from conformance.corpus.loading import load_case
 from conformance.errors import CaseError, CorpusError
-from conformance.judge import judge
-from conformance.loading import load_case
+from conformance.judging.backend import judge
+from conformance.models.preview import model_summary
 from conformance.reference.wiring import miswired
-from conformance.summary import model_summary
 from conformance.verdicts import Verdict
 from generators.models import declared, declared_as
 from generators.rewrites.scenario import FIRES, Graph, argmax, fires, pair, scenario

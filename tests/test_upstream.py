@@ -14,8 +14,8 @@ from onnx.backend.test import loader, runner
 from support import DATA
 
 from conformance.backends.reference import ReferenceBackend
-from conformance.corpus import case_json, open_corpus
-from conformance.loading import LoadedCase, load_case
+from conformance.corpus.corpus import case_json, open_corpus
+from conformance.corpus.loading import LoadedCase, load_case
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:

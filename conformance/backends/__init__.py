@@ -10,10 +10,6 @@ from __future__ import annotations
 LONGEST_MESSAGE = 2000
 
 
-class Unsupported(Exception):
-    """The runtime says that it has no such operator, type or opset."""
-
-
 class Told(Exception):
     """What a subject said of its failure, in its own words: they are told as they are, without this class's name."""
 

@@ -12,13 +12,13 @@ from iree.compiler.extras import onnx_importer
 from iree.compiler.tools import CompilerToolError, compile_str
 from onnx.backend.base import Backend, BackendRep
 
-from conformance.backends import Unsupported
-from conformance.backends.signature import Signature
+from conformance.models.feeds import Signature
+from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from conformance.arrays import Array
+    from conformance.models.arrays import Array
 
 _SAYS_UNSUPPORTED = (
     "failed to legalize operation 'torch.operator'",

@@ -13,14 +13,14 @@ from jaxonnxruntime import __version__, config
 from jaxonnxruntime.backend import Backend as Runtime
 from onnx.backend.base import Backend, BackendRep
 
-from conformance.backends.signature import Signature
+from conformance.models.feeds import Signature
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import onnx
 
-    from conformance.arrays import Array
+    from conformance.models.arrays import Array
 
 jax.config.update("jax_enable_x64", True)
 config.update("jaxort_only_allow_initializers_as_static_args", False)  # else no Cast of a computed value runs

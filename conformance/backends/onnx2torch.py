@@ -14,16 +14,16 @@ import torch
 from onnx import TensorProto
 from onnx.backend.base import Backend, BackendRep
 
-from conformance.arrays import dtype_of
-from conformance.backends import Unsupported
-from conformance.backends.signature import Signature
+from conformance.models.arrays import dtype_of
+from conformance.models.feeds import Signature
+from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import onnx
 
-    from conformance.arrays import Array
+    from conformance.models.arrays import Array
 
 _SAYS_UNSUPPORTED = ("Converter is not implemented", "not implemented for")
 

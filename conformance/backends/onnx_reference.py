@@ -9,12 +9,12 @@ import onnx
 from onnx.backend.base import Backend, BackendRep
 from onnx.reference import ReferenceEvaluator
 
-from conformance.backends.signature import Signature
+from conformance.models.feeds import Signature
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from conformance.arrays import Array
+    from conformance.models.arrays import Array
 
 
 class PreparedEvaluator(BackendRep):

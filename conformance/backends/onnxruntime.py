@@ -10,15 +10,15 @@ os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 import onnxruntime
 from onnx.backend.base import Backend, BackendRep
 
-from conformance.backends import Unsupported
 from conformance.errors import SubjectError
+from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import onnx
 
-    from conformance.arrays import Array
+    from conformance.models.arrays import Array
 
 _LEVELS = {
     "disabled": onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL,

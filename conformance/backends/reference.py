@@ -8,7 +8,7 @@ from onnx.backend.base import Backend, BackendRep
 
 from conformance import __version__
 from conformance.reference.graph import Graph
-from conformance.reference.systems import Native
+from conformance.reference.numbers.native import Native
 from conformance.reference.validity import check
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.arrays import Array
+    from conformance.models.arrays import Array
 
 
 class PreparedGraph(BackendRep):

@@ -14,15 +14,15 @@ from onnx.backend.base import Backend, BackendRep
 from tinygrad import Tensor
 from tinygrad.nn.onnx import OnnxRunner
 
-from conformance.backends import Unsupported
-from conformance.backends.signature import Signature
+from conformance.models.feeds import Signature
+from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import onnx
 
-    from conformance.arrays import Array
+    from conformance.models.arrays import Array
 
 _SAYS_UNSUPPORTED = ("is not a valid Domain", "is not a valid OnnxDataType", "is not a valid AttributeType")
 

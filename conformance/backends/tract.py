@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import tract
 from onnx.backend.base import Backend, BackendRep
 
-from conformance.backends import Unsupported
-from conformance.backends.signature import Signature
+from conformance.models.feeds import Signature
+from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import onnx
 
-    from conformance.arrays import Array
+    from conformance.models.arrays import Array
 
 _SAYS_UNSUPPORTED = (
     "Unimplemented(",

@@ -10,15 +10,15 @@ from onnx.backend.base import Backend, BackendRep
 from tvm import relax
 from tvm.relax.frontend.onnx import from_onnx
 
-from conformance.backends import Unsupported
-from conformance.backends.signature import Signature
+from conformance.models.feeds import Signature
+from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import onnx
 
-    from conformance.arrays import Array
+    from conformance.models.arrays import Array
 
 
 _UNKNOWN_TYPE = "unknown dtype"

@@ -22,10 +22,10 @@ def diff(
     """
     from json import dumps
 
-    from conformance.diff import differences
     from conformance.files import write_whole
-    from conformance.report.differences import as_markdown, as_text
-    from conformance.results import read
+    from conformance.report.diff_text import as_markdown, as_text
+    from conformance.results.diff import differences
+    from conformance.results.file import read
 
     found = differences(read(before), read(after))
     if json:

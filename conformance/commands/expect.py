@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from conformance.expect_update import Update
+    from conformance.expectations.update import Update
 
 app = typer.Typer(no_args_is_help=True, help="Keep an expectations file true.")
 
@@ -36,9 +36,9 @@ def update(
 
     Exit status: 0 where the file is true now, 1 where it still lacks something (with --check, where it would change).
     """
-    from conformance.expect_update import updated
+    from conformance.expectations.update import updated
     from conformance.files import write_whole_bytes
-    from conformance.results import read
+    from conformance.results.file import read
 
     run = read(results)
     before = expect.read_bytes().decode() if expect.is_file() else ""
@@ -55,8 +55,8 @@ def update(
 
 def _new(run: object, path: Path) -> str:
     from conformance.errors import UsageError
-    from conformance.expect_update import new_file
-    from conformance.results import Results
+    from conformance.expectations.update import new_file
+    from conformance.results.file import Results
 
     assert isinstance(run, Results)
     subjects = [subject["id"] for subject in run.header["subjects"]]
@@ -81,7 +81,7 @@ def _difference(before: str, after: str, name: str) -> str:
 
 
 def _tell(done: Update) -> None:
-    from conformance.reasons import VERBS
+    from conformance.gate.reasons import VERBS
     from conformance.report.text import one_line
 
     for missing in done.missing:

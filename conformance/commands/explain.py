@@ -16,7 +16,7 @@ def explain(
     case: Annotated[str, typer.Argument(metavar="CASE", help="A case's id, as `list` shows it.")], data: Data = None
 ) -> None:
     """Show a case: what it tests and why, its model, its inputs and what must come out."""
-    from conformance.corpus import bundled, case_json, find_case, open_corpus
+    from conformance.corpus.corpus import bundled, case_json, find_case, open_corpus
 
     corpus = open_corpus(data or bundled())
     path = find_case(corpus, case)

@@ -38,9 +38,9 @@ def check(
     from conformance.errors import UsageError
     from conformance.harness_check.check import check_harness
     from conformance.harness_check.fact import State
-    from conformance.harness_check.print_ import print_outcome, print_total
-    from conformance.isolation.surroundings import command_of
-    from conformance.subjects import Kind, Named
+    from conformance.harness_check.terminal import print_outcome, print_total
+    from conformance.isolation.environment import command_of
+    from conformance.subjects.loading import Kind, Named
 
     named = [
         (text, kind)

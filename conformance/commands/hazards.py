@@ -11,7 +11,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from conformance.rewriting.survey import Finding
+    from conformance.passes.survey import Finding
 
 
 def hazards(
@@ -23,8 +23,8 @@ def hazards(
     A hazard is a class of inputs on which the answer changes although the pass does what it promises. The exit status
     is 0 whatever is found.
     """
-    from conformance.models import read_model
-    from conformance.rewriting.survey import survey
+    from conformance.models.reading import read_model
+    from conformance.passes.survey import survey
 
     _, proto = read_model(model)
     findings = survey(proto)

@@ -11,7 +11,7 @@ from conformance.commands.options import Data
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.corpus import Corpus
+    from conformance.corpus.corpus import Corpus
 
 
 def list_(
@@ -22,7 +22,7 @@ def list_(
     data: Data = None,
 ) -> None:
     """List the cases with level and title, or what else there is."""
-    from conformance.corpus import bundled, open_corpus
+    from conformance.corpus.corpus import bundled, open_corpus
     from conformance.plugins import registered
 
     if backends or generators:
@@ -35,7 +35,7 @@ def list_(
 
 
 def _cases(corpus: Corpus, tag: str | None) -> Iterator[str]:
-    from conformance.corpus import case_json
+    from conformance.corpus.corpus import case_json
 
     for id, path in corpus.paths().items():
         document = case_json(corpus, path)
@@ -47,7 +47,7 @@ def _clauses(corpus: Corpus) -> Iterator[str]:
     from collections import Counter
 
     from conformance.clauses import clauses
-    from conformance.corpus import case_json
+    from conformance.corpus.corpus import case_json
 
     tested: Counter[str] = Counter()
     for path in corpus.cases:

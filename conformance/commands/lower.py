@@ -18,9 +18,9 @@ def lower(
     """
     from conformance.errors import UsageError
     from conformance.files import write_whole_bytes
-    from conformance.lowering import lower as lowered
-    from conformance.models import read_model
-    from conformance.walking import has_external_data, has_optimizers
+    from conformance.lowering.lowering import lower as lowered
+    from conformance.models.graphs import has_external_data, has_optimizers
+    from conformance.models.reading import read_model
 
     content, proto = read_model(model)
     if has_external_data(proto) and output.resolve().parent != model.resolve().parent:

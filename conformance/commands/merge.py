@@ -19,12 +19,12 @@ def merge(
 
     Exit status: 0 where the gate of the whole holds, 1 where it does not, 2 where the files do not fit together.
     """
-    from conformance.corpus import bundled, read_manifest
+    from conformance.corpus.corpus import bundled, read_manifest
     from conformance.errors import CorpusError
     from conformance.files import check_target, write_whole
-    from conformance.merge import merged, to_text
     from conformance.report.text import one_line
-    from conformance.results import read
+    from conformance.results.file import read
+    from conformance.run.merge import merged, to_text
 
     check_target(output)
     runs = [read(path) for path in results]

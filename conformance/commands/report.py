@@ -25,7 +25,7 @@ def report(
 ) -> None:
     """Render results for people and for machines; name at least one file to write."""
     from conformance.errors import UsageError
-    from conformance.reporting import Outputs, write_reports
+    from conformance.report.writing import Outputs, write_reports
 
     outputs = Outputs(html, junit, ctrf, markdown, badge, json, hazards)
     if not outputs.wanted:

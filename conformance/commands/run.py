@@ -87,12 +87,12 @@ def run(
     """
     from conformance.errors import UsageError
     from conformance.isolation.limits import Limits, bytes_of
-    from conformance.reporting import Outputs
-    from conformance.resuming import begun_run
-    from conformance.runner import Request, run_corpus
-    from conformance.settings import Settings
-    from conformance.shards import Shard
-    from conformance.subjects import Kind, Named
+    from conformance.report.writing import Outputs
+    from conformance.run.resuming import begun_run
+    from conformance.run.runner import Request, run_corpus
+    from conformance.run.selection import Shard
+    from conformance.run.settings import Settings
+    from conformance.subjects.loading import Kind, Named
 
     begun = begun_run(resume) if resume else None
     subjects = [Named.of(text, Kind.BACKEND) for text in backend or ()]

@@ -23,20 +23,20 @@ def strength(
     Exit status: 0 where every deviation of level must is noticed by a must case, every faulty rewrite by a case of the
     pass, and no correct variant or rewrite is accused, 1 where not.
     """
-    from conformance.corpus import bundled, open_corpus
-    from conformance.strength import measure, work
-    from conformance.strength_report import document, lines
-    from conformance.strength_rewrites import measure_rewrites, rewrites_work
-    from conformance.strength_rewrites_report import rewrite_document, rewrite_lines
-    from conformance.terminal import counting
+    from conformance.corpus.corpus import bundled, open_corpus
+    from conformance.run.terminal import counting
+    from conformance.strength.operators import measure, work
+    from conformance.strength.report import document, lines
+    from conformance.strength.rewrites import measure_rewrites, rewrites_work
+    from conformance.strength.rewrites_report import rewrite_document, rewrite_lines
 
     corpus = open_corpus(data or bundled())
     with counting("measuring", work() + rewrites_work()) as progress:
         strength, rewrites = measure(corpus, progress), measure_rewrites(corpus, progress)
     swept = []
     if sweep:
-        from conformance.sweep import SWEEPS
-        from conformance.sweep import sweep as run_sweep
+        from conformance.strength.sweep import SWEEPS
+        from conformance.strength.sweep import sweep as run_sweep
 
         with counting("sweeping", SWEEPS) as progress:
             swept = run_sweep(sweep, progress)

@@ -9,7 +9,7 @@ from conformance.commands.options import Data
 
 def verify(data: Data = None) -> None:
     """Make sure that every file of the corpus is there and is what the manifest hashes."""
-    from conformance.corpus import bundled, open_corpus
+    from conformance.corpus.corpus import bundled, open_corpus
 
     corpus = open_corpus(data or bundled())
     files = corpus.verify()

@@ -13,9 +13,9 @@ from conformance.deviations.twists import answering, each_input, each_output, re
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conformance.arrays import Array
     from conformance.deviations.deviation import Kernel, Twist
-    from conformance.reference.graph import Node
+    from conformance.models.arrays import Array
+    from conformance.reference.nodes import Node
 
 
 def _setting(**attributes: int) -> Twist:

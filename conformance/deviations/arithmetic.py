@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conformance.arrays import Array
+    from conformance.models.arrays import Array
 
 
 def rounded_to(bits: int) -> Callable[[Any], Any]:

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from onnx import helper
 
-from conformance.arrays import Array
 from conformance.backends.reference import PreparedGraph
 from conformance.deviations.arithmetic import Rounding
 from conformance.deviations.pseudocode import rewritten
-from conformance.reference.graph import MAIN_DOMAINS, Evaluation, Graph, Node
-from conformance.reference.signatures import TRAINING
-from conformance.reference.systems import Native, NumberSystem, Value
+from conformance.models.arrays import Array
+from conformance.models.signatures import TRAINING
+from conformance.reference.graph import MAIN_DOMAINS, Graph
+from conformance.reference.nodes import Evaluation, Node
+from conformance.reference.numbers.native import Native
+from conformance.reference.numbers.values import NumberSystem, Value
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:

@@ -25,12 +25,12 @@ from conformance.deviations.twists import (
     overwriting,
     refusing,
 )
-from conformance.reference.signatures import OPTIMIZERS
+from conformance.models.signatures import OPTIMIZERS
 
 if TYPE_CHECKING:
-    from conformance.arrays import Array
     from conformance.deviations.deviation import Kernel
-    from conformance.reference.graph import Node
+    from conformance.models.arrays import Array
+    from conformance.reference.nodes import Node
 
 
 def _operands_by_tensor(node: Node, inputs: list[Array]) -> list[Array]:

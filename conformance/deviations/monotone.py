@@ -10,15 +10,15 @@ import numpy as np
 from conformance.deviations import arithmetic
 from conformance.deviations.deviation import Deviation, table
 from conformance.deviations.twists import answering, each_input, each_output
-from conformance.reference.signatures import softmax_default_axis
+from conformance.models.signatures import softmax_default_axis
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conformance.arrays import Array
     from conformance.deviations.deviation import Kernel, Twist
-    from conformance.reference.graph import Node
+    from conformance.models.arrays import Array
+    from conformance.reference.nodes import Node
 
 
 def _narrowing(X: Array) -> Array:

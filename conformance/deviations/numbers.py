@@ -25,8 +25,8 @@ from conformance.deviations.twists import (
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
-    from conformance.arrays import Array
-    from conformance.reference.graph import Node
+    from conformance.models.arrays import Array
+    from conformance.reference.nodes import Node
 
 
 def _decimal(value: float) -> float:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from conformance.reference.signatures import OPTIMIZERS
+from conformance.models.signatures import OPTIMIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from conformance.arrays import Array
     from conformance.deviations.deviation import Kernel, Twist
-    from conformance.reference.graph import Node
+    from conformance.models.arrays import Array
+    from conformance.reference.nodes import Node
 
     Change: TypeAlias = Callable[[Any], Any]
 

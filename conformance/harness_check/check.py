@@ -6,7 +6,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.harness_check import any_facts, backend_facts, optimizer_facts
+from conformance.harness_check import facts_of_all as any_facts
+from conformance.harness_check import facts_of_backends as backend_facts
+from conformance.harness_check import facts_of_optimizers as optimizer_facts
 from conformance.harness_check.fact import Fact, Outcome, State
 from conformance.harness_check.questions import Complaint, Questions, Skip
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.isolation.surroundings import Scratch
+from conformance.isolation.environment import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from conformance.arrays import Array, type_name, type_number
+from conformance.models.arrays import Array, type_name, type_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from conformance.harness_check.conversation import Conversation, Ended, Silence
-from conformance.isolation.tensors import encoded
+from conformance.isolation.protocol import encoded
 from conformance.schemas import complaint
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.arrays import Array
     from conformance.harness_check.probes import Probe
+    from conformance.models.arrays import Array
 
 VERSION = 1
 FIRST_SEQ = 101

@@ -93,7 +93,7 @@ class Harness:
 
     def _start(self, _: dict[str, Any]) -> dict[str, Any]:
         from conformance.errors import ConformanceError
-        from conformance.subjects import Kind, Named, load_subject
+        from conformance.subjects.loading import Kind, Named, load_subject
 
         try:
             subject = load_subject(Named.of(self._name, Kind(self._kind)), _UNSAID)
@@ -118,7 +118,7 @@ class Harness:
         return {"loaded": True}
 
     def _run(self, command: dict[str, Any]) -> dict[str, Any]:
-        from conformance.isolation.tensors import decoded
+        from conformance.isolation.protocol import decoded
 
         inputs = [decoded(message) for message in command["inputs"]]
         before = [array.tobytes() for array in inputs]
@@ -161,7 +161,7 @@ def _output(output: Any) -> dict[str, Any]:
     """An output's message; what is no tensor is told by its type's name."""
     import numpy as np
 
-    from conformance.isolation.tensors import encoded
+    from conformance.isolation.protocol import encoded
 
     if not isinstance(output, np.ndarray | np.generic):
         return {"returned": _type_of(output)}

@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from conformance.errors import SubjectError
-from conformance.isolation.child import Child, shown
-from conformance.isolation.errors import Isolated, NotStarted, Panicked, Raised, SaidUnsupported, SpokeNonsense
-from conformance.isolation.surroundings import command_of
+from conformance.isolation.environment import command_of
+from conformance.isolation.failures import Isolated, NotStarted, Panicked, Raised, SaidUnsupported, SpokeNonsense
+from conformance.isolation.process import Child, shown
 from conformance.schemas import complaint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from conformance.isolation.limits import Limits
-    from conformance.subjects import Named
+    from conformance.subjects.loading import Named
 
 VERSION = 1
 ATTEMPTS = 3

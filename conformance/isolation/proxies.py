@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from conformance.fill import fed_inputs
-from conformance.isolation.tensors import decoded, encoded
+from conformance.generation.case_files import fed_inputs
+from conformance.isolation.protocol import decoded, encoded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from conformance.arrays import Array
-    from conformance.isolation.child import Child
     from conformance.isolation.host import Host
+    from conformance.isolation.process import Child
+    from conformance.models.arrays import Array
 
 
 class BackendProxy:
@@ -31,7 +31,7 @@ class BackendProxy:
         """Have the model loaded.
 
         Raises:
-            Isolated: it is not; see `conformance.isolation.errors`.
+            Isolated: it is not; see `conformance.isolation.failures`.
         """
         self.host.begin_case()
         prepared = PreparedProxy(self, model.SerializeToString(), [value.name for value in fed_inputs(model.graph)])
@@ -58,7 +58,7 @@ class PreparedProxy:
         """What the subject returns for what it is fed, in the graph's order; what it changed is changed here too.
 
         Raises:
-            Isolated: it returns nothing; see `conformance.isolation.errors`.
+            Isolated: it returns nothing; see `conformance.isolation.failures`.
         """
         host = self._backend.host
         if self._backend.loaded is not self or not host.is_running(self._child):
@@ -98,7 +98,7 @@ class OptimizerProxy:
         """What the graph optimizer returns.
 
         Raises:
-            Isolated: it returns nothing; see `conformance.isolation.errors`.
+            Isolated: it returns nothing; see `conformance.isolation.failures`.
         """
         self.host.begin_case()
         child = self.host.child

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import onnxoptimizer
 
 from conformance.optimizers import adapter
-from conformance.rewriting.eliminate import PASS
+from conformance.passes.eliminate_nop_monotone_argmax import PASS
 
 if TYPE_CHECKING:
     import onnx

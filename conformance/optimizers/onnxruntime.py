@@ -12,8 +12,8 @@ import onnx
 import onnxruntime
 from onnxruntime import GraphOptimizationLevel
 
-from conformance.backends import Unsupported
 from conformance.optimizers import adapter
+from conformance.verdicts import Unsupported
 
 LEVELS = {
     "basic": GraphOptimizationLevel.ORT_ENABLE_BASIC,

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.reference import exact
-from conformance.reference.bounded import Bounded
-from conformance.reference.enclosing import format_of, is_computed
 from conformance.reference.graph import Graph
-from conformance.reference.sequences import SequenceValue
-from conformance.reference.systems import Declared
-from conformance.reference.unsupported import Unsupported
+from conformance.reference.numbers import exact
+from conformance.reference.numbers.bounded import Bounded
+from conformance.reference.numbers.declared import Declared
+from conformance.reference.numbers.enclosing import format_of, is_computed
+from conformance.reference.operators.sequences import SequenceValue
+from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.arrays import Array
-    from conformance.reference.values import Value
+    from conformance.models.arrays import Array
+    from conformance.reference.numbers.values import Value
 
 
 def evaluate(model: onnx.ModelProto, inputs: Sequence[Any] | Mapping[str, Any], *, declared: bool = False) -> list[Any]:

@@ -5,33 +5,32 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from conformance.reference.adagrad import adagrad
-from conformance.reference.adam import adam
-from conformance.reference.constants import initializers_of
-from conformance.reference.control_flow import CONTROL_FLOW, Body, captures, evaluation_of
-from conformance.reference.momentum import momentum
+from conformance.models.signatures import OPTIMIZERS, TRAINING
 from conformance.reference.nodes import (
     Evaluation,
     Node,
-    Unsupported,
     attribute_values,
     captured_names,
     given_attributes,
     optimizer_attributes,
     resolved,
 )
-from conformance.reference.operators import OPERATORS
-from conformance.reference.sequences import sequence
-from conformance.reference.signatures import OPTIMIZERS, TRAINING
-from conformance.reference.systems import NumberSystem, Value
-from conformance.reference.values import ABSENT
+from conformance.reference.numbers.values import ABSENT, NumberSystem, Value
+from conformance.reference.operators.adagrad import adagrad
+from conformance.reference.operators.adam import adam
+from conformance.reference.operators.constants import initializers_of
+from conformance.reference.operators.control_flow import CONTROL_FLOW, Body, captures, evaluation_of
+from conformance.reference.operators.momentum import momentum
+from conformance.reference.operators.sequences import sequence
+from conformance.reference.operators.table import OPERATORS
+from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import onnx
 
-    from conformance.arrays import Array
+    from conformance.models.arrays import Array
 
 __all__ = ["FORMULAS", "Evaluation", "Graph", "Node", "Unsupported", "Value"]
 

@@ -9,14 +9,14 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from conformance.reference.constants import dense_of, tensor_of
-from conformance.reference.signatures import OPTIMIZERS
-from conformance.reference.unsupported import Unsupported
+from conformance.models.signatures import OPTIMIZERS
+from conformance.reference.operators.constants import dense_of, tensor_of
+from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from conformance.reference.values import NumberSystem, Value
+    from conformance.reference.numbers.values import NumberSystem, Value
 
 __all__ = ["Evaluation", "Node", "Unsupported"]
 

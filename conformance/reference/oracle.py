@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 
-from conformance.arrays import Array, type_name
-from conformance.reference import exact, formats
-from conformance.reference.bounded import Bounded
+from conformance.models import formats
+from conformance.models.arrays import Array, type_name
 from conformance.reference.graph import Graph
-from conformance.reference.sequences import SequenceValue
-from conformance.reference.systems import Declared, Enclosing
-from conformance.reference.unsupported import Unsupported
-from conformance.verdicts import Level
+from conformance.reference.numbers import exact
+from conformance.reference.numbers.bounded import Bounded
+from conformance.reference.numbers.declared import Declared
+from conformance.reference.numbers.enclosing import Enclosing
+from conformance.reference.operators.sequences import SequenceValue
+from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from conformance.reference.formats import Format
-    from conformance.reference.systems import Value
+    from conformance.models.formats import Format
+    from conformance.reference.numbers.values import Value
 
 
 @dataclass(frozen=True)

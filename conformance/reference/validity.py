@@ -12,15 +12,15 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, TensorProto
 
+from conformance.models.signatures import ARGMAX_DEFAULTS, MODES, OPTIMIZERS, TRAINING
 from conformance.reference.nodes import attribute_values
-from conformance.reference.signatures import ARGMAX_DEFAULTS, MODES, OPTIMIZERS, TRAINING
-from conformance.reference.unsupported import Unsupported
 from conformance.reference.wiring import miswired
+from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from conformance.reference.signatures import Optimizer
+    from conformance.models.signatures import Optimizer
 
 VERSION = 1
 """The one version of the training domain."""

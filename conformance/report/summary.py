@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
-from conformance.report.standing import failed
-from conformance.rules import rules_of
-from conformance.signature import alike
+from conformance.gate.rules import rules_of
+from conformance.report.ci_status import failed
+from conformance.results.failure_kinds import alike
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from conformance.records import BaselineRecord, CorpusRecord
-    from conformance.results import Results
+    from conformance.results.file import Results
+    from conformance.results.records import BaselineRecord, CorpusRecord
 
 FORMAT = 1
 

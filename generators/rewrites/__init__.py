@@ -22,7 +22,7 @@ from generators.rewrites import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.case import Case
+    from conformance.corpus.case import Case
 
 FAMILIES = (
     base,

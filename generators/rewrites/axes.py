@@ -14,7 +14,7 @@ from generators.values import ranked
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from conformance.case import Case, Rewrite
+    from conformance.corpus.case import Case, Rewrite
 
 FAMILY = "axis"
 DIFFERENT: Sequence[tuple[int, int]] = ((0, 1), (1, 0), (2, 1), (-1, 0), (-3, -1), (1, -1))

@@ -14,7 +14,7 @@ from generators.values import ranked
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.case import Case
+    from conformance.corpus.case import Case
 
 FAMILY = "base"
 SHAPES: Sequence[tuple[tuple[int, ...], int]] = (

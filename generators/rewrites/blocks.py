@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.arrays import Array
+    from conformance.models.arrays import Array
     from generators.models import Size
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.case import Case, Rewrite
+    from conformance.corpus.case import Case, Rewrite
 
 FAMILY = "chains"
 ROWS: Sequence[Sequence[str]] = (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.case import Answer, Rewrite
+from conformance.corpus.case import Answer, Rewrite
 from generators.rewrites.blocks import constant, function
 from generators.rewrites.scenario import (
     ALONG_AXIS,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.case import Case
+    from conformance.corpus.case import Case
 
 FAMILY = "domains"
 IMPORTS = {"": 13, "acme": 1}

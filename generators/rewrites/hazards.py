@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from ml_dtypes import bfloat16
 
-from conformance.case import Case
+from conformance.corpus.case import Case
 from conformance.verdicts import Level
 from generators.models import TYPES, argmax_shape, declared, declared_as, model
 from generators.rewrites.scenario import FIRES, FIVE, MAY, Graph, pair, scenario
@@ -24,7 +24,7 @@ from generators.values import ranked
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.arrays import Array
+    from conformance.models.arrays import Array
 
 FAMILY = "hazards"
 PRECISION: Mapping[Any, int] = {np.float16: 11, bfloat16: 8, np.float32: 24, np.float64: 53}

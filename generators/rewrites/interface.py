@@ -26,8 +26,8 @@ from generators.values import ranked
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.arrays import Array
-    from conformance.case import Case, Rewrite
+    from conformance.corpus.case import Case, Rewrite
+    from conformance.models.arrays import Array
 
 FAMILY = "interface"
 X = ranked("interface/X", SHAPE, np.float32)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.case import INVALID, Answer, Case, Rewrite
+from conformance.corpus.case import INVALID, Answer, Case, Rewrite
 from conformance.verdicts import Level
 from generators.models import declared, declared_as, model
 from generators.rewrites.scenario import SHAPE, argmax, index_of, pair, producer, touched

@@ -15,7 +15,7 @@ from generators.rewrites.subgraph_parts import INDEX, TWO_TURNS, else_branch, lo
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.case import Case
+    from conformance.corpus.case import Case
 
 
 def cases() -> Iterator[Case]:

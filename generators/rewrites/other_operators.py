@@ -26,7 +26,7 @@ from generators.values import ranked
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.case import Case
+    from conformance.corpus.case import Case
 
 FAMILY = "other_operators"
 

@@ -16,7 +16,7 @@ from generators.values import ranked
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from conformance.case import Case
+    from conformance.corpus.case import Case
 
     Touch = Callable[[onnx.ModelProto], None]
 

@@ -9,8 +9,8 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from conformance.arrays import type_name
-from conformance.case import PASS, Answer, Case, Rewrite
+from conformance.corpus.case import PASS, Answer, Case, Rewrite
+from conformance.models.arrays import type_name
 from conformance.verdicts import Level
 from generators.models import IR_VERSION, argmax_shape, declared, declared_as, model
 from generators.values import ranked
@@ -18,7 +18,7 @@ from generators.values import ranked
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from conformance.arrays import Array
+    from conformance.models.arrays import Array
 
 ELEMENTWISE = {"Log": "log", "Exp": "exp", "Sqrt": "sqrt"}
 ALONG_AXIS = {"Softmax": "softmax", "LogSoftmax": "log_softmax"}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.case import Case, Rewrite
+    from conformance.corpus.case import Case, Rewrite
 
 FAMILY = "subgraphs"
 X = ranked("subgraphs/X", SHAPE, np.float32)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnx import helper
 
-from conformance.case import Answer, Rewrite
+from conformance.corpus.case import Answer, Rewrite
 from generators.models import declared_as
 from generators.rewrites import nesting
 from generators.rewrites.blocks import branch, if_node
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.case import Case
+    from conformance.corpus.case import Case
 
 
 def cases() -> Iterator[Case]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.case import Case, Rewrite
+    from conformance.corpus.case import Case, Rewrite
 
 FAMILY = "uses"
 X = ranked("uses/X", SHAPE, np.float32)

@@ -9,7 +9,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
-from conformance.report.html import render
+from conformance.report.formats.html import render
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,10 +12,10 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from conformance.arrays import type_name, type_number
+from conformance.models.arrays import type_name, type_number
 from conformance.reference.graph import Graph
+from conformance.reference.numbers.native import Native
 from conformance.reference.oracle import Answer, answers
-from conformance.reference.systems import Native
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from onnx import helper
 from reference_models import excess, judged_array, model_of
 
-from conformance.arrays import BFLOAT16
-from conformance.reference.graph import Unsupported
+from conformance.models.arrays import BFLOAT16
 from conformance.reference.oracle import answers
-from conformance.verdicts import Level
+from conformance.verdicts import Level, Unsupported
 
 FLOAT, INT64 = onnx.TensorProto.FLOAT, onnx.TensorProto.INT64
 law = settings(max_examples=60, deadline=None, derandomize=True)

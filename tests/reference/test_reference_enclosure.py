@@ -12,9 +12,9 @@ import pytest
 from reference_evaluations import AT_MUST_ONLY, IN_ANY_PRECISION, Evaluation
 from reference_models import OPERANDS, excess, float32, judged, optimizer_inputs, optimizer_model
 
-from conformance.reference.exact import exactly
+from conformance.reference.numbers.enclosing import Enclosing
+from conformance.reference.numbers.exact import exactly
 from conformance.reference.oracle import answers
-from conformance.reference.systems import Enclosing
 from conformance.verdicts import Level
 
 SETTINGS = 150

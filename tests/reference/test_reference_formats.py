@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance.reference.formats import BFLOAT16, BY_NAME, DOUBLE, FLOAT, FLOAT16, Format
+from conformance.models.formats import BFLOAT16, BY_NAME, DOUBLE, FLOAT, FLOAT16, Format
 
 ALL = [FLOAT16, BFLOAT16, FLOAT, DOUBLE]
 TYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float": np.float32, "double": np.float64}

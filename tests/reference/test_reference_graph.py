@@ -20,10 +20,10 @@ from reference_models import (
     optimizer_node,
 )
 
-from conformance.reference.graph import Graph, Unsupported
+from conformance.models.signatures import ARGMAX_DEFAULTS, OPTIMIZERS, softmax_default_axis
+from conformance.reference.graph import Graph
 from conformance.reference.oracle import answers
-from conformance.reference.signatures import ARGMAX_DEFAULTS, OPTIMIZERS, softmax_default_axis
-from conformance.verdicts import Level
+from conformance.verdicts import Level, Unsupported
 
 FLOAT = onnx.TensorProto.FLOAT
 INT64 = onnx.TensorProto.INT64

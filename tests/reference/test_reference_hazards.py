@@ -12,9 +12,8 @@ from onnx import TensorProto, helper, numpy_helper
 from reference_models import model_of, native
 
 from conformance.reference.evaluation import evaluate
-from conformance.reference.graph import Unsupported
 from conformance.reference.oracle import answers
-from conformance.verdicts import Level
+from conformance.verdicts import Level, Unsupported
 
 law = settings(max_examples=40, deadline=None, derandomize=True)
 inf, nan = np.inf, np.nan

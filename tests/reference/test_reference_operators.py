@@ -14,10 +14,9 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 from reference_models import excess, model_of, native
 
-from conformance.reference.elementwise import ELEMENTWISE, Formula
-from conformance.reference.graph import Unsupported
+from conformance.reference.operators.elementwise import ELEMENTWISE, Formula
 from conformance.reference.oracle import answers
-from conformance.verdicts import Level
+from conformance.verdicts import Level, Unsupported
 
 law = settings(max_examples=25, deadline=None, derandomize=True)
 OPSET = 18

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from onnx import helper, numpy_helper
 from reference_models import declared, excess, model_of, native, nearest
 
-from conformance.reference.graph import Unsupported
 from conformance.reference.oracle import answers
-from conformance.verdicts import Level
+from conformance.verdicts import Level, Unsupported
 
 law = settings(max_examples=60, deadline=None, derandomize=True)
 both_levels = pytest.mark.parametrize("level", [Level.MUST, Level.SHOULD])

@@ -10,10 +10,10 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from reference_models import model_of, native
 
-from conformance.reference.graph import Graph, Unsupported
-from conformance.reference.native import Native
+from conformance.reference.graph import Graph
+from conformance.reference.numbers.native import Native
 from conformance.reference.oracle import answers
-from conformance.verdicts import Level
+from conformance.verdicts import Level, Unsupported
 
 f32 = partial(np.array, dtype=np.float32)
 i64 = partial(np.array, dtype=np.int64)

@@ -10,9 +10,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from reference_models import model_of, native
 
-from conformance.reference.graph import Unsupported
 from conformance.reference.oracle import answers
-from conformance.verdicts import Level
+from conformance.verdicts import Level, Unsupported
 
 f32 = partial(np.array, dtype=np.float32)
 i64 = partial(np.array, dtype=np.int64)

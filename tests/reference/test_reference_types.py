@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 from reference_models import excess, judged_array, model_of, native
 
-from conformance.arrays import dtype_of, tensor_of, type_number
+from conformance.models.arrays import dtype_of, tensor_of, type_number
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level
 

@@ -7,7 +7,7 @@ import pytest
 from graphs import CAPTURED, CAPTURED_TWICE_INSIDE, IN_BRANCH, NAME_REUSED, fed_by, model, op_types
 from onnx import TensorProto, helper, parser
 
-from conformance.rewriting.eliminate import eliminate
+from conformance.passes.eliminate_nop_monotone_argmax import eliminate
 
 OPERATORS = ("Log", "Exp", "Sqrt", "Softmax<axis=1>", "LogSoftmax<axis=1>")
 

@@ -9,9 +9,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from conformance.rewriting.eliminate import ALONG_AXIS, ELEMENTWISE, eliminate
-from conformance.rewriting.hazards import hazards
-from conformance.rewriting.survey import survey
+from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, ELEMENTWISE, eliminate
+from conformance.passes.hazards import hazards
+from conformance.passes.survey import survey
 
 
 def model_of(*nodes, outputs=("index",), opset=13):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from support import ROOT
 
-from conformance.report import hazards as report
-from conformance.results import Results
+from conformance.report.formats import hazards as report
+from conformance.results.file import Results
 
 
 def tensor(name, values, **more):

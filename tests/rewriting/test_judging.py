@@ -8,14 +8,13 @@ import pytest
 from graphs import CAPTURED, IN_BRANCH, fed_by, model
 from onnx import TensorProto, helper
 
-from conformance.backends import Unsupported
-from conformance.case import Answer, Rewrite
+from conformance.corpus.case import Answer, Rewrite
+from conformance.judging.checks import checks
+from conformance.judging.examples import Example, Examples
+from conformance.judging.optimizer import Task, judge_rewrite
 from conformance.optimizers import identity
-from conformance.rewriting.checks import checks
-from conformance.rewriting.eliminate import PASS, eliminate
-from conformance.rewriting.evaluation import Example, Examples
-from conformance.rewriting.judging import Task, judge_rewrite
-from conformance.verdicts import Verdict
+from conformance.passes.eliminate_nop_monotone_argmax import PASS, eliminate
+from conformance.verdicts import Unsupported, Verdict
 
 SAFE = {"X": np.array([[1, 3, 2], [5, 1, 4]], dtype=np.float32)}
 TIES = {"X": np.array([[0, 1e-8, -1], [0, 1e-8, -1]], dtype=np.float32)}

@@ -8,7 +8,7 @@ from graphs import IN_BRANCH, fed_by, model, op_types
 
 from conformance.backends import is_unsupported
 from conformance.plugins import own
-from conformance.subjects import Kind, Named, load_subject
+from conformance.subjects.loading import Kind, Named, load_subject
 
 PACKAGES = {
     "identity": "conformance",

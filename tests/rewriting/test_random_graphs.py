@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, reject, settings
 from random_graphs import models
 
-from conformance.arrays import dtype_of
 from conformance.deviations.rewrites import faulty_rewrites
+from conformance.judging.examples import same
+from conformance.judging.rewriting import refusal
+from conformance.models.arrays import dtype_of
+from conformance.models.canonical import form
+from conformance.passes.eliminate_nop_monotone_argmax import eliminate
+from conformance.passes.expected import without
 from conformance.reference.evaluation import evaluate
-from conformance.reference.unsupported import Unsupported
-from conformance.rewriting.canonical import form
-from conformance.rewriting.eliminate import eliminate
-from conformance.rewriting.evaluation import same
-from conformance.rewriting.expected import without
-from conformance.rewriting.rewriting import refusal
+from conformance.verdicts import Unsupported
 
 EXAMPLES = 40
 

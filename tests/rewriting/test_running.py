@@ -8,8 +8,8 @@ from graphs import fed_by
 from onnx import helper
 from support import ADAM, records, results_of, write_corpus
 
-from conformance.case import Answer, Case, Rewrite
-from conformance.results import read
+from conformance.corpus.case import Answer, Case, Rewrite
+from conformance.results.file import read
 from conformance.verdicts import Level
 
 FIRES, STAYS, DOCUMENTED = "test_pass_fires", "test_pass_stays", "test_pass_documented"

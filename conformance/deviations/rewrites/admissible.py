@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.deviations.rewrites.fault import FaultyRewrite, afterwards, altered
+from conformance.models.scopes import MAIN_DOMAINS, Scope, captures, held_graphs
 from conformance.optimizers import identity
-from conformance.rewriting.eliminate import (
+from conformance.passes.eliminate_nop_monotone_argmax import (
     ALONG_AXIS,
     Site,
     eliminate,
@@ -15,7 +16,6 @@ from conformance.rewriting.eliminate import (
     is_standard,
     rewire,
 )
-from conformance.rewriting.scopes import MAIN_DOMAINS, Scope, captures, held_graphs
 
 if TYPE_CHECKING:
     import onnx

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.deviations.rewrites.fault import altered
-from conformance.rewriting.eliminate import ALONG_AXIS, ELEMENTWISE, explicit_axis, is_monotone, rewire
+from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, ELEMENTWISE, explicit_axis, is_monotone, rewire
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conformance.rewriting.eliminate import Site
+    from conformance.passes.eliminate_nop_monotone_argmax import Site
 
 
 def _compared(agree: Callable[[int | None, int | None], bool], *, explicit: bool = True) -> Callable[[Site], bool]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.deviations.rewrites.fault import FaultyRewrite, altered
-from conformance.rewriting.eliminate import eliminate, is_monotone
+from conformance.passes.eliminate_nop_monotone_argmax import eliminate, is_monotone
 
 if TYPE_CHECKING:
     import onnx
 
-    from conformance.rewriting.eliminate import Site
+    from conformance.passes.eliminate_nop_monotone_argmax import Site
 
 
 def _whole_chain(model: onnx.ModelProto, fixed_point: bool = False) -> onnx.ModelProto:  # noqa: ARG001

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.deviations.rewrites.fault import altered
-from conformance.rewriting.eliminate import is_standard
+from conformance.passes.eliminate_nop_monotone_argmax import is_standard
 
 if TYPE_CHECKING:
     import onnx
 
-    from conformance.rewriting.scopes import Scope
+    from conformance.models.scopes import Scope
 
 
 def _any(_: onnx.ModelProto, __: onnx.NodeProto) -> bool:

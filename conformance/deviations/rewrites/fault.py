@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from conformance.rewriting.eliminate import eliminate
+from conformance.passes.eliminate_nop_monotone_argmax import eliminate
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from onnx import TensorProto
 
 from conformance.deviations.rewrites.fault import afterwards, altered
-from conformance.rewriting.eliminate import rewire
+from conformance.passes.eliminate_nop_monotone_argmax import rewire
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import onnx
 
-    from conformance.rewriting.eliminate import Site
+    from conformance.passes.eliminate_nop_monotone_argmax import Site
 
 
 def _type_of_removed(site: Site) -> None:

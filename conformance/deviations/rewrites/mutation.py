@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.deviations.rewrites.fault import FaultyRewrite
-from conformance.rewriting.eliminate import eliminate
+from conformance.passes.eliminate_nop_monotone_argmax import eliminate
 
 if TYPE_CHECKING:
     import onnx

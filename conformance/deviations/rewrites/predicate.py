@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from onnx import TensorProto
 
 from conformance.deviations.rewrites.fault import FaultyRewrite, altered
-from conformance.rewriting.eliminate import (
+from conformance.passes.eliminate_nop_monotone_argmax import (
     ALONG_AXIS,
     ELEMENTWISE,
     Elimination,
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.rewriting.eliminate import Site
-    from conformance.rewriting.scopes import Scope
+    from conformance.models.scopes import Scope
+    from conformance.passes.eliminate_nop_monotone_argmax import Site
 
 ALSO = {
     "Relu": "which is not injective",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from conformance.deviations.rewrites.fault import afterwards
-from conformance.rewriting.scopes import Scope
+from conformance.models.scopes import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import onnx
 
 from conformance.deviations.rewrites.fault import FaultyRewrite, altered
-from conformance.rewriting.eliminate import eliminate
-from conformance.rewriting.scopes import Scope
+from conformance.models.scopes import Scope
+from conformance.passes.eliminate_nop_monotone_argmax import eliminate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

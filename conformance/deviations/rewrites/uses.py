@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.deviations.rewrites.fault import altered
-from conformance.rewriting.eliminate import is_only_use, rewire
-from conformance.rewriting.scopes import captures, free_uses, held_graphs, uses_here
+from conformance.models.scopes import captures, free_uses, held_graphs, uses_here
+from conformance.passes.eliminate_nop_monotone_argmax import is_only_use, rewire
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import onnx
 
-    from conformance.rewriting.eliminate import Site
+    from conformance.passes.eliminate_nop_monotone_argmax import Site
 
 
 def _consumers(site: Site) -> list[onnx.NodeProto]:

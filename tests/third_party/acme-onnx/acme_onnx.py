@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.case import Case
+    from conformance.corpus.case import Case
 
 __version__ = "3.1.4"
 

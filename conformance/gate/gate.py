@@ -1,0 +1,112 @@
+"""Whether a run holds: no surprise among the judged levels, and something passed on every subject.
+
+Without an expectations file, a defect (fail, error, crash, timeout) is a surprise and `unsupported` is not. With one,
+every verdict other than the expected one is, and so is a pattern that matches nothing. With a baseline, only a verdict
+that is worse than the earlier one is. A verdict that varies is always a surprise, and so is `unsupported` where an
+operator is required. What a subject was not asked (`skipped`) is none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Any
+
+from conformance.gate.reasons import Kind, Surprise, reasons
+from conformance.verdicts import Level, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from conformance.expectations.file import Expectation
+    from conformance.gate.case_facts import Facts
+    from conformance.gate.rules import Rules
+
+
+class Gate:
+    """Judges results one by one, in any order, and keeps nothing of them but counts and surprises."""
+
+    def __init__(self, rules: Rules, subjects: Sequence[str]) -> None:
+        self.rules = rules
+        self._matched: set[tuple[str, str]] = set()
+        self._idle = set(subjects)
+        self._surprises: dict[Surprise, list[str]] = defaultdict(list)
+        self.verdicts: dict[str, dict[Level, Counter[Verdict]]] = {name: defaultdict(Counter) for name in subjects}
+
+    def expectation(self, subject: str, case: str) -> Expectation | None:
+        """The entry about a case on a subject."""
+        file = self.rules.expectations.get(subject)
+        return file.of(case) if file else None
+
+    def judge(self, result: Mapping[str, Any], facts: Callable[[], Facts]) -> bool:
+        """Count a result; whether it is as expected or tolerated.
+
+        Args:
+            result: a result record, with its level, and its expectation and its baseline's verdict if there are any.
+            facts: gives those of its case; called only where they matter.
+        """
+        subject, case = result["subject"], result["case"]
+        level, verdict = Level(result["level"]), Verdict(result["verdict"])
+        self.verdicts[subject][level][verdict] += 1
+        if verdict is Verdict.PASS and subject in self._idle and not facts().rejection:
+            self._idle.discard(subject)
+        self._note(subject, case, result.get("expected"))
+        if not level.within(self.rules.level):
+            return True
+        kind = self._kind(result, verdict, facts)
+        if kind is None:
+            return True
+        expected = result.get("expected") if kind in {Kind.PASSES, Kind.DIFFERS} else None
+        place, meant = (expected.get("place", ""), expected["verdict"]) if expected else ("", "")
+        was = str(result["baseline"]) if kind is Kind.REGRESSED else meant
+        self._surprises[Surprise(kind, subject, facts().family, str(verdict), place, was)].append(case)
+        return False
+
+    def reasons(self, *, partial: bool) -> list[str]:
+        """Why the gate is shut, a sentence each; empty where it holds.
+
+        Args:
+            partial: whether only a selection was run, so that an unmatched expectation means nothing.
+        """
+        found = reasons(self._surprises) + [f"{subject} passed nothing" for subject in sorted(self._idle)]
+        return found if partial or self.rules.baseline else found + self._stale()
+
+    def _kind(self, result: Mapping[str, Any], verdict: Verdict, facts: Callable[[], Facts]) -> Kind | None:
+        """In which way a result is a surprise, if it is one."""
+        if len(result.get("repeats", ())) > 1:
+            return Kind.VARIES
+        if verdict is Verdict.UNSUPPORTED and self.rules.require and facts().operators & set(self.rules.require):
+            return Kind.REQUIRED
+        kind = self._unexpected(result, verdict)
+        if kind is None or "baseline" not in result:
+            return kind
+        return Kind.REGRESSED if verdict.is_worse_than(Verdict(result["baseline"])) else None
+
+    def _unexpected(self, result: Mapping[str, Any], verdict: Verdict) -> Kind | None:
+        expected = result.get("expected")
+        if expected is None:
+            tolerated = not verdict.is_defect and result["subject"] not in self.rules.expectations
+            asked = verdict is not Verdict.SKIPPED
+            return None if verdict is Verdict.PASS or tolerated or not asked else Kind.UNEXPECTED
+        if verdict == expected["verdict"]:
+            return None
+        return Kind.PASSES if verdict is Verdict.PASS else Kind.DIFFERS
+
+    def _note(self, subject: str, case: str, expected: Mapping[str, Any] | None) -> None:
+        """Note the patterns that a case matches, of the entry that it was held against."""
+        if expected is None or subject not in self.rules.expectations:
+            return
+        for entry in self.rules.expectations[subject].entries:
+            if entry.matches(case) and entry.place_of(case) == expected.get("place"):
+                self._matched |= {(entry.place, entry.cases[number]) for number in entry.matching(case)}
+                return
+
+    def _stale(self) -> list[str]:
+        """What is to go from the expectations: no case matches it, or an earlier entry takes them all."""
+        entries = [entry for file in self.rules.expectations.values() for entry in file.entries]
+        return [sentence for entry in entries for sentence in self._unmatched(entry)]
+
+    def _unmatched(self, entry: Expectation) -> list[str]:
+        lost = [number for number, pattern in enumerate(entry.cases) if (entry.place, pattern) not in self._matched]
+        if len(lost) == len(entry.cases):
+            return [f"{entry.place}: the entry ({', '.join(entry.cases)}) matches no case: remove it"]
+        return [f"{entry.place_of_pattern(n)}: {entry.cases[n]} matches no case: remove it" for n in lost]

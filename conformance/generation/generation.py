@@ -1,0 +1,210 @@
+"""Writes a corpus from generators: all of it beside the old one first, then in its place in one step."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from conformance.corpus.corpus import MANIFEST, Corpus, manifest_bytes, odds, read_manifest
+from conformance.errors import CaseError, ConformanceError, CorpusError, UnknownName, UsageError
+from conformance.generation.case_files import files_of
+from conformance.generation.versioning import Change, change, least_version, parsed
+from conformance.plugins import own, registered
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from importlib.metadata import EntryPoint
+
+    from conformance.corpus.case import Case
+
+FIRST_VERSION = "1.0.0"
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a generation came to."""
+
+    version: str
+    cases: int
+    files: int
+    bytes: int
+
+
+def defined_cases(names: Sequence[str]) -> list[tuple[str, Case]]:
+    """The cases of some generators (of the suite's own where none is named), each with its generator's name.
+
+    Raises:
+        UnknownName: there is no generator of that name.
+        CaseError: a generator fails, two cases have one id, or there are none.
+    """
+    available = registered("generators")
+    unknown = [name for name in names if name not in available]
+    if unknown:
+        raise UnknownName(f"There is no generator {unknown[0]}.", f"There are {', '.join(available)}.")
+    cases: dict[str, tuple[str, Case]] = {}
+    for name in names or own("generators"):
+        for case in _defined(name, available[name]):
+            if case.id in cases:
+                raise CaseError(f"Two cases are called {case.id}.", "Rename one of them.")
+            cases[case.id] = name, case
+    if not cases:
+        raise CaseError("The generators define no case.", "Name one with --generator.")
+    return list(cases.values())
+
+
+def _defined(name: str, point: EntryPoint) -> list[Case]:
+    try:
+        return list(point.load()())
+    except ConformanceError:
+        raise
+    except Exception as error:
+        told = f"{type(error).__name__}: {error}"
+        raise CaseError(f"Generator {name} ({point.value}) fails: {told}.", "Mend it.") from error
+
+
+def fill(
+    cases: Iterable[tuple[str, Case]], write: Callable[[str, bytes], None], progress: Callable[[str], None]
+) -> dict[str, dict[str, str]]:
+    """Compute every case's files, hand each to `write` with its path in the corpus, and return their hashes."""
+    hashes: dict[str, dict[str, str]] = {}
+    for generator, case in cases:
+        files = files_of(case, generator)
+        for name, content in files.items():
+            write(f"{case.path}/{name}", content)
+        hashes[case.path] = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+        progress(case.id)
+    return hashes
+
+
+def generate(
+    directory: Path, cases: Sequence[tuple[str, Case]], version: str | None, progress: Callable[[str], None]
+) -> Written:
+    """Write the corpus of these cases into a directory, replacing the corpus that is there.
+
+    An interruption at any point leaves the old corpus whole.
+
+    Args:
+        directory: where to; absent, empty, or a corpus.
+        version: the new corpus's version; by default that of the old one, or 1.0.0.
+        progress: called with each case's id when it is done.
+
+    Raises:
+        CorpusError: the directory holds something else than a corpus, or besides one.
+        UsageError: the version is too low for what changed.
+        CaseError: a case cannot be filled.
+    """
+    old, directory = _old_corpus(directory), directory.resolve()
+    with _staging(directory) as staging:
+        hashes = fill(cases, _writer(staging), progress)
+        chosen = _version(old, hashes, _levels(cases), version)
+        (staging / MANIFEST).write_bytes(manifest_bytes(chosen, hashes, _levels(cases)))
+        written = _measure(staging, chosen, len(hashes))
+        _replace(directory, staging)
+    return written
+
+
+def differences(directory: Path, cases: Sequence[tuple[str, Case]], progress: Callable[[str], None]) -> list[str]:
+    """How the corpus in a directory differs from what these cases give, a sentence per file; nothing is written.
+
+    Raises:
+        CorpusError: the directory is not a corpus.
+    """
+    old = read_manifest(directory)
+    complaints: list[str] = []
+    seen: set[str] = set()
+
+    def compare(path: str, content: bytes) -> None:
+        seen.add(path)
+        file = directory / path
+        if not file.is_file():
+            complaints.append(f"{path} is missing")
+        elif file.read_bytes() != content:
+            complaints.append(f"{path} differs")
+
+    hashes = fill(cases, compare, progress)
+    compare(MANIFEST, manifest_bytes(old.version, hashes, _levels(cases)))
+    extra = {path.relative_to(directory).as_posix() for path in directory.rglob("*") if not path.is_dir()} - seen
+    return sorted([*complaints, *(f"{path} is extra" for path in extra)])
+
+
+def _old_corpus(directory: Path) -> Corpus | None:
+    if not directory.exists() or (directory.is_dir() and not any(directory.iterdir())):
+        return None
+    if not (directory / MANIFEST).is_file():
+        raise CorpusError(f"{directory} holds something that is not a corpus.", "Name an empty directory or a corpus.")
+    corpus = read_manifest(directory)
+    _, extra = odds(corpus)
+    if extra:
+        raise CorpusError(
+            f"{directory} holds {extra[0]}, which is not of its corpus and would be lost.", "Move it elsewhere."
+        )
+    return corpus
+
+
+def _version(
+    old: Corpus | None, hashes: Mapping[str, Mapping[str, str]], levels: Mapping[str, str], version: str | None
+) -> str:
+    if version is not None:
+        try:
+            parsed(version)
+        except ValueError:
+            raise UsageError(f"{version!r} is not a version.", "Give three numbers, as in 1.2.0.") from None
+    if old is None:
+        return version or FIRST_VERSION
+    size, why = change(old, hashes, levels)
+    chosen, least = version or old.version, least_version(old.version, size)
+    if parsed(chosen) < parsed(least):
+        raise UsageError(
+            f"This corpus cannot be version {chosen}: {why}, a {Change(size).name.lower()} change to {old.version}.",
+            f"Add --corpus-version {least}.",
+        )
+    return chosen
+
+
+def _levels(cases: Iterable[tuple[str, Case]]) -> dict[str, str]:
+    return {case.path: str(case.level) for _, case in cases}
+
+
+def _writer(root: Path) -> Callable[[str, bytes], None]:
+    def write(path: str, content: bytes) -> None:
+        file = root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+
+    return write
+
+
+@contextmanager
+def _staging(directory: Path) -> Iterator[Path]:
+    """A directory on the same file system, gone afterwards whatever happens."""
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{directory.name}-", dir=directory.parent) as scratch:
+        staging = Path(scratch) / "new"
+        staging.mkdir()
+        yield staging
+
+
+def _replace(directory: Path, staging: Path) -> None:
+    """Put the staged corpus in the directory's place; if that fails, the old one is put back."""
+    if not directory.exists():
+        staging.rename(directory)
+        return
+    retired = staging.with_name("old")
+    directory.rename(retired)
+    try:
+        staging.rename(directory)
+    except BaseException:
+        if not directory.exists():
+            retired.rename(directory)
+        raise
+    shutil.rmtree(retired)
+
+
+def _measure(root: Path, version: str, cases: int) -> Written:
+    sizes = [path.stat().st_size for path in root.rglob("*") if path.is_file()]
+    return Written(version, cases, len(sizes), sum(sizes))

@@ -1,0 +1,98 @@
+"""What a subject's process finds around it: scratch directories, an environment without telemetry, and its command."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import site
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from conformance.errors import UnknownName
+from conformance.subjects.loading import EXEC, Kind, Named
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_SILENCE = {"ORT_DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1"}
+"""What turns a runtime's telemetry off."""
+
+_BOOT = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1))\n"
+    "from conformance.isolation.harness import main; sys.exit(main(sys.argv[1:]))"
+)
+"""Starts the Python harness with the modules that this process finds, whatever its directory is."""
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """Directories of one process, removed with it.
+
+    Attributes:
+        root: holds the others.
+        models: where models are put for the subject to read.
+    """
+
+    root: str
+
+    @classmethod
+    def make(cls) -> Scratch:
+        """Make them, empty, where temporary files go."""
+        scratch = cls(tempfile.mkdtemp(prefix="onnx-conformance-"))
+        for name in ("home", "work", "tmp", "models"):
+            os.mkdir(f"{scratch.root}/{name}", 0o700)  # noqa: PTH102
+        return scratch
+
+    @property
+    def work(self) -> str:
+        """The process's working directory."""
+        return f"{self.root}/work"
+
+    @property
+    def models(self) -> str:
+        return f"{self.root}/models"
+
+    def environment(self) -> Mapping[str, str]:
+        """The process's environment: this one's, but for directories and telemetry."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "PYTEST_"))}
+        own = {"HOME": f"{self.root}/home", "TMPDIR": f"{self.root}/tmp", "PWD": self.work}  # noqa: S108
+        return {"PYTHONUSERBASE": site.getuserbase(), **kept, **own, **_SILENCE}
+
+
+def command_of(named: Named) -> tuple[str, ...]:
+    """The program that hosts a subject, with its arguments.
+
+    Raises:
+        UnknownName: there is no such program.
+    """
+    if not named.is_command:
+        kind = ["--optimizer"] if named.kind is Kind.OPTIMIZER else []
+        return (sys.executable, "-c", _BOOT, json.dumps(_importable()), *kind, named.text)
+    try:
+        words = shlex.split(named.name.removeprefix(EXEC))
+    except ValueError as error:
+        raise UnknownName(f"{named.text} is not a command: {error}.", "Quote it as for a shell.") from None
+    program = shutil.which(words[0]) if words else None
+    if program is None:
+        raise UnknownName(
+            f"{named.text} names no program that can be executed.", "Write exec:PROGRAM ARGUMENT…, as in a shell."
+        )
+    return (str(Path(program).absolute()), *(_wherever(word) for word in words[1:]))
+
+
+def _importable() -> list[str]:
+    """Where this process finds modules, the current directory first, without names that mean another place there."""
+    here = str(Path.cwd())
+    paths = [path and str(Path(path).absolute()) for path in sys.path]
+    return [here, *(path for path in paths if path not in {"", here})]
+
+
+def _wherever(word: str) -> str:
+    """An argument that names a file from here, so that it names it from the process's own directory too."""
+    is_file = word and not word.startswith("-") and Path(word).exists()
+    return str(Path(word).absolute()) if is_file else word

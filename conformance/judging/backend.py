@@ -1,0 +1,160 @@
+"""One case on one backend, to a verdict: load, run every data set on the one prepared model, compare.
+
+An invalid model is to be rejected, at load or at run; nothing is compared there.
+Whatever the subject does short of ending the process is a verdict, never an error of ours.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from conformance.backends import is_unsupported, told
+from conformance.corpus.corpus import case_json
+from conformance.isolation.failures import Isolated
+from conformance.judging.compare import compare
+from conformance.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from conformance.corpus.loading import DataSet, LoadedCase
+    from conformance.models.arrays import Array
+    from conformance.results.records import HazardChange, OutputEvidence, RewriteCheck
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a case.
+
+    Attributes:
+        phase: where it ended early: `start`, `load`, `run` or `compare`; None where nothing ended it.
+        message: why it did not pass, in one line or the subject's own words; of an invalid model, how it was rejected.
+        seconds: the time the subject took, without reading and comparing.
+        outputs: the evidence, per data set and output.
+        checks: what a graph optimizer was held to.
+        hazards: the data sets on which a rewrite changed the answer as it is documented to.
+    """
+
+    verdict: Verdict
+    phase: str | None
+    message: str
+    seconds: float
+    outputs: tuple[OutputEvidence, ...] = ()
+    checks: tuple[RewriteCheck, ...] = ()
+    hazards: tuple[HazardChange, ...] = ()
+
+
+class _Stopped(Exception):
+    """The case has ended before its last data set was compared."""
+
+    def __init__(self, verdict: Verdict, phase: str, message: str) -> None:
+        super().__init__(verdict, phase, message)
+        self.verdict, self.phase, self.message = verdict, phase, message
+
+
+def judge(backend: Any, case: LoadedCase) -> Outcome:
+    """Run a case on a backend: anything with `prepare(model) → rep` and `rep.run(inputs) → outputs`."""
+    if case.is_invalid:
+        return _rejection(backend, case)
+    if case.is_structural:
+        return Outcome(Verdict.SKIPPED, None, "an input or output is no tensor: only graph optimizers are asked", 0.0)
+    watch = _Stopwatch()
+    evidence: list[OutputEvidence] = []
+    try:
+        with watch:
+            prepared = _asked("load", lambda: backend.prepare(case.model, "CPU"))
+        for number, data_set in enumerate(case.data_sets()):
+            evidence += _run(prepared, data_set, number, watch)
+    except _Stopped as stop:
+        return Outcome(stop.verdict, stop.phase, stop.message, watch.seconds, tuple(evidence))
+    complaints = [_sentence(output) for output in evidence if "complaint" in output]
+    if complaints:
+        more = f" (and {len(complaints) - 1} more outputs)" if len(complaints) > 1 else ""
+        return Outcome(Verdict.FAIL, "compare", complaints[0] + more, watch.seconds, tuple(evidence))
+    return Outcome(Verdict.PASS, None, "", watch.seconds, tuple(evidence))
+
+
+def _rejection(backend: Any, case: LoadedCase) -> Outcome:
+    """`pass` where the backend raises on a model that is invalid, `fail` where it computes something from it."""
+    watch = _Stopwatch()
+    try:
+        with watch:
+            prepared = _asked("load", lambda: backend.prepare(case.model, "CPU"))
+        data_set = next(iter(case.data_sets()))
+        with watch:
+            outputs = _asked("run", lambda: prepared.run(list(data_set.inputs)))
+    except _Stopped as stop:
+        rejected = stop.verdict is Verdict.ERROR and is_rejection(stop.__cause__)
+        return Outcome(Verdict.PASS if rejected else stop.verdict, stop.phase, stop.message, watch.seconds)
+    title = case_json(case.corpus, case.path)["title"]
+    return Outcome(Verdict.FAIL, "compare", f"computed {_count(outputs)} although {title}", watch.seconds)
+
+
+def is_rejection(error: BaseException | None) -> bool:
+    """Whether what a subject raised refuses a model, as against having broken down on it."""
+    return error.is_rejection if isinstance(error, Isolated) else isinstance(error, Exception)
+
+
+def _count(outputs: object) -> str:
+    """How many outputs came, in words."""
+    if not isinstance(outputs, list | tuple):
+        return f"a {type(outputs).__name__}"
+    return "1 output" if len(outputs) == 1 else f"{len(outputs)} outputs"
+
+
+def _run(prepared: Any, data_set: DataSet, number: int, watch: _Stopwatch) -> list[OutputEvidence]:
+    before = [array.tobytes() for array in data_set.inputs]
+    with watch:
+        outputs = _asked("run", lambda: prepared.run(list(data_set.inputs)))
+    if not isinstance(outputs, list | tuple):
+        raise _Stopped(Verdict.FAIL, "compare", f"run returned a {type(outputs).__name__}, not a sequence of outputs")
+    if len(outputs) != len(data_set.outputs):
+        raise _Stopped(
+            Verdict.FAIL, "compare", f"run returned {len(outputs)} outputs instead of {len(data_set.outputs)}"
+        )
+    evidence = [compare(output, actual, number) for output, actual in zip(data_set.outputs, outputs, strict=True)]
+    if spoiled := _spoiled(data_set.inputs, before):
+        raise _Stopped(Verdict.FAIL, "compare", f"input {spoiled[0]} is not what it was before the run")
+    return evidence
+
+
+def _asked(phase: str, ask: Any) -> Any:
+    """What the subject answers; what it raises, or how its process fails, becomes a verdict."""
+    try:
+        return ask()
+    except KeyboardInterrupt:
+        raise
+    except Isolated as error:
+        raise _Stopped(error.verdict, error.phase or phase, told(error)) from error
+    except BaseException as error:  # SystemExit, and the panics of runtimes written in Rust, too
+        verdict = Verdict.UNSUPPORTED if is_unsupported(error) else Verdict.ERROR
+        raise _Stopped(verdict, phase, told(error)) from error
+
+
+def _spoiled(inputs: Sequence[Array], before: Sequence[bytes]) -> list[int]:
+    return [number for number, array in enumerate(inputs) if array.tobytes() != before[number]]
+
+
+def _sentence(output: OutputEvidence) -> str:
+    place = f" of data set {output['data_set']}" if output["data_set"] else ""
+    sentence = f"{output['name']}{place} {output['complaint']}"
+    if bad := output.get("first_bad"):
+        sentence += f", first at {bad['index']}: {bad['actual']} instead of {bad['expected']}"
+        sentence += f" (off by {bad['ulp']:g} ULP)" if "ulp" in bad else ""
+    return sentence
+
+
+class _Stopwatch:
+    """Adds up the seconds spent within it."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._started = 0.0
+
+    def __enter__(self) -> None:
+        self._started = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds += time.perf_counter() - self._started

@@ -1,0 +1,16 @@
+"""The caller's model is as it was."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conformance.models.differences import first_difference
+
+if TYPE_CHECKING:
+    from conformance.judging.rewriting import Rewriting
+
+
+def complaint(rewriting: Rewriting) -> str | None:
+    """`the caller's model is changed: graph.node has 1 entries instead of 2`."""
+    difference = first_difference(rewriting.before, rewriting.given)
+    return None if difference is None else f"the caller's model is changed: {difference}"

@@ -1,0 +1,149 @@
+"""Nothing else is lost: what a model says about itself, how it is quantized and trained, its functions.
+
+Of a graph optimizer that claims the pass everything is to stay that is not about the operators removed. Without the
+claim functions may be inlined, initializers dropped, nodes and values renamed and the producer be another; what a model
+says about itself and how it is trained may not be lost even so.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from conformance.models.canonical import tensor_key
+from conformance.models.differences import first_difference
+from conformance.models.scopes import Scope
+from conformance.models.types import described
+from conformance.passes.expected import produced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    import onnx
+
+    from conformance.judging.rewriting import Rewriting
+
+_OF_A_MODEL = ("doc_string", "domain", "model_version")
+_OF_THE_PASS = ("ir_version", "producer_name", "producer_version")
+_OF_A_NODE = ("name", "doc_string")
+
+
+def complaint(rewriting: Rewriting) -> str | None:
+    """`metadata author of the model is gone`."""
+    before, after = rewriting.before, rewriting.after
+    found = _of_any(before, after)
+    return next(chain(found, _of_the_pass(before, after)) if rewriting.claims else found, None)
+
+
+def _of_any(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[str]:
+    """What no graph optimizer may lose."""
+    yield from _fields("the model", before, after, _OF_A_MODEL)
+    yield from _metadata("the model", before, after)
+    yield from _fields("the graph", before.graph, after.graph, ("doc_string",))
+    yield from _metadata("the graph", before.graph, after.graph)
+    yield from _annotations(before.graph, after.graph)
+    for number, info in enumerate(before.training_info):
+        if number >= len(after.training_info):
+            yield f"training_info[{number}] is gone"
+        elif difference := first_difference(info, after.training_info[number]):
+            yield f"training_info[{number}] is changed: {difference}"
+
+
+def _of_the_pass(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[str]:
+    """What the pass leaves as well."""
+    yield from _fields("the model", before, after, _OF_THE_PASS)
+    yield from _fields("the graph", before.graph, after.graph, ("name",))
+    yield from _kept("function", before.functions, after.functions, _function, first_difference)
+    scopes = {scope.path: scope.graph for scope in Scope(after, after.graph).walk()}
+    for scope in Scope(before, before.graph).walk():
+        if scope.path in scopes:
+            yield from _of_graphs(scope.path, scope.graph, scopes[scope.path])
+    yield from _nodes(before, after)
+    yield from _values(before.graph, after.graph)
+
+
+def _of_graphs(path: str, before: onnx.GraphProto, after: onnx.GraphProto) -> Iterator[str]:
+    named = (lambda tensor: f"{path}{tensor.name}"), _tensors_differ
+    yield from _kept("initializer", before.initializer, after.initializer, *named)
+    sparse = (lambda tensor: f"{path}{tensor.values.name}"), first_difference
+    yield from _kept("sparse initializer", before.sparse_initializer, after.sparse_initializer, *sparse)
+    made = {name for node in after.node for name in node.output}
+    still = [value for value in before.value_info if value.name in made]
+    yield from _kept("value_info", still, after.value_info, lambda value: f"{path}{value.name}", _infos_differ)
+
+
+def _kept(
+    what: str,
+    before: Iterable[Any],
+    after: Iterable[Any],
+    name: Callable[[Any], str],
+    difference: Callable[[Any, Any], str | None],
+) -> Iterator[str]:
+    """What is gone or changed of things that have names."""
+    left = {name(thing): thing for thing in after}
+    for thing in before:
+        if name(thing) not in left:
+            yield f"{what} {name(thing)} is gone"
+        elif changed := difference(thing, left[name(thing)]):
+            yield f"{what} {name(thing)} is changed: {changed}"
+
+
+def _tensors_differ(before: onnx.TensorProto, after: onnx.TensorProto) -> str | None:
+    return None if tensor_key(before) == tensor_key(after) else "it has another type, shape or content"
+
+
+def _infos_differ(before: onnx.ValueInfoProto, after: onnx.ValueInfoProto) -> str | None:
+    old, new = described(before.type), described(after.type)
+    return first_difference(before, after) if old == new else f"it was {old} and is {new}"
+
+
+def _function(function: onnx.FunctionProto) -> str:
+    return f"{function.domain}.{function.name}{f':{function.overload}' if function.overload else ''}"
+
+
+def _fields(what: str, before: Any, after: Any, names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        old, new = getattr(before, name), getattr(after, name)
+        if old != new:
+            yield f"{name} of {what} is gone" if not new else f"{name} of {what} changed from {old!r} to {new!r}"
+
+
+def _metadata(what: str, before: Any, after: Any) -> Iterator[str]:
+    old, new = _properties(before), _properties(after)
+    for key, value in old.items():
+        if key not in new:
+            yield f"metadata {key} of {what} is gone"
+        elif new[key] != value:
+            yield f"metadata {key} of {what} changed from {value!r} to {new[key]!r}"
+
+
+def _properties(message: Any) -> Mapping[str, str]:
+    return {entry.key: entry.value for entry in message.metadata_props}
+
+
+def _annotations(before: onnx.GraphProto, after: onnx.GraphProto) -> Iterator[str]:
+    """Quantization annotations of tensors that are still there."""
+    there = {value.name for value in (*after.input, *after.initializer)}
+    there.update(name for node in after.node for name in node.output)
+    still = [note for note in before.quantization_annotation if note.tensor_name in there]
+    name = "quantization annotation of", still, after.quantization_annotation
+    yield from _kept(*name, lambda note: str(note.tensor_name), first_difference)
+
+
+def _nodes(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[str]:
+    """What nodes say about themselves, where they make the same value as before."""
+    left = dict(produced(after))
+    for path, node in produced(before):
+        if path in left and left[path].op_type == node.op_type:
+            yield from _fields(f"the {node.op_type} that makes {path}", node, left[path], _OF_A_NODE)
+            yield from _metadata(f"the {node.op_type} that makes {path}", node, left[path])
+
+
+def _values(before: onnx.GraphProto, after: onnx.GraphProto) -> Iterator[str]:
+    """What inputs and outputs say about themselves; their types are the interface's."""
+    for what, old, new in (("input", before.input, after.input), ("output", before.output, after.output)):
+        left = {value.name: value for value in new}
+        for value in old:
+            if value.name in left:
+                yield from _fields(f"{what} {value.name}", value, left[value.name], ("doc_string",))
+                yield from _metadata(f"{what} {value.name}", value, left[value.name])

@@ -1,0 +1,180 @@
+"""One case of the pass on one graph optimizer, to a verdict: rewrite, once and to a fixed point, then every check.
+
+A model that is not valid may be refused with an error, or be given back as whatever it is by then. What a graph
+optimizer does short of ending the process is a verdict, never an error of ours.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import onnx
+
+from conformance.backends import is_unsupported, told
+from conformance.corpus.case import Answer, Rewrite
+from conformance.corpus.corpus import case_json
+from conformance.judging.backend import Outcome, is_rejection
+from conformance.judging.checks import checks
+from conformance.judging.checks.hazards import changes
+from conformance.judging.examples import Example, Examples
+from conformance.judging.rewriting import FIXED_POINT, ONCE, NotJudged, Rewriting, refusal
+from conformance.passes.eliminate_nop_monotone_argmax import PASS
+from conformance.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from conformance.corpus.loading import LoadedCase
+    from conformance.results.records import HazardChange, RewriteCheck
+    from conformance.subjects.loading import Subject
+
+
+@dataclass(frozen=True)
+class Task:
+    """A case as a graph optimizer is judged on it.
+
+    Attributes:
+        model: what it is handed a copy of.
+        expected: what the pass must do.
+        examples: the data sets.
+        is_invalid: whether the corpus has the model as an invalid one.
+    """
+
+    model: onnx.ModelProto
+    expected: Rewrite
+    examples: Examples
+    is_invalid: bool = False
+
+    @cached_property
+    def invalid(self) -> str | None:
+        """Why the model is not valid, or None."""
+        return refusal(self.model) or ("the corpus has it as invalid" if self.is_invalid else None)
+
+    @classmethod
+    def of(cls, case: LoadedCase) -> Task | None:
+        """Read a case; None if it does not say what the pass does with its model.
+
+        Raises:
+            CorpusError: a file of it is altered.
+        """
+        document = case_json(case.corpus, case.path)
+        rewrite = document.get("rewrite")
+        if rewrite is None:
+            return None
+        expected = Rewrite(Answer(rewrite["answer"]), tuple(rewrite["once"]), tuple(rewrite["fixed_point"]))
+        hazards = [data_set.get("hazard") for data_set in document["data_sets"]]
+        sets = case.data_sets() if hazards else ()
+        names = fed_inputs(case.model)
+        examples = (
+            Example(number, dict(zip(names, given.inputs, strict=False)), hazards[number])
+            for number, given in enumerate(sets)
+        )
+        return cls(case.model, expected, Examples(tuple(examples)), case.is_invalid)
+
+
+@dataclass
+class _Evidence:
+    """What has come to light about a case so far."""
+
+    seconds: float = 0.0
+    checks: list[RewriteCheck] = field(default_factory=list)
+    hazards: list[HazardChange] = field(default_factory=list)
+
+    def outcome(self, verdict: Verdict, phase: str | None, message: str) -> Outcome:
+        return Outcome(verdict, phase, message, self.seconds, checks=tuple(self.checks), hazards=tuple(self.hazards))
+
+
+def fed_inputs(model: onnx.ModelProto) -> list[str]:
+    """The names of the inputs that data sets are for: those that no initializer gives a value to."""
+    defaults = {tensor.name for tensor in model.graph.initializer}
+    defaults |= {tensor.values.name for tensor in model.graph.sparse_initializer}
+    return [value.name for value in model.graph.input if value.name not in defaults]
+
+
+def takes_fixed_point(optimize: Any) -> bool:
+    """Whether a graph optimizer knows a single run and runs to a fixed point apart."""
+    try:
+        return "fixed_point" in inspect.signature(optimize).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def judge_case(subject: Subject, case: LoadedCase) -> Outcome:
+    """Run a graph optimizer on a case.
+
+    Raises:
+        CorpusError: a file of the case is altered.
+    """
+    task = Task.of(case)
+    if task is None:
+        return Outcome(Verdict.SKIPPED, None, "the case does not say what the pass does with its model", 0.0)
+    return judge_rewrite(subject.target, subject.passes, task)
+
+
+def judge_rewrite(optimize: Any, passes: Sequence[str], task: Task) -> Outcome:
+    """Run a graph optimizer on a model, and hold what it returns to every check.
+
+    Args:
+        optimize: `optimize(model) → model`, or `optimize(model, fixed_point=…) → model`.
+        passes: the passes that it claims to implement.
+    """
+    evidence, tells_apart = _Evidence(), takes_fixed_point(optimize)
+    for run in (ONCE, FIXED_POINT) if tells_apart else (ONCE,):
+        given = _copy(task.model)
+        started = time.perf_counter()
+        try:
+            after = optimize(given, fixed_point=run == FIXED_POINT) if tells_apart else optimize(given)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - SystemExit, and the panics of runtimes written in Rust, too
+            evidence.seconds += time.perf_counter() - started
+            return _raised(error, run, task, evidence)
+        evidence.seconds += time.perf_counter() - started
+        if not isinstance(after, onnx.ModelProto):
+            said = f"optimize returned a {type(after).__name__}, not a model"
+            return evidence.outcome(Verdict.FAIL, "optimize", said)
+        rewriting = Rewriting(
+            *(run, task.model, given, after, task.expected, task.examples),
+            *(PASS in passes, tells_apart, task.invalid),
+        )
+        evidence.checks += _checked(rewriting)
+        evidence.hazards += changes(rewriting)
+    complaints = [f"{check['name']}: {check['complaint']}" for check in evidence.checks if "complaint" in check]
+    if complaints:
+        more = f" (and {len(complaints) - 1} more)" if len(complaints) > 1 else ""
+        return evidence.outcome(Verdict.FAIL, "compare", complaints[0] + more)
+    return evidence.outcome(Verdict.PASS, None, "")
+
+
+def _raised(error: BaseException, run: str, task: Task, evidence: _Evidence) -> Outcome:
+    """An error, or what hosts the subject says that became of it; to refuse a model that is not valid is right."""
+    message = told(error) if run == ONCE else f"to a fixed point: {told(error)}"
+    verdict = getattr(error, "verdict", Verdict.UNSUPPORTED if is_unsupported(error) else Verdict.ERROR)
+    if verdict is Verdict.ERROR and is_rejection(error) and task.invalid:
+        verdict = Verdict.PASS
+    return evidence.outcome(Verdict(verdict), getattr(error, "phase", None) or "optimize", message)
+
+
+def _checked(rewriting: Rewriting) -> Iterable[RewriteCheck]:
+    for name, complaint in checks().items():
+        if rewriting.invalid and name != "mutation":
+            continue  # of what is no model nothing can be asked
+        check: RewriteCheck = {"name": name, "run": rewriting.run}
+        try:
+            if (found := complaint(rewriting)) is not None:
+                check["complaint"] = found
+        except NotJudged as reason:
+            if not str(reason):
+                continue
+            check["not_judged"] = str(reason)
+        yield check
+
+
+def _copy(model: onnx.ModelProto) -> onnx.ModelProto:
+    copy = type(model)()
+    copy.CopyFrom(model)
+    return copy

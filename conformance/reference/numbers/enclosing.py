@@ -1,0 +1,263 @@
+"""The enclosing number system: exact values within intervals that hold every admissible evaluation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conformance.models import formats
+from conformance.models.arrays import Array, objects, type_name
+from conformance.reference.numbers import exact
+from conformance.reference.numbers.bounded import ZERO, Bounded
+from conformance.reference.numbers.native import Native
+from conformance.reference.numbers.precision import Precision, Role
+from conformance.reference.numbers.ranking import extreme_of, is_certain, is_settled, may_be_nan, ranking
+from conformance.reference.numbers.sums import total
+from conformance.reference.numbers.values import Value
+from conformance.verdicts import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+
+@dataclass(frozen=True)
+class Enclosing:
+    """`Bounded` numbers in object arrays: exact values, enclosed.
+
+    Attributes:
+        strict: judge as level `should` does: IEEE 754 throughout, and scalars in the tensor's own precision.
+    """
+
+    strict: bool = False
+
+    def entering(self, array: Array) -> Value:
+        """A tensor as it is given; what is no number of a format here stays what it is."""
+        if not is_computed(array.dtype):
+            return Value(array, array.dtype)
+        return Value(exact.from_array(array), array.dtype)
+
+    def constant(self, number: float, dtype: np.dtype[Any]) -> Value:
+        if dtype.kind in "iub":
+            return Native().constant(number, dtype)
+        return Value(objects([Decimal(number)], ()), dtype)
+
+    def optimizer(
+        self, formula: Callable[..., Any], R: Value, T: Value, tensors: Sequence[Value], attributes: Mapping[str, Any]
+    ) -> list[Value]:
+        dtype = tensors[0].dtype
+        tensor = self._tensor(dtype)
+        scalar = self._precision(Role.SCALAR, dtype, dtype if self.strict else _narrower(R.dtype, dtype))
+        attribute = self._precision(
+            Role.ATTRIBUTE, dtype, dtype if self.strict else _narrower(np.dtype(np.float32), dtype)
+        )
+        numbers = {
+            name: Bounded.entering(Decimal(value), attribute) if isinstance(value, float) else value
+            for name, value in attributes.items()
+        }
+        results = formula(
+            _entering(R, scalar)[()],
+            Bounded.entering(Decimal(int(T.elements.item())), attribute),
+            *(_entering(operand, tensor) for operand in tensors),
+            **numbers,
+        )
+        return [Value(_settled(_as_objects(result, tensor)), dtype) for result in results]
+
+    def elementwise(self, formula: Callable[..., Any], X: Value, *others: Value, roundings: int = 1) -> Value:
+        if X.dtype.kind in "iub":
+            _refuse_choices(X, *others)
+            return Native().elementwise(formula, X, *others, roundings=roundings)
+        tensor = self._tensor(X.dtype)
+        return Value(_as_objects(formula(*(_entering(operand, tensor) for operand in (X, *others))), tensor), X.dtype)
+
+    def monotone(self, formula: Callable[..., Any], X: Value, *, roundings: int = 0, **numbers: float) -> Value:
+        if X.dtype.kind in "iub":
+            _refuse_choices(X)
+            return Native().monotone(formula, X, roundings=roundings, **numbers)
+        tensor = self._tensor(X.dtype)
+        entered, attributes = _entering(X, tensor).ravel(), {name: Decimal(value) for name, value in numbers.items()}
+        decimals = (objects((number.value for number in entered), entered.shape), *_ends(entered))
+        values, *ends = (np.asarray(formula(array, **attributes), dtype=object).flat for array in decimals)
+        images = zip(values, *ends, (number.doubt for number in entered), strict=True)
+        return Value(objects((_image(tensor, roundings, *image) for image in images), X.elements.shape), X.dtype)
+
+    def certain(self, X: Value) -> Array:
+        _refuse_choices(X)
+        if not all(is_settled(element) for element in X.elements.flat):
+            raise Unsupported("rounding decides what is computed")
+        if X.elements.dtype != object or X.dtype == object:
+            return X.elements
+        return objects((_decimal(element) for element in X.elements.flat), X.elements.shape)
+
+    def extreme(self, X: Value, axes: Sequence[int], *, largest: bool) -> Value:
+        if X.elements.dtype != object:
+            return Native().extreme(X, axes, largest=largest)
+        elements = np.moveaxis(X.elements, axes, range(-len(axes), 0))
+        shape = elements.shape[: elements.ndim - len(axes)]
+        rows = elements.reshape(prod(shape), prod(elements.shape[len(shape) :]))
+        if not rows.shape[1]:
+            raise Unsupported("there is no extreme of no elements")
+        tensor, pick = self._tensor(X.dtype), max if largest else min
+        return Value(objects((extreme_of(list(row), pick, tensor) for row in rows), shape), X.dtype)
+
+    def ranked(self, X: Value, axis: int, count: int, *, largest: bool) -> tuple[Value, Value]:
+        if X.elements.dtype != object:
+            return Native().ranked(X, axis, count, largest=largest)
+        moved = np.moveaxis(X.elements, axis, -1)
+        shape = (*moved.shape[:-1], count)
+        tensor, width = self._tensor(X.dtype), moved.shape[-1]
+        ranks = [ranking(list(row), count, tensor, largest=largest) for row in moved.reshape(prod(shape[:-1]), width)]
+        values = objects((value for row, _, _ in ranks for value in row), shape)
+        indices = np.array([row for _, row, _ in ranks], dtype=np.int64).reshape(shape)
+        choices = None
+        if self.uncertain(X).any():
+            choices = np.array([row for _, _, row in ranks], dtype=bool).reshape(*shape, width)
+            choices = np.moveaxis(choices, -2, axis % moved.ndim)
+        return (
+            Value(np.moveaxis(values, -1, axis), X.dtype),
+            Value(np.moveaxis(indices, -1, axis), indices.dtype, choices),
+        )
+
+    def total(self, X: Value, axes: Sequence[int]) -> Value:
+        if X.dtype.kind in "iub":
+            return Native().total(X, axes)
+        tensor = self._tensor(X.dtype)
+        numbers = np.moveaxis(_entering(X, tensor), axes, range(-len(axes), 0))
+        shape = numbers.shape[: numbers.ndim - len(axes)]
+        rows = numbers.reshape(prod(shape), prod(numbers.shape[len(shape) :]))
+        return Value(objects((total(row) if row.size else Bounded(ZERO, tensor) for row in rows), shape), X.dtype)
+
+    def less(self, A: Value, B: Value) -> Value:
+        """A comparison that no rounding decides.
+
+        Raises:
+            Unsupported: admissible evaluations may differ on it.
+        """
+        if A.dtype.kind in "iub":
+            return Native().less(A, B)
+        (low, high), (other_low, other_high) = (_ends(_entering(operand, self._tensor(A.dtype))) for operand in (A, B))
+        surely, possibly = np.asarray(high < other_low, dtype=bool), np.asarray(low < other_high, dtype=bool)
+        if (surely != possibly).any():
+            raise Unsupported("rounding decides the comparison of two numbers")
+        return Value(surely, surely.dtype)
+
+    def cast(self, X: Value, dtype: np.dtype[Any]) -> Value:
+        """Rounded once, or kept as it is where an evaluation computes on in a wider type; integers alike."""
+        _refuse_choices(X)
+        tensor = self._tensor(dtype)
+        if X.dtype.kind in "iub":
+            numbers = objects((Bounded(Decimal(int(element)), tensor) for element in X.elements.flat), X.elements.shape)
+        else:
+            numbers = _entering(Value(_entering(X, self._tensor(X.dtype)), X.dtype), tensor)
+        return Value(_as_objects(numbers * 1, tensor), dtype)
+
+    def either(self, first: Value, second: Value) -> Value:
+        """Both are enclosed; where they contradict each other, it is in doubt."""
+        tensor = self._tensor(first.dtype)
+        pairs = zip(_entering(first, tensor).flat, _entering(second, tensor).flat, strict=True)
+        return Value(objects((_enclosing(*pair) for pair in pairs), first.elements.shape), first.dtype)
+
+    def largest(self, X: Value, axis: int) -> Array:
+        """Elements that some admissible evaluation may find largest; of exact ties all, and all beside a NaN."""
+        if X.elements.dtype != object:
+            return np.asarray(X.elements == X.elements.max(axis=axis, keepdims=True))
+        low, high = _ends(X.elements)
+        unordered = np.array([may_be_nan(element) for element in X.elements.flat], dtype=bool).reshape(X.elements.shape)
+        possibly = np.asarray(high >= low.max(axis=axis, keepdims=True), dtype=bool)
+        return np.asarray(possibly | unordered.any(axis=axis, keepdims=True))
+
+    def winners(self, X: Value, axis: int) -> Array:
+        return self.largest(X, axis)
+
+    def uncertain(self, X: Value) -> Array:
+        certain = [is_certain(element) for element in X.elements.flat]
+        return ~np.array(certain, dtype=bool).reshape(X.elements.shape)
+
+    def _tensor(self, dtype: np.dtype[Any]) -> Precision:
+        return self._precision(Role.TENSOR, dtype, dtype)
+
+    def _precision(self, role: Role, widest: np.dtype[Any], narrowest: np.dtype[Any]) -> Precision:
+        return Precision(role, format_of(narrowest), format_of(widest), self.strict)
+
+
+def is_computed(dtype: np.dtype[Any]) -> bool:
+    """Whether there is arithmetic for a type here; the other types of ONNX may stand aside."""
+    try:
+        return type_name(dtype) in formats.BY_NAME
+    except (KeyError, ValueError):
+        return False
+
+
+def format_of(dtype: np.dtype[Any]) -> formats.Format:
+    """The format of a floating-point type.
+
+    Raises:
+        Unsupported: nothing is computed in that type here.
+    """
+    if not is_computed(dtype):
+        raise Unsupported(f"nothing is computed in {dtype} here")
+    return formats.BY_NAME[type_name(dtype)]
+
+
+def _narrower(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
+    return min(a, b, key=lambda dtype: format_of(dtype).precision)
+
+
+def _entering(value: Value, precision: Precision) -> Array:
+    """A value's numbers in the precision of the operator that takes them."""
+    return objects((_in_precision(element, precision) for element in value.elements.flat), value.elements.shape)
+
+
+def _in_precision(element: Bounded | Decimal, precision: Precision) -> Bounded:
+    if isinstance(element, Decimal):
+        return Bounded.entering(element, precision)
+    ends = element.low, element.high
+    return Bounded(element.value, precision, ends, doubt=element.doubt, terms=element.terms)
+
+
+def _refuse_choices(*values: Value) -> None:
+    if any(value.choices is not None for value in values):
+        raise Unsupported("rounding decides an index that is computed with")
+
+
+def _decimal(element: Bounded | Decimal) -> Decimal:
+    return element.value if isinstance(element, Bounded) else element
+
+
+def _settled(numbers: Array) -> Array:
+    """An optimizer's results: to what comes after it each is one term, not the sum that it was computed as."""
+    for number in numbers.flat:
+        number.terms = (number.value,)
+    return numbers
+
+
+def _as_objects(result: Any, precision: Precision) -> Array:
+    """A formula's result as an array of numbers: NumPy returns a bare one for 0-d arrays, and keeps literals."""
+    array = np.asarray(result, dtype=object)
+    numbers = (number if isinstance(number, Bounded) else Bounded(Decimal(number), precision) for number in array.flat)
+    return objects(numbers, array.shape)
+
+
+def _image(precision: Precision, roundings: int, value: Any, a: Any, b: Any, doubt: bool) -> Bounded:
+    """What a monotone formula makes of a number, given what it makes of its value and of its two ends."""
+    value, a, b = Decimal(value), Decimal(a), Decimal(b)
+    image = Bounded(value, precision, (a, b) if a <= b else (b, a), doubt=doubt)
+    return image.rounded(roundings) if roundings else image
+
+
+def _enclosing(a: Bounded, b: Bounded) -> Bounded:
+    """The first number with an interval that holds the second's too; a contradiction is a doubt."""
+    if a.value.is_nan() or b.value.is_nan():
+        return Bounded(a.value, a.precision, doubt=a.doubt or b.doubt or a.value.is_nan() != b.value.is_nan())
+    contradicts = not (a.low <= b.value <= a.high or b.low <= a.value <= b.high)
+    interval = min(a.low, b.low), max(a.high, b.high)
+    return Bounded(a.value, a.precision, interval, doubt=a.doubt or b.doubt or contradicts)
+
+
+def _ends(numbers: Array) -> tuple[Array, Array]:
+    """The lower and the upper ends of numbers that may be exact."""
+    ends = [(number.low, number.high) if isinstance(number, Bounded) else (number, number) for number in numbers.flat]
+    return objects((low for low, _ in ends), numbers.shape), objects((high for _, high in ends), numbers.shape)

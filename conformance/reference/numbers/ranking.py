@@ -1,0 +1,74 @@
+"""Order among enclosed numbers: which may be the largest, and which stand where when they are sorted."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from conformance.reference.numbers.bounded import Bounded
+from conformance.verdicts import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from conformance.reference.numbers.precision import Precision
+
+Number: TypeAlias = Bounded | Decimal
+
+
+def is_certain(element: Any) -> bool:
+    """Whether all admissible evaluations agree on an element, and on its place in an order, which a NaN has not."""
+    if isinstance(element, Bounded):
+        return element.is_exact and not may_be_nan(element)
+    return not (isinstance(element, Decimal) and element.is_nan())
+
+
+def is_settled(element: Any) -> bool:
+    """Whether all admissible evaluations agree on an element, be it a NaN."""
+    if isinstance(element, Bounded):
+        return is_certain(element) or (element.value.is_nan() and not element.doubt)
+    return True
+
+
+def may_be_nan(number: Number) -> bool:
+    """Whether some admissible evaluation makes a number NaN, which has no place in an order."""
+    if isinstance(number, Decimal):
+        return number.is_nan()
+    nowhere = number.doubt and number.low == number.high and number.value.is_finite()
+    return nowhere or number.value.is_nan() or number.low.is_nan() or number.high.is_nan()
+
+
+def extreme_of(row: Sequence[Number], pick: Callable[[list[Decimal]], Decimal], precision: Precision) -> Number:
+    """The largest or smallest of some numbers; NaN if one of them is."""
+    if any(may_be_nan(number) for number in row):
+        return Bounded(Decimal("NaN"), precision)
+    value = pick([_ends(number)[0] for number in row])
+    if all(isinstance(number, Decimal) for number in row):
+        return value
+    interval = pick([_ends(number)[1] for number in row]), pick([_ends(number)[2] for number in row])
+    doubt = any(isinstance(number, Bounded) and number.doubt for number in row)
+    return Bounded(value, precision, interval, doubt=doubt)
+
+
+def ranking(
+    row: Sequence[Number], count: int, precision: Precision, *, largest: bool
+) -> tuple[list[Number], list[int], list[list[bool]]]:
+    """The first of some numbers in order, their places, and for each rank which places some evaluation may give it.
+
+    Raises:
+        Unsupported: one of them may be NaN.
+    """
+    if any(may_be_nan(number) for number in row):
+        raise Unsupported("a NaN has no place in an order")
+    values, lows, highs = zip(*map(_ends, row), strict=True) if row else ((), (), ())
+    places = sorted(range(len(row)), key=lambda place: -values[place] if largest else values[place])[:count]
+    by_rank = list(zip(*(sorted(ends, reverse=largest)[:count] for ends in (values, lows, highs)), strict=True))
+    exact = all(isinstance(number, Decimal) for number in row)
+    numbers = [value if exact else Bounded(value, precision, (low, high)) for value, low, high in by_rank]
+    ends = list(zip(lows, highs, strict=True))
+    return numbers, places, [[high >= least and low <= most for low, high in ends] for _, least, most in by_rank]
+
+
+def _ends(number: Number) -> tuple[Decimal, Decimal, Decimal]:
+    """A number's value and its lower and upper end."""
+    return (number.value, number.low, number.high) if isinstance(number, Bounded) else (number, number, number)

@@ -1,0 +1,52 @@
+"""What rounding, underflow and the order of evaluation do to exact values: the rules of the bounded number system."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from conformance.models.formats import Format
+    from conformance.reference.numbers.precision import Precision
+
+ZERO = Decimal(0)
+
+
+def sums_exactly(terms: tuple[Decimal, ...], precision: Precision) -> bool:
+    """Whether no order of adding the terms rounds: all partial sums are multiples of one unit, and few enough of them.
+
+    Two terms have one order only.
+    """
+    ratios = [term.as_integer_ratio() for term in terms if term.is_finite() and term]
+    if len(ratios) < 3:
+        return True
+    units = [Decimal(numerator & -numerator) / denominator for numerator, denominator in ratios]
+    return bool(sum(map(abs, terms), ZERO) <= min(units) * 2**precision.format.precision)
+
+
+def underflowing(low: Decimal, high: Decimal, precision: Precision, *, rounded: bool) -> tuple[Decimal, Decimal]:
+    """An interval that reaches below the smallest normal value: gradual underflow, and zero where flushed."""
+    step = precision.format.smallest_subnormal if rounded else ZERO
+    low, high = low - step, high + step
+    return (low, high) if precision.strict else (min(low, ZERO), max(high, ZERO))
+
+
+def association_matters(value: Decimal, span: tuple[Decimal, Decimal], format: Format) -> bool:
+    """Whether another association of a product's factors leaves the format's range where the product does not."""
+    peak, trough = span
+    if not value.is_finite() or not value:
+        return False
+    return peak >= format.overflow_threshold or (trough < format.smallest_normal and 2 * trough < abs(value))
+
+
+def is_power_of_two(value: Decimal) -> bool:
+    """Whether multiplying or dividing by a value rounds nothing."""
+    numerator, denominator = value.as_integer_ratio() if value.is_finite() else (3, 1)
+    return abs(numerator).bit_count() == 1 and denominator.bit_count() == 1
+
+
+def hull(ends: list[Decimal]) -> tuple[Decimal, Decimal]:
+    """The smallest interval around some decimals; NaN if one of them is."""
+    if any(end.is_nan() for end in ends):
+        return Decimal("NaN"), Decimal("NaN")
+    return min(ends), max(ends)

@@ -1,0 +1,34 @@
+"""Softmax and LogSoftmax, along one axis since opset 13, over coerced 2-D matrices below it."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from conformance.models.arrays import Array
+
+
+def softmax(X: Array, *, axis: int) -> Array:
+    """Exp(X) / ReduceSum(Exp(X), axis), with the maximum subtracted first, as every implementation does."""
+    Y = np.exp(X - X.max(axis=axis, keepdims=True))
+    return np.asarray(Y / _total(Y, axis))
+
+
+def log_softmax(X: Array, *, axis: int) -> Array:
+    """Log(Softmax(X, axis)), with the maximum subtracted first and the logarithm taken of the sum only."""
+    shifted = X - X.max(axis=axis, keepdims=True)
+    return np.asarray(shifted - np.log(_total(np.exp(shifted), axis)))
+
+
+def coerced(X: Array, axis: int) -> Array:
+    """X as the matrix that opsets below 13 take it for: the axes before `axis` by those from it on."""
+    axis %= max(X.ndim, 1)
+    return X.reshape(prod(X.shape[:axis]), prod(X.shape[axis:]))
+
+
+def _total(Y: Array, axis: int) -> Array:
+    """The sum along an axis from the largest term down: of all orders the one with the largest rounding error."""
+    return np.asarray(np.flip(np.sort(Y, axis=axis), axis).sum(axis=axis, keepdims=True))

@@ -1,0 +1,84 @@
+"""How each result of a run stands with the gate, in the three words that every CI knows: passed, failed, skipped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from conformance.gate.rules import rules_of
+from conformance.verdicts import Level, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from conformance.results.file import Results
+    from conformance.results.records import CaseRecord, ResultRecord
+
+
+class Status(StrEnum):
+    """What a result is to a CI."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A result, its case, what it is to a CI, and in one line why it is not just a pass."""
+
+    result: ResultRecord
+    case: CaseRecord
+    status: Status
+    why: str
+
+
+def standings(run: Results) -> dict[str, list[Standing]]:
+    """The results of each subject, in the header's order, by the cases' names."""
+    gate = rules_of(run.header).level
+    found: dict[str, list[Standing]] = {subject["id"]: [] for subject in run.header["subjects"]}
+    for result in sorted(run.results, key=lambda result: result["case"]):
+        found[result["subject"]].append(_standing(result, run.cases[result["case"]], gate))
+    return found
+
+
+def failed(run: Results) -> Iterator[Standing]:
+    """The results that the gate holds against their subjects."""
+    return (one for own in standings(run).values() for one in own if one.status is Status.FAILED)
+
+
+def _standing(result: ResultRecord, case: CaseRecord, gate: Level) -> Standing:
+    if result["surprise"]:
+        return Standing(result, case, Status.FAILED, _surprise(result))
+    if result["verdict"] == Verdict.PASS:
+        return Standing(result, case, Status.PASSED, "")
+    return Standing(result, case, Status.SKIPPED, _tolerated(result, gate))
+
+
+def told(result: ResultRecord) -> str:
+    """A verdict with its message."""
+    return f"{result['verdict']}: {result['message']}" if result["message"] else result["verdict"]
+
+
+def _surprise(result: ResultRecord) -> str:
+    repeats, expected = result.get("repeats", {}), result["expected"]
+    if len(repeats) > 1:
+        return f"the verdict varies ({', '.join(f'{n} times {verdict}' for verdict, n in repeats.items())})"
+    if "baseline" in result:
+        return f"{told(result)} (in the baseline: {result['baseline']})"
+    if expected and expected["verdict"] != result["verdict"]:
+        return f"{told(result)} (expected {expected['verdict']}: {expected['reason']}; {expected.get('place', '')})"
+    return told(result)
+
+
+def _tolerated(result: ResultRecord, gate: Level) -> str:
+    level, expected = Level(result["level"]), result["expected"]
+    if expected and expected["verdict"] == result["verdict"]:
+        issue = f" ({expected['issue']})" if expected.get("issue") else ""
+        return f"known {result['verdict']}: {expected['reason']}{issue}"
+    if level is Level.SILENT:
+        return f"recorded only, the specification leaves it open: {told(result)}"
+    if not level.within(gate):
+        return f"not judged, its level is {level}: {told(result)}"
+    return f"{told(result)} (in the baseline: {result['baseline']})" if "baseline" in result else told(result)

@@ -1,0 +1,18 @@
+"""The summary of runs for programs: one JSON document, of which `schemas/summary.schema.json` is the definition."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from conformance.report.summary import summary
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from conformance.results.file import Results
+
+
+def render(runs: Sequence[Results]) -> str:
+    """The document; the same runs give the same bytes."""
+    return json.dumps(summary(runs), indent=1) + "\n"

@@ -1,0 +1,104 @@
+"""A summary in Markdown for a job's page: the gate and why, counts with their denominators, failures that look alike.
+
+Everything that a results file says is text here: characters that Markdown or HTML would read are written as entities.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from conformance.report.summary import summary
+from conformance.report.text import one_line
+from conformance.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from conformance.report.summary import FailureSummary, RunSummary, Summary
+    from conformance.results.file import Results
+
+MOST_GROUPS, MOST_CASES, MOST_REASONS, LONGEST = 40, 20, 20, 300
+_SPECIAL = re.compile(r"[^\w\s,./()=\-]|(?<=www)\.|(?<!\w)_|_(?!\w)", re.ASCII)
+
+
+def render(runs: Sequence[Results]) -> str:
+    """The document; the same runs give the same bytes."""
+    return "\n".join(_lines(summary(runs))) + "\n"
+
+
+def escaped(text: str, longest: int = LONGEST) -> str:
+    """A text of any kind as one line of Markdown that shows it and does nothing else."""
+    line = one_line(text)
+    line = line if len(line) <= longest else line[:longest] + "…"
+    return _SPECIAL.sub(lambda found: f"&#{ord(found[0])};", line)
+
+
+def _lines(told: Summary) -> Iterator[str]:
+    yield f"## ONNX conformance: the gate {'holds' if told['gate'] == 'pass' else 'does not hold'}"
+    yield ""
+    corpus = told["corpus"]
+    part = f", {corpus['selected']} of {corpus['cases']} cases" if told["partial"] else f", {corpus['cases']} cases"
+    yield f"Corpus {escaped(corpus['version'])} ({escaped(corpus['digest'][:12])}){part}."
+    yield from dict.fromkeys(_settings(run) for run in told["runs"])
+    yield ""
+    if told["reasons"]:
+        yield "Why:"
+        yield ""
+        yield from _listed([escaped(reason) for reason in told["reasons"]], MOST_REASONS, "reasons")
+        yield ""
+    yield from _table(told)
+    yield from _failures(told["failures"])
+
+
+def _settings(run: RunSummary) -> str:
+    judged = "`must`" if run["level"] == "must" else "`must` and `should`"
+    parts = [f"The gate judges {judged}"]
+    if run["require"]:
+        parts.append(f"requires {', '.join(map(escaped, run['require']))}")
+    if "baseline" in run:
+        parts.append(
+            f"takes corpus {escaped(run['baseline']['version'])} in {_code(run['baseline']['file'])} as baseline"
+        )
+    selection = " ".join(f"{name} {value}" for name, value in run["selection"].items())
+    return "; ".join(parts) + "." + (f" Selected by {_code(selection)}." if selection else "")
+
+
+def _table(told: Summary) -> Iterator[str]:
+    subjects = told["subjects"]
+    counted = {verdict for subject in subjects for counts in subject["levels"].values() for verdict in counts}
+    shown = [verdict for verdict in Verdict if verdict in counted and verdict is not Verdict.PASS]
+    yield f"| subject | level | passed | {''.join(f'{verdict} | ' for verdict in shown)}".rstrip()
+    yield "| --- | --- | ---: |" + " ---: |" * len(shown)
+    for subject in subjects:
+        name = f"{_code(subject['id'])} {escaped(subject['version'])}"
+        for level, counts in subject["levels"].items():
+            cells = [name, level, f"{counts.get('pass', 0)} of {counts['cases']}"]
+            yield f"| {' | '.join([*cells, *(str(counts.get(verdict, 0)) for verdict in shown)])} |"
+            name = ""
+
+
+def _failures(failures: Sequence[FailureSummary]) -> Iterator[str]:
+    for group in failures[:MOST_GROUPS]:
+        cases = group["cases"]
+        count = f"{len(cases)} cases" if len(cases) > 1 else "1 case"
+        yield ""
+        told = f"{_code(group['subject'])} {group['verdict']}, {count}: {escaped(group['message'])}"
+        yield f"<details><summary>{told}</summary>"
+        yield ""
+        yield from _listed([_code(case) for case in cases], MOST_CASES, "cases")
+        yield ""
+        yield "</details>"
+    if len(failures) > MOST_GROUPS:
+        yield ""
+        yield f"And {len(failures) - MOST_GROUPS} more kinds of failures."
+
+
+def _listed(lines: Sequence[str], most: int, what: str) -> Iterator[str]:
+    yield from (f"- {line}" for line in lines[:most])
+    if len(lines) > most:
+        yield f"- and {len(lines) - most} more {what}"
+
+
+def _code(text: str) -> str:
+    return f"<code>{escaped(text)}</code>"

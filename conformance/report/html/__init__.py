@@ -1,0 +1,1 @@
+"""The parts of the HTML report: its data, made from results alone, and its templates."""

@@ -1,0 +1,84 @@
+"""The subjects that a report shows side by side, and how each of their verdicts stands to what was expected."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlencode
+
+from conformance.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from conformance.results.file import Results
+    from conformance.results.records import ResultRecord, SubjectRecord
+
+
+class Mark(StrEnum):
+    """How a verdict stands to what the subject's owner expects."""
+
+    PLAIN = " "
+    KNOWN = "k"
+    UNEXPECTED = "u"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One subject of one run, with its results by case; runs are numbered from 0."""
+
+    label: str
+    run: int
+    subject: SubjectRecord
+    results: Mapping[str, ResultRecord]
+
+    @property
+    def link(self) -> str:
+        """The address of its own page."""
+        return "#" + urlencode({"view": "subject", "subject": self.label}, quote_via=quote)
+
+    @property
+    def command(self) -> str:
+        """The beginning of the command that runs this subject again."""
+        option = "-o" if self.subject["kind"] == "optimizer" else "-b"
+        return f"onnx-conformance run {option} {shlex.quote(self.subject['id'])}"
+
+
+def columns(runs: Sequence[Results]) -> list[Column]:
+    """One column per run and subject, in the order given; those of one name are told apart by their runs."""
+    found = [(number, subject) for number, run in enumerate(runs) for subject in run.header["subjects"]]
+    occurrences = Counter(subject["id"] for _, subject in found)
+    by_run = [_by_subject(run) for run in runs]
+    return [
+        Column(
+            subject["id"] if occurrences[subject["id"]] == 1 else f"{subject['id']} ({run_name(runs, number)})",
+            number,
+            subject,
+            by_run[number].get(subject["id"], {}),
+        )
+        for number, subject in found
+    ]
+
+
+def run_name(runs: Sequence[Results], number: int) -> str:
+    """A run as people call it: its number from 1 and its file's name, without where that lies."""
+    return f"run {number + 1}: {PurePath(runs[number].path).name}"
+
+
+def mark(result: ResultRecord) -> Mark:
+    """Whether a verdict is a known one, one that the gate holds against the subject, or nothing to remark on."""
+    if result["surprise"]:
+        return Mark.UNEXPECTED
+    known = result["expected"] is not None and result["expected"]["verdict"] == result["verdict"]
+    return Mark.KNOWN if known and result["verdict"] != Verdict.PASS else Mark.PLAIN
+
+
+def _by_subject(run: Results) -> dict[str, dict[str, ResultRecord]]:
+    results: dict[str, dict[str, ResultRecord]] = {}
+    for result in run.results:
+        results.setdefault(result["subject"], {})[result["case"]] = result
+    return results

@@ -1,0 +1,169 @@
+"""What the report says first: the gate and why, what was run, and how each subject did at each level."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+from conformance.report.html.columns import Mark, mark, run_name
+from conformance.report.summary import is_partial
+from conformance.verdicts import Level, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from conformance.report.html.columns import Column
+    from conformance.results.file import Results
+    from conformance.results.records import Header
+
+# A single failure among thousands must still be seen in a bar, so no segment is narrower than this share of it.
+NARROWEST = 0.008
+# How many cases a warning names.
+NAMED = 5
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A run of one verdict in a bar, in thousandths of the bar's width."""
+
+    verdict: str
+    known: bool
+    x: str
+    width: str
+
+
+@dataclass(frozen=True)
+class Remainder:
+    """The results of one verdict that is no pass, and the link that shows them."""
+
+    text: str
+    verdict: str
+    link: str
+
+
+@dataclass(frozen=True)
+class Tally:
+    """One subject at one level: passes, their denominator, and what the others are."""
+
+    level: str
+    passed: int
+    total: int
+    segments: list[Segment]
+    others: list[Remainder]
+
+    @property
+    def text(self) -> str:
+        return ", ".join([f"{self.passed} of {self.total} passed", *(other.text for other in self.others)])
+
+
+def overview(runs: Sequence[Results], shown: Sequence[Column]) -> dict[str, Any]:
+    """The variables of the template's overview."""
+    return {
+        "runs": [_run(run) | {"name": _titled(run_name(runs, number))} for number, run in enumerate(runs)],
+        "warnings": list(_between(runs)),
+        "gate": bool(runs) and all(run.footer["gate"] == "pass" for run in runs),
+        "subjects": [(column, [_tally(column, level) for level in Level]) for column in shown],
+        "has_silent": any(case["level"] == Level.SILENT for run in runs for case in run.cases.values()),
+        "has_hazards": any(result.get("hazards") for run in runs for result in run.results),
+        "unexpected": sum(mark(result) is Mark.UNEXPECTED for column in shown for result in column.results.values()),
+        "cases": len({case for run in runs for case in run.cases}),
+        "levels": list(Level),
+        "verdicts": list(Verdict),
+    }
+
+
+def _run(run: Results) -> dict[str, Any]:
+    corpus = run.header["corpus"]
+    return {
+        "gate": run.footer["gate"] == "pass",
+        "reasons": run.footer["reasons"],
+        "diagnoses": run.footer.get("diagnoses", []),
+        "warnings": list(_warnings(run)),
+        "subjects": ", ".join(subject["id"] for subject in run.header["subjects"]),
+        "corpus": corpus,
+        "facts": list(_facts(run.header, run.footer["results"], run.footer["seconds"])),
+    }
+
+
+def _warnings(run: Results) -> list[str]:
+    corpus = run.header["corpus"]
+    warnings = []
+    if run.footer.get("interrupted"):
+        warnings.append("The run was interrupted: what it had not reached has no result.")
+    if is_partial(run) and corpus["selected"] < corpus["cases"]:
+        warnings.append(
+            f"Partial run: {corpus['selected']} of the corpus's {corpus['cases']} cases were selected. "
+            "Nothing is known of the others."
+        )
+    if len(run.cases) < corpus["selected"]:
+        warnings.append(f"The run ended early: {len(run.cases)} of {corpus['selected']} selected cases have a result.")
+    return warnings
+
+
+def _between(runs: Sequence[Results]) -> Iterator[str]:
+    """What to beware of where runs are compared."""
+    if len({run.header["corpus"]["digest"] for run in runs}) <= 1:
+        return
+    yield "The runs are of different corpora. Only cases that both have are compared."
+    told: dict[str, Any] = {}
+    cases = [(name, case) for run in runs for name, case in run.cases.items()]
+    if altered := {name for name, case in cases if told.setdefault(name, case) != case}:
+        count = "1 case is" if len(altered) == 1 else f"{len(altered)} cases are"
+        named = ", ".join([*sorted(altered)[:NAMED], *(["…"] if len(altered) > NAMED else [])])
+        yield f"{count} not the same in all of the corpora, and shown as the first of the runs has it: {named}"
+
+
+def _facts(header: Header, results: int, seconds: float) -> list[tuple[str, str]]:
+    corpus = header["corpus"]
+    return [
+        ("Suite", header["suite"]),
+        ("Corpus", corpus["version"]),
+        ("Corpus digest", corpus["digest"]),
+        ("Cases", f"{corpus['selected']} of {corpus['cases']} selected"),
+        ("Results", f"{results} in {seconds:.1f} s"),
+        *header["selection"].items(),
+        *header["environment"].items(),
+        ("Command", header["command"]),
+    ]
+
+
+def _tally(column: Column, level: Level) -> Tally:
+    counts = Counter(
+        (Verdict(result["verdict"]), mark(result) is Mark.KNOWN)
+        for result in column.results.values()
+        if result["level"] == level
+    )
+    passed = sum(counts[Verdict.PASS, known] for known in (False, True))
+    others = [_remainder(column, level, verdict, counts) for verdict in Verdict if verdict is not Verdict.PASS]
+    return Tally(level, passed, counts.total(), _segments(counts), [other for other in others if other])
+
+
+def _remainder(
+    column: Column, level: Level, verdict: Verdict, counts: Counter[tuple[Verdict, bool]]
+) -> Remainder | None:
+    known, new = counts[verdict, True], counts[verdict, False]
+    if not known + new:
+        return None
+    text = f"{known + new} {verdict}"
+    if known:
+        text += " (known)" if not new else f" ({known} known)"
+    filters = {"view": "matrix", "verdict": verdict, "level": level, "of": column.label}
+    return Remainder(text, verdict, "#" + urlencode(filters, quote_via=quote))
+
+
+def _segments(counts: Counter[tuple[Verdict, bool]]) -> list[Segment]:
+    present = [(verdict, known) for verdict in Verdict for known in (False, True) if counts[verdict, known]]
+    shares = [max(counts[key] / counts.total(), NARROWEST) for key in present]
+    whole = sum(shares)
+    segments, x = [], 0.0
+    for (verdict, known), share in zip(present, shares, strict=True):
+        width = 1000 * share / whole
+        segments.append(Segment(verdict, known, f"{x:.2f}", f"{width:.2f}"))
+        x += width
+    return segments
+
+
+def _titled(name: str) -> str:
+    return name[:1].upper() + name[1:]

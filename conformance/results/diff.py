@@ -1,0 +1,150 @@
+"""What changed from one run to another: a pure function of their results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypedDict
+
+from conformance.results.failure_kinds import alike
+from conformance.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from conformance.results.file import Results
+    from conformance.results.records import ResultRecord
+
+GROWTH = 2.0
+"""By which factor an error must have grown to be told of while the case still passes."""
+
+NOTICEABLE = 0.1
+"""From which fraction of its bound on an error is told of; below, growth is noise."""
+
+
+class Change(TypedDict):
+    """A verdict that changed."""
+
+    subject: str
+    case: str
+    level: str
+    before: str
+    after: str
+    message: str
+
+
+class Growth(TypedDict):
+    """An output's error, as a fraction of its bound, that grew while the case passed before and after."""
+
+    subject: str
+    case: str
+    output: str
+    data_set: int
+    before: float
+    after: float
+
+
+class RunNames(TypedDict):
+    """Which corpus a run was of, and its subjects' versions."""
+
+    corpus: str
+    digest: str
+    subjects: dict[str, str]
+
+
+class Differences(TypedDict):
+    """All that changed; the cases added and removed are by subject, on those that both runs have."""
+
+    format: int
+    before: RunNames
+    after: RunNames
+    regressions: list[Change]
+    fixes: list[Change]
+    changes: list[Change]
+    growth: list[Growth]
+    cases_added: dict[str, list[str]]
+    cases_removed: dict[str, list[str]]
+    subjects_added: list[str]
+    subjects_removed: list[str]
+
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class _Run:
+    names: RunNames
+    results: Mapping[Key, ResultRecord]
+
+
+def differences(before: Results, after: Results) -> Differences:
+    """What changed. A regression is a verdict that is worse than before, at any level but `silent`."""
+    old, new = _run(before), _run(after)
+    both = sorted(old.results.keys() & new.results.keys())
+    changed = [
+        _change(old.results[key], new.results[key]) for key in both if _differs(old.results[key], new.results[key])
+    ]
+    kinds = [_kind(change) for change in changed]
+    subjects = sorted(old.names["subjects"].keys() & new.names["subjects"].keys())
+    return {
+        "format": 1,
+        "before": old.names,
+        "after": new.names,
+        "regressions": [change for change, kind in zip(changed, kinds, strict=True) if kind == "regressions"],
+        "fixes": [change for change, kind in zip(changed, kinds, strict=True) if kind == "fixes"],
+        "changes": [change for change, kind in zip(changed, kinds, strict=True) if kind == "changes"],
+        "growth": [growth for key in both for growth in _growth(old.results[key], new.results[key])],
+        "cases_added": _missing(new, old, subjects),
+        "cases_removed": _missing(old, new, subjects),
+        "subjects_added": sorted(new.names["subjects"].keys() - old.names["subjects"].keys()),
+        "subjects_removed": sorted(old.names["subjects"].keys() - new.names["subjects"].keys()),
+    }
+
+
+def _run(run: Results) -> _Run:
+    corpus = run.header["corpus"]
+    subjects = {subject["id"]: subject["version"] for subject in run.header["subjects"]}
+    names: RunNames = {"corpus": corpus["version"], "digest": corpus["digest"], "subjects": subjects}
+    return _Run(names, {(result["subject"], result["case"]): result for result in run.results})
+
+
+def _differs(old: ResultRecord, new: ResultRecord) -> bool:
+    """Whether the verdict changed, or of two failures what is wrong."""
+    if old["verdict"] != new["verdict"]:
+        return True
+    return Verdict(new["verdict"]).is_defect and alike(old["message"]) != alike(new["message"])
+
+
+def _change(old: ResultRecord, new: ResultRecord) -> Change:
+    return {
+        "subject": new["subject"],
+        "case": new["case"],
+        "level": new["level"],
+        "before": old["verdict"],
+        "after": new["verdict"],
+        "message": new["message"],
+    }
+
+
+def _kind(change: Change) -> str:
+    before, after = Verdict(change["before"]), Verdict(change["after"])
+    if after.is_worse_than(before) and change["level"] != "silent":
+        return "regressions"
+    return "fixes" if after is Verdict.PASS and before is not Verdict.PASS else "changes"
+
+
+def _growth(old: ResultRecord, new: ResultRecord) -> Iterator[Growth]:
+    if not old["verdict"] == new["verdict"] == Verdict.PASS:
+        return
+    errors = {(one["data_set"], one["name"]): one.get("error_over_bound", 0.0) for one in old["outputs"]}
+    for output in new["outputs"]:
+        place = output["data_set"], output["name"]
+        before, after = errors.get(place), output.get("error_over_bound", 0.0)
+        if before is not None and after >= NOTICEABLE and after >= GROWTH * before:
+            told = {"subject": new["subject"], "case": new["case"], "output": output["name"]}
+            yield Growth(**told, data_set=output["data_set"], before=before, after=after)  # type: ignore[typeddict-item]
+
+
+def _missing(of: _Run, from_: _Run, subjects: Sequence[str]) -> dict[str, list[str]]:
+    """The cases that one run has and the other has not, of the subjects of both."""
+    lost = sorted(of.results.keys() - from_.results.keys())
+    return {name: cases for name in subjects if (cases := [case for subject, case in lost if subject == name])}

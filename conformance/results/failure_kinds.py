@@ -1,0 +1,69 @@
+"""When two failures look like one: the same verdict in the same phase with the same complaint, numbers aside."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from conformance.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from conformance.results.records import CaseRecord, ResultRecord
+
+LONGEST = 200
+OF_INVALID = "computed something from a model that is invalid"
+
+# What differs between two failures of one kind: which data set, which element, how many, and every lone number.
+_PLACES = (
+    re.compile(r" \(and \d+ more outputs?\)"),
+    re.compile(r" of data set \d+"),
+    re.compile(r", first at \[.*", re.DOTALL),
+)
+_SERIAL = re.compile(r"\b([A-Za-z_]+)\d+(?=_new\b)")
+_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:0x[0-9a-fA-F]+|\d+(?:\.\d+)*(?:[eE][-+]?\d+)?)(?!\w)")
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What failures of one kind have in common."""
+
+    verdict: str
+    phase: str | None
+    text: str
+
+
+def signature(case: CaseRecord, result: ResultRecord) -> Signature | None:
+    """The signature of a result; None of a pass."""
+    if result["verdict"] == Verdict.PASS:
+        return None
+    return Signature(result["verdict"], result["phase"], _text(case, result))
+
+
+def serial_free(name: str) -> str:
+    """An output's name without the number that tells several tensors of one operator apart: X1_new is an X_new."""
+    return _SERIAL.sub(r"\1", name)
+
+
+def alike(message: str) -> str:
+    """The first line of a message without what differs between two failures of one kind."""
+    lines = message.strip().splitlines()
+    text = lines[0] if lines else ""
+    for place in _PLACES:
+        text = place.sub("", text)
+    return _NUMBER.sub("N", serial_free(text))[:LONGEST]
+
+
+def _text(case: CaseRecord, result: ResultRecord) -> str:
+    if case["kind"] == "invalid" and result["verdict"] == Verdict.FAIL:
+        return OF_INVALID
+    return alike(_complaint(result))
+
+
+def _complaint(result: ResultRecord) -> str:
+    """The message, or where there is none the first complaint about an output or a rewritten model."""
+    if result["message"]:
+        return result["message"]
+    of_outputs = (f"{output['name']} {output['complaint']}" for output in result["outputs"] if "complaint" in output)
+    of_checks = (f"{check['name']}: {check['complaint']}" for check in result.get("checks", ()) if "complaint" in check)
+    return next(of_outputs, next(of_checks, ""))

@@ -1,0 +1,71 @@
+"""Under xdist, cases travel in batches: a message for each costs more than most cases do.
+
+A worker's items of ours are grouped after selection, a batch is run as one item, and its report carries all results.
+The controller takes it apart again, so that there, as without xdist, every case and subject has a report of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from conformance.run.plugin import ConformanceItem
+
+LARGEST_BATCH = 64
+BATCHES_PER_WORKER = 6
+
+_COUNTS = re.compile(r"^onnx-conformance::batch \d+ of (\d+) cases, (\d+) results$")
+
+
+class Batch(pytest.Item):
+    """Several cases that a worker runs one after the other.
+
+    Its name says how many cases and results the whole run has, which the controller of xdist knows only from it.
+    """
+
+    def __init__(self, *, items: Sequence[ConformanceItem], **rest: Any) -> None:
+        super().__init__(**rest)
+        self.items = items
+
+    def runtest(self) -> None:
+        """Not used: the plugin's own protocol runs the batch."""
+
+
+def batched(items: list[pytest.Item], ours: Sequence[ConformanceItem], workers: int) -> list[pytest.Item]:
+    """The items with ours grouped, small enough that no worker is left idle at the end."""
+    size = max(1, min(LARGEST_BATCH, len(ours) // (workers * BATCHES_PER_WORKER)))
+    cases = len({item.case_path for item in ours})
+    own, parent = set(ours), ours[0].parent
+    assert parent is not None
+    return [item for item in items if item not in own] + [
+        Batch.from_parent(
+            parent,
+            name=f"batch {start} of {cases} cases, {len(ours)} results",
+            items=ours[start : start + size],
+        )
+        for start in range(0, len(ours), size)
+    ]
+
+
+def counts_of(nodeid: str) -> tuple[int, int] | None:
+    """How many cases and results a batch's node id tells of; None of another item's."""
+    match = _COUNTS.search(nodeid)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def case_report(
+    nodeid: str, location: tuple[str, int | None, str], result: dict[str, Any], seconds: float
+) -> pytest.TestReport:
+    """The report of one case, with its result record."""
+    return pytest.TestReport(nodeid, location, {}, "passed", None, "call", duration=seconds, conformance=result)
+
+
+def batch_report(batch: Batch, reports: Sequence[pytest.TestReport]) -> pytest.TestReport:
+    """One report of a whole batch, to be sent to the controller."""
+    parts = [(part.nodeid, part.location, vars(part)["conformance"], part.duration) for part in reports]
+    return pytest.TestReport(batch.nodeid, reports[0].location, {}, "passed", None, "call", batch=parts)

@@ -1,0 +1,235 @@
+"""Several runs as one: of shards, of subjects, or of both. The union is judged anew, by the rules that all went by."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import partial
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from conformance import __version__
+from conformance.diagnosis.findings import Findings
+from conformance.errors import ResultsError
+from conformance.gate.case_facts import Facts, facts
+from conformance.gate.gate import Gate
+from conformance.gate.rules import rules_of
+from conformance.results.file import FORMAT, Results, write_record
+from conformance.run.selection import Shard
+from conformance.verdicts import Level, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from conformance.corpus.corpus import Corpus
+    from conformance.results.records import (
+        CaseRecord,
+        DiagnosisRecord,
+        Footer,
+        Header,
+        ResultRecord,
+        RulesRecord,
+        SubjectRecord,
+    )
+
+SHARD = "--shard"
+
+
+def merged(runs: Sequence[Results], corpus: Corpus | None = None) -> Results:
+    """One run with the results of all; at least one is given, and their order does not matter.
+
+    Args:
+        corpus: what they were run on, where it is at hand, to say anew what explains the failures.
+
+    Raises:
+        ResultsError: they are of different corpora, rules or versions of a subject, or have a result in common.
+    """
+    runs = sorted(runs, key=lambda run: run.path)
+    for check in (_check_corpora, _check_rules, _check_parts, _check_results):
+        check(runs)
+    subjects = _subjects(runs)
+    order = {subject["id"]: number for number, subject in enumerate(subjects)}
+    results = sorted((one for run in runs for one in run.results), key=lambda one: (order[one["subject"]], one["case"]))
+    cases = {id: record for run in runs for id, record in run.cases.items()}
+    header = _header(runs, subjects, results)
+    gate = Gate(rules_of(header), list(order))
+    judged: list[ResultRecord] = [
+        {**result, "surprise": not gate.judge(result, partial(_facts, cases, result["case"]))} for result in results
+    ]
+    diagnoses = _diagnosed(judged, corpus) if corpus else _diagnoses(runs)
+    archives = {case: content for run in runs for case, content in run.archives.items()}
+    return Results(runs[0].path, header, cases, tuple(judged), _footer(runs, header, gate, diagnoses), archives)
+
+
+def to_text(run: Results) -> str:
+    """A results file of a run."""
+    stream, described, archives = StringIO(), set(), dict(run.archives)
+    write_record(stream, run.header)
+    for result in run.results:
+        if result["case"] not in described:
+            described.add(result["case"])
+            write_record(stream, run.cases[result["case"]])
+        write_record(stream, result)
+        if Verdict(result["verdict"]).is_defect and (content := archives.pop(result["case"], None)):
+            write_record(stream, {"record": "archive", "case": result["case"], "zip": content})
+    write_record(stream, run.footer)
+    return stream.getvalue()
+
+
+def _facts(cases: Mapping[str, CaseRecord], case: str) -> Facts:
+    return facts(cases[case])
+
+
+def _check_corpora(runs: Sequence[Results]) -> None:
+    for run in runs:
+        if run.header["corpus"]["digest"] != runs[0].header["corpus"]["digest"]:
+            raise ResultsError(
+                f"{run.path} is of another corpus than {runs[0].path}.", "Run both on one corpus, or compare with diff."
+            )
+
+
+def _check_rules(runs: Sequence[Results]) -> None:
+    first = rules_of(runs[0].header)
+    for run in runs:
+        rules = rules_of(run.header)
+        if (rules.level, rules.require, _baseline(run)) != (first.level, first.require, _baseline(runs[0])):
+            raise ResultsError(
+                f"{run.path} was judged by other rules than {runs[0].path}.",
+                "Give all runs the same --level, --require and --baseline.",
+            )
+
+
+def _baseline(run: Results) -> str:
+    rules = run.header.get("rules")
+    return rules["baseline"]["digest"] if rules and "baseline" in rules else ""
+
+
+def _check_parts(runs: Sequence[Results]) -> None:
+    for run in runs:
+        if " " in run.header["selection"].get(SHARD, ""):
+            raise ResultsError(f"{run.path} is a merged run that lacks shards.", "Merge all of the runs it is made of.")
+
+
+def _check_results(runs: Sequence[Results]) -> None:
+    seen: dict[tuple[str, str], str] = {}
+    for run in runs:
+        for result in run.results:
+            key = result["subject"], result["case"]
+            if key in seen:
+                raise ResultsError(f"{run.path} and {seen[key]} both have {key[1]} on {key[0]}.", "Leave one out.")
+            seen[key] = run.path
+
+
+def _subjects(runs: Sequence[Results]) -> list[SubjectRecord]:
+    found: dict[str, tuple[SubjectRecord, str]] = {}
+    for run in runs:
+        for subject in run.header["subjects"]:
+            known, path = found.setdefault(subject["id"], (subject, run.path))
+            if known != subject:
+                raise ResultsError(
+                    f"{run.path} has {subject['id']} {subject['version']}, and {path} has {known['version']}.",
+                    "Run all shards on one version.",
+                )
+    return [found[id][0] for id in sorted(found)]
+
+
+def _header(runs: Sequence[Results], subjects: Sequence[SubjectRecord], results: Sequence[ResultRecord]) -> Header:
+    corpus, cases = runs[0].header["corpus"], len({result["case"] for result in results})
+    header: Header = {
+        "record": "header",
+        "format": FORMAT,
+        "suite": __version__,
+        "corpus": {**corpus, "selected": max(cases, *(run.header["corpus"]["selected"] for run in runs))},
+        "subjects": list(subjects),
+        "environment": _united(run.header["environment"] for run in runs),
+        "selection": _selection(runs, whole=len(results) == corpus["cases"] * len(subjects)),
+        "command": " && ".join(dict.fromkeys(run.header["command"] for run in runs)),
+        "clauses": {id: clause for run in runs for id, clause in sorted(run.header["clauses"].items())},
+    }
+    if all("rules" in run.header for run in runs):
+        header["rules"] = _rules(runs)
+    return header
+
+
+def _selection(runs: Sequence[Results], *, whole: bool) -> dict[str, str]:
+    """What the union leaves out; where it is whole, or all shards of it are there, nothing of these is told."""
+    united = _united(run.header["selection"] for run in runs)
+    selection = {name: text for name, text in united.items() if name == "--level" or not whole}
+    if SHARD in selection:
+        selection[SHARD] = selection[SHARD].replace(" | ", " ")
+    return selection if _missing_shards(runs) else {name: text for name, text in selection.items() if name != SHARD}
+
+
+def _united(mappings: Iterable[dict[str, str]]) -> dict[str, str]:
+    """One value for each key; different ones side by side."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for mapping in mappings:
+        for key, value in mapping.items():
+            found[key].add(value)
+    return {key: " | ".join(sorted(values)) for key, values in sorted(found.items())}
+
+
+def _rules(runs: Sequence[Results]) -> RulesRecord:
+    """The rules of all; what applied to any of the runs applied."""
+    records = [run.header["rules"] for run in runs]
+    entries = {(entry["subject"], entry["place"]): entry for record in records for entry in record["expectations"]}
+    return {**records[0], "due": sum(record["due"] for record in records), "expectations": list(entries.values())}
+
+
+def _footer(runs: Sequence[Results], header: Header, gate: Gate, diagnoses: list[DiagnosisRecord]) -> Footer:
+    results = sum(run.footer["results"] for run in runs)
+    due = header["rules"]["due"] if "rules" in header else results
+    reasons = gate.reasons(partial=results < due or bool(set(header["selection"]) - {"--level"}))
+    reasons += _missing_shards(runs)
+    if missing := due - results:
+        reasons.append(f"{missing} of {due} results are missing: a run was stopped before its end, or died")
+    footer: Footer = {
+        "record": "footer",
+        "results": results,
+        "verdicts": {
+            subject: {str(level): {str(v): n for v, n in counter.items()} for level, counter in levels.items()}
+            for subject, levels in gate.verdicts.items()
+        },
+        "gate": "fail" if reasons else "pass",
+        "reasons": reasons,
+        "seconds": round(sum(run.footer["seconds"] for run in runs), 3),
+        "diagnoses": diagnoses,
+    }
+    if any(run.footer.get("interrupted") for run in runs):
+        footer["interrupted"] = True
+    return footer
+
+
+def _missing_shards(runs: Sequence[Results]) -> list[str]:
+    """A sentence for each subject that has results of some shards only."""
+    found: dict[str, set[Shard]] = defaultdict(set)
+    for run in runs:
+        if text := run.header["selection"].get(SHARD):
+            for subject in run.header["subjects"]:
+                found[subject["id"]] |= {Shard.read(part) for part in text.split()}
+    lost = {subject: sorted(_all_of(shards) - shards) for subject, shards in sorted(found.items())}
+    return [f"of {subject} these shards are missing: {_listed(own)}" for subject, own in lost.items() if own]
+
+
+def _all_of(shards: Iterable[Shard]) -> set[Shard]:
+    return {Shard(number, shard.of) for shard in shards for number in range(1, shard.of + 1)}
+
+
+def _listed(shards: Sequence[Shard]) -> str:
+    return ", ".join(map(str, shards))
+
+
+def _diagnoses(runs: Sequence[Results]) -> list[DiagnosisRecord]:
+    """Those of subjects whose results all come from one run; what explains a part need not explain the whole."""
+    homes: dict[str, int] = defaultdict(int)
+    for run in runs:
+        for subject in run.header["subjects"]:
+            homes[subject["id"]] += 1
+    found = [one for run in runs for one in run.footer.get("diagnoses", []) if homes[one["subject"]] == 1]
+    return sorted(found, key=lambda one: (one["subject"], one["operator"], one["deviation"]))
+
+
+def _diagnosed(results: Sequence[ResultRecord], corpus: Corpus) -> list[DiagnosisRecord]:
+    findings = Findings()
+    for result in results:
+        findings.add(result, Level(result["level"]))
+    return findings.diagnoses(corpus)

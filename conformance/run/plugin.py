@@ -1,0 +1,209 @@
+"""The pytest plugin: an item of each case and subject, so that `-k`, `-n`, `-x` and `--lf` are pytest's own.
+
+Loaded with every pytest where the suite is installed, so nothing heavy is imported before `--onnx-backend` asks for it.
+The items' own protocol is one call and one report: cases take well under a millisecond, fixtures would cost more.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PLUGIN = "onnx_conformance_session"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options, in a group of their own."""
+    group = parser.getgroup("onnx-conformance")
+    group.addoption(
+        "--onnx-backend",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="run the cases on this backend: onnxruntime, package.module, package.module:Attribute; repeatable",
+    )
+    group.addoption(
+        "--onnx-optimizer",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="run the cases of the pass on this graph optimizer: onnxoptimizer, package.module:function; repeatable",
+    )
+    group.addoption(
+        "--onnx-claims",
+        action="append",
+        default=[],
+        metavar="PASS",
+        help="a pass that graph optimizers implement which do not say so themselves; repeatable",
+    )
+    group.addoption("--onnx-data", default=None, metavar="DIR", help="the corpus (default: the bundled one)")
+    group.addoption("--onnx-case", action="append", default=[], metavar="ID", help="only this case; repeat for several")
+    group.addoption(
+        "--onnx-level",
+        default="must",
+        choices=["must", "should"],
+        help="up to which level a surprise fails (default: must)",
+    )
+    group.addoption(
+        "--onnx-expect",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="known non-passes of a backend, a TOML file; repeat for several",
+    )
+    group.addoption("--onnx-shard", default=None, metavar="N/M", help="only the Nth of M parts of the cases")
+    group.addoption("--onnx-repeat", default=1, type=int, metavar="N", help="run every case N times")
+    group.addoption(
+        "--onnx-require",
+        action="append",
+        default=[],
+        metavar="OPERATOR",
+        help="fail where this operator is unsupported; repeat for several",
+    )
+    group.addoption(
+        "--onnx-baseline", default=None, metavar="FILE", help="results.jsonl of an earlier run: only regressions fail"
+    )
+    group.addoption("--onnx-no-diagnosis", action="store_true", help="do not look for what explains the failures")
+    group.addoption("--onnx-in-process", action="store_true", help="run subjects in Python in pytest's own process")
+    group.addoption(
+        "--onnx-timeout",
+        type=float,
+        default=60.0,
+        metavar="S",
+        help="seconds for a subject to start, and for each case",
+    )
+    group.addoption("--onnx-memory", default="", metavar="SIZE", help="address space of a subject's process, as in 4G")
+    group.addoption("--onnx-results", default=None, metavar="FILE", help="write results.jsonl there")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where a backend is named: open the corpus, load the subjects, and have the corpus collected."""
+    if not (config.getoption("onnx_backend") or config.getoption("onnx_optimizer")):
+        return
+    session: Any = config.pluginmanager.get_plugin(PLUGIN) or _new_session(config)
+    session.picked = _picked(config)
+    if str(session.manifest) not in config.args:
+        config.args.append(str(session.manifest))
+
+
+def _picked(config: pytest.Config) -> dict[str, str]:
+    """What pytest was told that leaves items out, by option; ids of items are told as `pytest`."""
+    options = {"-k": "keyword", "-m": "markexpr", "--deselect": "deselect", "--lf": "lf", "--sw": "stepwise"}
+    given = {name: config.getoption(option, "") for name, option in options.items()}
+    ids = [str(argument) for argument in config.invocation_params.args if "::" in str(argument)]
+    given["pytest"] = [id for id in ids if not id.startswith("-")]
+    told = {name: " ".join(value) if isinstance(value, list) else value for name, value in given.items() if value}
+    return {name: "yes" if value is True else str(value) for name, value in told.items()}
+
+
+def _new_session(config: pytest.Config) -> Any:
+    from conformance.errors import ConformanceError
+    from conformance.isolation.limits import Limits, bytes_of
+    from conformance.run.processes import introductions
+    from conformance.run.resuming import done_before
+    from conformance.run.selection import Shard
+    from conformance.run.session import ConformanceSession
+    from conformance.run.settings import Settings
+    from conformance.subjects.loading import Kind, Named
+    from conformance.verdicts import Level
+
+    option = config.getoption
+    workerinput = getattr(config, "workerinput", {})
+    try:
+        settings = Settings(
+            subjects=tuple(Named.of(text, kind) for kind in Kind for text in option(f"onnx_{kind}")),
+            data=Path(option("onnx_data")) if option("onnx_data") else None,
+            cases=tuple(option("onnx_case")),
+            level=Level(option("onnx_level")),
+            expect=tuple(Path(path) for path in option("onnx_expect")),
+            results=Path(option("onnx_results")) if option("onnx_results") else None,
+            claims=tuple(option("onnx_claims")),
+            diagnosis=not option("onnx_no_diagnosis"),
+            recording=not hasattr(config, "workerinput"),
+            shard=Shard.read(option("onnx_shard")) if option("onnx_shard") else None,
+            repeat=max(1, option("onnx_repeat")),
+            require=tuple(option("onnx_require")),
+            baseline=Path(option("onnx_baseline")) if option("onnx_baseline") else None,
+            in_process=option("onnx_in_process"),
+            limits=Limits(option("onnx_timeout"), bytes_of(option("onnx_memory"))),
+            introductions=introductions(workerinput),
+            done=done_before(workerinput),
+        )
+        session = ConformanceSession(settings)
+    except ConformanceError as error:
+        raise pytest.UsageError(str(error)) from None
+    config.pluginmanager.register(session, PLUGIN)
+    return session
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """The corpus's manifest, and no other file, is collected."""
+    session: Any = parent.config.pluginmanager.get_plugin(PLUGIN)
+    if session is None or file_path != session.manifest:
+        return None
+    return CorpusFile.from_parent(parent, path=file_path, nodeid="onnx-conformance")
+
+
+class CorpusFile(pytest.File):
+    """A corpus: an item for each subject and case."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Cases in the order of their names, subject after subject."""
+        session: Any = self.config.pluginmanager.get_plugin(PLUGIN)
+        for subject in session.subjects:
+            for case, path in session.cases_of(subject).items():
+                name = f"{case}[{subject.id}]"
+                id = f"{self.nodeid}::{name}"  # whole, so that pytest reads it as it does from its cache of failures
+                yield ConformanceItem.from_parent(self, name=name, nodeid=id, subject=subject, case_path=path)
+
+
+class ConformanceItem(pytest.Item):
+    """One case on one subject."""
+
+    def __init__(self, *, subject: Any, case_path: str, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.subject = subject
+        self.case_path = case_path
+
+    def runtest(self) -> None:
+        """Not used: the plugin's own protocol runs the item."""
+
+    def listchain(self) -> list[Any]:
+        """The item alone: `-k` is about cases and subjects, not about the directories that the corpus lies in."""
+        return [self]
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where pytest says the item is."""
+        return self.path, 0, self.name
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what a continued run has done; in a worker of xdist, group what is selected of ours into batches."""
+    session: Any = config.pluginmanager.get_plugin(PLUGIN)
+    if session is not None and session.settings.done:
+        items[:] = [item for item in items if not _is_done(item, session.settings.done)]
+    ours = [item for item in items if isinstance(item, ConformanceItem)]
+    if ours and hasattr(config, "workerinput"):
+        from conformance.run.items import batched
+
+        items[:] = batched(items, ours, config.workerinput["workercount"])
+
+
+def _is_done(item: pytest.Item, done: frozenset[tuple[str, str]]) -> bool:
+    return isinstance(item, ConformanceItem) and (item.subject.id, item.case_path.rpartition("/")[2]) in done
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+    """Run an item of ours in one step; leave all others to pytest."""
+    session: Any = item.config.pluginmanager.get_plugin(PLUGIN)
+    if session is None or not session.owns(item):
+        return None
+    item.config.hook.pytest_runtest_logreport(report=session.report(item))
+    return True

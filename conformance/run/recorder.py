@@ -1,0 +1,227 @@
+"""Writes a run's results file as the results come in, and keeps counts only."""
+
+from __future__ import annotations
+
+import platform
+import time
+from typing import TYPE_CHECKING, Any, TextIO
+
+import numpy as np
+import onnx
+
+from conformance import __version__
+from conformance.clauses import clauses
+from conformance.corpus.corpus import Corpus, case_json
+from conformance.diagnosis.findings import Findings
+from conformance.gate.case_facts import Facts, facts
+from conformance.results.file import FORMAT, write_record
+from conformance.run.archives import Archives
+from conformance.run.resuming import not_alike, partial_of
+from conformance.verdicts import Level, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from conformance.expectations.file import Expectation
+    from conformance.gate.gate import Gate
+    from conformance.results.records import DiagnosisRecord, Expected
+    from conformance.run.resuming import Begun
+    from conformance.subjects.loading import Subject
+
+_ADDED = {"record", "level", "expected", "baseline", "surprise"}
+"""What of a result's record is said here, and not by who ran the case."""
+
+
+class Recorder:
+    """The receiving end of a run.
+
+    Args:
+        path: the results file, or None to keep counts only.
+    """
+
+    def __init__(self, corpus: Corpus, subjects: Sequence[Subject], gate: Gate, path: Path | None) -> None:
+        self._corpus = corpus
+        self._subjects = subjects
+        self._path = path
+        self._partial = partial_of(path) if path is not None else None
+        self._is_continued = False
+        self._stream: TextIO | None = None
+        self._paths = corpus.paths()
+        self._described: set[str] = set()
+        self._facts: dict[str, Facts] = {}
+        self._started = time.perf_counter()
+        self._findings = Findings()
+        self._archives = Archives(corpus)
+        self.gate = gate
+        self.results = 0
+        self.has_begun = False
+        self.diagnoses: list[DiagnosisRecord] = []
+
+    def begin(self, selected: int, selection: Mapping[str, str], command: str, due: int = 0) -> None:
+        """Open the file and write the header.
+
+        Args:
+            selected: how many of the corpus's cases are run.
+            selection: the options that selected them.
+            command: the command line, for people.
+            due: how many results there will be.
+        """
+        self.has_begun = True
+        if self._partial is None:
+            return
+        self._partial.parent.mkdir(parents=True, exist_ok=True)
+        self._stream = self._partial.open("w", encoding="utf-8")
+        self._write(self.header(selected, selection, command, due))
+
+    def header(self, selected: int, selection: Mapping[str, str], command: str, due: int = 0) -> dict[str, Any]:
+        """The header record; the arguments are those of `begin`."""
+        return {
+            "record": "header",
+            "format": FORMAT,
+            "suite": __version__,
+            "corpus": {
+                "version": self._corpus.version,
+                "digest": self._corpus.digest,
+                "cases": len(self._corpus.cases),
+                "selected": selected,
+            },
+            "subjects": [_subject(subject) for subject in self._subjects],
+            "environment": environment(),
+            "selection": dict(selection),
+            "command": command,
+            "clauses": {id: {"text": clause.text, "source": clause.source} for id, clause in clauses().items()},
+            "rules": self.gate.rules.record(due),
+        }
+
+    def resume(self, begun: Begun) -> None:
+        """Take over the results that a run gave before it was cut off, and go on writing its file.
+
+        Raises:
+            UsageError: with today's expectations the results are told otherwise.
+        """
+        lost = []
+        for result in begun.results:
+            record, _ = self._judged({name: value for name, value in result.items() if name not in _ADDED})
+            if record != result:
+                raise not_alike(begun, f"its result of {result['case']} on {result['subject']} (see --expect)")
+            if Verdict(record["verdict"]).is_defect and (files := self._archives_of(record)):
+                lost += [files] if result["case"] not in begun.archives else []
+        self._described.update(begun.cases)
+        self.has_begun = self._is_continued = True
+        if self._partial is not None:
+            begun.take_over(self._partial)
+            self._stream = self._partial.open("a", encoding="utf-8")
+        for files in lost:
+            self._write(files)
+
+    def add(self, result: Mapping[str, Any]) -> bool:
+        """Write a result, and its case before it where it is new; whether the result is as expected or tolerated.
+
+        Args:
+            result: a result record but for its level and expectation, which are added here.
+        """
+        record, expected = self._judged(result)
+        if self._stream is None:
+            return expected
+        if result["case"] not in self._described:
+            self._describe(result["case"])
+        self._write(record)
+        if Verdict(record["verdict"]).is_defect and (files := self._archives_of(record)):
+            self._write(files)
+        return expected
+
+    def _archives_of(self, record: Mapping[str, Any]) -> Any:
+        case = record["case"]
+        return self._archives.of(case, self._paths[case], surprise=record["surprise"])
+
+    def _judged(self, result: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+        """A result's whole record, and whether it is as expected or tolerated; it is counted."""
+        case = result["case"]
+        level = Level(self._corpus.levels[self._paths[case]])
+        record = {"record": "result", **result, "level": str(level), **self._held_against(result["subject"], case)}
+        expected = self.gate.judge(record, lambda: self._facts_of(case))
+        self.results += 1
+        self._findings.add(result, level)
+        return {**record, "surprise": not expected}, expected
+
+    def _held_against(self, subject: str, case: str) -> dict[str, Any]:
+        """What a verdict is held against: the expectation, and the baseline's verdict where there is one."""
+        baseline = self.gate.rules.baseline
+        was = baseline.verdicts.get((subject, case)) if baseline else None
+        expected = _expected(self.gate.expectation(subject, case), case)
+        return {"expected": expected, "baseline": str(was)} if was else {"expected": expected}
+
+    def end(self, reasons: Sequence[str], *, interrupted: bool = False) -> None:
+        """Say what explains the failures, write the footer, close the file and give it its name."""
+        self.diagnoses = self._findings.diagnoses(self._corpus)
+        counts = {
+            subject: {str(level): {str(v): n for v, n in counter.items()} for level, counter in levels.items()}
+            for subject, levels in self.gate.verdicts.items()
+        }
+        self._write(
+            {
+                "record": "footer",
+                "results": self.results,
+                "verdicts": counts,
+                "gate": "fail" if reasons else "pass",
+                "reasons": list(reasons),
+                "seconds": round(time.perf_counter() - self._started, 3),
+                "diagnoses": self.diagnoses,
+                **({"interrupted": True} if interrupted else {}),
+            }
+        )
+        if self._stream is not None and self._path is not None:
+            self._stream.close()
+            partial_of(self._path).replace(self._path)
+
+    def abandon(self) -> None:
+        """Leave no file of this run behind: it could not be trusted. What an earlier run left stays."""
+        if self._stream is not None and self._partial is not None:
+            self._stream.close()
+            if not self._is_continued:
+                self._partial.unlink()
+
+    def _describe(self, case: str) -> None:
+        self._described.add(case)
+        self._write(self._case_record(case))
+
+    def _case_record(self, case: str) -> Any:
+        path = self._paths[case]
+        document = case_json(self._corpus, path)
+        del document["generator"]
+        return {"record": "case", "case": case, "kind": path.partition("/")[0], **document}
+
+    def _facts_of(self, case: str) -> Facts:
+        if case not in self._facts:
+            self._facts[case] = facts(self._case_record(case))
+        return self._facts[case]
+
+    def _write(self, record: Mapping[str, Any]) -> None:
+        if self._stream is not None:
+            write_record(self._stream, record)
+            self._stream.flush()  # a run may be killed at any time, and continued
+
+
+def _expected(entry: Expectation | None, case: str) -> Expected | None:
+    if entry is None:
+        return None
+    told: Expected = {"verdict": str(entry.verdict), "reason": entry.reason, "place": entry.place_of(case)}
+    if entry.issue:
+        told["issue"] = entry.issue
+    return told
+
+
+def _subject(subject: Subject) -> dict[str, Any]:
+    told = {"id": subject.id, "kind": str(subject.kind), "version": subject.version, "language": subject.language}
+    return {**told, "passes": list(subject.passes)} if subject.passes else told
+
+
+def environment() -> dict[str, str]:
+    """What a result may depend on, besides the subject: interpreter, platform and libraries."""
+    return {
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "onnx": onnx.__version__,
+        "numpy": np.__version__,
+    }

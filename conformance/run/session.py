@@ -1,0 +1,298 @@
+"""A run inside pytest: what is run, and what becomes of each result.
+
+Under xdist every worker has a session that runs cases, and the controller has one that records what they report.
+"""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+
+from conformance.corpus.corpus import MANIFEST, bundled, find_case, open_corpus
+from conformance.corpus.loading import load_case
+from conformance.errors import ConformanceError, CorpusError, UsageError
+from conformance.expectations.file import by_subject
+from conformance.files import check_target
+from conformance.gate.gate import Gate
+from conformance.gate.rules import rules_for
+from conformance.isolation.starting import Starting
+from conformance.judging.backend import judge
+from conformance.judging.repeats import repeated
+from conformance.run.claims import check_claims
+from conformance.run.concerns import Concerns
+from conformance.run.items import Batch, batch_report, case_report, counts_of
+from conformance.run.processes import Processes
+from conformance.run.recorder import Recorder
+from conformance.run.resuming import DONE, check_begun
+from conformance.run.settings import command_line
+from conformance.subjects.loading import Kind
+from conformance.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from conformance.corpus.loading import LoadedCase
+    from conformance.diagnosis.diagnosis import Suspicions
+    from conformance.expectations.file import Expectations
+    from conformance.judging.backend import Outcome
+    from conformance.run.plugin import ConformanceItem
+    from conformance.run.settings import Settings
+    from conformance.subjects.loading import Subject
+
+
+class ConformanceSession:
+    """The plugin's state for one pytest session.
+
+    Attributes:
+        settings: what was asked for.
+        manifest: the corpus's manifest, which pytest collects.
+        cases: the directory of each case to run, by its id.
+        subjects: what they are run on.
+        selected: how many cases are run.
+        pending: how many results they give, on all subjects.
+        picked: what else pytest was told that leaves cases out, by option.
+        recorder: where results go; a worker of xdist has none.
+        processes: those of the subjects that are in processes of their own.
+        abandoned: why the run cannot be trusted and must end with status 2, or None.
+        interrupted: whether the user ended the run.
+        reasons: why the gate is shut, once the run has ended.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        """Open the corpus and load the subjects.
+
+        Raises:
+            ConformanceError: the corpus, a case's name, a subject or an expectations file is wrong.
+        """
+        names = [named.text for named in settings.subjects]
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise UsageError(
+                f"{min(twice)} is named twice.",
+                "Name each once; tell a graph optimizer from a backend by an option, as in onnxruntime[level=all].",
+            )
+        if settings.results is not None and settings.recording:
+            check_target(settings.results)
+        self.settings = settings
+        starting = Starting(
+            *(settings.subjects, settings.limits, settings.introductions),
+            claims=settings.claims,
+            in_process=settings.in_process,
+        )
+        try:
+            self.corpus = open_corpus((settings.data or bundled()).resolve())
+            wanted = sorted(set(settings.cases))
+            self.cases = {id: find_case(self.corpus, id) for id in wanted} if wanted else self.corpus.paths()
+            if settings.shard is not None:
+                self.cases = settings.shard.of_cases(self.cases)
+            expectations = by_subject(settings.expect, names)
+            check_claims(settings.claims, [named.kind for named in settings.subjects])
+        except Exception:
+            starting.end()
+            raise
+        self.manifest = self.corpus.path / MANIFEST
+        self._concerns = Concerns(self.corpus)
+        self.subjects = starting.subjects()
+        self.processes = Processes(self.subjects)
+        self.abandoned: ConformanceError | None = None
+        self.interrupted = False
+        self.reasons: list[str] = []
+        self.selected = len(self.cases)
+        self.pending = sum(len(self.cases_of(subject)) for subject in self.subjects)
+        self._whole = None if settings.cases or settings.shard else self.pending
+        self.picked: dict[str, str] = {}
+        self._suspicions: Suspicions | None = None
+        self.recorder = self._new_recorder(expectations) if settings.recording else None
+
+    def _new_recorder(self, expectations: Mapping[str, Expectations]) -> Recorder:
+        try:
+            rules = rules_for(self.settings, self.corpus, self.subjects, expectations)
+        except ConformanceError:
+            self.processes.end()
+            raise
+        gate = Gate(rules, [subject.id for subject in self.subjects])
+        return Recorder(self.corpus, self.subjects, gate, self.settings.results)
+
+    def cases_of(self, subject: Subject) -> dict[str, str]:
+        """Those of the cases to run that a subject is asked."""
+        return {id: path for id, path in self.cases.items() if self._concerns(subject.kind, path)}
+
+    def owns(self, item: pytest.Item) -> bool:
+        """Whether an item is for this session to run."""
+        return isinstance(item, Batch) or hasattr(item, "case_path")
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Have the subjects' processes looked after."""
+        config.pluginmanager.register(self.processes)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker of xdist what need not be run again."""
+        node.workerinput[DONE] = sorted(self.settings.done)
+
+    def pytest_sessionstart(self) -> None:
+        """Take over the results of the run that is continued."""
+        if self.recorder is None or self.settings.begun is None:
+            return
+        try:
+            check_begun(self.settings.begun, self.recorder.header(0, self._selection(), ""))
+            self.recorder.resume(self.settings.begun)
+        except ConformanceError as error:
+            self._abandon(error)
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Note that the user ended the run; xdist tells so of its workers, and raises the same on `-x`."""
+        told_by_worker = "received keyboard-interrupt" in str(excinfo.value)
+        self.interrupted = told_by_worker or type(excinfo.value) is KeyboardInterrupt
+
+    def report(self, item: ConformanceItem | Batch) -> pytest.TestReport:
+        """Run an item, and report it in pytest's terms with the result record attached, or those of a whole batch."""
+        if isinstance(item, Batch):
+            return batch_report(item, [self._report(part) for part in item.items])
+        return self._report(item)
+
+    def _report(self, item: ConformanceItem) -> pytest.TestReport:
+        self.processes.turn_to(item.subject)
+        try:
+            outcome, repeats = repeated(
+                lambda: self._judged(item.subject, load_case(self.corpus, item.case_path)), self.settings.repeat
+            )
+            stderr = self.processes.said_by(item.subject) if outcome.verdict.is_defect else ""
+            failed = outcome.verdict in {Verdict.FAIL, Verdict.ERROR} and item.subject.kind is Kind.BACKEND
+            failed = failed and outcome.phase != "start"
+            suspects = self._suspects(item) if failed and self.settings.diagnosis else []
+        except CorpusError as error:
+            return case_report(item.nodeid, item.location, {"abandon": [error.problem, error.mend]}, 0.0)
+        result = {
+            "subject": item.subject.id,
+            "case": item.case_path.rpartition("/")[2],
+            "verdict": str(outcome.verdict),
+            "phase": outcome.phase,
+            "message": outcome.message,
+            "seconds": round(outcome.seconds, 6),
+            "outputs": list(outcome.outputs),
+        }
+        if suspects:
+            result["agrees_with"] = suspects
+        if stderr:
+            result["stderr"] = stderr
+        if repeats:
+            result["repeats"] = repeats
+        result |= {name: list(found) for name in ("checks", "hazards") if (found := getattr(outcome, name))}
+        return case_report(item.nodeid, item.location, result, outcome.seconds)
+
+    def _judged(self, subject: Subject, case: LoadedCase) -> Outcome:
+        """What becomes of a case; what judges graph optimizers is loaded when there is one."""
+        if subject.kind is Kind.BACKEND:
+            return judge(subject.target, case)
+        from conformance.judging.optimizer import judge_case
+
+        return judge_case(subject, case)
+
+    def _suspects(self, item: ConformanceItem) -> list[str]:
+        """The deviations that fail an item's case as its subject does; what finds them is loaded when a case fails."""
+        if self._suspicions is None:
+            from conformance.diagnosis.diagnosis import Suspicions
+
+            self._suspicions = Suspicions()
+        return self._suspicions.agreeing(item.subject, self.corpus, item.case_path)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Record a result, and say in pytest's terms whether it is as expected: this is the gate's to know."""
+        hook, before = report.__dict__.pop("before", (None, ()))
+        for earlier in before:
+            hook.pytest_runtest_logreport(report=earlier)
+        result: dict[str, Any] | None = getattr(report, "conformance", None)
+        if result is None or self.recorder is None:
+            return
+        try:
+            expected = self._record(self.recorder, result)
+        except CorpusError as error:
+            self._abandon(error)
+        if not expected:
+            report.outcome, report.longrepr = "failed", f"{result['verdict']}: {result['message']}"
+        elif result["verdict"] != Verdict.PASS:
+            report.outcome = "skipped"
+            report.longrepr = (str(self.manifest), 0, f"{result['verdict']}: {result['message']}")
+
+    def _abandon(self, error: ConformanceError) -> NoReturn:
+        self.abandoned = error
+        raise pytest.exit.Exception(str(error), returncode=2) from None
+
+    def _record(self, recorder: Recorder, result: dict[str, Any]) -> bool:
+        """Hand a result to the recorder; whether it is as expected.
+
+        Raises:
+            CorpusError: the corpus is not what its manifest says, here or in the worker that reports.
+        """
+        if "abandon" in result:
+            raise CorpusError(*result["abandon"])
+        if not recorder.has_begun:
+            recorder.begin(self.selected, self._selection(), command_line(), self._due())
+        return recorder.add(result)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Count what is selected, and spare the garbage collector the thousands of items that stay to the end."""
+        gc.freeze()
+        ours = [item.case_path for item in session.items if hasattr(item, "case_path")]
+        self._count(len(set(ours)), len(ours))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        """Count it where workers collect."""
+        self._count(*next((counts for id in ids if (counts := counts_of(id))), (0, 0)))
+
+    def _count(self, selected: int, pending: int) -> None:
+        """Take note of what is selected, with what a continued run had done before."""
+        begun = self.settings.begun
+        self.selected = begun.header["corpus"]["selected"] if begun else selected
+        self.pending = pending + len(self.settings.done)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_from_serializable(self, config: pytest.Config, data: dict[str, Any]) -> pytest.TestReport | None:
+        """Take a batch from a worker apart: its last report, with the others to be logged before it.
+
+        A thread of each worker's connection calls this, so nothing is logged or recorded here.
+        """
+        reports = [case_report(*part) for part in data.get("batch", ())]
+        if not reports:
+            return None
+        reports[-1].__dict__["before"] = (config.hook, reports[:-1])
+        return reports[-1]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Close the results file; a shut gate fails the session."""
+        self.processes.stop()
+        if self.recorder is None:
+            return
+        if self.interrupted and not self.abandoned and not self.recorder.has_begun:
+            self.recorder.begin(self.selected, self._selection(), command_line(), self._due())
+        if self.abandoned or not self.recorder.has_begun:
+            self.recorder.abandon()
+            return
+        due = self._due()
+        partial = self._whole is None or self.recorder.results < self._whole
+        self.reasons = self.recorder.gate.reasons(partial=partial)
+        if (missing := due - self.recorder.results) or self.interrupted:
+            told = "was interrupted" if self.interrupted else "was stopped before its end, or a process of it died"
+            self.reasons.append(f"{missing} of {due} results are missing: the run {told}")
+        self.recorder.end(self.reasons, interrupted=self.interrupted)
+        if self.reasons and exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _due(self) -> int:
+        """How many results there must be: those of the manifest, unless a selection is told of."""
+        return self.pending if set(self._selection()) - {"--level"} else max(self.pending, self._whole or 0)
+
+    def _selection(self) -> dict[str, str]:
+        settings = self.settings
+        selection = {
+            **self.picked,
+            "--level": settings.level,
+            "--case": " ".join(settings.cases),
+            "--shard": settings.shard or "",
+        }
+        return {name: str(value) for name, value in selection.items() if value}

@@ -1,0 +1,1 @@
+"""Whether the corpus notices mistakes: wrong implementations against its cases, and correct ones besides."""

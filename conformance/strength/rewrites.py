@@ -1,0 +1,148 @@
+"""How strong the cases of the pass are: which faulty rewrites they notice, and whether they accuse a right one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from conformance.corpus.loading import load_case
+from conformance.deviations.rewrites import faulty_rewrites
+from conformance.judging.optimizer import Task, judge_rewrite
+from conformance.passes.eliminate_nop_monotone_argmax import PASS, eliminate
+from conformance.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from conformance.corpus.corpus import Corpus
+    from conformance.deviations.rewrites import FaultyRewrite
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """A case that notices a faulty rewrite, and what it says of it."""
+
+    case: str
+    complaint: str
+
+    def __str__(self) -> str:
+        return f"{self.case}, {self.complaint}"
+
+
+@dataclass(frozen=True)
+class RewriteStanding:
+    """What the corpus says of a faulty rewrite: the first case that notices it, or None."""
+
+    fault: FaultyRewrite
+    noticed: Sighting | None
+
+
+@dataclass(frozen=True)
+class RewriteAcquittal:
+    """What the corpus says of a right one: the cases that accuse it."""
+
+    rewrite: FaultyRewrite
+    accusers: tuple[Sighting, ...]
+    cases: int
+
+
+@dataclass(frozen=True)
+class RewriteStrength:
+    """The whole finding.
+
+    Attributes:
+        standings: by what is got wrong, in the catalogue's order.
+    """
+
+    standings: Mapping[str, Sequence[RewriteStanding]]
+    acquittals: Sequence[RewriteAcquittal]
+
+    @property
+    def survivors(self) -> list[RewriteStanding]:
+        """Faulty rewrites that no case notices."""
+        return [one for standings in self.standings.values() for one in standings if one.noticed is None]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the corpus notices what it must and accuses nobody wrongly."""
+        return not self.survivors and not any(one.accusers for one in self.acquittals)
+
+
+@dataclass(frozen=True)
+class _Held:
+    """A case of the pass, and what the suite's own implementation makes of it: whoever makes the same passes too."""
+
+    id: str
+    task: Task
+    right: tuple[bytes, bytes]
+
+    def sighting(self, optimize: Callable[..., Any], passes: Sequence[str]) -> Sighting | None:
+        """What a case says against a graph optimizer, if anything."""
+        outcome = judge_rewrite(optimize, passes, self.task)
+        return None if outcome.verdict is Verdict.PASS else Sighting(self.id, f"{outcome.verdict}: {outcome.message}")
+
+    def is_done_right(self, optimize: Callable[..., Any]) -> bool:
+        """Whether a faulty rewrite makes of the model to the byte what the suite's own implementation does."""
+        try:
+            return tuple(self._made(optimize, fixed_point) for fixed_point in (False, True)) == self.right
+        except Exception:  # noqa: BLE001 - what it raises is for the judge
+            return False
+
+    def _made(self, optimize: Callable[..., Any], fixed_point: bool) -> bytes | None:
+        given = type(self.task.model)()
+        given.CopyFrom(self.task.model)
+        after = optimize(given, fixed_point=fixed_point)
+        untouched = after is not given and given == self.task.model
+        return _bytes(after) if untouched and isinstance(after, type(given)) else None
+
+
+def measure_rewrites(corpus: Corpus, progress: Callable[[str], None]) -> RewriteStrength:
+    """Run every faulty rewrite and every right one on the cases that say what the pass does.
+
+    Args:
+        progress: called with the id of each when it is done.
+    """
+    from conformance.deviations.rewrites.admissible import ADMISSIBLE, WITHOUT_CLAIM
+
+    cases = _held(corpus)
+    standings: dict[str, list[RewriteStanding]] = {}
+    for theme, faults in faulty_rewrites().items():
+        standings[theme] = []
+        for fault in faults:
+            standings[theme].append(RewriteStanding(fault, _first(fault, cases)))
+            progress(fault.id)
+    acquittals = []
+    for rewrites, passes in ((ADMISSIBLE, (PASS,)), (WITHOUT_CLAIM, ())):
+        for rewrite in rewrites:
+            found = (case.sighting(rewrite.optimize, passes) for case in cases)
+            acquittals.append(RewriteAcquittal(rewrite, tuple(one for one in found if one), len(cases)))
+            progress(rewrite.id)
+    return RewriteStrength(standings, acquittals)
+
+
+def rewrites_work() -> int:
+    """How often `measure_rewrites` calls `progress`."""
+    from conformance.deviations.rewrites.admissible import ADMISSIBLE, WITHOUT_CLAIM
+
+    return sum(map(len, faulty_rewrites().values())) + len(ADMISSIBLE) + len(WITHOUT_CLAIM)
+
+
+def _held(corpus: Corpus) -> list[_Held]:
+    cases = []
+    for id, path in corpus.paths().items():
+        task = Task.of(load_case(corpus, path)) if path.startswith(("pass/", "invalid/")) else None
+        if task is not None:
+            once, fixed_point = (_bytes(eliminate(task.model, fixed_point=fixed)) for fixed in (False, True))
+            cases.append(_Held(id, task, (once, fixed_point)))
+    return cases
+
+
+def _first(fault: FaultyRewrite, cases: Iterable[_Held]) -> Sighting | None:
+    differing = (case for case in cases if not case.is_done_right(fault.optimize))
+    found = (case.sighting(fault.optimize, (PASS,)) for case in differing)
+    return next((sighting for sighting in found if sighting is not None), None)
+
+
+def _bytes(model: Any) -> bytes:
+    content: bytes = model.SerializeToString(deterministic=True)
+    return content

@@ -1,0 +1,228 @@
+"""From the text that names a subject to the object that is run: built-in, by entry point, or by Python name."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conformance.errors import SubjectError, UnknownName
+from conformance.plugins import registered
+from conformance.subjects.options import check_options
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_TEXT = re.compile(r"(?P<name>[^\[\]]*)(?:\[(?P<options>[^\[\]]*)\])?")
+EXEC = "exec:"
+"""What the text of a subject begins with that is a program of its own, in any language."""
+
+_OPTION = re.compile(r"[A-Za-z_]\w*=.*")
+
+
+class Kind(StrEnum):
+    """What a subject does with a model."""
+
+    BACKEND = "backend"
+    OPTIMIZER = "optimizer"
+
+    @property
+    def group(self) -> str:
+        """The entry-point group in which adapters of this kind are registered."""
+        return f"{self}s"
+
+    @property
+    def prose(self) -> str:
+        """The word for people."""
+        return "backend" if self is Kind.BACKEND else "graph optimizer"
+
+
+@dataclass(frozen=True)
+class Named:
+    """What the text that names a subject says: `onnxruntime[provider=CUDAExecutionProvider,device=CUDA]`.
+
+    Attributes:
+        text: the whole of it, the subject's id.
+        kind: what it is asked to do.
+        name: a registered name, or `package.module`, or `package.module:Attribute`, or `exec:` and a command.
+        options: what the adapter is given besides the model.
+    """
+
+    text: str
+    kind: Kind
+    name: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_command(self) -> bool:
+        """Whether it names a program that speaks the harness protocol."""
+        return self.text.startswith(EXEC)
+
+    @classmethod
+    def of(cls, text: str, kind: Kind) -> Named:
+        """Read a subject's text.
+
+        Raises:
+            UnknownName: its options are not `[name=value,…]`.
+        """
+        if text.startswith(EXEC):
+            return cls(text, kind, text)
+        match = _TEXT.fullmatch(text.strip())
+        parts = [part.strip() for part in (match["options"] or "").split(",") if part.strip()] if match else []
+        if match is None or not all(_OPTION.fullmatch(part) for part in parts):
+            raise UnknownName(
+                f"{text} does not name a {kind.prose}.", "Write NAME, or NAME[option=value,option=value]."
+            )
+        return cls(text, kind, match["name"].strip(), dict(part.split("=", 1) for part in parts))
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A backend or a graph optimizer under test.
+
+    Attributes:
+        id: the text that named it.
+        version: its own version, or that of its package.
+        target: what has `prepare`, or is called with a model to rewrite.
+        kind: which of the two it is.
+        passes: of a graph optimizer, the passes that it claims to implement.
+        language: what it is written in.
+    """
+
+    id: str
+    version: str
+    target: Any
+    kind: Kind = Kind.BACKEND
+    passes: tuple[str, ...] = ()
+    language: str = "Python"
+
+
+class _Configured:
+    """A backend that is given options, and the device among them, with every model."""
+
+    def __init__(self, backend: Any, options: Mapping[str, str]) -> None:
+        self._backend = backend
+        self._options = dict(options)
+        self._device = self._options.pop("device", "CPU")
+
+    def prepare(self, model: Any, device: str = "CPU") -> Any:
+        """Prepare a model as the options say."""
+        return _Prepared(self._backend.prepare(model, self._device or device, **self._options))
+
+    def __getattr__(self, name: str) -> Any:
+        """What else a backend has, as `supports_device`."""
+        return getattr(self._backend, name)
+
+
+class _Prepared:
+    """A prepared model whose outputs may be another library's arrays, as ONNX's interface allows."""
+
+    def __init__(self, prepared: Any) -> None:
+        self._prepared = prepared
+
+    def run(self, inputs: Any) -> Any:
+        """The outputs; each that has a type, a shape and a way to become a NumPy array is one."""
+        outputs = self._prepared.run(inputs)
+        return [_as_array(output) for output in outputs] if isinstance(outputs, list | tuple) else outputs
+
+
+def _as_array(output: Any) -> Any:
+    return np.asarray(output) if all(hasattr(output, name) for name in ("__array__", "dtype", "shape")) else output
+
+
+def load_subject(named: Named, claims: tuple[str, ...] = ()) -> Subject:
+    """The subject of a registered name, or of `package.module` or `package.module:Attribute`.
+
+    Args:
+        claims: the passes that a graph optimizer claims which does not say so itself.
+
+    Raises:
+        UnknownName: nothing is registered or importable under that name.
+        UsageError: it has no such option.
+        SubjectError: it fails to import, is not of its kind, or lacks what an option asks for.
+    """
+    target, module_name = _resolved(named)
+    version = _version(target, module_name)
+    if named.kind is Kind.BACKEND:
+        if not callable(getattr(target, "prepare", None)):
+            raise SubjectError(
+                f"Backend {named.name} has no `prepare`: it is not a backend.",
+                "Name a module or class with ONNX's interface: prepare(model, device), then run(inputs).",
+            )
+        check_options(named, target)
+        return Subject(named.text, version, _Configured(target, named.options))
+    if not callable(target):
+        raise SubjectError(
+            f"Graph optimizer {named.name} cannot be called.",
+            "Name a function that takes a model and returns another: package.module:function.",
+        )
+    check_options(named, target)
+    passes = tuple(str(name) for name in getattr(target, "passes", claims))
+    if named.options:
+        from functools import partial
+
+        target = partial(target, **named.options)
+    return Subject(named.text, version, target, Kind.OPTIMIZER, passes)
+
+
+def load_backend(name: str) -> Subject:
+    """The backend of that name; see `load_subject`."""
+    return load_subject(Named.of(name, Kind.BACKEND))
+
+
+def _resolved(named: Named) -> tuple[Any, str]:
+    """The object that a subject's text names, and the module it is in."""
+    available = registered(named.kind.group)
+    target = available[named.name].value if named.name in available else named.name
+    module_name, _, attribute = target.partition(":")
+    found: Any = _module(named, module_name)
+    for part in attribute.split(".") if attribute else ():
+        if not hasattr(found, part):
+            raise SubjectError(
+                f"{named.kind.prose.capitalize()} {named.name}: {module_name} has no {attribute}.",
+                "Name what has `prepare`." if named.kind is Kind.BACKEND else "Name a function in it.",
+            )
+        found = getattr(found, part)
+    return found, module_name
+
+
+def _module(named: Named, module_name: str) -> Any:
+    """Import it, from the current directory too, as `python -m` does."""
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
+    if not all(module_name.split(".")):
+        raise _unknown(named)
+    try:
+        return importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name and (module_name == error.name or module_name.startswith(f"{error.name}.")):
+            raise _unknown(named) from None
+        raise _broken(named, error) from None
+    except (Exception, SystemExit) as error:  # noqa: BLE001
+        raise _broken(named, error) from None
+
+
+def _unknown(named: Named) -> UnknownName:
+    return UnknownName(
+        f"There is no {named.kind.prose} {named.name}.",
+        f"Use {', '.join(registered(named.kind.group))}, or a Python name: package.module or package.module:Attribute.",
+    )
+
+
+def _broken(named: Named, error: BaseException) -> SubjectError:
+    return SubjectError(
+        f"{named.kind.prose.capitalize()} {named.name} fails to import: {type(error).__name__}: {error}.",
+        "Install what it needs, or mend the import; `python -c 'import …'` shows the whole trace.",
+    )
+
+
+def _version(target: Any, module_name: str) -> str:
+    package = sys.modules.get(module_name.partition(".")[0])
+    version = getattr(target, "__version__", None) or getattr(package, "__version__", None)
+    return str(version) if version else "unknown"

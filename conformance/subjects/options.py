@@ -1,0 +1,55 @@
+"""The options in a subject's text against what its adapter takes: a mistake there is the user's, not a verdict.
+
+What an adapter takes are the named parameters of its `prepare`, or of the function that a graph optimizer is. One that
+collects the rest under a name that it uses takes any option; `**_` collects what it ignores, and takes none. Whether
+this machine has what an option asks for, an adapter may say in `check_options(**options)`, by a SubjectError.
+"""
+
+from __future__ import annotations
+
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Any
+
+from conformance.errors import SubjectError, UsageError
+
+if TYPE_CHECKING:
+    from conformance.subjects.loading import Named
+
+_NOT_OPTIONS = {"fixed_point"}
+"""What the suite itself hands to a graph optimizer."""
+
+
+def check_options(named: Named, target: Any) -> None:
+    """Check a subject's options before anything is run.
+
+    Raises:
+        UsageError: the adapter has no such option.
+        SubjectError: it has, but what is asked for is not there.
+    """
+    options = dict(named.options)
+    prepare = getattr(target, "prepare", target)
+    taken = _taken(prepare)
+    if unknown := sorted(set(options) - taken) if taken is not None else []:
+        there = f"It takes {', '.join(sorted(taken or ()))}." if taken else "It takes none."
+        raise UsageError(f"{named.kind.prose.capitalize()} {named.name} has no option {unknown[0]}.", there)
+    supports = getattr(target, "supports_device", None)
+    if supports is not None and "device" in options and not supports(options["device"]):
+        raise SubjectError(
+            f"Backend {named.name} says that it does not support the device {options['device']}.",
+            "Name another device, or leave it out for the CPU.",
+        )
+    check = getattr(target, "check_options", None)
+    if check is not None:
+        check(**{name: value for name, value in options.items() if name != "device"})
+
+
+def _taken(function: Any) -> set[str] | None:
+    """The names of the options, or None where any is taken or where they cannot be known."""
+    try:
+        _, *parameters = signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    if any(each.kind is Parameter.VAR_KEYWORD and not each.name.startswith("_") for each in parameters):
+        return None
+    named = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+    return {each.name for each in parameters if each.kind in named} - _NOT_OPTIONS
