@@ -13,10 +13,5 @@ def registered(group: str) -> dict[str, EntryPoint]:
     return {point.name: point for point in points}
 
 
-def own(group: str) -> dict[str, EntryPoint]:
-    """Those of them that come with the suite."""
-    return {name: point for name, point in registered(group).items() if _is_own(point)}
-
-
 def _is_own(point: EntryPoint) -> bool:
     return point.dist is not None and point.dist.name == DISTRIBUTION

@@ -1,4 +1,38 @@
-"""What to test: one module per operator or pass, each with a function `cases`; nothing but case definitions.
+"""What to test: one module or folder for each subject, each with a function `cases`; nothing but case definitions.
 
 No expected value is computed here: the oracle does that, from the serialised model.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from generators import (
+    adagrad,
+    adam,
+    argmax,
+    eliminate_nop_monotone_argmax,
+    functions,
+    invalid,
+    lowered,
+    momentum,
+    training,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from conformance.corpus.case import Case
+
+GENERATORS: Mapping[str, Callable[[], Iterator[Case]]] = {
+    "adam": adam.cases,
+    "momentum": momentum.cases,
+    "adagrad": adagrad.cases,
+    "argmax": argmax.cases,
+    "eliminate_nop_monotone_argmax": eliminate_nop_monotone_argmax.cases,
+    "functions": functions.cases,
+    "lowered": lowered.cases,
+    "training": training.cases,
+    "invalid": invalid.cases,
+}
+"""The suite's own generators by the name that `generate -g` knows, in the order in which they are run."""

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from conformance.generation.models import TYPES
 from conformance.verdicts import Level
-from generators.families import FLOATS, shared
-from generators.matrix import ABOVE_0, Matrix
-from generators.models import TYPES
-from generators.optimizers import Operator, Setting, optimizer_case
-from generators.structures import structures
-from generators.upstream import upstream_case
+from generators.training_optimizers.families import FLOATS, shared
+from generators.training_optimizers.graphs import structures
+from generators.training_optimizers.matrix import ABOVE_0, Matrix
+from generators.training_optimizers.operator import Operator, Setting, optimizer_case
+from generators.training_optimizers.page_examples import upstream_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,16 +13,16 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Case
+from conformance.generation.models import TYPES, declared, model
 from conformance.models.signatures import TRAINING
 from conformance.reference.graph import FORMULAS
 from conformance.reference.numbers.symbolic import INT64, Emission, Terms, traced
 from conformance.verdicts import Level
 from generators.adagrad import ADAGRAD
 from generators.adam import ADAM
-from generators.families import FLOATS
-from generators.models import TYPES, declared, model
 from generators.momentum import MOMENTUM
-from generators.optimizers import Operator, Setting, numbered
+from generators.training_optimizers.families import FLOATS
+from generators.training_optimizers.operator import Operator, Setting, numbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

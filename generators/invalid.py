@@ -18,14 +18,14 @@ from conformance.models.arrays import type_name
 from conformance.verdicts import Level
 from generators.adagrad import ADAGRAD
 from generators.adam import ADAM
-from generators.drafts import Draft, argmax_draft, optimizer_draft
 from generators.momentum import MOMENTUM
-from generators.optimizers import numbered
+from generators.training_optimizers.drafts import Draft, argmax_draft, optimizer_draft
+from generators.training_optimizers.operator import numbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from generators.optimizers import Operator
+    from generators.training_optimizers.operator import Operator
 
 CHECKER, PROSE = "checker", "prose"
 

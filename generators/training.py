@@ -16,11 +16,11 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Case
+from conformance.generation.models import TYPES, declared, model
 from conformance.models.signatures import OPTIMIZERS, TRAINING
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level
-from generators.families import FLOATS
-from generators.models import TYPES, declared, model
+from generators.training_optimizers.families import FLOATS
 from generators.training_step import training_steps
 
 if TYPE_CHECKING:

@@ -12,15 +12,15 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Case
+from conformance.generation.models import TYPES, declared, model
+from conformance.generation.values import scattered
 from conformance.models.signatures import TRAINING
 from conformance.verdicts import Level
 from generators.adagrad import ADAGRAD
 from generators.adam import ADAM
-from generators.families import FLOATS
-from generators.models import TYPES, declared, model
 from generators.momentum import MOMENTUM
-from generators.optimizers import RANGES, Operator
-from generators.values import scattered
+from generators.training_optimizers.families import FLOATS
+from generators.training_optimizers.operator import RANGES, Operator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

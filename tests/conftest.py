@@ -18,7 +18,7 @@ from support import SMALL, write_corpus
 from conformance.cli import main
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import LoadedCase, load_case
-from conformance.generation.generation import defined_cases
+from conformance.generation.defined import defined_cases
 
 if TYPE_CHECKING:
     from collections.abc import Callable

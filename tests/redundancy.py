@@ -20,7 +20,7 @@ from conformance.models.arrays import type_name
 from conformance.models.signatures import OPTIMIZERS
 from conformance.strength.operators import UPSTREAM
 from generators import adagrad, adam, momentum
-from generators.matrix import COUNTS, TENSORS
+from generators.training_optimizers.matrix import COUNTS, TENSORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -14,7 +14,7 @@ from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import load_case
 from conformance.judging.backend import judge
 from conformance.models.feeds import Signature
-from conformance.plugins import own
+from conformance.plugins import registered
 from conformance.subjects.loading import load_backend
 from conformance.verdicts import Unsupported, Verdict
 
@@ -84,7 +84,7 @@ def prepared():
 
 
 def test_the_suite_has_an_adapter_for_each_of_these_packages():
-    assert set(PACKAGES) <= set(own("backends"))
+    assert set(PACKAGES) <= set(registered("backends"))
 
 
 @pytest.mark.parametrize("name", INSTALLED)

@@ -15,10 +15,11 @@ from conformance.corpus.case import Case
 from conformance.corpus.corpus import MANIFEST, Corpus, open_corpus
 from conformance.errors import CaseError, CorpusError, UnknownName, UsageError
 from conformance.generation import generation
-from conformance.generation.generation import defined_cases, differences, generate
+from conformance.generation.defined import defined_cases
+from conformance.generation.generation import differences, generate
+from conformance.generation.models import declared, declared_as, model
 from conformance.generation.versioning import Change, change, least_version, parsed
 from conformance.verdicts import Level
-from generators.models import declared, declared_as, model
 
 X = np.array([1.0, 3.0, 2.0], dtype=np.float32)
 

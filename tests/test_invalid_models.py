@@ -22,9 +22,9 @@ from conformance.reference.validity import InvalidModel, check
 from conformance.verdicts import Level, Verdict
 from generators.adagrad import ADAGRAD
 from generators.adam import ADAM
-from generators.drafts import argmax_draft, optimizer_draft
 from generators.invalid import cases
 from generators.momentum import MOMENTUM
+from generators.training_optimizers.drafts import argmax_draft, optimizer_draft
 
 CASES = {case.id: case for case in cases()}
 CHECKER = {id: case for id, case in CASES.items() if "checker" in case.tags}

@@ -19,7 +19,7 @@ from conformance.reference.oracle import answers
 from conformance.strength.operators import UPSTREAM, measure
 from conformance.verdicts import Level
 from generators import adagrad, adam, momentum
-from generators.pairwise import Table
+from generators.training_optimizers.pairwise import Table
 
 EVERY = list(MATRICES.values())
 CASES = [case for module in (adam, momentum, adagrad) for case in module.cases()]

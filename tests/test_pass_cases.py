@@ -11,12 +11,12 @@ from rewrites import declared_answers, produced, without
 
 from conformance.corpus.case import INVALID, PASS, Answer
 from conformance.corpus.corpus import MANIFEST
-from conformance.generation.generation import defined_cases
+from conformance.generation.defined import defined_cases
 from conformance.judging.rewriting import refusal
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level
-from generators.rewrites.hazards import PRECISION, hazards
-from generators.rewrites.scenario import FIVE
+from generators.eliminate_nop_monotone_argmax.hazards import PRECISION, hazards
+from generators.eliminate_nop_monotone_argmax.scenario import FIVE
 
 CASES = {case.id: case for _, case in defined_cases(["eliminate_nop_monotone_argmax"])}
 OF_THE_PASS = [case for case in CASES.values() if case.kind == PASS]

@@ -14,12 +14,12 @@ from conformance.corpus.case import Answer, Case, Rewrite
 from conformance.corpus.corpus import case_json, open_corpus
 from conformance.corpus.loading import load_case
 from conformance.errors import CaseError, CorpusError
+from conformance.generation.models import declared, declared_as
 from conformance.judging.backend import judge
 from conformance.models.preview import model_summary
 from conformance.reference.wiring import miswired
 from conformance.verdicts import Verdict
-from generators.models import declared, declared_as
-from generators.rewrites.scenario import FIRES, Graph, argmax, fires, pair, scenario
+from generators.eliminate_nop_monotone_argmax.scenario import FIRES, Graph, argmax, fires, pair, scenario
 
 FAMILY = "axis"
 X = np.array([[1, 3, 2], [2, 1, 3]], dtype=np.float32)

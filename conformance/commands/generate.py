@@ -24,7 +24,8 @@ def generate(
     A change that can fail a backend that passed before needs a higher version: major where a case judges otherwise,
     minor where cases come or go. Exit status with --check: 0 where nothing differs, 1 where something does.
     """
-    from conformance.generation.generation import defined_cases, differences
+    from conformance.generation.defined import defined_cases
+    from conformance.generation.generation import differences
     from conformance.generation.generation import generate as write
     from conformance.run.terminal import counting
 

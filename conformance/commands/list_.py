@@ -26,8 +26,11 @@ def list_(
     from conformance.plugins import registered
 
     if backends or generators:
-        for name, point in registered("backends" if backends else "generators").items():
-            typer.echo(f"{name}  {point.value}")
+        from conformance.generation.defined import generator_places
+
+        places = {name: point.value for name, point in registered("backends").items()}
+        for name, place in (places if backends else generator_places()).items():
+            typer.echo(f"{name}  {place}")
         return
     corpus = open_corpus(data or bundled())
     for line in _clauses(corpus) if clauses else _cases(corpus, tag):

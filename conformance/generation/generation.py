@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.corpus.corpus import MANIFEST, Corpus, manifest_bytes, odds, read_manifest
-from conformance.errors import CaseError, ConformanceError, CorpusError, UnknownName, UsageError
+from conformance.errors import CorpusError, UsageError
 from conformance.generation.case_files import files_of
 from conformance.generation.versioning import Change, change, least_version, parsed
-from conformance.plugins import own, registered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from importlib.metadata import EntryPoint
 
     from conformance.corpus.case import Case
 
@@ -33,38 +31,6 @@ class Written:
     cases: int
     files: int
     bytes: int
-
-
-def defined_cases(names: Sequence[str]) -> list[tuple[str, Case]]:
-    """The cases of some generators (of the suite's own where none is named), each with its generator's name.
-
-    Raises:
-        UnknownName: there is no generator of that name.
-        CaseError: a generator fails, two cases have one id, or there are none.
-    """
-    available = registered("generators")
-    unknown = [name for name in names if name not in available]
-    if unknown:
-        raise UnknownName(f"There is no generator {unknown[0]}.", f"There are {', '.join(available)}.")
-    cases: dict[str, tuple[str, Case]] = {}
-    for name in names or own("generators"):
-        for case in _defined(name, available[name]):
-            if case.id in cases:
-                raise CaseError(f"Two cases are called {case.id}.", "Rename one of them.")
-            cases[case.id] = name, case
-    if not cases:
-        raise CaseError("The generators define no case.", "Name one with --generator.")
-    return list(cases.values())
-
-
-def _defined(name: str, point: EntryPoint) -> list[Case]:
-    try:
-        return list(point.load()())
-    except ConformanceError:
-        raise
-    except Exception as error:
-        told = f"{type(error).__name__}: {error}"
-        raise CaseError(f"Generator {name} ({point.value}) fails: {told}.", "Mend it.") from error
 
 
 def fill(

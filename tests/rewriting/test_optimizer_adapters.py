@@ -7,7 +7,7 @@ import pytest
 from graphs import IN_BRANCH, fed_by, model, op_types
 
 from conformance.backends import is_unsupported
-from conformance.plugins import own
+from conformance.plugins import registered
 from conformance.subjects.loading import Kind, Named, load_subject
 
 PACKAGES = {
@@ -37,7 +37,7 @@ def subject():
 
 
 def test_every_registered_adapter_is_tested_here():
-    assert set(own("optimizers")) == set(PACKAGES)
+    assert set(registered("optimizers")) == set(PACKAGES)
 
 
 @pytest.mark.parametrize("name", SUBJECTS)

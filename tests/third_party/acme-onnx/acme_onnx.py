@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from conformance.backends.reference import ReferenceBackend
-from generators.argmax import cases as argmax_cases
+from generators.argmax.attributes import cases as argmax_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.corpus.case import Case
+from conformance.generation.models import TYPES
+from conformance.generation.values import scattered
 from conformance.verdicts import Level
-from generators.models import TYPES
-from generators.optimizers import RANGES, Operator, optimizer_model
-from generators.pairwise import Table
-from generators.values import scattered
+from generators.training_optimizers.operator import RANGES, Operator, optimizer_model
+from generators.training_optimizers.pairwise import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from conformance.models.arrays import Array
-    from generators.pairwise import Row
+    from generators.training_optimizers.pairwise import Row
 
 MIXTURES: Mapping[str, tuple[Any, Any]] = {
     "float": (np.float32, np.float32),

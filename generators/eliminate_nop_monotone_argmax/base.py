@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from ml_dtypes import bfloat16
 
-from generators.models import TYPES, argmax_shape, declared_as
-from generators.rewrites.scenario import FIRES, FIVE, Graph, argmax, pair, producer, scenario
-from generators.values import ranked
+from conformance.generation.models import TYPES, argmax_shape, declared_as
+from conformance.generation.values import ranked
+from generators.eliminate_nop_monotone_argmax.scenario import FIRES, FIVE, Graph, argmax, pair, producer, scenario
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

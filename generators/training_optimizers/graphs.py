@@ -8,12 +8,12 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Case
+from conformance.generation.models import TYPES, declared, model
+from conformance.generation.values import scattered
 from conformance.models.signatures import TRAINING
 from conformance.verdicts import Level
-from generators.families import FLOATS
-from generators.models import TYPES, declared, model
-from generators.optimizers import Operator, Setting, numbered, optimizer_model
-from generators.values import scattered
+from generators.training_optimizers.families import FLOATS
+from generators.training_optimizers.operator import Operator, Setting, numbered, optimizer_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

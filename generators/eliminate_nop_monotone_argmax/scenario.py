@@ -10,10 +10,10 @@ import onnx
 from onnx import helper
 
 from conformance.corpus.case import PASS, Answer, Case, Rewrite
+from conformance.generation.models import IR_VERSION, argmax_shape, declared, declared_as, model
+from conformance.generation.values import ranked
 from conformance.models.arrays import type_name
 from conformance.verdicts import Level
-from generators.models import IR_VERSION, argmax_shape, declared, declared_as, model
-from generators.values import ranked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import helper
 
-from generators.models import declared_as
-from generators.rewrites.blocks import branch, constant, if_node
-from generators.rewrites.scenario import SHAPE, STAYS, argmax, fires, index_of, pair, producer
-from generators.rewrites.subgraph_parts import INDEX, TWO_TURNS, else_branch, loop, subgraph_case, then_branch
+from conformance.generation.models import declared_as
+from generators.eliminate_nop_monotone_argmax.blocks import branch, constant, if_node
+from generators.eliminate_nop_monotone_argmax.scenario import SHAPE, STAYS, argmax, fires, index_of, pair, producer
+from generators.eliminate_nop_monotone_argmax.subgraph_parts import (
+    INDEX,
+    TWO_TURNS,
+    else_branch,
+    loop,
+    subgraph_case,
+    then_branch,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

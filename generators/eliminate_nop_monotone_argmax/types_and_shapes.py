@@ -9,9 +9,10 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from generators.models import argmax_shape, declared, declared_as
-from generators.rewrites.blocks import constant
-from generators.rewrites.scenario import (
+from conformance.generation.models import argmax_shape, declared, declared_as
+from conformance.generation.values import ranked
+from generators.eliminate_nop_monotone_argmax.blocks import constant
+from generators.eliminate_nop_monotone_argmax.scenario import (
     FIRES,
     SHAPE,
     Graph,
@@ -21,7 +22,6 @@ from generators.rewrites.scenario import (
     producer,
     scenario,
 )
-from generators.values import ranked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import helper
 
-from generators.models import declared_as
-from generators.rewrites.scenario import FIVE, SHAPE, Graph, argmax, fires, index_of, producer, scenario
-from generators.values import ranked
+from conformance.generation.models import declared_as
+from conformance.generation.values import ranked
+from generators.eliminate_nop_monotone_argmax.scenario import (
+    FIVE,
+    SHAPE,
+    Graph,
+    argmax,
+    fires,
+    index_of,
+    producer,
+    scenario,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,10 +8,19 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from generators.models import declared_as
-from generators.rewrites.blocks import function
-from generators.rewrites.scenario import FIRES, SHAPE, Graph, argmax, index_of, pair, producer, scenario
-from generators.values import ranked
+from conformance.generation.models import declared_as
+from conformance.generation.values import ranked
+from generators.eliminate_nop_monotone_argmax.blocks import function
+from generators.eliminate_nop_monotone_argmax.scenario import (
+    FIRES,
+    SHAPE,
+    Graph,
+    argmax,
+    index_of,
+    pair,
+    producer,
+    scenario,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

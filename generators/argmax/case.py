@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from onnx import helper
 
 from conformance.corpus.case import Case
+from conformance.generation.models import argmax_shape, declared, declared_as, model
 from conformance.models.arrays import type_name
 from conformance.verdicts import Level
-from generators.models import argmax_shape, declared, declared_as, model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
+from conformance.generation.models import declared, declared_as, model
+from conformance.generation.values import scattered
 from conformance.models.arrays import type_name
 from conformance.models.signatures import TRAINING
-from generators.models import declared, declared_as, model
-from generators.optimizers import RANGES, Operator, numbered
-from generators.values import scattered
+from generators.training_optimizers.operator import RANGES, Operator, numbered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

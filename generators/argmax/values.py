@@ -9,7 +9,7 @@ from ml_dtypes import bfloat16, finfo
 
 from conformance.models.arrays import type_name
 from conformance.verdicts import Level
-from generators.argmax_case import argmax_case
+from generators.argmax.case import argmax_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

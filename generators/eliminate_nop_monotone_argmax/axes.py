@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from generators.models import argmax_shape, declared_as
-from generators.rewrites.scenario import ALONG_AXIS, ELEMENTWISE, FIRES, MAY, STAYS, Graph, scenario
-from generators.values import ranked
+from conformance.generation.models import argmax_shape, declared_as
+from conformance.generation.values import ranked
+from generators.eliminate_nop_monotone_argmax.scenario import (
+    ALONG_AXIS,
+    ELEMENTWISE,
+    FIRES,
+    MAY,
+    STAYS,
+    Graph,
+    scenario,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

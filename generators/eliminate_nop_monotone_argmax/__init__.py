@@ -1,10 +1,10 @@
-"""The scenarios of eliminate_nop_monotone_argmax: one module per family, each with a function `cases`."""
+"""Cases of eliminate_nop_monotone_argmax: one module for each family, each with a function `cases`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from generators.rewrites import (
+from generators.eliminate_nop_monotone_argmax import (
     axes,
     base,
     chains,
@@ -12,6 +12,7 @@ from generators.rewrites import (
     hazards,
     interface,
     invalid,
+    node,
     other_operators,
     preservation,
     subgraphs,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from conformance.corpus.case import Case
 
 FAMILIES = (
+    node,
     base,
     other_operators,
     axes,
@@ -41,6 +43,6 @@ FAMILIES = (
 
 
 def cases() -> Iterator[Case]:
-    """The scenarios of all families."""
+    """All cases of the pass."""
     for family in FAMILIES:
         yield from family.cases()

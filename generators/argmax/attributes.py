@@ -1,4 +1,4 @@
-"""Cases of plain ArgMax by its attributes and shapes; `argmax_values` has those by what it compares."""
+"""Cases of plain ArgMax by its attributes and shapes."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from generators import argmax_values
-from generators.argmax_case import argmax_case
-from generators.values import scattered
+from conformance.generation.values import scattered
+from generators.argmax.case import argmax_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +25,7 @@ EMPTY: Shapes = (((3, 0), 0), ((2, 0, 3), 2), ((2, 3, 0), 1), ((0, 2, 3), -1), (
 
 
 def cases() -> Iterator[Case]:
-    """All cases of ArgMax."""
+    """ArgMax of every opset, axis, size and declared shape."""
     X = scattered("argmax/X", (2, 3, 4), np.float32)
     for opset in (11, 12, 13):
         yield argmax_case(
@@ -100,7 +99,6 @@ def cases() -> Iterator[Case]:
     yield from _of_older_opsets(X)
     yield from _sizes()
     yield from _declared_shapes(X)
-    yield from argmax_values.cases()
 
 
 def _of_older_opsets(X: Array) -> Iterator[Case]:

@@ -8,10 +8,10 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import INVALID, Answer, Case, Rewrite
+from conformance.generation.models import declared, declared_as, model
+from conformance.generation.values import ranked
 from conformance.verdicts import Level
-from generators.models import declared, declared_as, model
-from generators.rewrites.scenario import SHAPE, argmax, index_of, pair, producer, touched
-from generators.values import ranked
+from generators.eliminate_nop_monotone_argmax.scenario import SHAPE, argmax, index_of, pair, producer, touched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import helper
 
-from generators.models import argmax_shape, declared, declared_as
-from generators.rewrites.blocks import branch, constant
-from generators.rewrites.scenario import SHAPE, Graph, argmax, scenario
-from generators.values import ranked
+from conformance.generation.models import argmax_shape, declared, declared_as
+from conformance.generation.values import ranked
+from generators.eliminate_nop_monotone_argmax.blocks import branch, constant
+from generators.eliminate_nop_monotone_argmax.scenario import SHAPE, Graph, argmax, scenario
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

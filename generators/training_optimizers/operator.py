@@ -9,10 +9,10 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Case
+from conformance.generation.models import TYPES, declared, model
+from conformance.generation.values import scattered
 from conformance.models.signatures import OPTIMIZERS, TRAINING, Optimizer
 from conformance.verdicts import Level
-from generators.models import TYPES, declared, model
-from generators.values import scattered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

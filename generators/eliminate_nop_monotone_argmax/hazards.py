@@ -16,10 +16,10 @@ import numpy as np
 from ml_dtypes import bfloat16
 
 from conformance.corpus.case import Case
+from conformance.generation.models import TYPES, argmax_shape, declared, declared_as, model
+from conformance.generation.values import ranked
 from conformance.verdicts import Level
-from generators.models import TYPES, argmax_shape, declared, declared_as, model
-from generators.rewrites.scenario import FIRES, FIVE, MAY, Graph, pair, scenario
-from generators.values import ranked
+from generators.eliminate_nop_monotone_argmax.scenario import FIRES, FIVE, MAY, Graph, pair, scenario
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

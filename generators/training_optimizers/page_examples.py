@@ -8,7 +8,7 @@ import numpy as np
 
 from conformance.corpus.case import Case
 from conformance.verdicts import Level
-from generators.optimizers import Operator, optimizer_model
+from generators.training_optimizers.operator import Operator, optimizer_model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

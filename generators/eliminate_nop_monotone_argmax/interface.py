@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper, numpy_helper
 
-from generators.models import declared, declared_as
-from generators.rewrites.scenario import (
+from conformance.generation.models import declared, declared_as
+from conformance.generation.values import ranked
+from generators.eliminate_nop_monotone_argmax.scenario import (
     FIRES,
     FIVE,
     SHAPE,
@@ -21,7 +22,6 @@ from generators.rewrites.scenario import (
     producer,
     scenario,
 )
-from generators.values import ranked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,4 @@
-"""Cases of eliminate_nop_monotone_argmax: what it does with a graph, and what a backend answers for that graph.
-
-Here stand the base forms; `generators.rewrites` has the families of scenarios around them.
-"""
+"""The base forms of the pass: a graph that it rewrites, with the answer that a backend gives for it."""
 
 from __future__ import annotations
 
@@ -12,19 +9,18 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import PASS, Case, Rewrite
+from conformance.generation.models import TYPES, argmax_shape, declared, declared_as, model
+from conformance.generation.values import scattered
 from conformance.verdicts import Level
-from generators import rewrites
-from generators.models import TYPES, argmax_shape, declared, declared_as, model
-from generators.rewrites.scenario import ALONG_AXIS, FIRES, FIVE, STAYS, fires
-from generators.values import scattered
+from generators.eliminate_nop_monotone_argmax.scenario import ALONG_AXIS, FIRES, FIVE, STAYS, fires
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import onnx
 
+    from conformance.generation.models import Size
     from conformance.models.arrays import Array
-    from generators.models import Size
 
 FLOATS = (np.float32, np.float64)
 
@@ -46,7 +42,6 @@ def cases() -> Iterator[Case]:
     yield _below_one()
     yield _all_negative()
     yield _article()
-    yield from rewrites.cases()
 
 
 def _base(op_type: str, clause: str, dtype: Any, axis: int) -> Case:

@@ -8,8 +8,8 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Answer, Rewrite
-from generators.rewrites.blocks import constant, function
-from generators.rewrites.scenario import (
+from generators.eliminate_nop_monotone_argmax.blocks import constant, function
+from generators.eliminate_nop_monotone_argmax.scenario import (
     ALONG_AXIS,
     FIRES,
     FIVE,

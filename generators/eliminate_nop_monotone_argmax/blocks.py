@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from onnx import helper, numpy_helper
 
-from generators.models import declared_as
+from conformance.generation.models import declared_as
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import onnx
 
+    from conformance.generation.models import Size
     from conformance.models.arrays import Array
-    from generators.models import Size
 
 
 def constant(name: str, array: Array) -> onnx.NodeProto:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import helper
 
-from generators.models import declared, declared_as
-from generators.rewrites.blocks import branch, constant, if_node
-from generators.rewrites.scenario import (
+from conformance.generation.models import declared, declared_as
+from conformance.generation.values import ranked
+from generators.eliminate_nop_monotone_argmax.blocks import branch, constant, if_node
+from generators.eliminate_nop_monotone_argmax.scenario import (
     FIRES,
     FIVE,
     SHAPE,
@@ -22,7 +23,6 @@ from generators.rewrites.scenario import (
     producer,
     scenario,
 )
-from generators.values import ranked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

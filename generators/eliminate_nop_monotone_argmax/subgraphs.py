@@ -7,11 +7,28 @@ from typing import TYPE_CHECKING
 from onnx import helper
 
 from conformance.corpus.case import Answer, Rewrite
-from generators.models import declared_as
-from generators.rewrites import nesting
-from generators.rewrites.blocks import branch, if_node
-from generators.rewrites.scenario import FIVE, SHAPE, STAYS, argmax, fires, index_of, pair, producer
-from generators.rewrites.subgraph_parts import INDEX, TWO_TURNS, else_branch, loop, scan, subgraph_case, then_branch
+from conformance.generation.models import declared_as
+from generators.eliminate_nop_monotone_argmax import nesting
+from generators.eliminate_nop_monotone_argmax.blocks import branch, if_node
+from generators.eliminate_nop_monotone_argmax.scenario import (
+    FIVE,
+    SHAPE,
+    STAYS,
+    argmax,
+    fires,
+    index_of,
+    pair,
+    producer,
+)
+from generators.eliminate_nop_monotone_argmax.subgraph_parts import (
+    INDEX,
+    TWO_TURNS,
+    else_branch,
+    loop,
+    scan,
+    subgraph_case,
+    then_branch,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

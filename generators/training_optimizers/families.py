@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from conformance.generation.models import TYPES
 from conformance.verdicts import Level
-from generators.models import TYPES
-from generators.optimizers import Operator, Setting, optimizer_case
+from generators.training_optimizers.operator import Operator, Setting, optimizer_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

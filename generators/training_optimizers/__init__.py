@@ -1,0 +1,1 @@
+"""What the cases of Adam, Momentum and Adagrad have in common: operators as data, settings, graphs around them."""
