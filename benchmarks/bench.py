@@ -22,8 +22,8 @@ from rich.table import Table
 from conformance.corpus.corpus import MANIFEST, bundled, manifest_bytes, open_corpus, read_manifest
 from conformance.corpus.loading import load_case
 from conformance.isolation.limits import Limits
-from conformance.isolation.starting import Starting
-from conformance.subjects.loading import Kind, Named
+from conformance.isolation.starting import StartingSubjects
+from conformance.subjects.naming import SubjectKind, SubjectName
 
 COPIES = 4
 ROUNDS = 3
@@ -71,11 +71,11 @@ def interleaved(**commands: tuple[object, ...]) -> dict[str, Sample]:
 def multiplied(corpus: Path, copies: int, target: Path) -> Path:
     """A corpus with every case several times, under other names."""
     cases, levels, manifest = {}, {}, read_manifest(corpus)
-    for path, files in manifest.cases.items():
+    for case in manifest.cases.values():
         for copy in range(copies):
-            name = f"{path}_copy_{copy}"
-            shutil.copytree(corpus / path, target / name)
-            cases[name], levels[name] = files, manifest.levels[path]
+            name = f"{case.path}_copy_{copy}"
+            shutil.copytree(corpus / case.path, target / name)
+            cases[name], levels[name] = case.files, case.level
     (target / MANIFEST).write_bytes(manifest_bytes("1.0.0", cases, levels))
     return target
 
@@ -138,9 +138,9 @@ def _isolation(table: Table, data: Path) -> None:
 
 def _round_trip(table: Table) -> None:
     """From inputs to outputs through the protocol, for a case of a few elements."""
-    subject = Starting([Named.of("onnxruntime", Kind.BACKEND)], Limits(), {}).subjects()[0]
+    subject = StartingSubjects([SubjectName.of("onnxruntime", SubjectKind.BACKEND)], Limits(), {}).subjects()[0]
     corpus = open_corpus(bundled())
-    case = load_case(corpus, corpus.paths()[SMALL_CASE])
+    case = load_case(corpus, corpus.cases[SMALL_CASE])
     (inputs,) = (list(data_set.inputs) for data_set in case.data_sets())
     prepared, seconds = subject.target.prepare(case.model), []
     for _ in range(ROUND_TRIPS):

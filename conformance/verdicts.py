@@ -46,6 +46,13 @@ class Verdict(StrEnum):
         return _BADNESS[self] > _BADNESS[other]
 
 
+def check_name(*, bound: object | None, choices: object | None) -> str:
+    """How an output is checked: an `index` among choices, within a `bound`, or `exact`, bit for bit."""
+    if choices is not None:
+        return "index"
+    return "exact" if bound is None else "bound"
+
+
 class Unsupported(Exception):
     """A runtime, or the reference, says that it has no such operator, type, opset or shape.
 
@@ -78,3 +85,15 @@ _BADNESS = {
     Verdict.TIMEOUT: 3,
     Verdict.CRASH: 3,
 }
+
+
+VERBS = {
+    "pass": ("passes", "pass"),
+    "fail": ("fails", "fail"),
+    "error": ("ends in an error", "end in an error"),
+    "crash": ("crashes", "crash"),
+    "timeout": ("takes too long", "take too long"),
+    "unsupported": ("is unsupported", "are unsupported"),
+    "skipped": ("is skipped", "are skipped"),
+}
+"""What a case, and what several cases do, by verdict."""

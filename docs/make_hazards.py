@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from conformance.report.formats.hazards import classes, render
-from conformance.report.writing import read_all
+from conformance.results.file import read_all
 
 PAGE = Path(__file__).parent / "hazards.md"
 

@@ -11,7 +11,7 @@ from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS, shared
 from generators.training_optimizers.graphs import structures
 from generators.training_optimizers.matrix import BELOW_0, COUNTS, Matrix
-from generators.training_optimizers.operator import Operator, Setting, optimizer_case
+from generators.training_optimizers.operator import Operator, OperatorSetting, optimizer_case
 from generators.training_optimizers.page_examples import upstream_case
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _attributes() -> Iterator[Case]:
         "Adagrad without attributes uses the schema's defaults at T = 0 and T = 2",
         (*defaults, "attribute_type"),
         {},
-        Setting(np.float64, counts=(0, 2), operands={"H": [0.0, 1.0, 0.0, 2.0], "G": [1e-4, 1.0, -1e-5, 2.0]}),
+        OperatorSetting(np.float64, counts=(0, 2), operands={"H": [0.0, 1.0, 0.0, 2.0], "G": [1e-4, 1.0, -1e-5, 2.0]}),
         tags=("attributes", "defaults"),
     )
     for name, (value, clause) in ALONE.items():
@@ -92,7 +92,7 @@ def _attributes() -> Iterator[Case]:
             f"Adagrad with only {name} set uses the defaults of the others",
             (clause, *(default for default in defaults if not default.startswith(name))),
             {name: value},
-            Setting(),
+            OperatorSetting(),
             tags=("attributes",),
         )
 
@@ -107,7 +107,7 @@ def _natural_attributes() -> Iterator[Case]:
             f"Adagrad in {TYPES[dtype]} computes with the float32 values of its attributes",
             ("attribute_type", "r"),
             natural,
-            Setting(dtype, counts=(0, 7)),
+            OperatorSetting(dtype, counts=(0, 7)),
             level,
             ("attributes",),
         )
@@ -122,7 +122,7 @@ def _many_bits_of_t() -> Iterator[Case]:
             f"Adagrad in {TYPES[dtype]} divides R by 1 + T * decay_factor with all bits of T = {0b101010111001101}",
             ("r", "update_count_type"),
             {**ADAGRAD.usual, "decay_factor": 2.0**-12},
-            Setting(dtype, counts=(0b101010111001101,)),
+            OperatorSetting(dtype, counts=(0b101010111001101,)),
             tags=("update_count",),
         )
 
@@ -135,7 +135,7 @@ def _below_0() -> Case:
         "Adagrad divides R by 1 + T * decay_factor for a negative T as for any other",
         ("r", "update_count_type"),
         ADAGRAD.usual,
-        Setting(np.float64, counts=(-3,)),
+        OperatorSetting(np.float64, counts=(-3,)),
         Level.SHOULD,
         ("update_count",),
     )
@@ -152,35 +152,35 @@ def _special_values() -> Iterator[Case]:
                 "Adagrad divides 0 by a zero H_adaptive and gets NaN",
                 ("ieee", "h_adaptive"),
                 {**unregularized, "epsilon": 0.0},
-                Setting(dtype, operands={"G": [0.0, 1.0, 0.0, 2.0], "H": 0.0}),
+                OperatorSetting(dtype, operands={"G": [0.0, 1.0, 0.0, 2.0], "H": 0.0}),
             ),
             (
                 "decay_cancels",
                 "Adagrad divides by 1 + T * decay_factor = 0 as IEEE 754 does",
                 ("ieee", "r"),
                 ADAGRAD.usual,
-                Setting(dtype, counts=(-2,)),
+                OperatorSetting(dtype, counts=(-2,)),
             ),
             (
                 "negative_h",
                 "Adagrad gives NaN in X_new where H_new is negative",
                 ("ieee", "h_adaptive"),
                 ADAGRAD.usual,
-                Setting(dtype, operands={"H": [-40.0, 1.0, -100.0, 2.0]}),
+                OperatorSetting(dtype, operands={"H": [-40.0, 1.0, -100.0, 2.0]}),
             ),
             (
                 "nan_in_x_unregularized",
                 "Adagrad multiplies a NaN in X by norm_coefficient = 0 and gets NaN",
                 ("ieee", "g_regularized"),
                 unregularized,
-                Setting(dtype, operands={"X": [0.5, np.nan, 1.0, np.inf]}),
+                OperatorSetting(dtype, operands={"X": [0.5, np.nan, 1.0, np.inf]}),
             ),
             (
                 "squared_gradient_overflows",
                 "Adagrad gives infinite H_new where the squared gradient overflows, and no NaN in X_new",
                 ("ieee", "h_new"),
                 unregularized,
-                Setting(dtype, operands={"G": [large, 1.0, -large, 2.0]}),
+                OperatorSetting(dtype, operands={"G": [large, 1.0, -large, 2.0]}),
             ),
         ):
             yield optimizer_case(

@@ -11,7 +11,7 @@ from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS, shared
 from generators.training_optimizers.graphs import structures
 from generators.training_optimizers.matrix import ABOVE_0, Matrix
-from generators.training_optimizers.operator import Operator, Setting, optimizer_case
+from generators.training_optimizers.operator import Operator, OperatorSetting, optimizer_case
 from generators.training_optimizers.page_examples import upstream_case
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _attributes() -> Iterator[Case]:
         "Adam without attributes uses the schema's defaults at T = 0 and T = 2",
         (*defaults, "attribute_type"),
         {},
-        Setting(np.float64, counts=(0, 2), operands={"H": [0.0, 1.0, 0.0, 2.0], "G": [1e-4, 1.0, -1e-5, 2.0]}),
+        OperatorSetting(np.float64, counts=(0, 2), operands={"H": [0.0, 1.0, 0.0, 2.0], "G": [1e-4, 1.0, -1e-5, 2.0]}),
         tags=("attributes", "defaults"),
     )
     for name, (value, clause, T) in ALONE.items():
@@ -111,7 +111,7 @@ def _attributes() -> Iterator[Case]:
             f"Adam with only {name} set uses the defaults of the others",
             (clause, *others),
             {name: value},
-            Setting(counts=(T,)),
+            OperatorSetting(counts=(T,)),
             tags=("attributes",),
         )
 
@@ -126,7 +126,7 @@ def _natural_attributes() -> Iterator[Case]:
             f"Adam in {TYPES[dtype]} computes with the float32 values of its attributes",
             ("attribute_type", "r_adjusted"),
             natural,
-            Setting(dtype, counts=(1, 7)),
+            OperatorSetting(dtype, counts=(1, 7)),
             level,
             ("attributes",),
         )
@@ -140,7 +140,7 @@ def _inexact_weights() -> Case:
         "Adam computes 1 - alpha and 1 - beta in the precision of double tensors",
         ("attribute_type", "v_new", "h_new"),
         {**ADAM.usual, "alpha": 0.3, "beta": 0.1},
-        Setting(np.float64, counts=(0, 2)),
+        OperatorSetting(np.float64, counts=(0, 2)),
         Level.SHOULD,
         ("attributes",),
     )
@@ -157,7 +157,7 @@ def _division_by_zero() -> Iterator[Case]:
             "Adam divides by a zero H_sqrt as IEEE 754 does",
             ("ieee", "h_sqrt"),
             {**ADAM.usual, "epsilon": 0.0, "norm_coefficient": 0.0},
-            Setting(dtype, counts=(0,), operands=zero_h),
+            OperatorSetting(dtype, counts=(0,), operands=zero_h),
             Level.SHOULD,
             ("special_values",),
         )
@@ -167,7 +167,7 @@ def _division_by_zero() -> Iterator[Case]:
             "Adam divides by 1 - alpha**T = 0 as IEEE 754 does",
             ("ieee", "r_adjusted"),
             {**ADAM.usual, "alpha": 1.0},
-            Setting(dtype),
+            OperatorSetting(dtype),
             Level.SHOULD,
             ("special_values",),
         )
@@ -177,7 +177,7 @@ def _division_by_zero() -> Iterator[Case]:
             "Adam gives NaN in X_new where H_new is negative",
             ("ieee", "h_sqrt"),
             ADAM.usual,
-            Setting(dtype, operands={"H": [-40.0, 1.0, -100.0, 2.0]}),
+            OperatorSetting(dtype, operands={"H": [-40.0, 1.0, -100.0, 2.0]}),
             Level.SHOULD,
             ("special_values", "nan"),
         )
@@ -187,7 +187,7 @@ def _division_by_zero() -> Iterator[Case]:
             "Adam multiplies a NaN in X by norm_coefficient = 0 and gets NaN",
             ("ieee", "g_regularized"),
             {**ADAM.usual, "norm_coefficient": 0.0},
-            Setting(dtype, operands={"X": [0.5, np.nan, 1.0, np.inf]}),
+            OperatorSetting(dtype, operands={"X": [0.5, np.nan, 1.0, np.inf]}),
             Level.SHOULD,
             ("special_values", "nan"),
         )
@@ -201,7 +201,7 @@ def _overflow() -> Iterator[Case]:
             "Adam gives infinite H_new where the squared gradient overflows, and no NaN in X_new",
             ("ieee", "h_new"),
             {**ADAM.usual, "norm_coefficient": 0.0},
-            Setting(dtype, operands={"G": [large, 1.0, -large, 2.0]}),
+            OperatorSetting(dtype, operands={"G": [large, 1.0, -large, 2.0]}),
             Level.SHOULD,
             ("special_values", "overflow"),
         )

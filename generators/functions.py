@@ -15,14 +15,14 @@ from onnx import helper
 from conformance.corpus.case import Case
 from conformance.generation.models import TYPES, declared, model
 from conformance.models.signatures import TRAINING
-from conformance.reference.graph import FORMULAS
 from conformance.reference.numbers.symbolic import INT64, Emission, Terms, traced
+from conformance.reference.operators.training import FORMULAS
 from conformance.verdicts import Level
 from generators.adagrad import ADAGRAD
 from generators.adam import ADAM
 from generators.momentum import MOMENTUM
 from generators.training_optimizers.families import FLOATS
-from generators.training_optimizers.operator import Operator, Setting, numbered
+from generators.training_optimizers.operator import Operator, OperatorSetting, numbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -59,7 +59,7 @@ def cases() -> Iterator[Case]:
     for operator, name, given, clauses, attributes, shapes in CASES:
         for dtype in FLOATS:
             id = f"test_{operator.prefix}_function_{name}_{TYPES[dtype]}"
-            setting = Setting(dtype, shapes=shapes, counts=(0, 1, 3))
+            setting = OperatorSetting(dtype, shapes=shapes, counts=(0, 1, 3))
             yield Case(
                 id=id,
                 title=f"{operator.name} as a function of the model, given {given}, computes as the operator does",
@@ -71,7 +71,7 @@ def cases() -> Iterator[Case]:
             )
 
 
-def _model(operator: Operator, id: str, attributes: Mapping[str, Any], setting: Setting) -> bytes:
+def _model(operator: Operator, id: str, attributes: Mapping[str, Any], setting: OperatorSetting) -> bytes:
     arrays = setting.data_sets(operator, id)[0]
     tensors = len(setting.shapes)
     names = ["R", "T", *numbered(operator.signature.operands, tensors)]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conformance.corpus.case import INVALID, Case
+from conformance.corpus.case import Case, CaseKind
 from conformance.models.arrays import type_name
 from conformance.verdicts import Level
 from generators.adagrad import ADAGRAD
@@ -180,8 +180,8 @@ def _case(
         title=f"{operator} {title} is invalid",
         level=Level.SHOULD,
         clauses=tuple(f"{prefix}.{clause}" for clause in clauses),
-        tags=(prefix, INVALID, tag, group),
+        tags=(prefix, CaseKind.INVALID, tag, group),
         model=spoilt.serialised(id),
         data_sets=(tuple(spoilt.inputs.values()),),
-        kind=INVALID,
+        kind=CaseKind.INVALID,
     )

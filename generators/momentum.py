@@ -12,7 +12,7 @@ from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS, shared
 from generators.training_optimizers.graphs import structures
 from generators.training_optimizers.matrix import ABOVE_0, Matrix
-from generators.training_optimizers.operator import Operator, Setting, optimizer_case
+from generators.training_optimizers.operator import Operator, OperatorSetting, optimizer_case
 from generators.training_optimizers.page_examples import upstream_case
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _attributes() -> Iterator[Case]:
             f"Momentum computes with {name} = {value} and the other attributes neutral",
             (clause, "x_new_nesterov"),
             {**NEUTRAL, "mode": "nesterov", name: value},
-            Setting(),
+            OperatorSetting(),
             tags=("attributes", "mode"),
         )
     for dtype, (mode, step) in zip(FLOATS, MODES.items(), strict=True):
@@ -100,7 +100,7 @@ def _attributes() -> Iterator[Case]:
             f"Momentum in mode {mode} computes with the float32 values of its attributes in {TYPES[dtype]}",
             ("attribute_type", "v_new", step),
             {"alpha": 0.9, "beta": 0.7, "mode": mode, "norm_coefficient": 0.01},
-            Setting(dtype, counts=(0, 7)),
+            OperatorSetting(dtype, counts=(0, 7)),
             tags=("attributes", "mode"),
         )
 
@@ -116,7 +116,7 @@ def _special_values() -> Iterator[Case]:
             "Momentum multiplies a NaN in X by norm_coefficient = 0 and gets NaN",
             ("ieee", "g_regularized"),
             unregularized,
-            Setting(dtype, operands={"X": [0.5, np.nan, 1.0, np.inf]}),
+            OperatorSetting(dtype, operands={"X": [0.5, np.nan, 1.0, np.inf]}),
             Level.SHOULD,
             ("special_values", "nan"),
         )
@@ -126,7 +126,9 @@ def _special_values() -> Iterator[Case]:
             f"Momentum keeps subnormals of V in {TYPES[dtype]}",
             ("ieee", "v_new"),
             {**unregularized, "alpha": 0.5},
-            Setting(dtype, counts=(0,), operands={"X": 0.0, "G": 0.0, "V": [2 * least, -4 * least, 512 * least, 0.0]}),
+            OperatorSetting(
+                dtype, counts=(0,), operands={"X": 0.0, "G": 0.0, "V": [2 * least, -4 * least, 512 * least, 0.0]}
+            ),
             Level.SHOULD,
             ("special_values", "subnormal"),
         )

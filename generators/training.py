@@ -17,7 +17,7 @@ from onnx import helper
 
 from conformance.corpus.case import Case
 from conformance.generation.models import TYPES, declared, model
-from conformance.models.signatures import OPTIMIZERS, TRAINING
+from conformance.models.signatures import TRAINING, TRAINING_OPTIMIZERS
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS
@@ -65,7 +65,7 @@ class Run:
     @property
     def state(self) -> list[str]:
         """The operands that a step hands on to the next, X first."""
-        return [name for name in OPTIMIZERS[self.op_type].operands if name != "G"]
+        return [name for name in TRAINING_OPTIMIZERS[self.op_type].operands if name != "G"]
 
 
 RUNS = (

@@ -78,8 +78,7 @@ def corpus_copy(tmp_path: Path, small_corpus: Path) -> Path:
 @pytest.fixture
 def case_of(opened: Corpus) -> Callable[[str], LoadedCase]:
     """A case of the small corpus by its id, as a run loads it."""
-    paths = opened.paths()
-    return lambda name: load_case(opened, paths[name])
+    return lambda name: load_case(opened, opened.cases[name])
 
 
 @pytest.fixture

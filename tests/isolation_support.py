@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.isolation.limits import Limits
-from conformance.isolation.starting import Starting
-from conformance.subjects.loading import Kind, Named
+from conformance.isolation.starting import StartingSubjects
+from conformance.subjects.naming import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,9 +20,9 @@ TESTS = Path(__file__).parent
 LONGEST_WAIT = 60.0
 
 
-def apart(text: str, limits: Limits | None = None, kind: Kind = Kind.BACKEND) -> Subject:
+def apart(text: str, limits: Limits | None = None, kind: SubjectKind = SubjectKind.BACKEND) -> Subject:
     """A subject in a process of its own."""
-    return Starting([Named.of(text, kind)], limits or Limits(30), {}).subjects()[0]
+    return StartingSubjects([SubjectName.of(text, kind)], limits or Limits(30), {}).subjects()[0]
 
 
 def harness(name: str) -> str:

@@ -17,7 +17,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from conformance.models.arrays import type_name
-from conformance.models.signatures import OPTIMIZERS
+from conformance.models.signatures import TRAINING_OPTIMIZERS
 from conformance.strength.operators import UPSTREAM
 from generators import adagrad, adam, momentum
 from generators.training_optimizers.matrix import COUNTS, TENSORS
@@ -78,7 +78,7 @@ def _model(model: bytes) -> onnx.ModelProto:
 
 def _row(model: onnx.ModelProto, inputs: Sequence[Array]) -> dict[str, str]:
     node = model.graph.node[0]
-    signature = OPTIMIZERS[node.op_type]
+    signature = TRAINING_OPTIMIZERS[node.op_type]
     arrays = {value.name: array for value, array in zip(model.graph.input, inputs, strict=True)}
     arrays |= {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
     R, T, *tensors = (arrays[name] for name in node.input)

@@ -48,10 +48,10 @@ def tree(directory: Path) -> dict[str, bytes]:
     }
 
 
-def rehash(directory: Path, cases: Mapping[str, Mapping[str, str]]) -> None:
-    """Give a corpus a manifest of these hashes, whatever they are."""
-    levels = json.loads((directory / MANIFEST).read_bytes())["levels"]
-    (directory / MANIFEST).write_bytes(manifest_bytes("1.0.0", cases, levels))
+def rehash(directory: Path, cases: Mapping[str, Mapping[str, str]], levels: Mapping[str, str] | None = None) -> None:
+    """Give a corpus a manifest of these hashes, whatever they are, with further levels."""
+    known = json.loads((directory / MANIFEST).read_bytes())["levels"]
+    (directory / MANIFEST).write_bytes(manifest_bytes("1.0.0", cases, {**known, **(levels or {})}))
 
 
 def records(path: Path) -> list[dict[str, Any]]:

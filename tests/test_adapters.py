@@ -9,12 +9,12 @@ import pytest
 from onnx import TensorProto, helper
 from support import DATA
 
-from conformance.backends import is_unsupported
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import load_case
-from conformance.judging.backend import judge
-from conformance.models.feeds import Signature
+from conformance.judging.backend import judge_backend
+from conformance.models.feeds import Feeds, fed_names
 from conformance.plugins import registered
+from conformance.subjects.failures import is_unsupported
 from conformance.subjects.loading import load_backend
 from conformance.verdicts import Unsupported, Verdict
 
@@ -59,7 +59,7 @@ WRONG = {
 
 def verdict_of(name, case):
     corpus = open_corpus(DATA)
-    return judge(load_backend(name).target, load_case(corpus, corpus.paths()[case])).verdict
+    return judge_backend(load_backend(name).target, load_case(corpus, corpus.cases[case])).verdict
 
 
 def model():
@@ -124,13 +124,13 @@ def test_a_module_with_onnxs_own_interface_needs_no_adapter(module, case, verdic
 def test_an_input_that_the_model_holds_is_not_fed():
     held = model()
     held.graph.initializer.append(helper.make_tensor("Y", TensorProto.FLOAT, (2, 1), [2.0, 4.0]))
-    assert [declared.name for declared in Signature.of(held).inputs] == ["X"]
+    assert fed_names(held.graph) == ["X"]
 
 
 def test_an_open_dimension_takes_any_size():
     loose = model()
     loose.graph.input[0].type.tensor_type.shape.dim[1].dim_param = "N"
-    assert list(Signature.of(loose).feeds([X[:, :2], Y])) == ["X", "Y"]
+    assert list(Feeds.of(loose).by_name([X[:, :2], Y])) == ["X", "Y"]
 
 
 def test_what_says_unsupported_is_known_by_its_name():

@@ -31,20 +31,19 @@ def unpacked(content: bytes, folder: Path) -> Path:
 
 
 def test_an_unpacked_archive_is_a_corpus_of_one_case(opened: Corpus, tmp_path: Path) -> None:
-    path = opened.paths()[ADAM]
-    corpus = open_corpus(unpacked(archive(opened, path), tmp_path / "taken"))
-    assert corpus.cases == {path: opened.cases[path]}
-    assert corpus.verify() == len(opened.cases[path])
-    assert corpus.levels == {path: opened.levels[path]}
+    case = opened.cases[ADAM]
+    corpus = open_corpus(unpacked(archive(opened, case), tmp_path / "taken"))
+    assert corpus.cases == {ADAM: case}
+    assert corpus.verify() == len(case.files)
 
 
 def test_an_archive_is_named_after_its_case(opened: Corpus, tmp_path: Path) -> None:
-    assert unpacked(archive(opened, opened.paths()[ADAM]), tmp_path / "taken").name == ADAM
+    assert unpacked(archive(opened, opened.cases[ADAM]), tmp_path / "taken").name == ADAM
 
 
 def test_the_same_case_gives_the_same_archive(opened: Corpus) -> None:
-    path = opened.paths()[ADAM]
-    assert archive(opened, path) == archive(opened, path)
+    case = opened.cases[ADAM]
+    assert archive(opened, case) == archive(opened, case)
 
 
 def test_each_case_that_goes_wrong_has_one_archive_after_its_first_defect(opened: Corpus, tmp_path: Path) -> None:
@@ -68,35 +67,35 @@ def test_archives_are_read_back(opened: Corpus, tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     record(opened, path, {"acme": fakes.AlwaysWrong}, {"acme": EXPECTED})
     content = base64.b64decode(read(path).archives[ADAM])
-    assert content == archive(opened, opened.paths()[ADAM])
+    assert content == archive(opened, opened.cases[ADAM])
 
 
 def test_a_case_larger_than_the_limit_is_left_out(opened: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "LARGEST", len(archive(opened, opened.paths()[ADAM])) - 1)
-    assert Archives(opened).of(ADAM, opened.paths()[ADAM], surprise=True) is None
+    monkeypatch.setattr(archives, "LARGEST", len(archive(opened, opened.cases[ADAM])) - 1)
+    assert Archives(opened).of(opened.cases[ADAM], surprise=True) is None
 
 
 @pytest.mark.parametrize(("surprise", "archived"), [(True, True), (False, False)])
 def test_known_defects_leave_half_of_the_budget_to_surprises(
     opened: Corpus, monkeypatch: pytest.MonkeyPatch, surprise: bool, archived: bool
 ) -> None:
-    monkeypatch.setattr(archives, "BUDGET", len(archive(opened, opened.paths()[ADAM])) + 1)
-    found = Archives(opened).of(ADAM, opened.paths()[ADAM], surprise=surprise)
+    monkeypatch.setattr(archives, "BUDGET", len(archive(opened, opened.cases[ADAM])) + 1)
+    found = Archives(opened).of(opened.cases[ADAM], surprise=surprise)
     assert (found is not None) is archived
 
 
 def test_the_first_case_without_room_is_the_last(opened: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    small, big = sorted((len(archive(opened, path)), name) for name, path in opened.paths().items())[:: len(SMALL) - 1]
+    small, big = sorted((len(archive(opened, case)), name) for name, case in opened.cases.items())[:: len(SMALL) - 1]
     monkeypatch.setattr(archives, "BUDGET", big[0] - 1)
     kept = Archives(opened)
-    assert kept.of(big[1], opened.paths()[big[1]], surprise=True) is None
-    assert kept.of(small[1], opened.paths()[small[1]], surprise=True) is None
+    assert kept.of(opened.cases[big[1]], surprise=True) is None
+    assert kept.of(opened.cases[small[1]], surprise=True) is None
 
 
 def test_a_case_that_was_too_much_as_known_is_archived_as_a_surprise(
     opened: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archives, "BUDGET", len(archive(opened, opened.paths()[ADAM])) + 1)
+    monkeypatch.setattr(archives, "BUDGET", len(archive(opened, opened.cases[ADAM])) + 1)
     kept = Archives(opened)
-    assert kept.of(ADAM, opened.paths()[ADAM], surprise=False) is None
-    assert kept.of(ADAM, opened.paths()[ADAM], surprise=True) is not None
+    assert kept.of(opened.cases[ADAM], surprise=False) is None
+    assert kept.of(opened.cases[ADAM], surprise=True) is not None

@@ -127,7 +127,7 @@ class TestFormats:
 class TestShards:
     @pytest.mark.parametrize("of", [1, 2, 3, 7, 8])
     def test_every_case_is_in_exactly_one_and_they_are_balanced(self, whole_corpus, of):
-        cases = whole_corpus.paths()
+        cases = whole_corpus.cases
         parts = [Shard(number, of).of_cases(cases) for number in range(1, of + 1)]
         assert Counter(case for part in parts for case in part) == Counter(list(cases))
         assert max(map(len, parts)) - min(map(len, parts)) <= 1

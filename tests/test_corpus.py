@@ -14,10 +14,11 @@ import pytest
 from support import ADAM, DATA, EXACT, SMALL, rehash, tree
 
 from conformance.clauses import clauses
-from conformance.corpus.corpus import MANIFEST, bundled, case_json, find_case, open_corpus
-from conformance.corpus.loading import load_case
+from conformance.corpus.corpus import MANIFEST, bundled, find_case, open_corpus
+from conformance.corpus.document import case_json
+from conformance.corpus.loading import LoadedCase, load_case
 from conformance.errors import CorpusError, UnknownName
-from conformance.models.signatures import OPTIMIZERS
+from conformance.models.signatures import TRAINING_OPTIMIZERS
 from conformance.schemas import complaint
 from conformance.verdicts import Level
 
@@ -41,6 +42,12 @@ def edit_manifest(directory, edit) -> None:
     document = json.loads(path.read_text())
     edit(document)
     path.write_text(json.dumps(document))
+
+
+def loaded_from(directory) -> LoadedCase:
+    """The case ADAM of a corpus."""
+    corpus = open_corpus(directory)
+    return load_case(corpus, corpus.cases[ADAM])
 
 
 def replace_file(directory, path: str, content: bytes) -> None:
@@ -102,7 +109,7 @@ class TestSpoiltCorpus:
     def test_an_altered_file_is_noticed_when_its_case_is_loaded(self, corpus_copy):
         (corpus_copy / MODEL).write_bytes(b"\x08\x08")
         with pytest.raises(CorpusError, match="is altered"):
-            load_case(open_corpus(corpus_copy), f"node/{ADAM}")
+            loaded_from(corpus_copy)
 
     def test_a_file_that_vanishes_after_opening_is_noticed(self, corpus_copy):
         corpus = open_corpus(corpus_copy)
@@ -181,6 +188,11 @@ class TestManifest:
         edit_manifest(corpus_copy, lambda document: document["levels"].pop(f"node/{ADAM}"))
         assert f"{MANIFEST} is " in refusal(corpus_copy).problem
 
+    def test_two_cases_of_one_name_are_refused(self, corpus_copy, opened):
+        files = {case.path: case.files for case in opened.cases.values()}
+        rehash(corpus_copy, {**files, f"pass/{ADAM}": opened.cases[ADAM].files}, {f"pass/{ADAM}": "must"})
+        assert f"pass/{ADAM} are two cases of one name" in refusal(corpus_copy).problem
+
     def test_another_format_is_refused(self, corpus_copy):
         edit_manifest(corpus_copy, lambda document: document.update(format=2))
         assert f"{MANIFEST} is malformed: format" in refusal(corpus_copy).problem
@@ -213,12 +225,12 @@ class TestForeignCase:
     def test_a_tensor_of_another_kind_is_no_verdict(self, corpus_copy, what, content):
         replace_file(corpus_copy, INPUT.replace("input", what), content)
         with pytest.raises(CorpusError, match=f"node/{ADAM}"):
-            list(load_case(open_corpus(corpus_copy), f"node/{ADAM}").data_sets())
+            list(loaded_from(corpus_copy).data_sets())
 
     def test_a_model_of_another_kind_is_no_verdict(self, corpus_copy):
         replace_file(corpus_copy, MODEL, b"no protobuf at all")
         with pytest.raises(CorpusError, match=f"node/{ADAM}"):
-            load_case(open_corpus(corpus_copy), f"node/{ADAM}")
+            loaded_from(corpus_copy)
 
     def test_an_output_that_is_missing_from_the_manifest_too_is_noticed(self, corpus_copy):
         gone = "test_data_set_0/output_1.pb"
@@ -227,7 +239,7 @@ class TestForeignCase:
         del cases[f"node/{ADAM}"][gone]
         rehash(corpus_copy, cases)
         with pytest.raises(CorpusError, match=f"node/{ADAM}"):
-            list(load_case(open_corpus(corpus_copy), f"node/{ADAM}").data_sets())
+            list(loaded_from(corpus_copy).data_sets())
 
     def test_a_case_without_data_sets_is_refused(self, corpus_copy):
         shutil.rmtree(corpus_copy / "node" / ADAM / "test_data_set_0")
@@ -237,13 +249,13 @@ class TestForeignCase:
         }
         rehash(corpus_copy, cases)
         with pytest.raises(CorpusError):
-            list(load_case(open_corpus(corpus_copy), f"node/{ADAM}").data_sets())
+            list(loaded_from(corpus_copy).data_sets())
 
     @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b"\xff"], ids=repr)
     def test_a_case_json_of_another_form_is_refused(self, corpus_copy, content):
         replace_file(corpus_copy, f"node/{ADAM}/case.json", content)
         with pytest.raises(CorpusError, match=f"node/{ADAM}/case.json"):
-            case_json(open_corpus(corpus_copy), f"node/{ADAM}")
+            case_json(corpus := open_corpus(corpus_copy), corpus.cases[ADAM])
 
 
 class TestWholeCorpus:
@@ -251,7 +263,7 @@ class TestWholeCorpus:
         assert opened.verify() == len(tree(small_corpus)) - 1
 
     def test_a_case_is_found_by_its_id(self, opened):
-        assert [find_case(opened, id) for id in (ADAM, EXACT)] == [f"node/{ADAM}", f"node/{EXACT}"]
+        assert [find_case(opened, id).path for id in (ADAM, EXACT)] == [f"node/{ADAM}", f"node/{EXACT}"]
 
     def test_an_unknown_case_is_told_the_nearest(self, opened):
         with pytest.raises(UnknownName) as refused:
@@ -269,7 +281,7 @@ class TestWholeCorpus:
         assert not any((data_set.inputs[2] == 7).any() for data_set in case_of(ADAM).data_sets())
 
     def test_paths_have_an_entry_for_each_case(self, opened):
-        assert sorted(opened.paths()) == sorted(SMALL)
+        assert sorted(opened.cases) == sorted(SMALL)
 
 
 @pytest.fixture(scope="module")
@@ -280,7 +292,7 @@ def committed():
 @pytest.fixture(scope="module")
 def documents(committed):
     """Every committed case.json by the case's id."""
-    return {id: case_json(committed, path) for id, path in committed.paths().items()}
+    return {id: case_json(committed, case) for id, case in committed.cases.items()}
 
 
 class TestCommittedCorpus:
@@ -289,9 +301,6 @@ class TestCommittedCorpus:
 
     def test_it_is_the_bundled_one(self):
         assert (bundled() / MANIFEST).read_bytes() == (DATA / MANIFEST).read_bytes()
-
-    def test_no_two_cases_have_one_id(self, committed):
-        assert len(committed.paths()) == len(committed.cases)
 
     def test_every_case_json_satisfies_its_schema(self, documents):
         assert not {
@@ -306,10 +315,10 @@ class TestCommittedCorpus:
             told = documents[id]
             assert (told["generator"], told["level"], told["title"]) == (generator, case.level, case.title), id
             assert (told["clauses"], told["tags"]) == (list(case.clauses), list(case.tags)), id
-            assert committed.paths()[id] == case.path
+            assert committed.cases[id].path == case.path
 
     def test_its_manifest_has_every_case_s_level(self, committed, documents):
-        assert {id: committed.levels[path] for id, path in committed.paths().items()} == {
+        assert {id: case.level for id, case in committed.cases.items()} == {
             id: document["level"] for id, document in documents.items()
         }
 
@@ -337,8 +346,8 @@ class TestCommittedCorpus:
         assert all(clause.source and clause.text.endswith(".") for clause in clauses().values())
 
     def test_every_model_but_the_invalid_is_one_that_onnx_accepts(self, committed):
-        for path in (path for path in committed.cases if not path.startswith("invalid/")):
-            onnx.checker.check_model(onnx.load_model_from_string(committed.read(path, "model.onnx")))
+        for case in (case for case in committed.cases.values() if not case.is_invalid):
+            onnx.checker.check_model(onnx.load_model_from_string(committed.read(case, "model.onnx")))
 
     def test_every_model_pins_its_ir_version_and_opsets(self, documents):
         models = [document["model"] for document in documents.values() if "invalid_models" not in document["tags"]]
@@ -346,14 +355,14 @@ class TestCommittedCorpus:
         assert all(model["opset_imports"] for model in models)
 
     def test_no_must_case_has_an_infinite_bound(self, committed, documents):
-        for id, path in committed.paths().items():
+        for id, case in committed.cases.items():
             if documents[id]["level"] == Level.MUST:
-                for data_set in load_case(committed, path).data_sets():
+                for data_set in load_case(committed, case).data_sets():
                     assert not any(np.isinf(out.bound).any() for out in data_set.outputs if out.bound is not None), id
 
     def test_a_title_that_rules_nan_out_has_no_element_that_accepts_it(self, committed, documents):
         for id in (id for id, document in documents.items() if "no NaN" in document["title"]):
-            for data_set in load_case(committed, committed.paths()[id]).data_sets():
+            for data_set in load_case(committed, committed.cases[id]).data_sets():
                 assert not any(np.isinf(out.bound).any() for out in data_set.outputs if out.bound is not None), id
 
     def test_integer_outputs_are_exact_or_indices(self, documents):
@@ -374,7 +383,7 @@ def inputs_of(defined, op_type):
             yield case, model.graph.node[0], case.data_sets
 
 
-@pytest.mark.parametrize("op_type", OPTIMIZERS)
+@pytest.mark.parametrize("op_type", TRAINING_OPTIMIZERS)
 class TestBreadth:
     """What each of the three training optimizers is tried with at least."""
 
@@ -393,7 +402,7 @@ class TestBreadth:
         assert {int(np.prod(shape)) for shape in shapes} >= {0, 1, 7, 3001}
 
     def test_numbers_of_tensors(self, defined, op_type):
-        groups = len(OPTIMIZERS[op_type].operands)
+        groups = len(TRAINING_OPTIMIZERS[op_type].operands)
         counts = {(len(data) - 2) // groups for _, _, sets in inputs_of(defined, op_type) for data in sets}
         assert counts >= {1, 2, 3, 8}
 
@@ -401,7 +410,7 @@ class TestBreadth:
         assert any(len({a.shape for a in data[2:]}) >= 3 for _, _, sets in inputs_of(defined, op_type) for data in sets)
 
     def test_attributes_alone_together_and_defaulted(self, defined, op_type):
-        signature = OPTIMIZERS[op_type]
+        signature = TRAINING_OPTIMIZERS[op_type]
         given = {frozenset(a.name for a in node.attribute) for _, node, _ in inputs_of(defined, op_type)}
         required = frozenset(signature.required)
         assert required | set(signature.defaults) in given

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from support import quiet
 
-from conformance.models.signatures import OPTIMIZERS
-from conformance.reference.graph import FORMULAS
+from conformance.models.signatures import TRAINING_OPTIMIZERS
+from conformance.reference.operators.training import FORMULAS
 from conformance.strength.running_bound import running
-from conformance.strength.sweep import SWEEPS, Setting, outputs_of, sweep
+from conformance.strength.sweep import SWEEPS, RandomSetting, outputs_of, sweep
 from conformance.strength.variants import VARIANTS
 
 ELEMENTS = 30_000
@@ -21,10 +21,10 @@ def swept():
 
 
 def setting(operator, dtype, **attributes):
-    tensors = [np.linspace(0.5, 2, 7, dtype=dtype) for _ in OPTIMIZERS[operator].operands]
-    given = {**OPTIMIZERS[operator].defaults, **attributes}
+    tensors = [np.linspace(0.5, 2, 7, dtype=dtype) for _ in TRAINING_OPTIMIZERS[operator].operands]
+    given = {**TRAINING_OPTIMIZERS[operator].defaults, **attributes}
     given = {name: float(np.float32(value)) if isinstance(value, float) else value for name, value in given.items()}
-    return Setting(operator, np.array(0.3, dtype), np.array(5), tensors, given)
+    return RandomSetting(operator, np.array(0.3, dtype), np.array(5), tensors, given)
 
 
 SETTINGS = {
@@ -37,13 +37,13 @@ SETTINGS = {
 def test_there_are_at_least_twelve_and_every_operator_has_some():
     assert len(VARIANTS) >= 12
     assert len({variant.id for variant in VARIANTS}) == len(VARIANTS)
-    for operator in (*OPTIMIZERS, "Log", "Softmax"):
+    for operator in (*TRAINING_OPTIMIZERS, "Log", "Softmax"):
         assert any(operator in variant.alterations for variant in VARIANTS)
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.id)
 def test_a_variant_gives_the_types_and_about_the_values_of_the_plain_one(variant):
-    for operator in OPTIMIZERS.keys() & variant.alterations.keys():
+    for operator in TRAINING_OPTIMIZERS.keys() & variant.alterations.keys():
         for dtype in (np.float32, np.float64):
             case = setting(operator, dtype, **SETTINGS[operator])
             plain, other = outputs_of(VARIANTS[0], case), outputs_of(variant, case)
@@ -52,7 +52,7 @@ def test_a_variant_gives_the_types_and_about_the_values_of_the_plain_one(variant
                 np.testing.assert_allclose(a, b, rtol=3e-6)
 
 
-@pytest.mark.parametrize("operator", OPTIMIZERS)
+@pytest.mark.parametrize("operator", TRAINING_OPTIMIZERS)
 def test_the_running_values_are_those_of_the_formula(operator):
     case = setting(operator, np.float64, **SETTINGS[operator])
     bounds = running(FORMULAS[operator], case.R, case.T, case.tensors, case.attributes)

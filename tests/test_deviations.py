@@ -12,8 +12,8 @@ from conformance.deviations import FAMILIES, arithmetic, catalogue
 from conformance.deviations.deviation import Arithmetic
 from conformance.deviations.pseudocode import pseudocode, rewritten
 from conformance.deviations.twists import grouped, interleaved
-from conformance.reference.graph import FORMULAS
 from conformance.reference.operators.adam import adam
+from conformance.reference.operators.training import FORMULAS
 from conformance.verdicts import Level
 
 EVERY = [deviation for rows in catalogue().values() for deviation in rows]

@@ -7,9 +7,10 @@ import pytest
 from support import records
 
 from conformance.deviations import FAMILIES, Alteration, AlteredBackend, catalogue, op_types
-from conformance.diagnosis.diagnosis import Evidence, Laboratory, Suspicions, is_about
+from conformance.diagnosis.diagnosis import FamilyEvidence
 from conformance.diagnosis.findings import Finding
 from conformance.diagnosis.observation import Observation, agree, fails, observe
+from conformance.diagnosis.suspicions import Laboratory, Suspicions, is_about
 from conformance.schemas import complaint
 from conformance.strength.operators import held_cases
 from conformance.verdicts import Level, Verdict
@@ -46,7 +47,7 @@ def findings_of(observe_case, family, cases, laboratory):
 
 def diagnosed(observe_case, family, cases, laboratory):
     findings = findings_of(observe_case, family, cases, laboratory)
-    return Evidence.of(family, findings, cases, laboratory).diagnoses("subject")
+    return FamilyEvidence.of(family, findings, cases, laboratory).diagnoses("subject")
 
 
 @pytest.fixture(scope="module", params=FAMILIES)

@@ -23,12 +23,12 @@ from conformance.cli import app
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import load_case
 from conformance.expectations.file import read_expectations
-from conformance.gate.reasons import VERBS
 from conformance.isolation.starting import host_of
-from conformance.judging.backend import judge
-from conformance.judging.optimizer import judge_case
-from conformance.subjects.loading import Kind, Named, load_subject
-from conformance.verdicts import Level, Verdict
+from conformance.judging.backend import judge_backend
+from conformance.judging.optimizer import judge_optimizer
+from conformance.subjects.loading import load_subject
+from conformance.subjects.naming import SubjectKind, SubjectName
+from conformance.verdicts import VERBS, Level, Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,13 +70,13 @@ class Finding:
         return run.make_context("run", arguments).params
 
     @property
-    def kind(self) -> Kind:
-        return Kind.OPTIMIZER if self.options["optimizer"] else Kind.BACKEND
+    def kind(self) -> SubjectKind:
+        return SubjectKind.OPTIMIZER if self.options["optimizer"] else SubjectKind.BACKEND
 
     @property
     def expectations(self) -> Path:
         subject = self.printed[1]
-        if self.kind is Kind.BACKEND:
+        if self.kind is SubjectKind.BACKEND:
             return ROOT / "expectations" / f"{subject}.toml"
         return ROOT / "expectations" / "optimizers" / f"{subject.replace('[level=', '-').rstrip(']')}.toml"
 
@@ -117,7 +117,7 @@ def test_every_runtime_has_findings():
 
 def test_every_case_that_is_named_exists():
     named = set(re.findall(r"\btest_[a-z0-9_]+", TEXT))
-    assert named - set(corpus().paths()) == set()
+    assert named - set(corpus().cases) == set()
 
 
 @pytest.mark.parametrize("finding", FINDINGS, ids=str)
@@ -129,8 +129,8 @@ def test_the_command_runs_the_case_on_the_runtime_that_is_named(finding):
 
 @pytest.mark.parametrize("finding", FINDINGS, ids=str)
 def test_the_command_judges_the_level_of_the_case(finding):
-    case = corpus().paths()[finding.printed[0]]
-    assert Level(corpus().levels[case]).within(Level(finding.options["level"]))
+    case = corpus().cases[finding.printed[0]]
+    assert Level(case.level).within(Level(finding.options["level"]))
 
 
 @pytest.mark.parametrize("finding", FINDINGS, ids=str)
@@ -150,7 +150,7 @@ def test_the_version_is_the_one_that_nox_installs(finding):
 @pytest.mark.parametrize("finding", FINDINGS, ids=str)
 def test_the_finding_reproduces(finding):
     case, subject, verdict = finding.printed
-    loaded = load_case(corpus(), corpus().paths()[case])
+    loaded = load_case(corpus(), corpus().cases[case])
     if (other := installed(subject)) != finding.version:
         sys.stdout.write(f"{finding} is of {PACKAGES[subject]} {finding.version}; installed is {other}: not run.\n")
         return
@@ -158,11 +158,13 @@ def test_the_finding_reproduces(finding):
         with apart_from_here(finding) as target:
             assert judged(target, finding, loaded) == verdict
     else:
-        assert judged(load_subject(Named.of(subject, finding.kind)), finding, loaded) == verdict
+        assert judged(load_subject(SubjectName.of(subject, finding.kind)), finding, loaded) == verdict
 
 
 def judged(subject, finding, case) -> Verdict:
-    return (judge_case(subject, case) if finding.kind is Kind.OPTIMIZER else judge(subject.target, case)).verdict
+    return (
+        judge_optimizer(subject, case) if finding.kind is SubjectKind.OPTIMIZER else judge_backend(subject.target, case)
+    ).verdict
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from lxml import etree
 from conformance.report.formats import badge, ctrf, junit, markdown
 from conformance.report.summary import summary
 from conformance.report.text import visible
-from conformance.results.failure_kinds import alike
+from conformance.results.failure_kinds import normalized
 from conformance.schemas import complaint
 
 SCHEMAS = Path(__file__).parent / "formats"
@@ -181,7 +181,7 @@ class TestSummary:
 
     def test_failures_that_look_alike_are_one_group(self):
         first, second = "X_new has 2 wrong of 7, first at [0, 1]: 1.5", "X_new has 5 wrong of 9, first at [2]: -0x1f"
-        assert alike(first) == alike(second) == "X_new has N wrong of N"
+        assert normalized(first) == normalized(second) == "X_new has N wrong of N"
 
 
 def test_visible_text_keeps_letters_of_all_kinds():

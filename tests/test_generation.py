@@ -18,7 +18,7 @@ from conformance.generation import generation
 from conformance.generation.defined import defined_cases
 from conformance.generation.generation import differences, generate
 from conformance.generation.models import declared, declared_as, model
-from conformance.generation.versioning import Change, change, least_version, parsed
+from conformance.generation.versioning import VersionChange, change, least_version, parsed
 from conformance.verdicts import Level
 
 X = np.array([1.0, 3.0, 2.0], dtype=np.float32)
@@ -129,7 +129,7 @@ class TestWriting:
 
     def test_the_old_corpus_is_replaced(self, old, few):
         write_corpus(old, few[1:], "1.1.0")
-        assert set(open_corpus(old).paths()) == {EXACT, INDEX}
+        assert set(open_corpus(old).cases) == {EXACT, INDEX}
         assert [path.name for path in old.parent.iterdir()] == [old.name]
 
     def test_a_corpus_behind_a_link_is_replaced_where_it_lies(self, old, few, tmp_path):
@@ -405,13 +405,13 @@ class TestVersion:
     @pytest.mark.parametrize(
         ("old", "change", "least"),
         [
-            ("1.2.3", Change.NONE, "1.2.3"),
-            ("1.2.3", Change.PATCH, "1.2.4"),
-            ("1.2.3", Change.MINOR, "1.3.0"),
-            ("1.2.3", Change.MAJOR, "2.0.0"),
-            ("0.2.3", Change.PATCH, "0.2.4"),
-            ("0.2.3", Change.MINOR, "0.3.0"),
-            ("0.2.3", Change.MAJOR, "0.3.0"),
+            ("1.2.3", VersionChange.NONE, "1.2.3"),
+            ("1.2.3", VersionChange.PATCH, "1.2.4"),
+            ("1.2.3", VersionChange.MINOR, "1.3.0"),
+            ("1.2.3", VersionChange.MAJOR, "2.0.0"),
+            ("0.2.3", VersionChange.PATCH, "0.2.4"),
+            ("0.2.3", VersionChange.MINOR, "0.3.0"),
+            ("0.2.3", VersionChange.MAJOR, "0.3.0"),
         ],
     )
     def test_the_least_version_after_a_change(self, old, change, least):
@@ -424,7 +424,7 @@ class TestVersion:
         files = {"model.onnx": "a", "case.json": "b"}
         old = Corpus(Path(), "1.0.0", "", {"node/x": files}, {"node/x": "must"})
         assert change(old, {"node/x": {**files, "model.onnx": "c"}}, {"node/x": "must"}) == (
-            Change.MAJOR,
+            VersionChange.MAJOR,
             "node/x judges otherwise than before",
         )
 

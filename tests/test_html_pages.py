@@ -21,7 +21,7 @@ from conformance.report.formats.html import render
 from conformance.report.html import data as html_data
 from conformance.report.html.errors import BARS, distributions
 from conformance.report.html.script import CASE, OF_KIND, SUBJECT
-from conformance.results.failure_kinds import OF_INVALID, serial_free, signature
+from conformance.results.failure_kinds import OF_INVALID, failure_kind, serial_free
 from conformance.run.archives import archive
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def told(message: str, **more: Any) -> Any:
 
 
 def text_of(result: Any, kind: str = "node") -> str:
-    found = signature({**small().cases["test_adam"], "kind": kind}, result)
+    found = failure_kind({**small().cases["test_adam"], "kind": kind}, result)
     assert found is not None
     return found.text
 
@@ -94,7 +94,8 @@ def test_all_computations_of_an_invalid_model_have_one_signature() -> None:
 def test_a_pass_has_no_signature() -> None:
     run = small()
     assert (
-        signature(run.cases["test_adam"], next(result for result in run.results if result["verdict"] == "pass")) is None
+        failure_kind(run.cases["test_adam"], next(result for result in run.results if result["verdict"] == "pass"))
+        is None
     )
 
 
@@ -289,7 +290,7 @@ def test_a_script_runs_the_case_of_the_installed_suite_and_shows_what_comes(
 
 
 def test_a_script_runs_the_case_of_an_unpacked_archive(opened: Corpus, tmp_path: Path) -> None:
-    with zipfile.ZipFile(io.BytesIO(archive(opened, opened.paths()[SHOULD]))) as bundle:
+    with zipfile.ZipFile(io.BytesIO(archive(opened, opened.cases[SHOULD]))) as bundle:
         bundle.extractall(tmp_path)
     script = OF_KIND["backend"].replace(CASE, json.dumps(SHOULD)).replace(SUBJECT, '"fake_backends:AlwaysWrong"')
     assert "fail compare" in output_of(script, str(tmp_path / SHOULD))

@@ -11,14 +11,14 @@ from fake_backends import Panic, Unsupported
 from onnx import helper, numpy_helper
 from support import records, results_of, tree, write_corpus
 
-from conformance.backends import is_unsupported
 from conformance.backends.reference import ReferenceBackend
 from conformance.corpus.case import Case
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import load_case
-from conformance.judging.backend import judge
-from conformance.models.signatures import OPTIMIZERS, TRAINING
+from conformance.judging.backend import judge_backend
+from conformance.models.signatures import TRAINING, TRAINING_OPTIMIZERS
 from conformance.reference.validity import InvalidModel, check
+from conformance.subjects.failures import is_unsupported
 from conformance.verdicts import Level, Verdict
 from generators.adagrad import ADAGRAD
 from generators.adam import ADAM
@@ -114,7 +114,7 @@ def corpus(tmp_path_factory):
 class TestJudgement:
     @pytest.mark.parametrize(("fake", "verdict", "phase", "message"), OUTCOMES)
     def test_a_rejection_passes_and_a_computation_fails(self, corpus, fake, verdict, phase, message):
-        outcome = judge(fake, load_case(corpus, f"invalid/{MODE}"))
+        outcome = judge_backend(fake, load_case(corpus, corpus.cases[MODE]))
         assert (outcome.verdict, outcome.phase, outcome.message) == (verdict, phase, message)
         assert outcome.outputs == ()
 
@@ -124,7 +124,7 @@ class TestJudgement:
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            judge(Interrupted, load_case(corpus, f"invalid/{MODE}"))
+            judge_backend(Interrupted, load_case(corpus, corpus.cases[MODE]))
 
 
 class TestCorpus:
@@ -133,9 +133,9 @@ class TestCorpus:
         assert files == {"input_"}
 
     def test_each_is_loaded_with_its_inputs_and_without_outputs(self, corpus):
-        for path in corpus.cases:
-            (data_set,) = load_case(corpus, path).data_sets()
-            given = [np.asarray(array) for array in CASES[path.removeprefix("invalid/")].data_sets[0]]
+        for case in corpus.cases.values():
+            (data_set,) = load_case(corpus, case).data_sets()
+            given = [np.asarray(array) for array in CASES[case.id].data_sets[0]]
             assert [(a.dtype, a.tolist()) for a in data_set.inputs] == [(a.dtype, a.tolist()) for a in given]
             assert data_set.outputs == ()
 
@@ -161,7 +161,7 @@ class TestCorpus:
 class TestDefinitions:
     def test_about_twenty_of_each_optimizer(self):
         counts = Counter(case.tags[0] for case in CASES.values())
-        assert all(20 <= counts[name.lower()] <= 40 for name in OPTIMIZERS)
+        assert all(20 <= counts[name.lower()] <= 40 for name in TRAINING_OPTIMIZERS)
 
     @each
     def test_each_is_an_invalid_case_of_level_should(self, case):
@@ -195,13 +195,16 @@ class TestDefinitions:
 class TestReference:
     @each
     def test_it_rejects_each_at_load(self, corpus, case):
-        outcome = judge(ReferenceBackend, load_case(corpus, case.path))
+        outcome = judge_backend(ReferenceBackend, load_case(corpus, corpus.cases[case.id]))
         assert outcome.verdict in {Verdict.PASS, Verdict.UNSUPPORTED}
         assert outcome.phase == "load"
         assert outcome.message.startswith(("InvalidModel: ", "Unsupported: "))
 
     def test_it_calls_unsupported_only_what_it_has_no_operator_for(self, corpus):
-        outcomes = {case.id: judge(ReferenceBackend, load_case(corpus, case.path)) for case in CASES.values()}
+        outcomes = {
+            case.id: judge_backend(ReferenceBackend, load_case(corpus, corpus.cases[case.id]))
+            for case in CASES.values()
+        }
         told = {id for id, outcome in outcomes.items() if outcome.verdict is Verdict.UNSUPPORTED}
         assert {id.split("_", 3)[3] for id in told} == {"main_domain", "name_unknown", "version_2", "version_999"}
 

@@ -15,7 +15,7 @@ from support import ADAM, SEVERAL
 from conformance.isolation.limits import Limits
 from conformance.isolation.process import LONGEST_STDERR
 from conformance.isolation.starting import host_of
-from conformance.judging.backend import judge
+from conformance.judging.backend import judge_backend
 from conformance.verdicts import Verdict
 
 PASS, FAIL, ERROR, UNSUPPORTED = Verdict.PASS, Verdict.FAIL, Verdict.ERROR, Verdict.UNSUPPORTED
@@ -91,7 +91,7 @@ def start(scratch):
 )
 def test_a_fault_is_its_verdict_and_the_case_after_it_passes(start, case_of, fault, limits, verdict, phase, message):
     subject = start(f"isolation_faults:{fault.__name__}", limits)
-    outcomes = [judge(subject, case_of(case)) for case in (ADAM, SEVERAL, ADAM)]
+    outcomes = [judge_backend(subject, case_of(case)) for case in (ADAM, SEVERAL, ADAM)]
     assert [outcome.verdict for outcome in outcomes] == [PASS, verdict, PASS]
     assert outcomes[1].phase == phase
     assert message in outcomes[1].message
@@ -129,7 +129,7 @@ def test_nonsense_is_an_error_that_shows_it_and_the_next_case_has_its_verdict(
     start, case_of, name, limits, verdict, message
 ):
     subject = start(harness(name), limits)
-    outcomes = [judge(subject, case_of(ADAM)) for _ in range(3)]
+    outcomes = [judge_backend(subject, case_of(ADAM)) for _ in range(3)]
     assert [outcome.verdict for outcome in outcomes] == [UNSUPPORTED, verdict, UNSUPPORTED]
     assert message in outcomes[1].message
     assert len(outcomes[1].message) < 1000
@@ -137,36 +137,36 @@ def test_nonsense_is_an_error_that_shows_it_and_the_next_case_has_its_verdict(
 
 def test_a_process_that_dies_between_two_cases_is_replaced_and_neither_is_blamed(start, case_of):
     subject = start(harness("dies_after_its_answer"))
-    outcomes = [judge(subject, case_of(ADAM)) for _ in range(2)]
+    outcomes = [judge_backend(subject, case_of(ADAM)) for _ in range(2)]
     assert until(lambda: not subject.host.child.is_idle())
-    outcomes.append(judge(subject, case_of(ADAM)))
+    outcomes.append(judge_backend(subject, case_of(ADAM)))
     assert [outcome.verdict for outcome in outcomes] == [UNSUPPORTED] * 3
 
 
 class TestStandardError:
     def test_what_a_case_said_is_kept_up_to_a_bound(self, start, case_of):
         subject = start("isolation_faults:floods_stderr")
-        judge(subject, case_of(SEVERAL))
+        judge_backend(subject, case_of(SEVERAL))
         said = subject.host.said()
         assert said.endswith("warning 49999: nothing to worry about\n")
         assert len(said) <= LONGEST_STDERR
 
     def test_it_is_not_told_of_the_case_after_it(self, start, case_of):
         subject = start("isolation_faults:floods_stderr")
-        judge(subject, case_of(SEVERAL))
-        judge(subject, case_of(ADAM))
+        judge_backend(subject, case_of(SEVERAL))
+        judge_backend(subject, case_of(ADAM))
         assert subject.host.said() == ""
 
     def test_that_of_a_process_that_ended_is_kept(self, start, case_of):
         subject = start("isolation_faults:aborts_on_run")
-        judge(subject, case_of(SEVERAL))
+        judge_backend(subject, case_of(SEVERAL))
         assert "thread panicked at" in subject.host.said()
 
 
 class TestSurroundings:
     @pytest.fixture
     def found(self, start, case_of):
-        message = judge(start("isolation_faults:looks_around"), case_of(ADAM)).message
+        message = judge_backend(start("isolation_faults:looks_around"), case_of(ADAM)).message
         return ast.literal_eval(message.removeprefix("ValueError: "))
 
     def test_home_and_working_directory_are_scratch(self, found, scratch):
@@ -185,7 +185,7 @@ class TestSurroundings:
         assert len(found["open"]) <= 6, found["open"]
 
     def test_options_and_device_reach_the_adapter(self, start, case_of):
-        outcome = judge(start("isolation_faults:has_options[device=CUDA,provider=X]"), case_of(ADAM))
+        outcome = judge_backend(start("isolation_faults:has_options[device=CUDA,provider=X]"), case_of(ADAM))
         assert outcome.message == "ValueError: CUDA {'provider': 'X'}"
 
 

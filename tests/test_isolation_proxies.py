@@ -13,17 +13,16 @@ from isolation_support import apart
 from support import ADAM, DATA, EXACT, REPEATED, SEVERAL, SMALL, results_of
 
 from conformance.corpus.corpus import open_corpus
-from conformance.corpus.held import held
-from conformance.corpus.loading import LoadedCase, load_case
+from conformance.corpus.loading import LoadedCase, case_in_memory, load_case
 from conformance.diagnosis.observation import observe
 from conformance.isolation import failures as errors
 from conformance.isolation.limits import Limits
 from conformance.isolation.protocol import decoded, encoded
 from conformance.isolation.proxies import BackendProxy
 from conformance.isolation.starting import host_of
-from conformance.judging.backend import judge
+from conformance.judging.backend import judge_backend
 from conformance.schemas import complaint
-from conformance.subjects.loading import Kind
+from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Verdict
 
 OTHERWISE = {fakes.Interrupted, fakes.KillsItsProcess}
@@ -44,7 +43,7 @@ def start():
     """Starts subjects that are stopped when the test ends."""
     started = []
 
-    def start(text, limits=None, kind=Kind.BACKEND):
+    def start(text, limits=None, kind=SubjectKind.BACKEND):
         started.append(apart(text, limits, kind))
         return started[-1].target
 
@@ -62,7 +61,7 @@ def told(outcome):
 def test_a_backend_is_told_as_in_this_process(start, case_of, fake):
     subject = start(f"fake_backends:{fake.__name__}")
     cases = (ADAM, EXACT, REPEATED, SEVERAL)
-    here, there = ([judge(target, case_of(case)) for case in cases] for target in (fake, subject))
+    here, there = ([judge_backend(target, case_of(case)) for case in cases] for target in (fake, subject))
     if fake in IN_OTHER_WORDS:
         assert [outcome.verdict for outcome in here] == [outcome.verdict for outcome in there]
     else:
@@ -90,7 +89,7 @@ class TellsWhatIsAsked:
 def test_an_input_that_an_initializer_gives_a_value_to_is_not_named(tmp_path):
     host = TellsWhatIsAsked(tmp_path)
     corpus = open_corpus(DATA)
-    case = load_case(corpus, corpus.paths()["test_argmax_pass_interface_initializer_is_first_input"])
+    case = load_case(corpus, corpus.cases["test_argmax_pass_interface_initializer_is_first_input"])
     BackendProxy(host).prepare(case.model).run(next(case.data_sets()).inputs)
     assert [value.name for value in case.model.graph.input] == ["W", "X"]
     assert [(command, [one["name"] for one in fields.get("inputs", [])]) for command, fields in host.asked] == [
@@ -101,7 +100,7 @@ def test_an_input_that_an_initializer_gives_a_value_to_is_not_named(tmp_path):
 
 @pytest.mark.parametrize("fake", [fakes.AlwaysWrong, fakes.RaisesOnRun, fakes.ChangesItsInputs, fakes.SaysUnsupported])
 def test_diagnosis_observes_the_same(start, opened, fake):
-    case = held(opened, opened.paths()[ADAM])
+    case = case_in_memory(opened, opened.cases[ADAM])
     here, there = observe(fake, case), observe(start(f"fake_backends:{fake.__name__}"), case)
     if here is None or there is None:
         assert here is there
@@ -123,9 +122,9 @@ def test_diagnosis_observes_the_same(start, opened, fake):
     ],
 )
 def test_only_an_ordinary_error_rejects_an_invalid_model(start, opened, fake, verdict):
-    case = LoadedCase(opened, f"node/{SEVERAL}", held(opened, f"node/{SEVERAL}").model)
+    case = LoadedCase(opened, opened.cases[SEVERAL], case_in_memory(opened, opened.cases[SEVERAL]).model)
     invalid = type("Invalid", (LoadedCase,), {"is_invalid": True})(case.corpus, case.path, case.model)
-    assert judge(start(fake), invalid).verdict is verdict
+    assert judge_backend(start(fake), invalid).verdict is verdict
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "i8", "u2", "?", "c8"])
@@ -146,7 +145,7 @@ class TestGraphOptimizers:
 
     @pytest.fixture
     def optimizer(self, start):
-        return lambda name, limits=None: start(f"isolation_optimizers:{name}", limits, Kind.OPTIMIZER)
+        return lambda name, limits=None: start(f"isolation_optimizers:{name}", limits, SubjectKind.OPTIMIZER)
 
     def test_the_rewritten_model_comes_back(self, optimizer, model):
         assert optimizer("leaves_it")(model).SerializeToString() == model.SerializeToString()

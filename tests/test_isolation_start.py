@@ -11,10 +11,10 @@ from support import SMALL, records, results_of
 from conformance.errors import SubjectError, UnknownName
 from conformance.isolation.host import ATTEMPTS
 from conformance.isolation.limits import Limits, bytes_of
-from conformance.isolation.starting import Starting, host_of
-from conformance.judging.backend import judge
+from conformance.isolation.starting import StartingSubjects, host_of
+from conformance.judging.backend import judge_backend
 from conformance.results.file import read
-from conformance.subjects.loading import Kind, Named
+from conformance.subjects.naming import SubjectKind, SubjectName
 
 RIGHT = "fake_backends:AlwaysRight"
 
@@ -71,7 +71,7 @@ def test_a_subject_that_does_not_start_is_told_to_both_workers(process, module, 
 
 def test_a_slow_start_is_waited_for(module, case_of):
     subject = apart(module("slow_to_start", SLOW))
-    outcome = judge(subject.target, case_of(SMALL[0]))
+    outcome = judge_backend(subject.target, case_of(SMALL[0]))
     host_of(subject).stop()
     assert outcome.verdict == "pass"
 
@@ -92,7 +92,7 @@ def test_a_harness_may_say_what_the_user_can_mend(module):
 def test_a_harness_of_another_kind_is_refused(module):
     harness = f"exec:{sys.executable} -m conformance.isolation.harness reference"
     with pytest.raises(SubjectError, match="is not a graph optimizer, but a backend"):
-        apart(harness, kind=Kind.OPTIMIZER)
+        apart(harness, kind=SubjectKind.OPTIMIZER)
 
 
 @pytest.mark.parametrize("command", ["", "   ", "no_such_program_anywhere", "'unbalanced"])
@@ -104,7 +104,9 @@ def test_a_command_that_is_none_is_refused(command):
 def test_one_that_cannot_be_hosted_leaves_none_running(tmp_path, monkeypatch):
     monkeypatch.setenv("MARKED", str(tmp_path))
     with pytest.raises(SubjectError):
-        Starting([Named.of(text, Kind.BACKEND) for text in (RIGHT, "json")], Limits(30), {}).subjects()
+        StartingSubjects(
+            [SubjectName.of(text, SubjectKind.BACKEND) for text in (RIGHT, "json")], Limits(30), {}
+        ).subjects()
     assert processes_in(tmp_path) == []
 
 

@@ -8,8 +8,8 @@ import fake_backends as fakes
 import pytest
 from support import ADAM, EXACT, INDEX, REPEATED, SEVERAL, SHOULD, SILENT, SMALL
 
-from conformance.backends import LONGEST_MESSAGE
-from conformance.judging.backend import judge
+from conformance.judging.backend import judge_backend
+from conformance.subjects.failures import LONGEST_MESSAGE
 from conformance.verdicts import Verdict
 
 FAIL, ERROR, UNSUPPORTED = Verdict.FAIL, Verdict.ERROR, Verdict.UNSUPPORTED
@@ -59,7 +59,7 @@ def _name(value: object) -> str | None:
 
 @pytest.mark.parametrize(("fake", "case", "verdict", "phase", "message"), OUTCOMES, ids=_name)
 def test_what_a_backend_does_is_told_as(case_of, fake, case, verdict, phase, message):
-    outcome = judge(fake, case_of(case))
+    outcome = judge_backend(fake, case_of(case))
     assert (outcome.verdict, outcome.phase) == (verdict, phase)
     assert message in outcome.message
 
@@ -78,13 +78,13 @@ def test_what_a_backend_does_is_told_as(case_of, fake, case, verdict, phase, mes
 )
 @pytest.mark.parametrize("case", SMALL)
 def test_what_is_right_passes(case_of, fake, case):
-    outcome = judge(fake, case_of(case))
+    outcome = judge_backend(fake, case_of(case))
     assert (outcome.verdict, outcome.phase, outcome.message) == (Verdict.PASS, None, "")
 
 
 @pytest.mark.parametrize("case", SMALL)
 def test_what_is_wrong_passes_no_case(case_of, case):
-    assert judge(fakes.AlwaysWrong, case_of(case)).verdict is Verdict.FAIL
+    assert judge_backend(fakes.AlwaysWrong, case_of(case)).verdict is Verdict.FAIL
 
 
 @pytest.mark.parametrize(
@@ -97,47 +97,47 @@ def test_what_is_wrong_passes_no_case(case_of, case):
     ids=_name,
 )
 def test_no_fake_makes_judging_raise(case_of, fake):
-    assert judge(fake, case_of(REPEATED)).verdict in set(Verdict)
+    assert judge_backend(fake, case_of(REPEATED)).verdict in set(Verdict)
 
 
 def test_an_interruption_by_the_user_is_no_verdict(case_of):
     with pytest.raises(KeyboardInterrupt):
         for _ in range(3):
-            judge(fakes.Interrupted, case_of(ADAM))
+            judge_backend(fakes.Interrupted, case_of(ADAM))
 
 
 def test_a_long_message_is_cut(case_of):
-    assert len(judge(fakes.RaisesAtLength, case_of(ADAM)).message) <= LONGEST_MESSAGE
+    assert len(judge_backend(fakes.RaisesAtLength, case_of(ADAM)).message) <= LONGEST_MESSAGE
 
 
 def test_a_message_can_be_written_as_utf_8(case_of):
-    assert judge(fakes.RaisesStrangeText, case_of(ADAM)).message.encode()
+    assert judge_backend(fakes.RaisesStrangeText, case_of(ADAM)).message.encode()
 
 
 def test_every_output_of_every_data_set_has_its_evidence(case_of):
-    outcome = judge(fakes.AlwaysRight, case_of(REPEATED))
+    outcome = judge_backend(fakes.AlwaysRight, case_of(REPEATED))
     assert [(output["data_set"], output["name"]) for output in outcome.outputs] == [
         (number, name) for number in range(3) for name in ("X_new", "H_new")
     ]
 
 
 def test_a_run_that_raises_keeps_the_evidence_of_the_data_sets_before(case_of):
-    outcome = judge(fakes.RaisesOnSecondRun, case_of(REPEATED))
+    outcome = judge_backend(fakes.RaisesOnSecondRun, case_of(REPEATED))
     assert {output["data_set"] for output in outcome.outputs} == {0}
 
 
 def test_further_wrong_outputs_are_counted(case_of):
-    assert judge(fakes.AlwaysWrong, case_of(SEVERAL)).message.endswith("(and 3 more outputs)")
+    assert judge_backend(fakes.AlwaysWrong, case_of(SEVERAL)).message.endswith("(and 3 more outputs)")
 
 
 def test_an_output_that_passes_tells_its_error(case_of):
-    outputs = judge(fakes.AlwaysRight, case_of(ADAM)).outputs
+    outputs = judge_backend(fakes.AlwaysRight, case_of(ADAM)).outputs
     assert all({"max_ulp", "error_over_bound"} <= set(output) for output in outputs)
 
 
 @pytest.mark.parametrize("case", [EXACT, INDEX, SHOULD, SILENT])
 def test_a_wrong_output_names_its_first_bad_element(case_of, case):
-    assert judge(fakes.AlwaysWrong, case_of(case)).outputs[0]["first_bad"]["index"] is not None
+    assert judge_backend(fakes.AlwaysWrong, case_of(case)).outputs[0]["first_bad"]["index"] is not None
 
 
 def test_all_data_sets_run_on_one_prepared_model(case_of, monkeypatch):
@@ -145,9 +145,9 @@ def test_all_data_sets_run_on_one_prepared_model(case_of, monkeypatch):
     monkeypatch.setattr(
         fakes.AlwaysRight, "prepare", lambda model, device: prepared.append(1) or fakes.AlwaysRight(model)
     )
-    judge(fakes.AlwaysRight, case_of(REPEATED))
+    judge_backend(fakes.AlwaysRight, case_of(REPEATED))
     assert prepared == [1]
 
 
 def test_the_time_of_the_subject_is_told(case_of):
-    assert judge(fakes.AlwaysRight, case_of(ADAM)).seconds > 0
+    assert judge_backend(fakes.AlwaysRight, case_of(ADAM)).seconds > 0

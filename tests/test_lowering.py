@@ -12,7 +12,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from conformance.errors import ModelError
 from conformance.lowering.lowering import lower
-from conformance.models.graphs import all_nodes, has_optimizers, names_in
+from conformance.lowering.optimizers import has_training_optimizers
+from conformance.models.graphs import all_nodes, names_in
 from conformance.reference.graph import Graph
 from conformance.reference.numbers.native import Native
 from conformance.reference.oracle import answers
@@ -149,7 +150,7 @@ def test_onnxruntime_computes_a_lowered_optimizer_as_the_optimizer_may(drawn):
 def test_a_lowered_model_is_valid_and_has_no_optimizer(drawn):
     lowered = lower(drawn[0])
     onnx.checker.check_model(lowered, full_check=True)
-    assert not has_optimizers(lowered)
+    assert not has_training_optimizers(lowered)
     assert [entry.domain for entry in lowered.opset_import] == [""]
 
 
@@ -274,7 +275,7 @@ def test_optimizers_in_the_bodies_of_if_are_lowered():
     )
     lowered = lower(model)
     onnx.checker.check_model(lowered, full_check=True)
-    assert not has_optimizers(lowered)
+    assert not has_training_optimizers(lowered)
     straight = model_of(chained("body", "Y").node, STATE, [declared("Y", np.float32, (2,))])
     answer = answers(straight.SerializeToString(), state_inputs(), Level.MUST)[0]
     for condition in (True, False):
@@ -347,7 +348,7 @@ def test_optimizers_in_training_information_are_lowered():
     model = model_of([helper.make_node("Identity", ["X"], ["Y"])], STATE, [declared("Y", np.float32, (2,))])
     model.training_info.add().algorithm.CopyFrom(chained("algorithm", "Z"))
     lowered = lower(model)
-    assert not has_optimizers(lowered)
+    assert not has_training_optimizers(lowered)
     assert lowered.graph == model.graph
     assert "Sqrt" in {node.op_type for node in lowered.training_info[0].algorithm.node}
 

@@ -8,7 +8,8 @@ import pytest
 
 from conformance.backends.onnxruntime import OnnxRuntimeBackend
 from conformance.errors import SubjectError, UsageError
-from conformance.subjects.loading import Kind, Named, load_backend
+from conformance.subjects.loading import load_backend
+from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.subjects.options import check_options
 
 
@@ -41,8 +42,8 @@ def rewrites(model, depth="1"):
     return model
 
 
-def check(target, options, kind=Kind.BACKEND):
-    check_options(Named("it", kind, "it", options), target)
+def check(target, options, kind=SubjectKind.BACKEND):
+    check_options(SubjectName("it", kind, "it", options), target)
 
 
 @pytest.mark.parametrize("options", [{}, {"speed": "high"}, {"device": "CPU", "speed": "low"}])
@@ -71,14 +72,14 @@ def test_what_this_machine_lacks_is_told_by_the_adapter():
 
 
 def test_a_graph_optimizer_takes_its_parameters():
-    assert check(rewrites, {"depth": "2"}, Kind.OPTIMIZER) is None
+    assert check(rewrites, {"depth": "2"}, SubjectKind.OPTIMIZER) is None
     with pytest.raises(UsageError, match="Graph optimizer it has no option width"):
-        check(rewrites, {"width": "2"}, Kind.OPTIMIZER)
+        check(rewrites, {"width": "2"}, SubjectKind.OPTIMIZER)
 
 
 def test_a_graph_optimizer_without_parameters_says_that_it_takes_none():
     with pytest.raises(UsageError) as caught:
-        check(lambda model: model, {"depth": "2"}, Kind.OPTIMIZER)
+        check(lambda model: model, {"depth": "2"}, SubjectKind.OPTIMIZER)
     assert caught.value.mend == "It takes none."
 
 

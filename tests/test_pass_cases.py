@@ -9,7 +9,7 @@ import onnx
 import pytest
 from rewrites import declared_answers, produced, without
 
-from conformance.corpus.case import INVALID, PASS, Answer
+from conformance.corpus.case import INVALID, PASS, Firing
 from conformance.corpus.corpus import MANIFEST
 from conformance.generation.defined import defined_cases
 from conformance.judging.rewriting import refusal
@@ -20,8 +20,8 @@ from generators.eliminate_nop_monotone_argmax.scenario import FIVE
 
 CASES = {case.id: case for _, case in defined_cases(["eliminate_nop_monotone_argmax"])}
 OF_THE_PASS = [case for case in CASES.values() if case.kind == PASS]
-FIRING = [case for case in OF_THE_PASS if case.rewrite.answer is Answer.FIRES]
-NOT_STAYING = [case for case in OF_THE_PASS if case.rewrite.answer is not Answer.STAYS]
+FIRING = [case for case in OF_THE_PASS if case.rewrite.answer is Firing.FIRES]
+NOT_STAYING = [case for case in OF_THE_PASS if case.rewrite.answer is not Firing.STAYS]
 HAZARDOUS = [case for case in OF_THE_PASS if case.hazards]
 BACKENDS = [case for case in CASES.values() if case.kind == "node"]
 
@@ -56,14 +56,14 @@ class TestFamilies:
     def test_invalid_models_are_cases_of_a_graph_optimizer_too(self):
         assert len([case for case in CASES.values() if case.kind == INVALID and case.rewrite]) >= 12
 
-    @pytest.mark.parametrize("answer", Answer)
+    @pytest.mark.parametrize("answer", Firing)
     def test_every_answer_is_asked_for(self, answer):
         assert sum(case.rewrite.answer is answer for case in OF_THE_PASS) >= 10
 
     @pytest.mark.parametrize("op_type", FIVE)
     def test_each_operator_is_taken_away_and_stays(self, op_type):
         named = [case for case in OF_THE_PASS if op_type in case.title.split()]
-        assert {case.rewrite.answer for case in named} >= {Answer.FIRES, Answer.STAYS}
+        assert {case.rewrite.answer for case in named} >= {Firing.FIRES, Firing.STAYS}
 
     def test_each_id_of_the_pass_names_its_family(self):
         named = [case for case in OF_THE_PASS if case.id.startswith("test_argmax_pass_")]
@@ -173,7 +173,7 @@ class TestCommitted:
 
     def test_every_case_is_in_it(self, whole_corpus):
         assert (whole_corpus.path / MANIFEST).is_file()
-        assert {case.path for case in CASES.values()} <= set(whole_corpus.cases)
+        assert CASES.keys() <= whole_corpus.cases.keys()
 
 
 class TestOwnImplementation:
@@ -189,6 +189,6 @@ class TestOwnImplementation:
             for fixed_point, gone in ((False, case.rewrite.once), (True, case.rewrite.fixed_point)):
                 after = eliminate.eliminate(onnx.load_model_from_string(case.model), fixed_point=fixed_point)
                 taken = before - set(produced(after.graph))
-                if taken != set(gone) and not (case.rewrite.answer is Answer.MAY and not taken):
+                if taken != set(gone) and not (case.rewrite.answer is Firing.MAY and not taken):
                     otherwise[case.id, fixed_point] = taken
         assert otherwise == {}

@@ -14,10 +14,10 @@ from conformance.errors import ResultsError
 from conformance.expectations.file import Expectation, Expectations
 from conformance.gate.gate import Gate
 from conformance.gate.rules import Rules
-from conformance.judging.backend import judge
-from conformance.report.writing import Outputs, read_all, write_reports
+from conformance.judging.backend import judge_backend
+from conformance.report.writing import Outputs, write_reports
 from conformance.results import file as results
-from conformance.results.file import read
+from conformance.results.file import read, read_all
 from conformance.run.recorder import Recorder
 from conformance.schemas import complaint
 from conformance.subjects.loading import Subject
@@ -26,12 +26,12 @@ from conformance.verdicts import Level, Verdict
 EXPECTED = Expectations("acme", (Expectation((ADAM,), Verdict.FAIL, "known <script>", "acme.toml, entry 1"),))
 
 
-def result_of(subject: str, backend, corpus, path: str) -> dict:
+def result_of(subject: str, backend, corpus, case: str) -> dict:
     """A case's result as a run hands it to the recorder."""
-    outcome = judge(backend, load_case(corpus, path))
+    outcome = judge_backend(backend, load_case(corpus, corpus.cases[case]))
     return {
         "subject": subject,
-        "case": path.rpartition("/")[2],
+        "case": case,
         "verdict": str(outcome.verdict),
         "phase": outcome.phase,
         "message": outcome.message,

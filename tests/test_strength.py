@@ -58,7 +58,7 @@ def test_onnx_s_own_cases_notice_less_than_half(strength):
 
 
 def test_all_of_onnx_s_own_cases_are_in_the_corpus(whole_corpus):
-    assert set(UPSTREAM) <= whole_corpus.paths().keys()
+    assert set(UPSTREAM) <= whole_corpus.cases.keys()
 
 
 def test_a_case_that_is_held_survives_a_subject_that_spoils_it(whole_corpus):

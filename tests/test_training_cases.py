@@ -9,7 +9,7 @@ import pytest
 from onnx import helper
 
 from conformance.corpus.case import Case
-from conformance.models.graphs import has_optimizers
+from conformance.lowering.optimizers import has_training_optimizers
 from conformance.reference.graph import Graph
 from conformance.reference.numbers.native import Native
 from conformance.reference.oracle import answers
@@ -146,7 +146,7 @@ def test_a_sibling_has_the_level_clauses_and_data_of_its_case(operator):
             assert (case.level, case.clauses, case.tags) == (source.level, source.clauses, (*source.tags, "expanded"))
             pairs = zip(case.data_sets, source.data_sets, strict=True)
             assert all([a.tobytes() for a in ours] == [a.tobytes() for a in theirs] for ours, theirs in pairs)
-            assert not has_optimizers(proto(case))
+            assert not has_training_optimizers(proto(case))
 
 
 @pytest.mark.parametrize("operator", ["adam", "momentum", "adagrad"])

@@ -10,14 +10,15 @@ import pytest
 from onnx import helper
 from support import write_corpus
 
-from conformance.corpus.case import Answer, Case, Rewrite
-from conformance.corpus.corpus import case_json, open_corpus
+from conformance.corpus.case import Case, Firing, Rewrite
+from conformance.corpus.corpus import open_corpus
+from conformance.corpus.document import case_json
 from conformance.corpus.loading import load_case
 from conformance.errors import CaseError, CorpusError
 from conformance.generation.models import declared, declared_as
-from conformance.judging.backend import judge
+from conformance.judging.backend import judge_backend
 from conformance.models.preview import model_summary
-from conformance.reference.wiring import miswired
+from conformance.reference.validity import miswired
 from conformance.verdicts import Verdict
 from generators.eliminate_nop_monotone_argmax.scenario import FIRES, Graph, argmax, fires, pair, scenario
 
@@ -39,7 +40,7 @@ def written(tmp_path):
     def write(case: Case):
         write_corpus(tmp_path / "made", [case])
         corpus = open_corpus(tmp_path / "made")
-        return load_case(corpus, case.path), case_json(corpus, case.path)
+        return load_case(corpus, corpus.cases[case.id]), case_json(corpus, corpus.cases[case.id])
 
     return write
 
@@ -49,14 +50,14 @@ class TestRewrite:
         with pytest.raises(CaseError, match="does not say what the pass does"):
             dataclasses.replace(made(), rewrite=None)
 
-    @pytest.mark.parametrize(("answer", "values"), [(Answer.FIRES, ()), (Answer.STAYS, ("Y",))])
+    @pytest.mark.parametrize(("answer", "values"), [(Firing.FIRES, ()), (Firing.STAYS, ("Y",))])
     def test_it_names_values_if_and_only_if_the_pass_fires(self, answer, values):
         with pytest.raises(CaseError, match="names the wrong values"):
             Rewrite(answer, values, values)
 
     def test_what_one_run_takes_away_several_do_too(self):
         with pytest.raises(CaseError, match="leaves in several"):
-            Rewrite(Answer.FIRES, ("Y",), ("Z",))
+            Rewrite(Firing.FIRES, ("Y",), ("Z",))
 
     def test_it_is_written_with_the_case(self, written):
         _, document = written(dataclasses.replace(made(), rewrite=fires("Y", then=("Z",))))
@@ -89,16 +90,15 @@ class TestDeclaredShapes:
 class TestStructuralCases:
     def test_a_backend_is_not_asked(self, defined, written):
         loaded, document = written(defined[SEQUENCE][1])
-        assert judge(None, loaded).verdict is Verdict.SKIPPED
+        assert judge_backend(None, loaded).verdict is Verdict.SKIPPED
         assert (document["data_sets"], list(loaded.data_sets())) == ([], [])
 
     def test_any_other_case_without_data_sets_is_no_whole_one(self, small_corpus):
         corpus = open_corpus(small_corpus)
-        path = next(iter(corpus.cases))
-        files = {name: hash for name, hash in corpus.cases[path].items() if not name.startswith("test_data_set")}
-        spoilt = dataclasses.replace(corpus, cases={path: files})
+        case = next(iter(corpus.cases.values()))
+        files = {name: hash for name, hash in case.files.items() if not name.startswith("test_data_set")}
         with pytest.raises(CorpusError, match="has no data set"):
-            next(load_case(spoilt, path).data_sets())
+            next(load_case(corpus, dataclasses.replace(case, files=files)).data_sets())
 
 
 class TestSummary:

@@ -14,7 +14,8 @@ from onnx.backend.test import loader, runner
 from support import DATA
 
 from conformance.backends.reference import ReferenceBackend
-from conformance.corpus.corpus import case_json, open_corpus
+from conformance.corpus.corpus import open_corpus
+from conformance.corpus.document import case_json
 from conformance.corpus.loading import LoadedCase, load_case
 from conformance.verdicts import Level
 
@@ -87,19 +88,19 @@ class TestSevenCases:
         assert attributes == expected
 
     def test_its_inputs_are_upstream_s(self, name, upstream, corpus):
-        (data_set,) = load_case(corpus, f"node/{name}").data_sets()
+        (data_set,) = load_case(corpus, corpus.cases[name]).data_sets()
         for ours, theirs in zip(data_set.inputs, upstream[name][0], strict=True):
             assert ours.dtype == theirs.dtype
             np.testing.assert_array_equal(ours, theirs)
 
     def test_its_expected_outputs_agree_with_upstream_s(self, name, upstream, corpus):
-        (data_set,) = load_case(corpus, f"node/{name}").data_sets()
+        (data_set,) = load_case(corpus, corpus.cases[name]).data_sets()
         for ours, theirs in zip(data_set.outputs, upstream[name][1], strict=True):
             assert (ours.expected.dtype, ours.expected.shape) == (theirs.dtype, theirs.shape)
             np.testing.assert_allclose(ours.expected, theirs, rtol=1e-5, atol=0)
 
     def test_upstream_s_outputs_lie_within_its_bounds(self, name, upstream, corpus):
-        (data_set,) = load_case(corpus, f"node/{name}").data_sets()
+        (data_set,) = load_case(corpus, corpus.cases[name]).data_sets()
         for ours, theirs in zip(data_set.outputs, upstream[name][1], strict=True):
             distance = np.abs(ours.expected.astype(np.float64) - theirs.astype(np.float64))
             assert (distance <= ours.bound).all()
@@ -121,9 +122,7 @@ def loaded(request, tmp_path_factory):
 class TestLoader:
     def test_it_finds_every_case_of_the_folder(self, loaded, corpus):
         kind, cases = loaded
-        assert {f"{kind}/{case.name}" for case in cases} == {
-            path for path in corpus.cases if path.startswith(f"{kind}/")
-        }
+        assert {case.name for case in cases} == {case.id for case in corpus.cases.values() if case.kind == kind}
 
     def test_every_case_is_one_on_disk(self, loaded):
         assert all((Path(case.model_dir) / "model.onnx").is_file() for case in loaded[1])
@@ -138,7 +137,7 @@ class TestLoader:
         if all(case.model_dir is None for case in cases):
             assert names >= set(UPSTREAM)
         else:
-            assert names == {path.removeprefix("node/") for path in corpus.cases if path.startswith("node/")}
+            assert names == {case.id for case in corpus.cases.values() if case.kind == "node"}
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +161,7 @@ def failed(outcome: tuple[dict[str, unittest.TestCase], unittest.TestResult]) ->
 @pytest.fixture(scope="module")
 def levels(corpus) -> dict[str, str]:
     """Every case's level by its id."""
-    return {id: case_json(corpus, path)["level"] for id, path in corpus.paths().items()}
+    return {id: case_json(corpus, case)["level"] for id, case in corpus.cases.items()}
 
 
 def leaves_choice(case: LoadedCase) -> bool:
@@ -179,13 +178,13 @@ class TestRunner:
 
     def test_every_must_case_passes_on_the_cpu_that_leaves_no_choice(self, loaded, outcome, levels, corpus):
         must = [name for name in failed(outcome) if levels[name] == Level.MUST]
-        assert not [name for name in must if not leaves_choice(load_case(corpus, f"{loaded[0]}/{name}"))]
+        assert not [name for name in must if not leaves_choice(load_case(corpus, corpus.cases[name]))]
 
     def test_no_case_fails_but_where_our_bound_is_wider_than_its_tolerance(self, loaded, outcome, corpus):
         """The runner knows no bounds and no choices: where admissible evaluations differ, it insists on one of them."""
         kind, _ = loaded
         for name in failed(outcome):
-            case = load_case(corpus, f"{kind}/{name}")
+            case = load_case(corpus, corpus.cases[name])
             bounded = [out for data in case.data_sets() for out in data.outputs if out.bound is not None]
             wider = [(out.bound > 1e-7 + 1e-3 * np.abs(out.expected)).any() for out in bounded]
             assert any(wider) or leaves_choice(case), name

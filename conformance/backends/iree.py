@@ -10,15 +10,14 @@ import onnx
 from iree.compiler import ir
 from iree.compiler.extras import onnx_importer
 from iree.compiler.tools import CompilerToolError, compile_str
-from onnx.backend.base import Backend, BackendRep
 
-from conformance.models.feeds import Signature
-from conformance.verdicts import Unsupported
+from .host import Adapter, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
-    from conformance.models.arrays import Array
+    from .host import Array
+
 
 _SAYS_UNSUPPORTED = (
     "failed to legalize operation 'torch.operator'",
@@ -33,27 +32,26 @@ _KEEP_DOUBLES = "--iree-input-demote-f64-to-f32=false"
 """IREE's default is to compute double as float, and to change the types of inputs and outputs with it."""
 
 
-class PreparedFunction(BackendRep):
+class PreparedFunction:
     """The entry function of a compiled model."""
 
-    def __init__(self, signature: Signature, function: Any) -> None:
-        self._signature = signature
+    def __init__(self, function: Any) -> None:
         self._function = function
 
-    def run(self, inputs: Sequence[Array], **_: Any) -> tuple[Array, ...]:
-        """The outputs for inputs in the graph's order."""
-        found = self._function(*self._signature.feeds(inputs).values())
+    def run(self, feeds: Mapping[str, Array]) -> tuple[Array, ...]:
+        """The outputs in the graph's order."""
+        found = self._function(*feeds.values())
         outputs = found if isinstance(found, list | tuple) else [found]
         return tuple(output.to_host().copy() for output in outputs)
 
 
-class IreeBackend(Backend):
+class IreeBackend(Adapter):
     """Runs models by IREE's llvm-cpu target and the local-sync device."""
 
     __version__ = version("iree-base-compiler")
 
     @classmethod
-    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> PreparedFunction:
+    def prepare(cls, model: bytes, device: str = "CPU", **_: Any) -> PreparedFunction:
         """Import and compile a model.
 
         Raises:
@@ -61,7 +59,8 @@ class IreeBackend(Backend):
         """
         arguments = [_KEEP_DOUBLES, "--iree-llvmcpu-target-cpu=host"]
         try:
-            text = _imported(onnx.shape_inference.infer_shapes(model))
+            proto = onnx.load_model_from_string(model)
+            text = _imported(onnx.shape_inference.infer_shapes(proto))
             binary = compile_str(text, target_backends=["llvm-cpu"], input_type="onnx", extra_args=arguments)
         except (onnx_importer.OnnxImportError, CompilerToolError) as error:
             complaint = _complaint(str(error))
@@ -69,12 +68,7 @@ class IreeBackend(Backend):
             raise (Unsupported if lacks else RuntimeError)(complaint) from None
         context = iree.runtime.SystemContext(config=iree.runtime.Config("local-sync"))
         context.add_vm_module(iree.runtime.VmModule.copy_buffer(context.instance, binary))
-        return PreparedFunction(Signature.of(model), context.modules.module[model.graph.name])
-
-    @classmethod
-    def supports_device(cls, device: str) -> bool:
-        """Whether this is the CPU."""
-        return device == "CPU"
+        return PreparedFunction(context.modules.module[proto.graph.name])
 
 
 def _imported(model: onnx.ModelProto) -> str:

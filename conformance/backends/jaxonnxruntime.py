@@ -9,47 +9,39 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax
 import numpy as np
+import onnx
 from jaxonnxruntime import __version__, config
 from jaxonnxruntime.backend import Backend as Runtime
-from onnx.backend.base import Backend, BackendRep
 
-from conformance.models.feeds import Signature
+from .host import Adapter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
-    import onnx
+    from .host import Array
 
-    from conformance.models.arrays import Array
 
 jax.config.update("jax_enable_x64", True)
 config.update("jaxort_only_allow_initializers_as_static_args", False)  # else no Cast of a computed value runs
 
 
-class PreparedModel(BackendRep):
+class PreparedModel:
     """A model, which jaxonnxruntime looks at only when it runs."""
 
-    def __init__(self, signature: Signature, model: Any) -> None:
-        self._signature = signature
+    def __init__(self, model: Any) -> None:
         self._model = model
 
-    def run(self, inputs: Sequence[Array], **_: Any) -> tuple[Array, ...]:
-        """The outputs for inputs in the graph's order; an operator it lacks raises NotImplementedError."""
-        feeds = self._signature.feeds(inputs)
-        return tuple(np.array(output) for output in self._model.run(feeds))
+    def run(self, feeds: Mapping[str, Array]) -> tuple[Array, ...]:
+        """The outputs in the graph's order; an operator it lacks raises NotImplementedError."""
+        return tuple(np.array(output) for output in self._model.run(dict(feeds)))
 
 
-class JaxOnnxRuntimeBackend(Backend):
+class JaxOnnxRuntimeBackend(Adapter):
     """Runs models by jaxonnxruntime."""
 
     __version__ = f"{__version__} (jax {jax.__version__})"
 
     @classmethod
-    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> PreparedModel:
+    def prepare(cls, model: bytes, device: str = "CPU", **_: Any) -> PreparedModel:
         """Keep a model."""
-        return PreparedModel(Signature.of(model), Runtime.prepare(model))
-
-    @classmethod
-    def supports_device(cls, device: str) -> bool:
-        """Whether this is the CPU."""
-        return device == "CPU"
+        return PreparedModel(Runtime.prepare(onnx.load_model_from_string(model)))

@@ -9,21 +9,18 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import ml_dtypes
 import numpy as np
+import onnx
 import torch
-from onnx import TensorProto
-from onnx.backend.base import Backend, BackendRep
 
-from conformance.models.arrays import dtype_of
-from conformance.models.feeds import Signature
-from conformance.verdicts import Unsupported
+from .host import Adapter, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping
 
-    import onnx
+    from .host import Array
 
-    from conformance.models.arrays import Array
 
 _SAYS_UNSUPPORTED = ("Converter is not implemented", "not implemented for")
 
@@ -53,26 +50,24 @@ def _tensor(array: Array) -> torch.Tensor:
 
 def _array(tensor: torch.Tensor) -> Array:
     if tensor.dtype == torch.bfloat16:
-        return np.asarray(tensor.view(torch.int16).numpy()).view(dtype_of(TensorProto.BFLOAT16))
+        return np.asarray(tensor.view(torch.int16).numpy()).view(ml_dtypes.bfloat16)
     return np.array(tensor.numpy())
 
 
-class PreparedModule(BackendRep):
+class PreparedModule:
     """A torch.fx module."""
 
-    def __init__(self, signature: Signature, module: Any) -> None:
-        self._signature = signature
+    def __init__(self, module: Any) -> None:
         self._module = module
 
-    def run(self, inputs: Sequence[Array], **_: Any) -> tuple[Array, ...]:
-        """The outputs for inputs in the graph's order.
+    def run(self, feeds: Mapping[str, Array]) -> tuple[Array, ...]:
+        """The outputs in the graph's order.
 
         Raises:
             Unsupported: PyTorch has no kernel for an operator and a type.
         """
-        feeds = self._signature.feeds(inputs).values()
         with torch.inference_mode(), _saying_unsupported():
-            found = self._module(*(_tensor(array) for array in feeds))
+            found = self._module(*(_tensor(array) for array in feeds.values()))
         return tuple(_array(output) for output in ([found] if isinstance(found, torch.Tensor) else found))
 
 
@@ -86,22 +81,17 @@ def _saying_unsupported() -> Iterator[None]:
         raise
 
 
-class Onnx2TorchBackend(Backend):
+class Onnx2TorchBackend(Adapter):
     """Runs models by onnx2torch and PyTorch."""
 
     __version__ = f"{version('onnx2torch')} (torch {torch.__version__})"
 
     @classmethod
-    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> PreparedModule:
+    def prepare(cls, model: bytes, device: str = "CPU", **_: Any) -> PreparedModule:
         """Convert a model.
 
         Raises:
             Unsupported: onnx2torch has no conversion for an operator.
         """
         with _saying_unsupported():
-            return PreparedModule(Signature.of(model), convert(model).eval())
-
-    @classmethod
-    def supports_device(cls, device: str) -> bool:
-        """Whether this is the CPU."""
-        return device == "CPU"
+            return PreparedModule(convert(onnx.load_model_from_string(model)).eval())

@@ -6,42 +6,34 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
-from onnx.backend.base import Backend, BackendRep
 from onnx.reference import ReferenceEvaluator
 
-from conformance.models.feeds import Signature
+from .host import Adapter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
-    from conformance.models.arrays import Array
+    from .host import Array
 
 
-class PreparedEvaluator(BackendRep):
+class PreparedEvaluator:
     """An evaluator of one model."""
 
-    def __init__(self, signature: Signature, evaluator: ReferenceEvaluator) -> None:
-        self._signature = signature
+    def __init__(self, evaluator: ReferenceEvaluator) -> None:
         self._evaluator = evaluator
 
-    def run(self, inputs: Sequence[Array], **_: Any) -> tuple[Any, ...]:
-        """The outputs for inputs in the graph's order."""
-        feeds = self._signature.feeds(inputs)
+    def run(self, feeds: Mapping[str, Array]) -> tuple[Any, ...]:
+        """The outputs in the graph's order."""
         with np.errstate(all="ignore"):
-            return tuple(self._evaluator.run(None, feeds))
+            return tuple(self._evaluator.run(None, dict(feeds)))
 
 
-class OnnxReferenceBackend(Backend):
+class OnnxReferenceBackend(Adapter):
     """Runs models by onnx's ReferenceEvaluator."""
 
     __version__ = onnx.__version__
 
     @classmethod
-    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> PreparedEvaluator:
+    def prepare(cls, model: bytes, device: str = "CPU", **_: Any) -> PreparedEvaluator:
         """Read a model; an operator it lacks raises NotImplementedError."""
-        return PreparedEvaluator(Signature.of(model), ReferenceEvaluator(model))
-
-    @classmethod
-    def supports_device(cls, device: str) -> bool:
-        """Whether this is the CPU."""
-        return device == "CPU"
+        return PreparedEvaluator(ReferenceEvaluator(onnx.load_model_from_string(model)))

@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING, Any
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 import onnxruntime
-from onnx.backend.base import Backend, BackendRep
 
-from conformance.errors import SubjectError
-from conformance.verdicts import Unsupported
+from .host import Adapter, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
-    import onnx
+    from .host import Array
 
-    from conformance.models.arrays import Array
 
 _LEVELS = {
     "disabled": onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL,
@@ -30,19 +27,18 @@ _LEVELS = {
 _SAYS_UNSUPPORTED = ("is not a registered function/op", "Could not find an implementation for")
 
 
-class PreparedSession(BackendRep):
+class PreparedSession:
     """A session of one model."""
 
     def __init__(self, session: onnxruntime.InferenceSession) -> None:
         self._session = session
-        self._names = [value.name for value in session.get_inputs()]
 
-    def run(self, inputs: Sequence[Array], **_: Any) -> tuple[Array, ...]:
-        """The outputs for inputs in the graph's order."""
-        return tuple(self._session.run(None, dict(zip(self._names, inputs, strict=True))))
+    def run(self, feeds: Mapping[str, Array]) -> tuple[Array, ...]:
+        """The outputs in the graph's order."""
+        return tuple(self._session.run(None, dict(feeds)))
 
 
-class OnnxRuntimeBackend(Backend):
+class OnnxRuntimeBackend(Adapter):
     """Runs models by one of ONNX Runtime's execution providers; by default the CPU's, with all graph optimizations."""
 
     __version__ = onnxruntime.__version__
@@ -52,19 +48,19 @@ class OnnxRuntimeBackend(Backend):
         """Check options before anything is run.
 
         Raises:
-            SubjectError: this ONNX Runtime lacks the execution provider, or there is no such level of optimizations.
+            ValueError: this ONNX Runtime lacks the execution provider, or there is no such level of optimizations.
         """
         if provider not in (providers := onnxruntime.get_available_providers()):
-            raise SubjectError(
+            raise ValueError(
                 f"This onnxruntime has no execution provider {provider}.", f"It has {', '.join(providers)}."
             )
         if optimization not in _LEVELS:
-            raise SubjectError(f"onnxruntime has no optimization level {optimization}.", f"Use {', '.join(_LEVELS)}.")
+            raise ValueError(f"onnxruntime has no optimization level {optimization}.", f"Use {', '.join(_LEVELS)}.")
 
     @classmethod
     def prepare(
         cls,
-        model: onnx.ModelProto,
+        model: bytes,
         device: str = "CPU",
         provider: str = "CPUExecutionProvider",
         optimization: str = "all",
@@ -85,14 +81,9 @@ class OnnxRuntimeBackend(Backend):
         options.graph_optimization_level = _LEVELS[optimization]
         providers = list(dict.fromkeys([provider, "CPUExecutionProvider"]))
         try:
-            session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers)
+            session = onnxruntime.InferenceSession(model, options, providers)
         except Exception as error:
             if any(text in str(error) for text in _SAYS_UNSUPPORTED):
                 raise Unsupported(str(error)) from None
             raise
         return PreparedSession(session)
-
-    @classmethod
-    def supports_device(cls, device: str) -> bool:
-        """Whether this is the CPU; other devices come with their execution providers."""
-        return device == "CPU"

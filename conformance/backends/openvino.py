@@ -5,17 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import openvino
-from onnx.backend.base import Backend, BackendRep
 
-from conformance.models.feeds import Signature
-from conformance.verdicts import Unsupported
+from .host import Adapter, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    import onnx
+    from .host import Array
 
-    from conformance.models.arrays import Array
 
 _SAYS_UNSUPPORTED = ("No conversion rule found for operations:", "Unsupported data type")
 
@@ -23,18 +20,17 @@ _SETTINGS = {"EXECUTION_MODE_HINT": "ACCURACY", "INFERENCE_NUM_THREADS": 1}
 """Without the hint, processors with such units compute float in bfloat16, and answers differ by machine."""
 
 
-class PreparedModel(BackendRep):
+class PreparedModel:
     """A compiled model, of which OpenVINO leaves out the inputs that are not used."""
 
-    def __init__(self, signature: Signature, used: Sequence[str], compiled: openvino.CompiledModel) -> None:
-        self._signature = signature
-        self._used = used
+    def __init__(self, parameters: Sequence[str], compiled: openvino.CompiledModel) -> None:
+        self._parameters = parameters
         self._compiled = compiled
 
-    def run(self, inputs: Sequence[Array], **_: Any) -> tuple[Array, ...]:
-        """The outputs for inputs in the graph's order, which is OpenVINO's too."""
-        feeds = self._signature.feeds(inputs)
-        found = self._compiled.create_infer_request().infer([_fed(feeds[name]) for name in self._used])
+    def run(self, feeds: Mapping[str, Array]) -> tuple[Array, ...]:
+        """The outputs in the graph's order, which is OpenVINO's too."""
+        used = self._parameters if len(self._parameters) < len(feeds) else feeds  # else names may not be kept
+        found = self._compiled.create_infer_request().infer([_fed(feeds[name]) for name in used])
         return tuple(found[port].copy() for port in self._compiled.outputs)
 
 
@@ -45,13 +41,13 @@ def _fed(array: Array) -> Array | openvino.Tensor:
     return openvino.Tensor(array.view("u2"), array.shape, openvino.Type.bf16)
 
 
-class OpenVinoBackend(Backend):
+class OpenVinoBackend(Adapter):
     """Runs models by OpenVINO."""
 
     __version__ = openvino.__version__.split("-")[0]
 
     @classmethod
-    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> PreparedModel:
+    def prepare(cls, model: bytes, device: str = "CPU", **_: Any) -> PreparedModel:
         """Read and compile a model.
 
         Raises:
@@ -59,17 +55,13 @@ class OpenVinoBackend(Backend):
         """
         core = openvino.Core()
         try:
-            read = core.read_model(model.SerializeToString())
+            read = core.read_model(model)
             compiled = core.compile_model(read, device, _SETTINGS)
         except RuntimeError as error:
             if any(text in str(error) for text in _SAYS_UNSUPPORTED):
                 raise Unsupported(str(error)) from None
             raise
-        signature = Signature.of(model)
-        used = [declared.name for declared in signature.inputs]
-        if len(read.inputs) < len(used):  # inputs that nothing reads are left out; else names may not be kept
-            used = [parameter.get_friendly_name() for parameter in read.get_parameters()]
-        return PreparedModel(signature, used, compiled)
+        return PreparedModel([parameter.get_friendly_name() for parameter in read.get_parameters()], compiled)
 
     @classmethod
     def supports_device(cls, device: str) -> bool:

@@ -8,17 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tract
-from onnx.backend.base import Backend, BackendRep
 
-from conformance.models.feeds import Signature
-from conformance.verdicts import Unsupported
+from .host import Adapter, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    import onnx
+    from .host import Array
 
-    from conformance.models.arrays import Array
 
 _SAYS_UNSUPPORTED = (
     "Unimplemented(",
@@ -29,34 +26,32 @@ _SAYS_UNSUPPORTED = (
 )
 
 
-class PreparedModel(BackendRep):
+class PreparedModel:
     """An optimized model."""
 
-    def __init__(self, signature: Signature, names: Sequence[str], runnable: tract.Runnable) -> None:
-        self._signature = signature
+    def __init__(self, names: Sequence[str], runnable: tract.Runnable) -> None:
         self._names = names
         self._runnable = runnable
 
-    def run(self, inputs: Sequence[Array], **_: Any) -> tuple[Array, ...]:
-        """The outputs for inputs in the graph's order.
+    def run(self, feeds: Mapping[str, Array]) -> tuple[Array, ...]:
+        """The outputs in the graph's order.
 
         Raises:
             Unsupported: tract's Python package has no tensors of an input's type.
         """
-        feeds = self._signature.feeds(inputs)
-        if held := [array.dtype for array in inputs if array.dtype.kind not in "biuf"]:
+        if held := [array.dtype for array in feeds.values() if array.dtype.kind not in "biuf"]:
             raise Unsupported(f"tract's Python package has no tensors of {held[0]}")
         outputs = self._runnable.run([feeds[name] for name in self._names])
         return tuple(output.to_numpy() for output in outputs)
 
 
-class TractBackend(Backend):
+class TractBackend(Adapter):
     """Runs models by tract, with its optimizations."""
 
     __version__ = version("tract")
 
     @classmethod
-    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> PreparedModel:
+    def prepare(cls, model: bytes, device: str = "CPU", **_: Any) -> PreparedModel:
         """Read and optimize a model.
 
         Raises:
@@ -64,7 +59,7 @@ class TractBackend(Backend):
         """
         with tempfile.TemporaryDirectory() as scratch:
             path = Path(scratch) / "model.onnx"
-            path.write_bytes(model.SerializeToString())
+            path.write_bytes(model)
             try:
                 read = tract.onnx().load(path)
                 names = [read.input_name(i) for i in range(read.input_count())]
@@ -73,9 +68,4 @@ class TractBackend(Backend):
                 if any(text in str(error) for text in _SAYS_UNSUPPORTED):
                     raise Unsupported(str(error)) from None
                 raise
-        return PreparedModel(Signature.of(model), names, runnable)
-
-    @classmethod
-    def supports_device(cls, device: str) -> bool:
-        """Whether this is the CPU."""
-        return device == "CPU"
+        return PreparedModel(names, runnable)

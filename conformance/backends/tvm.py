@@ -5,47 +5,42 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
+import onnx
 import tvm
-from onnx.backend.base import Backend, BackendRep
 from tvm import relax
 from tvm.relax.frontend.onnx import from_onnx
 
-from conformance.models.feeds import Signature
-from conformance.verdicts import Unsupported
+from .host import Adapter, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
-    import onnx
-
-    from conformance.models.arrays import Array
+    from .host import Array
 
 
 _UNKNOWN_TYPE = "unknown dtype"
 
 
-class PreparedMachine(BackendRep):
+class PreparedMachine:
     """A virtual machine with a compiled model."""
 
-    def __init__(self, signature: Signature, machine: relax.VirtualMachine) -> None:
-        self._signature = signature
+    def __init__(self, machine: relax.VirtualMachine) -> None:
         self._machine = machine
 
-    def run(self, inputs: Sequence[Array], **_: Any) -> tuple[Array, ...]:
-        """The outputs for inputs in the graph's order."""
-        feeds = self._signature.feeds(inputs)
+    def run(self, feeds: Mapping[str, Array]) -> tuple[Array, ...]:
+        """The outputs in the graph's order."""
         found = self._machine["main"](*(tvm.runtime.tensor(array) for array in feeds.values()))
         outputs = [found] if isinstance(found, tvm.runtime.Tensor) else found
         return tuple(output.numpy() for output in outputs)
 
 
-class TvmBackend(Backend):
+class TvmBackend(Adapter):
     """Runs models by TVM, compiled by its LLVM."""
 
     __version__ = tvm.__version__
 
     @classmethod
-    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> PreparedMachine:
+    def prepare(cls, model: bytes, device: str = "CPU", **_: Any) -> PreparedMachine:
         """Convert and compile a model.
 
         Raises:
@@ -53,15 +48,10 @@ class TvmBackend(Backend):
         """
         try:
             with warnings.catch_warnings(action="ignore"):
-                module = from_onnx(model, keep_params_in_input=False)
+                module = from_onnx(onnx.load_model_from_string(model), keep_params_in_input=False)
         except (tvm.error.OpNotImplemented, ValueError) as error:
             if isinstance(error, ValueError) and _UNKNOWN_TYPE not in str(error):
                 raise
             raise Unsupported(str(error)) from None
         compiled = tvm.compile(module, target="llvm")
-        return PreparedMachine(Signature.of(model), relax.VirtualMachine(compiled, tvm.cpu()))
-
-    @classmethod
-    def supports_device(cls, device: str) -> bool:
-        """Whether this is the CPU."""
-        return device == "CPU"
+        return PreparedMachine(relax.VirtualMachine(compiled, tvm.cpu()))

@@ -81,8 +81,8 @@ def _difference(before: str, after: str, name: str) -> str:
 
 
 def _tell(done: Update) -> None:
-    from conformance.gate.reasons import VERBS
     from conformance.report.text import one_line
+    from conformance.verdicts import VERBS
 
     for missing in done.missing:
         cases = ", ".join(missing.cases[:3]) + (f" and {len(missing.cases) - 3} more" if len(missing.cases) > 3 else "")

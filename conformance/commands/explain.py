@@ -16,11 +16,12 @@ def explain(
     case: Annotated[str, typer.Argument(metavar="CASE", help="A case's id, as `list` shows it.")], data: Data = None
 ) -> None:
     """Show a case: what it tests and why, its model, its inputs and what must come out."""
-    from conformance.corpus.corpus import bundled, case_json, find_case, open_corpus
+    from conformance.corpus.corpus import bundled, find_case, open_corpus
+    from conformance.corpus.document import case_json
 
     corpus = open_corpus(data or bundled())
-    path = find_case(corpus, case)
-    for line in _lines(case, str(corpus.path / path), case_json(corpus, path)):
+    found = find_case(corpus, case)
+    for line in _lines(case, str(corpus.path / found.path), case_json(corpus, found)):
         typer.echo(line)
 
 

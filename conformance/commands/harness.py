@@ -40,17 +40,21 @@ def check(
     from conformance.harness_check.fact import State
     from conformance.harness_check.terminal import print_outcome, print_total
     from conformance.isolation.environment import command_of
-    from conformance.subjects.loading import Kind, Named
+    from conformance.subjects.naming import SubjectKind, SubjectName
 
     named = [
         (text, kind)
-        for text, kind in ((subject, Kind.BACKEND), (backend, Kind.BACKEND), (optimizer, Kind.OPTIMIZER))
+        for text, kind in (
+            (subject, SubjectKind.BACKEND),
+            (backend, SubjectKind.BACKEND),
+            (optimizer, SubjectKind.OPTIMIZER),
+        )
         if text
     ]
     if len(named) != 1:
         raise UsageError("There is not one harness to check.", "Name it: exec:COMMAND, or -b NAME, or -o NAME.")
     counts: Counter[State] = Counter()
-    for outcome in check_harness(command_of(Named.of(*named[0])), timeout):
+    for outcome in check_harness(command_of(SubjectName.of(*named[0])), timeout):
         counts[outcome.state] += 1
         print_outcome(outcome)
     print_total(counts)

@@ -11,7 +11,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from conformance.passes.survey import Finding
+    from conformance.passes.survey import ArgMaxSite
 
 
 def hazards(
@@ -35,7 +35,7 @@ def hazards(
         typer.echo(line)
 
 
-def _document(finding: Finding) -> dict[str, Any]:
+def _document(finding: ArgMaxSite) -> dict[str, Any]:
     removals = [
         {"op_type": one.op_type, "value": one.value, "type": one.type, "hazards": [h.id for h in one.hazards]}
         for one in finding.removals
@@ -43,7 +43,7 @@ def _document(finding: Finding) -> dict[str, Any]:
     return {"output": finding.path, "removed": removals, "stays": finding.stays}
 
 
-def _lines(findings: Sequence[Finding]) -> Iterator[str]:
+def _lines(findings: Sequence[ArgMaxSite]) -> Iterator[str]:
     for finding in findings:
         if not finding.removals:
             yield f"ArgMax {finding.path} stays as it is: {finding.stays}."

@@ -38,10 +38,10 @@ def list_(
 
 
 def _cases(corpus: Corpus, tag: str | None) -> Iterator[str]:
-    from conformance.corpus.corpus import case_json
+    from conformance.corpus.document import case_json
 
-    for id, path in corpus.paths().items():
-        document = case_json(corpus, path)
+    for id, case in corpus.cases.items():
+        document = case_json(corpus, case)
         if tag is None or tag in document["tags"]:
             yield f"{id}  {document['level']}  {document['title']}"
 
@@ -50,11 +50,11 @@ def _clauses(corpus: Corpus) -> Iterator[str]:
     from collections import Counter
 
     from conformance.clauses import clauses
-    from conformance.corpus.corpus import case_json
+    from conformance.corpus.document import case_json
 
     tested: Counter[str] = Counter()
-    for path in corpus.cases:
-        tested.update(case_json(corpus, path)["clauses"])
+    for case in corpus.cases.values():
+        tested.update(case_json(corpus, case)["clauses"])
     for clause in clauses().values():
         yield f"{tested[clause.id]:4d}  {clause.id}  {clause.text}"
     bare = [id for id in clauses() if not tested[id]]

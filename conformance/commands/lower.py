@@ -19,7 +19,8 @@ def lower(
     from conformance.errors import UsageError
     from conformance.files import write_whole_bytes
     from conformance.lowering.lowering import lower as lowered
-    from conformance.models.graphs import has_external_data, has_optimizers
+    from conformance.lowering.optimizers import has_training_optimizers
+    from conformance.models.graphs import has_external_data
     from conformance.models.reading import read_model
 
     content, proto = read_model(model)
@@ -28,7 +29,7 @@ def lower(
             f"{model} keeps tensors in other files, which it names relative to its own folder.",
             "Write the new model into the same folder.",
         )
-    found = has_optimizers(proto)
+    found = has_training_optimizers(proto)
     try:
         write_whole_bytes(output, lowered(proto).SerializeToString(deterministic=True) if found else content)
     except OSError as error:

@@ -92,16 +92,16 @@ def run(
     from conformance.run.runner import Request, run_corpus
     from conformance.run.selection import Shard
     from conformance.run.settings import Settings
-    from conformance.subjects.loading import Kind, Named
+    from conformance.subjects.naming import SubjectKind, SubjectName
 
     begun = begun_run(resume) if resume else None
-    subjects = [Named.of(text, Kind.BACKEND) for text in backend or ()]
-    subjects += [Named.of(text, Kind.OPTIMIZER) for text in optimizer or ()]
+    subjects = [SubjectName.of(text, SubjectKind.BACKEND) for text in backend or ()]
+    subjects += [SubjectName.of(text, SubjectKind.OPTIMIZER) for text in optimizer or ()]
     if begun is not None:
         if results is not None and results.absolute() != begun.target.absolute():
             raise UsageError("--resume and --results name two files.", "Leave --results out.")
         selection = begun.header["selection"]
-        subjects = subjects or [Named.of(one["id"], Kind(one["kind"])) for one in begun.header["subjects"]]
+        subjects = subjects or [SubjectName.of(one["id"], SubjectKind(one["kind"])) for one in begun.header["subjects"]]
         keyword, case = keyword or selection.get("-k", ""), case or selection.get("--case", "").split()
         level = level if level != GateLevel.MUST else GateLevel(selection.get("--level", level))
         shard = shard or selection.get("--shard", "")

@@ -26,9 +26,8 @@ def strength(
     from conformance.corpus.corpus import bundled, open_corpus
     from conformance.run.terminal import counting
     from conformance.strength.operators import measure, work
-    from conformance.strength.report import document, lines
+    from conformance.strength.report import document, lines, rewrite_document, rewrite_lines
     from conformance.strength.rewrites import measure_rewrites, rewrites_work
-    from conformance.strength.rewrites_report import rewrite_document, rewrite_lines
 
     corpus = open_corpus(data or bundled())
     with counting("measuring", work() + rewrites_work()) as progress:

@@ -14,14 +14,20 @@ if TYPE_CHECKING:
     from conformance.verdicts import Level
 
 IDENTIFIER = re.compile(r"test_[a-z0-9_]{1,120}")
-INVALID = "invalid"
-"""The kind of a case whose model must be rejected: it has inputs, and nothing that may come out."""
-PASS = "pass"  # noqa: S105
-"""The kind of a case that says what a graph-optimizer pass does with its model."""
-KINDS = ("node", PASS, INVALID)
 
 
-class Answer(StrEnum):
+class CaseKind(StrEnum):
+    """What a case is about, and the corpus's folder that it is in."""
+
+    NODE = "node"
+    """What a backend answers."""
+    PASS = "pass"  # noqa: S105
+    """What a graph-optimizer pass does with the model, and what a backend answers before and after."""
+    INVALID = "invalid"
+    """A model that must be rejected: it has inputs, and nothing that may come out."""
+
+
+class Firing(StrEnum):
     """What a graph-optimizer pass does with a model."""
 
     FIRES = "fires"
@@ -40,7 +46,7 @@ class Rewrite:
         fixed_point: the same after runs until nothing changes.
     """
 
-    answer: Answer
+    answer: Firing
     once: tuple[str, ...] = ()
     fixed_point: tuple[str, ...] = ()
 
@@ -52,7 +58,7 @@ class Rewrite:
                 one run what it leaves in several.
         """
         takes_away = bool(self.once), bool(self.fixed_point)
-        if self.answer is not Answer.MAY and takes_away != (self.answer is Answer.FIRES,) * 2:
+        if self.answer is not Firing.MAY and takes_away != (self.answer is Firing.FIRES,) * 2:
             raise CaseError(
                 f"A pass that {self.answer} names the wrong values.", "Name values if and only if it fires."
             )
@@ -75,7 +81,7 @@ class Case:
         data_sets: per data set the graph's inputs in order, but for those that have an initializer; all are run on one
             prepared model. Only a case of the pass may have none: of a graph whose inputs or outputs are no tensors
             its structure alone is judged.
-        kind: the corpus's folder it belongs to: `node`, `pass` or `invalid`.
+        kind: a CaseKind, the corpus's folder that it belongs to.
         rewrite: of a case of the pass, what the pass must do with the model.
         hazards: per data set the class of hazard that it exposes, None where the rewrite keeps the answer; empty where
             all are such.
@@ -88,7 +94,7 @@ class Case:
     tags: tuple[str, ...]
     model: bytes
     data_sets: tuple[tuple[Array, ...], ...]
-    kind: str = "node"
+    kind: str = CaseKind.NODE
     rewrite: Rewrite | None = None
     hazards: tuple[str | None, ...] = ()
 
@@ -100,13 +106,13 @@ class Case:
         """
         if not IDENTIFIER.fullmatch(self.id):
             raise CaseError(f"{self.id!r} cannot be a case's id.", "Use test_ and lower-case letters, digits and _.")
-        if self.kind not in KINDS:
-            raise CaseError(f"Case {self.id} is of kind {self.kind!r}.", f"Use one of {', '.join(KINDS)}.")
-        if not (self.title and self.clauses and (self.data_sets or self.kind == PASS)):
+        if self.kind not in set(CaseKind):
+            raise CaseError(f"Case {self.id} is of kind {self.kind!r}.", f"Use one of {', '.join(CaseKind)}.")
+        if not (self.title and self.clauses and (self.data_sets or self.kind == CaseKind.PASS)):
             raise CaseError(f"Case {self.id} lacks a title, a clause or a data set.", "Give it all three.")
         if len(self.hazards) not in (0, len(self.data_sets)):
             raise CaseError(f"Case {self.id} does not say of each data set its hazard.", "Give one or None to each.")
-        if self.kind == PASS and self.rewrite is None:
+        if self.kind == CaseKind.PASS and self.rewrite is None:
             raise CaseError(f"Case {self.id} does not say what the pass does with its model.", "Give it a rewrite.")
 
     @property
@@ -117,4 +123,4 @@ class Case:
     @property
     def is_invalid(self) -> bool:
         """Whether its model must be rejected, so that no output is expected."""
-        return self.kind == INVALID
+        return self.kind == CaseKind.INVALID

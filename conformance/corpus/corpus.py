@@ -7,10 +7,12 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from conformance.corpus.case import CaseKind
 from conformance.errors import CorpusError, UnknownName
 from conformance.schemas import complaint
+from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +21,34 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 LARGEST_FILE = 2**28
 
-Hashes = "Mapping[str, Mapping[str, str]]"
+
+@dataclass(frozen=True, slots=True)
+class CorpusCase:
+    """A case as the manifest has it.
+
+    Attributes:
+        files: the SHA-256 of each of its files, by the file's path in the case's directory.
+    """
+
+    id: str
+    kind: CaseKind
+    level: Level
+    files: Mapping[str, str]
+
+    @property
+    def path(self) -> str:
+        """Its directory in the corpus: `node/test_…`."""
+        return f"{self.kind}/{self.id}"
+
+    @property
+    def is_invalid(self) -> bool:
+        """Whether its model must be rejected, so that no output is expected."""
+        return self.kind is CaseKind.INVALID
+
+    @property
+    def is_structural(self) -> bool:
+        """Whether it has no data set, since it is about what a graph optimizer does with its graph and no more."""
+        return self.kind is CaseKind.PASS and not any(file.startswith("test_data_set_") for file in self.files)
 
 
 @dataclass(frozen=True)
@@ -30,39 +59,30 @@ class Corpus:
         path: the directory.
         version: semantic in what it judges: only a change that can fail no backend that passed is a patch.
         digest: SHA-256 over version, levels, names and hashes of all files.
-        cases: per case (`node/test_…`) the SHA-256 of each of its files.
-        levels: each case's level.
+        cases: by their ids, in the manifest's order.
     """
 
     path: Path
     version: str
     digest: str
-    cases: Mapping[str, Mapping[str, str]]
-    levels: Mapping[str, str]
+    cases: Mapping[str, CorpusCase]
 
-    def paths(self) -> Mapping[str, str]:
-        """Each case's directory by its id."""
-        return {path.rsplit("/", 1)[1]: path for path in self.cases}
-
-    def read(self, case: str, file: str) -> bytes:
-        """A file of a case.
-
-        Args:
-            case: the case's directory, as in `cases`.
-            file: its path therein.
+    def read(self, case: CorpusCase, file: str) -> bytes:
+        """A file of a case, by its path therein.
 
         Raises:
             CorpusError: it is missing, too large or not what the manifest says.
         """
+        name = f"{case.path}/{file}"
         try:
-            with open(f"{self.path}/{case}/{file}", "rb", buffering=0) as stream:  # noqa: PTH123 - thousands of them
+            with open(f"{self.path}/{name}", "rb", buffering=0) as stream:  # noqa: PTH123 - thousands of them
                 if os.fstat(stream.fileno()).st_size > LARGEST_FILE:
-                    raise _unfit(self.path, f"{case}/{file} is larger than {LARGEST_FILE} bytes")
+                    raise unfit(self.path, f"{name} is larger than {LARGEST_FILE} bytes")
                 content = stream.read()
         except OSError as error:
-            raise _unfit(self.path, f"{case}/{file} cannot be read ({error.strerror})") from None
-        if hashlib.sha256(content).hexdigest() != self.cases[case][file]:
-            raise _unfit(self.path, f"{case}/{file} is altered or truncated: it is not what {MANIFEST} hashes")
+            raise unfit(self.path, f"{name} cannot be read ({error.strerror})") from None
+        if hashlib.sha256(content).hexdigest() != case.files[file]:
+            raise unfit(self.path, f"{name} is altered or truncated: it is not what {MANIFEST} hashes")
         return content
 
     def verify(self) -> int:
@@ -71,7 +91,7 @@ class Corpus:
         Raises:
             CorpusError: one is missing, extra, truncated or altered.
         """
-        return sum(len(self.read(case, file)) >= 0 for case, files in self.cases.items() for file in files)
+        return sum(len(self.read(case, file)) >= 0 for case in self.cases.values() for file in case.files)
 
 
 def bundled() -> Path:
@@ -92,15 +112,15 @@ def open_corpus(path: Path) -> Corpus:
     corpus = read_manifest(path)
     missing, extra = odds(corpus)
     if missing:
-        raise _unfit(path, f"{missing[0]} is missing{_and_others(missing)}")
+        raise unfit(path, f"{missing[0]} is missing{_and_others(missing)}")
     if extra:
-        raise _unfit(path, f"{extra[0]} is not in {MANIFEST}{_and_others(extra)}")
+        raise unfit(path, f"{extra[0]} is not in {MANIFEST}{_and_others(extra)}")
     return corpus
 
 
 def odds(corpus: Corpus) -> tuple[list[str], list[str]]:
     """The files that the manifest names and the directory lacks, and the reverse."""
-    listed = {f"{case}/{file}" for case, files in corpus.cases.items() for file in files}
+    listed = {f"{case.path}/{file}" for case in corpus.cases.values() for file in case.files}
     present = _files(str(corpus.path)) - {MANIFEST}
     return sorted(listed - present), sorted(present - listed)
 
@@ -119,14 +139,29 @@ def read_manifest(path: Path) -> Corpus:
     try:
         document = json.loads(manifest.read_text(encoding="utf-8"))
     except (ValueError, RecursionError, OSError) as error:
-        raise _unfit(path, f"{MANIFEST} cannot be read ({error})") from None
+        raise unfit(path, f"{MANIFEST} cannot be read ({error})") from None
     if problem := complaint("manifest", document):
-        raise _unfit(path, f"{MANIFEST} is malformed: {problem}")
+        raise unfit(path, f"{MANIFEST} is malformed: {problem}")
     if document["levels"].keys() != document["cases"].keys():
-        raise _unfit(path, f"{MANIFEST} is malformed: its levels are not of its cases")
+        raise unfit(path, f"{MANIFEST} is malformed: its levels are not of its cases")
     if document["digest"] != digest(document["version"], document["levels"], document["cases"]):
-        raise _unfit(path, f"{MANIFEST} is altered: its digest is not that of its content")
-    return Corpus(path, document["version"], document["digest"], document["cases"], document["levels"])
+        raise unfit(path, f"{MANIFEST} is altered: its digest is not that of its content")
+    return Corpus(path, document["version"], document["digest"], _cases(path, document["cases"], document["levels"]))
+
+
+def _cases(corpus: Path, files: Mapping[str, Mapping[str, str]], levels: Mapping[str, str]) -> dict[str, CorpusCase]:
+    """The cases of a manifest by their ids.
+
+    Raises:
+        CorpusError: two have one id.
+    """
+    cases: dict[str, CorpusCase] = {}
+    for path, hashes in files.items():
+        kind, _, id = path.partition("/")
+        if id in cases:
+            raise unfit(corpus, f"{cases[id].path} and {path} are two cases of one name")
+        cases[id] = CorpusCase(id, CaseKind(kind), Level(levels[path]), hashes)
+    return cases
 
 
 def manifest_bytes(version: str, cases: Mapping[str, Mapping[str, str]], levels: Mapping[str, str]) -> bytes:
@@ -147,35 +182,19 @@ def digest(version: str, levels: Mapping[str, str], cases: Mapping[str, Mapping[
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def find_case(corpus: Corpus, id: str) -> str:
-    """The directory of a case.
+def find_case(corpus: Corpus, id: str) -> CorpusCase:
+    """The case of that name.
 
     Raises:
         UnknownName: the corpus has no such case.
     """
     from difflib import get_close_matches
 
-    paths = corpus.paths()
-    if id in paths:
-        return paths[id]
-    close = get_close_matches(id, paths, n=1)
+    if id in corpus.cases:
+        return corpus.cases[id]
+    close = get_close_matches(id, corpus.cases, n=1)
     hint = f"Did you mean {close[0]}?" if close else "See `onnx-conformance list`."
     raise UnknownName(f"There is no case {id} in {corpus.path}.", hint)
-
-
-def case_json(corpus: Corpus, case: str) -> dict[str, Any]:
-    """A case's case.json.
-
-    Raises:
-        CorpusError: it is not what its schema says.
-    """
-    try:
-        document = json.loads(corpus.read(case, "case.json"))
-    except (ValueError, RecursionError) as error:
-        raise _unfit(corpus.path, f"{case}/case.json is not JSON ({error})") from None
-    if problem := complaint("case", document):
-        raise _unfit(corpus.path, f"{case}/case.json is malformed: {problem}")
-    return dict(document)
 
 
 def _files(root: str) -> set[str]:
@@ -197,7 +216,8 @@ def _and_others(names: list[str]) -> str:
     return f", and {len(names) - 1} more" if len(names) > 1 else ""
 
 
-def _unfit(path: Path, what: str) -> CorpusError:
+def unfit(path: Path, what: str) -> CorpusError:
+    """The error where a corpus is not as it was written."""
     return CorpusError(
         f"The corpus in {path} is not whole: {what}.",
         "Restore it (from git, or by reinstalling), or write it anew with `onnx-conformance generate`.",

@@ -11,14 +11,14 @@ import numpy as np
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from conformance.corpus.case import INVALID, PASS
 from conformance.errors import CorpusError
 from conformance.models.arrays import Array, dtype_of
+from conformance.verdicts import Level, check_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from conformance.corpus.corpus import Corpus
+    from conformance.corpus.corpus import Corpus, CorpusCase
 
 _MEND = "Write the corpus anew with `onnx-conformance generate`."
 _FILE = re.compile(r"test_data_set_(\d+)/(input|output|bound|accept)_(\d+)\.pb")
@@ -36,9 +36,7 @@ class ExpectedTensor:
     @property
     def check(self) -> str:
         """How it is checked: `exact`, `bound` or `index`."""
-        if self.choices is not None:
-            return "index"
-        return "exact" if self.bound is None else "bound"
+        return check_name(bound=self.bound, choices=self.choices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +52,28 @@ class LoadedCase:
     """A case read from the corpus for one run: nothing of it is shared with another run, so a subject may spoil it.
 
     Attributes:
-        path: its directory in the corpus.
+        entry: what the manifest has of it.
         model: what a subject is to prepare.
     """
 
     corpus: Corpus
-    path: str
+    entry: CorpusCase
     model: onnx.ModelProto
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+        return self.entry.id
 
     @property
     def is_invalid(self) -> bool:
         """Whether its model must be rejected, so that no output is expected."""
-        return self.path.startswith(f"{INVALID}/")
+        return self.entry.is_invalid
 
     @property
     def is_structural(self) -> bool:
         """Whether it has no data set, since it is about what a graph optimizer does with its graph and no more."""
-        return is_structural(self.corpus, self.path)
+        return self.entry.is_structural
 
     def data_sets(self) -> Iterator[DataSet]:
         """The data sets in order, each read when it is asked for: a model that is refused costs no reading.
@@ -81,39 +84,31 @@ class LoadedCase:
             CorpusError: a file is altered, or is not what its name says.
         """
         names = [] if self.is_invalid else [value.name for value in self.model.graph.output]
-        data_sets = _by_data_set(self.corpus.cases[self.path])
+        data_sets = _by_data_set(self.entry.files)
         if not data_sets and not self.is_structural:
-            raise CorpusError(f"Case {self.path} in {self.corpus.path} has no data set.", _MEND)
+            raise CorpusError(f"Case {self.entry.path} in {self.corpus.path} has no data set.", _MEND)
         for files in data_sets:
-            with _readable(self.corpus, self.path):
-                yield _data_set(self.corpus, self.path, files, names)
+            with _readable(self.corpus, self.entry):
+                yield _data_set(self.corpus, self.entry, files, names)
 
 
-def load_case(corpus: Corpus, path: str) -> LoadedCase:
+def load_case(corpus: Corpus, case: CorpusCase) -> LoadedCase:
     """Read a case.
-
-    Args:
-        path: its directory in the corpus.
 
     Raises:
         CorpusError: its model is altered, or is none.
     """
-    with _readable(corpus, path):
-        return LoadedCase(corpus, path, onnx.ModelProto.FromString(corpus.read(path, "model.onnx")))
-
-
-def is_structural(corpus: Corpus, path: str) -> bool:
-    """Whether a case has no data set, since it is about what a graph optimizer does with its graph and no more."""
-    return path.startswith(f"{PASS}/") and not any(map(_FILE.fullmatch, corpus.cases[path]))
+    with _readable(corpus, case):
+        return LoadedCase(corpus, case, onnx.ModelProto.FromString(corpus.read(case, "model.onnx")))
 
 
 @contextmanager
-def _readable(corpus: Corpus, path: str) -> Iterator[None]:
+def _readable(corpus: Corpus, case: CorpusCase) -> Iterator[None]:
     try:
         yield
     except (DecodeError, ValueError, KeyError, TypeError) as error:
         raise CorpusError(
-            f"Case {path} in {corpus.path} cannot be read: {type(error).__name__}: {error}.",
+            f"Case {case.path} in {corpus.path} cannot be read: {type(error).__name__}: {error}.",
             _MEND,
         ) from None
 
@@ -127,8 +122,8 @@ def _by_data_set(files: Iterable[str]) -> list[dict[tuple[str, int], str]]:
     return [found[number] for number in sorted(found)]
 
 
-def _data_set(corpus: Corpus, path: str, files: Mapping[tuple[str, int], str], names: Sequence[str]) -> DataSet:
-    tensors = {key: _tensor(corpus.read(path, file)) for key, file in files.items()}
+def _data_set(corpus: Corpus, case: CorpusCase, files: Mapping[tuple[str, int], str], names: Sequence[str]) -> DataSet:
+    tensors = {key: _tensor(corpus.read(case, file)) for key, file in files.items()}
     inputs = sum(what == "input" for what, _ in files)
     return DataSet(
         tuple(tensors["input", i] for i in range(inputs)),
@@ -143,3 +138,39 @@ def _tensor(content: bytes) -> Array:
     """A writable array of its own; the corpus keeps every tensor as raw bytes."""
     proto = onnx.TensorProto.FromString(content)
     return np.frombuffer(proto.raw_data, dtype=dtype_of(proto.data_type)).reshape(tuple(proto.dims)).copy()
+
+
+@dataclass(frozen=True, slots=True)
+class CaseInMemory(LoadedCase):
+    """A case whose data sets are read once; each run gets copies, so a subject may spoil them.
+
+    Attributes:
+        held: its data sets.
+    """
+
+    held: tuple[DataSet, ...]
+
+    @property
+    def level(self) -> Level:
+        """Its level."""
+        return self.entry.level
+
+    def data_sets(self) -> Iterator[DataSet]:
+        """The data sets, with inputs that a subject may spoil."""
+        return (DataSet(tuple(array.copy() for array in kept.inputs), kept.outputs) for kept in self.held)
+
+    def fresh_model(self) -> onnx.ModelProto:
+        """A copy of the model, which a subject may spoil."""
+        copy = type(self.model)()
+        copy.CopyFrom(self.model)
+        return copy
+
+
+def case_in_memory(corpus: Corpus, case: CorpusCase) -> CaseInMemory:
+    """Read a case whole.
+
+    Raises:
+        CorpusError: it is altered, or cannot be read.
+    """
+    loaded = load_case(corpus, case)
+    return CaseInMemory(corpus, case, loaded.model, tuple(loaded.data_sets()))

@@ -25,7 +25,7 @@ from conformance.deviations.twists import (
     overwriting,
     refusing,
 )
-from conformance.models.signatures import OPTIMIZERS
+from conformance.models.signatures import TRAINING_OPTIMIZERS
 
 if TYPE_CHECKING:
     from conformance.deviations.deviation import Kernel
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def _operands_by_tensor(node: Node, inputs: list[Array]) -> list[Array]:
-    return [*inputs[:2], *interleaved(inputs[2:], len(OPTIMIZERS[node.op_type].operands))]
+    return [*inputs[:2], *interleaved(inputs[2:], len(TRAINING_OPTIMIZERS[node.op_type].operands))]
 
 
 def _results_by_tensor(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
@@ -259,6 +259,6 @@ def _without_0d(inputs: list[Array]) -> list[Array]:
 
 def rows(operator: str) -> tuple[Deviation, ...]:
     """Those that can be had with the operator's state."""
-    lacking = {f"overwrites_{name.lower()}" for name in "VH" if name not in OPTIMIZERS[operator].operands}
+    lacking = {f"overwrites_{name.lower()}" for name in "VH" if name not in TRAINING_OPTIMIZERS[operator].operands}
     every = (*OPERANDS, *SEVERAL_TENSORS, *SHAPES, *BUFFERS)
     return tuple(row for row in every if row.id not in lacking)

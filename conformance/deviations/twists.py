@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from conformance.models.signatures import OPTIMIZERS
+from conformance.models.signatures import TRAINING_OPTIMIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -97,14 +97,14 @@ def only_tensors(which: Callable[[int], set[int]]) -> Twist:
 
 def named(node: Node, inputs: Sequence[Array]) -> list[tuple[str, Array]]:
     """An optimizer's operands with the name of each one's group."""
-    groups = OPTIMIZERS[node.op_type].operands
+    groups = TRAINING_OPTIMIZERS[node.op_type].operands
     count = (len(inputs) - 2) // len(groups)
     return [(groups[place // count], array) for place, array in enumerate(inputs[2:])]
 
 
 def by_tensor(node: Node, inputs: Sequence[Array]) -> list[list[Array]]:
     """An optimizer's operands, tensor by tensor."""
-    count = (len(inputs) - 2) // len(OPTIMIZERS[node.op_type].operands)
+    count = (len(inputs) - 2) // len(TRAINING_OPTIMIZERS[node.op_type].operands)
     return [list(inputs[2 + number :: count]) for number in range(count)]
 
 
@@ -182,7 +182,7 @@ def overwriting(name: str) -> Twist:
 
 def one_buffer(node: Node, _: list[Array], outputs: list[Array]) -> list[Array]:
     """Every result of a tensor is the one that was written last, as where all share a buffer."""
-    count = len(outputs) // len(OPTIMIZERS[node.op_type].results)
+    count = len(outputs) // len(TRAINING_OPTIMIZERS[node.op_type].results)
     return [outputs[-count + place % count] for place in range(len(outputs))]
 
 

@@ -8,86 +8,24 @@ with a fault that the catalogue does not have gets none.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from conformance.corpus.held import HeldCase, held
-from conformance.deviations import catalogue, family_of, op_types
-from conformance.diagnosis.observation import Observation, agree, fails, observe
+from conformance.corpus.loading import CaseInMemory, case_in_memory
+from conformance.deviations import catalogue
+from conformance.diagnosis.suspicions import Laboratory, is_about
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from conformance.corpus.corpus import Corpus
     from conformance.deviations import Deviation
     from conformance.diagnosis.findings import Finding
     from conformance.results.records import DiagnosisRecord
-    from conformance.subjects.loading import Subject
 
-OPERATORS = {"ArgMax": ("Log", "Exp", "Sqrt", "Softmax", "LogSoftmax", "Relu", "Concat")}
-"""What may stand in a model beside the operator that its family is called by."""
 
 EXPLAINABLE = {Verdict.FAIL, Verdict.ERROR}
-
-
-class Laboratory:
-    """What deviations make of cases, each computed when it is first asked for."""
-
-    def __init__(self) -> None:
-        self._made: dict[tuple[str, str], tuple[Observation | None, bool]] = {}
-
-    def observed(self, deviation: Deviation, case: HeldCase) -> tuple[Observation | None, bool]:
-        """What a deviation makes of a case, and whether it fails it."""
-        key = deviation.id, case.path
-        if key not in self._made:
-            observation = observe(deviation.backend, case)
-            self._made[key] = observation, observation is not None and fails(observation, case)
-        return self._made[key]
-
-    def fails(self, deviation: Deviation, case: HeldCase) -> bool:
-        """Whether a deviation fails a case."""
-        return deviation.operator in op_types(case.model) and self.observed(deviation, case)[1]
-
-
-class Suspicions:
-    """The worker's part: which deviations agree with a failing case, without asking again for those that did not.
-
-    Args:
-        laboratory: where deviations are run.
-    """
-
-    def __init__(self, laboratory: Laboratory | None = None) -> None:
-        self._laboratory = laboratory or Laboratory()
-        self._ruled_out: dict[str, set[str]] = defaultdict(set)
-
-    def agreeing(self, subject: Subject, corpus: Corpus, path: str) -> list[str]:
-        """The ids of the deviations that fail a case as the subject does; the subject is run once more to see."""
-        if _is_invalid(path):
-            return []
-        case = held(corpus, path)
-        family = family_of(case.model)
-        if family is None or case.level is Level.SILENT or not is_about(case, family):
-            return []
-        came = observe(subject.target, case)
-        return [] if came is None else self.alike(subject.id, came, case, catalogue()[family])
-
-    def alike(self, subject: str, came: Observation, case: HeldCase, deviations: Iterable[Deviation]) -> list[str]:
-        """Those of the deviations that fail a case as was observed."""
-        ruled_out, found = self._ruled_out[subject], []
-        present = op_types(case.model)
-        for deviation in deviations:
-            if deviation.operator not in present or deviation.id in ruled_out:
-                continue
-            made, wrong = self._laboratory.observed(deviation, case)
-            if made is None or not wrong:
-                continue
-            if agree(made, came, case):
-                found.append(deviation.id)
-            elif case.level is Level.MUST:
-                ruled_out.add(deviation.id)
-        return found
 
 
 @dataclass(frozen=True)
@@ -129,18 +67,18 @@ def diagnoses(findings: Mapping[str, Mapping[str, Finding]], corpus: Corpus) -> 
         findings: by subject and case.
     """
     laboratory, ran = Laboratory(), {id for own in findings.values() for id in own}
-    paths = {id: path for id, path in corpus.paths().items() if id in ran and not _is_invalid(path)}
-    cases = {id: held(corpus, path) for id, path in paths.items()}
+    entries = (corpus.cases[id] for id in corpus.cases if id in ran)
+    cases = {entry.id: case_in_memory(corpus, entry) for entry in entries if not entry.is_invalid}
     return [
         diagnosis
         for subject, own in findings.items()
         for family in catalogue()
-        for diagnosis in Evidence.of(family, own, cases, laboratory).diagnoses(subject)
+        for diagnosis in FamilyEvidence.of(family, own, cases, laboratory).diagnoses(subject)
     ]
 
 
 @dataclass(frozen=True)
-class Evidence:
+class FamilyEvidence:
     """What a subject made of the cases of a family, and what each deviation makes of them.
 
     Attributes:
@@ -150,13 +88,13 @@ class Evidence:
 
     family: str
     findings: Mapping[str, Finding]
-    cases: Mapping[str, HeldCase]
+    cases: Mapping[str, CaseInMemory]
     laboratory: Laboratory
 
     @classmethod
     def of(
-        cls, family: str, findings: Mapping[str, Finding], cases: Mapping[str, HeldCase], laboratory: Laboratory
-    ) -> Evidence:
+        cls, family: str, findings: Mapping[str, Finding], cases: Mapping[str, CaseInMemory], laboratory: Laboratory
+    ) -> FamilyEvidence:
         """The evidence of a family, from findings on any cases."""
         own = {id: finding for id, finding in findings.items() if id in cases and is_about(cases[id], family)}
         return cls(family, own, cases, laboratory)
@@ -206,14 +144,3 @@ class Evidence:
 
     def _fails(self, deviation: Deviation, id: str) -> bool:
         return self.laboratory.fails(deviation, self.cases[id])
-
-
-def is_about(case: HeldCase, family: str) -> bool:
-    """Whether a case is evidence on a family: its model has none but its operators, so nothing else can be at fault."""
-    own = {*OPERATORS.get(family, ()), family}
-    return family_of(case.model) == family and op_types(case.model) <= own
-
-
-def _is_invalid(path: str) -> bool:
-    """Whether a case is of a model that no backend need compute, so that no deviation has an answer to it."""
-    return path.startswith("invalid/")

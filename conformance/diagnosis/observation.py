@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.backends import is_unsupported, told
 from conformance.judging.compare import compare
 from conformance.models import formats
+from conformance.subjects.failures import is_unsupported, told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from conformance.corpus.held import HeldCase
-    from conformance.corpus.loading import ExpectedTensor
+    from conformance.corpus.loading import CaseInMemory, ExpectedTensor
     from conformance.models.arrays import Array
 
 ROUNDINGS = 16
@@ -37,7 +36,7 @@ class Observation:
     ended: str | None = None
 
 
-def observe(backend: Any, case: HeldCase) -> Observation | None:
+def observe(backend: Any, case: CaseInMemory) -> Observation | None:
     """Run a case on a backend and keep all that came; None where the backend says that it cannot."""
     outputs: list[tuple[Any, ...]] = []
     spoiled: list[tuple[int, ...]] = []
@@ -58,7 +57,7 @@ def observe(backend: Any, case: HeldCase) -> Observation | None:
     return Observation(tuple(outputs), tuple(spoiled))
 
 
-def agree(one: Observation, other: Observation, case: HeldCase) -> bool:
+def agree(one: Observation, other: Observation, case: CaseInMemory) -> bool:
     """Whether two observations of a case show the same implementation, but for rounding."""
     if (one.ended, one.spoiled, len(one.outputs)) != (other.ended, other.spoiled, len(other.outputs)):
         return False
@@ -66,7 +65,7 @@ def agree(one: Observation, other: Observation, case: HeldCase) -> bool:
     return all(_outputs_agree(data_set.outputs, a, b) for data_set, a, b in data_sets)
 
 
-def fails(observation: Observation, case: HeldCase) -> bool:
+def fails(observation: Observation, case: CaseInMemory) -> bool:
     """Whether a backend that was observed so fails the case."""
     if observation.ended or any(observation.spoiled):
         return True

@@ -17,9 +17,8 @@ from conformance.expectations.conditions import Situation
 from conformance.expectations.edits import Edits, entry_text, quoted
 from conformance.expectations.file import parse_expectations
 from conformance.expectations.places import EntryPlace, entry_places
-from conformance.gate.rules import rules_of
-from conformance.report.summary import is_partial
-from conformance.results.failure_kinds import alike
+from conformance.results.failure_kinds import normalized
+from conformance.results.file import is_partial, level_of
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -114,7 +113,7 @@ def _seen(run: Results, subject: str, name: str) -> _Seen:
             f"{name} is about {subject}, of which {run.path} has no result.", f"Run it with -b {subject}."
         )
     results = {result["case"]: result for result in run.results if result["subject"] == subject}
-    level = rules_of(run.header).level
+    level = level_of(run.header)
     varying = tuple(sorted(case for case, result in results.items() if len(result.get("repeats", ())) > 1))
     judged = (case for case, result in results.items() if Level(result["level"]).within(level))
     return _Seen(
@@ -202,7 +201,7 @@ def _missing(text: str, name: str, seen: _Seen) -> tuple[Missing, ...]:
     for case in sorted(seen.judged):
         verdict = seen.verdicts[case]
         if verdict is not Verdict.PASS and expectations.of(case) is None:
-            groups[str(verdict), alike(seen.results[case]["message"])].append(case)
+            groups[str(verdict), normalized(seen.results[case]["message"])].append(case)
     return tuple(
         Missing(verdict, seen.results[cases[0]]["message"], tuple(_literal(cases)))
         for (verdict, _), cases in sorted(groups.items())

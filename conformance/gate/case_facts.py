@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from conformance.corpus.case import INVALID
+from conformance.corpus.case import CaseKind
 
 if TYPE_CHECKING:
     from conformance.results.records import CaseRecord
@@ -37,7 +37,7 @@ class Facts:
 
 def facts(case: CaseRecord) -> Facts:
     """The facts of a case as a results file tells of it."""
-    rejection = case["kind"] == INVALID
+    rejection = case["kind"] == CaseKind.INVALID
     operators = frozenset(node["op_type"] for node in case["model"]["nodes"])
     return Facts(family(case), frozenset() if rejection else operators, rejection)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
-from conformance.gate.reasons import Kind, Surprise, reasons
+from conformance.gate.reasons import Surprise, SurpriseKind, reasons
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ class Gate:
         kind = self._kind(result, verdict, facts)
         if kind is None:
             return True
-        expected = result.get("expected") if kind in {Kind.PASSES, Kind.DIFFERS} else None
+        expected = result.get("expected") if kind in {SurpriseKind.PASSES, SurpriseKind.DIFFERS} else None
         place, meant = (expected.get("place", ""), expected["verdict"]) if expected else ("", "")
-        was = str(result["baseline"]) if kind is Kind.REGRESSED else meant
+        was = str(result["baseline"]) if kind is SurpriseKind.REGRESSED else meant
         self._surprises[Surprise(kind, subject, facts().family, str(verdict), place, was)].append(case)
         return False
 
@@ -70,26 +70,26 @@ class Gate:
         found = reasons(self._surprises) + [f"{subject} passed nothing" for subject in sorted(self._idle)]
         return found if partial or self.rules.baseline else found + self._stale()
 
-    def _kind(self, result: Mapping[str, Any], verdict: Verdict, facts: Callable[[], Facts]) -> Kind | None:
+    def _kind(self, result: Mapping[str, Any], verdict: Verdict, facts: Callable[[], Facts]) -> SurpriseKind | None:
         """In which way a result is a surprise, if it is one."""
         if len(result.get("repeats", ())) > 1:
-            return Kind.VARIES
+            return SurpriseKind.VARIES
         if verdict is Verdict.UNSUPPORTED and self.rules.require and facts().operators & set(self.rules.require):
-            return Kind.REQUIRED
+            return SurpriseKind.REQUIRED
         kind = self._unexpected(result, verdict)
         if kind is None or "baseline" not in result:
             return kind
-        return Kind.REGRESSED if verdict.is_worse_than(Verdict(result["baseline"])) else None
+        return SurpriseKind.REGRESSED if verdict.is_worse_than(Verdict(result["baseline"])) else None
 
-    def _unexpected(self, result: Mapping[str, Any], verdict: Verdict) -> Kind | None:
+    def _unexpected(self, result: Mapping[str, Any], verdict: Verdict) -> SurpriseKind | None:
         expected = result.get("expected")
         if expected is None:
             tolerated = not verdict.is_defect and result["subject"] not in self.rules.expectations
             asked = verdict is not Verdict.SKIPPED
-            return None if verdict is Verdict.PASS or tolerated or not asked else Kind.UNEXPECTED
+            return None if verdict is Verdict.PASS or tolerated or not asked else SurpriseKind.UNEXPECTED
         if verdict == expected["verdict"]:
             return None
-        return Kind.PASSES if verdict is Verdict.PASS else Kind.DIFFERS
+        return SurpriseKind.PASSES if verdict is Verdict.PASS else SurpriseKind.DIFFERS
 
     def _note(self, subject: str, case: str, expected: Mapping[str, Any] | None) -> None:
         """Note the patterns that a case matches, of the entry that it was held against."""

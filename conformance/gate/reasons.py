@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import IntEnum, auto
 from typing import TYPE_CHECKING
 
+from conformance.verdicts import VERBS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -13,7 +15,7 @@ MOST_REASONS = 50
 """How many kinds of surprises are told; the rest is counted."""
 
 
-class Kind(IntEnum):
+class SurpriseKind(IntEnum):
     """In which way a result is a surprise, in the order in which reasons are told."""
 
     VARIES = auto()
@@ -35,24 +37,12 @@ class Surprise:
         was: what that line expects, or what the baseline has, or nothing.
     """
 
-    kind: Kind
+    kind: SurpriseKind
     subject: str
     family: str
     verdict: str
     place: str = ""
     was: str = ""
-
-
-VERBS = {
-    "pass": ("passes", "pass"),
-    "fail": ("fails", "fail"),
-    "error": ("ends in an error", "end in an error"),
-    "crash": ("crashes", "crash"),
-    "timeout": ("takes too long", "take too long"),
-    "unsupported": ("is unsupported", "are unsupported"),
-    "skipped": ("is skipped", "are skipped"),
-}
-"""What a case, and what several cases do, by verdict."""
 
 
 def reasons(surprises: Mapping[Surprise, Sequence[str]]) -> list[str]:
@@ -71,18 +61,18 @@ def _sentence(surprise: Surprise, cases: Sequence[str]) -> str:
     which, first = _named(surprise.family, cases)
     on = f"on {surprise.subject}"
     match surprise.kind:
-        case Kind.VARIES:
+        case SurpriseKind.VARIES:
             return f"{which} {'vary' if len(cases) > 1 else 'varies'} from run to run {on}{first}"
-        case Kind.REQUIRED:
+        case SurpriseKind.REQUIRED:
             return f"{which} {verb} {on} though the operator is required{first}"
-        case Kind.REGRESSED:
+        case SurpriseKind.REGRESSED:
             return f"{which} {verb} {on}, in the baseline {surprise.was}{first}"
-        case Kind.UNEXPECTED:
+        case SurpriseKind.UNEXPECTED:
             return f"{which} {verb} {on}{first}"
-        case Kind.PASSES:
+        case SurpriseKind.PASSES:
             them = "them" if len(cases) > 1 else "it"
             return f"{surprise.place}: {which} {verb} {on}, {surprise.was} expected: take {them} out{first}"
-        case Kind.DIFFERS:
+        case SurpriseKind.DIFFERS:
             return f"{surprise.place}: {which} {verb} {on}, {surprise.was} expected: change the verdict{first}"
 
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from conformance.corpus.case import INVALID
-from conformance.corpus.corpus import case_json
+from conformance.corpus.document import case_json
 from conformance.errors import UnknownName
 from conformance.expectations.conditions import Situation
 from conformance.expectations.file import Expectation, Expectations
 from conformance.gate.baseline import Baseline, read_baseline
+from conformance.results.environment import environment
+from conformance.results.file import level_of
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from conformance.corpus.corpus import Corpus
     from conformance.results.records import EntryRecord, Header, RulesRecord
-    from conformance.run.settings import Settings
-    from conformance.subjects.loading import Subject
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def rules_of(header: Header) -> Rules:
     """The rules that a run was judged by; the verdicts of its baseline are with its results."""
     record = header.get("rules")
     if record is None:
-        return Rules(Level(header["selection"].get("--level", Level.MUST)))
+        return Rules(level_of(header))
     entries: dict[str, list[Expectation]] = {}
     for entry in record["expectations"]:
         entries.setdefault(entry["subject"], []).append(_entry(entry))
@@ -67,26 +67,34 @@ def rules_of(header: Header) -> Rules:
 
 
 def rules_for(
-    settings: Settings, corpus: Corpus, subjects: Sequence[Subject], expectations: Mapping[str, Expectations]
+    level: Level,
+    corpus: Corpus,
+    versions: Mapping[str, str],
+    expectations: Mapping[str, Expectations],
+    require: tuple[str, ...] = (),
+    baseline: Path | None = None,
 ) -> Rules:
     """What the gate of a run goes by.
+
+    Args:
+        level: up to which level it judges.
+        versions: the subjects' versions, by subject.
+        expectations: what is known of them, likewise.
+        require: operators that each must support.
+        baseline: the results file of an earlier run.
 
     Raises:
         ConformanceError: a condition cannot be judged, an operator is unknown, or the baseline cannot be trusted.
     """
-    from conformance.run.recorder import environment
-
-    around, baseline = environment(), None
+    around = environment()
     applying = {
-        subject.id: expectations[subject.id].applying(Situation.of(subject.version, around))
-        for subject in subjects
-        if subject.id in expectations
+        subject: expectations[subject].applying(Situation.of(version, around))
+        for subject, version in versions.items()
+        if subject in expectations
     }
-    if settings.require:
-        _check_required(settings.require, corpus)
-    if settings.baseline is not None:
-        baseline = read_baseline(settings.baseline, [subject.id for subject in subjects])
-    return Rules(settings.level, applying, settings.require, baseline)
+    if require:
+        _check_required(require, corpus)
+    return Rules(level, applying, require, read_baseline(baseline, list(versions)) if baseline else None)
 
 
 def _check_required(required: Iterable[str], corpus: Corpus) -> None:
@@ -95,7 +103,7 @@ def _check_required(required: Iterable[str], corpus: Corpus) -> None:
     Raises:
         UnknownName: it has none with one of them.
     """
-    documents = (case_json(corpus, path) for path in corpus.cases if not path.startswith(f"{INVALID}/"))
+    documents = (case_json(corpus, case) for case in corpus.cases.values() if not case.is_invalid)
     operators = {node["op_type"] for document in documents for node in document["model"]["nodes"]}
     for name in required:
         if name not in operators:

@@ -12,6 +12,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from conformance.clauses import clauses
 from conformance.errors import CaseError
 from conformance.models.arrays import tensor_of, type_name, type_number
+from conformance.models.feeds import fed_inputs, fed_names
 from conformance.models.preview import SHOWN, alternatives, model_summary, preview
 from conformance.reference.oracle import Answer, answers
 from conformance.schemas import complaint
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from conformance.corpus.case import Case
+    from conformance.corpus.document import DataSetPreview, ExpectedOutput
     from conformance.models.arrays import Array
-    from conformance.results.records import DataSetPreview, ExpectedOutput
 
 
 def files_of(case: Case, generator: str) -> dict[str, bytes]:
@@ -39,7 +40,7 @@ def files_of(case: Case, generator: str) -> dict[str, bytes]:
     files = {"model.onnx": case.model}
     previews = []
     for number, inputs in enumerate(case.data_sets):
-        given = list(zip([value.name for value in fed_inputs(model.graph)], inputs, strict=True))
+        given = list(zip(fed_names(model.graph), inputs, strict=True))
         outputs = _outputs(case, model.graph, inputs)
         files |= _data_set(f"test_data_set_{number}", given, outputs)
         previews.append(_preview(given, outputs, case.hazards[number] if case.hazards else None))
@@ -68,13 +69,6 @@ def _model(case: Case) -> onnx.ModelProto:
     return model
 
 
-def fed_inputs(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
-    """A graph's inputs that a run must feed: those that no initializer gives a value to."""
-    defaults = {tensor.name for tensor in graph.initializer}
-    defaults |= {tensor.values.name for tensor in graph.sparse_initializer}
-    return [value for value in graph.input if value.name not in defaults]
-
-
 def _is_declared(array: Array, value: onnx.ValueInfoProto) -> bool:
     """Whether an array is of a value's type and shape; a dimension that is symbolic or open is of any size."""
     tensor = value.type.tensor_type
@@ -83,13 +77,6 @@ def _is_declared(array: Array, value: onnx.ValueInfoProto) -> bool:
     sizes = [dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim]
     fits = len(sizes) == array.ndim and all(a in (b, None) for a, b in zip(sizes, array.shape, strict=True))
     return fits or not tensor.HasField("shape")
-
-
-def check_of(answer: Answer) -> str:
-    """How an output is checked: `index` among choices, within a `bound`, or `exact`."""
-    if answer.choices is not None:
-        return "index"
-    return "exact" if answer.bound is None else "bound"
 
 
 def _outputs(case: Case, graph: onnx.GraphProto, inputs: Sequence[Array]) -> list[tuple[str, Answer]]:
@@ -152,7 +139,7 @@ def _preview(
 
 
 def _expected(name: str, answer: Answer) -> ExpectedOutput:
-    output: ExpectedOutput = {**preview(name, answer.expected), "check": check_of(answer)}  # type: ignore[typeddict-item]
+    output: ExpectedOutput = {**preview(name, answer.expected), "check": answer.check}  # type: ignore[typeddict-item]
     if answer.bound is not None:
         output["bounds"] = [f"{bound:.3g}" for bound in answer.bound.flat[:SHOWN]]
     if answer.choices is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from conformance.corpus.corpus import MANIFEST, Corpus, manifest_bytes, odds, read_manifest
 from conformance.errors import CorpusError, UsageError
 from conformance.generation.case_files import files_of
-from conformance.generation.versioning import Change, change, least_version, parsed
+from conformance.generation.versioning import change, least_version, parsed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -126,7 +126,7 @@ def _version(
     chosen, least = version or old.version, least_version(old.version, size)
     if parsed(chosen) < parsed(least):
         raise UsageError(
-            f"This corpus cannot be version {chosen}: {why}, a {Change(size).name.lower()} change to {old.version}.",
+            f"This corpus cannot be version {chosen}: {why}, a {size.name.lower()} change to {old.version}.",
             f"Add --corpus-version {least}.",
         )
     return chosen

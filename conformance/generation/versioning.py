@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})")
 
 
-class Change(IntEnum):
+class VersionChange(IntEnum):
     """How much a corpus differs from the one before, by what it judges."""
 
     NONE = 0
@@ -31,34 +31,39 @@ class Change(IntEnum):
     MAJOR = 3
 
 
-def change(old: Corpus, new: Hashes, levels: Mapping[str, str]) -> tuple[Change, str]:
+def change(old: Corpus, new: Hashes, levels: Mapping[str, str]) -> tuple[VersionChange, str]:
     """The weightiest difference between a corpus and the next, and a sentence naming the first case that makes it so.
 
     Args:
         new: the next one's files, as hashes by case.
         levels: the next one's level of each case.
     """
-    kept = [case for case in old.cases if case in new]
-    if otherwise := [case for case in kept if _judged(old.cases[case]) != _judged(new[case])]:
-        return Change.MAJOR, f"{otherwise[0]} judges otherwise than before"
-    if stricter := [case for case in kept if _force(levels[case]) > _force(old.levels[case])]:
-        return Change.MAJOR, f"{stricter[0]} is {levels[stricter[0]]} now"
-    if appeared := [case for case in new if case not in old.cases]:
-        return Change.MINOR, f"{appeared[0]} is new"
-    if removed := [case for case in old.cases if case not in new]:
-        return Change.MINOR, f"{removed[0]} is gone"
-    described = [case for case in kept if old.cases[case] != new[case]]
-    return (Change.PATCH, f"{described[0]} is described otherwise") if described else (Change.NONE, "nothing differs")
+    before = {case.path: case for case in old.cases.values()}
+    kept = [path for path in before if path in new]
+    if otherwise := [path for path in kept if _judged(before[path].files) != _judged(new[path])]:
+        return VersionChange.MAJOR, f"{otherwise[0]} judges otherwise than before"
+    if stricter := [path for path in kept if _force(levels[path]) > _force(before[path].level)]:
+        return VersionChange.MAJOR, f"{stricter[0]} is {levels[stricter[0]]} now"
+    if appeared := [path for path in new if path not in before]:
+        return VersionChange.MINOR, f"{appeared[0]} is new"
+    if removed := [path for path in before if path not in new]:
+        return VersionChange.MINOR, f"{removed[0]} is gone"
+    described = [path for path in kept if before[path].files != new[path]]
+    return (
+        (VersionChange.PATCH, f"{described[0]} is described otherwise")
+        if described
+        else (VersionChange.NONE, "nothing differs")
+    )
 
 
-def least_version(old: str, change: Change) -> str:
+def least_version(old: str, change: VersionChange) -> str:
     """The smallest version that a corpus may have after a change to one of version `old`."""
     major, minor, patch = parsed(old)
-    if change is Change.MAJOR and major:
+    if change is VersionChange.MAJOR and major:
         return f"{major + 1}.0.0"
-    if change >= Change.MINOR:
+    if change >= VersionChange.MINOR:
         return f"{major}.{minor + 1}.0"
-    return f"{major}.{minor}.{patch + 1}" if change is Change.PATCH else old
+    return f"{major}.{minor}.{patch + 1}" if change is VersionChange.PATCH else old
 
 
 def parsed(version: str) -> tuple[int, int, int]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from conformance.harness_check import facts_of_all as any_facts
 from conformance.harness_check import facts_of_backends as backend_facts
 from conformance.harness_check import facts_of_optimizers as optimizer_facts
-from conformance.harness_check.fact import Fact, Outcome, State
+from conformance.harness_check.fact import Fact, FactOutcome, State
 from conformance.harness_check.questions import Complaint, Questions, Skip
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 KINDS = {"backend": backend_facts.FACTS, "optimizer": optimizer_facts.FACTS}
 
 
-def check_harness(argv: Sequence[str], timeout: float) -> Iterator[Outcome]:
+def check_harness(argv: Sequence[str], timeout: float) -> Iterator[FactOutcome]:
     """Look at every fact about a harness, in order.
 
     Args:
@@ -33,7 +33,7 @@ def check_harness(argv: Sequence[str], timeout: float) -> Iterator[Outcome]:
             ask.abandon()
 
 
-def _outcomes(ask: Questions) -> Iterator[Outcome]:
+def _outcomes(ask: Questions) -> Iterator[FactOutcome]:
     started = _looked_at(any_facts.START, ask)
     yield started
     kind = ask.started.get("kind")
@@ -45,17 +45,17 @@ def _outcomes(ask: Questions) -> Iterator[Outcome]:
     )
     for fact in facts:
         if started.state is State.FAILS:
-            yield Outcome(fact.text, State.SKIPPED, "the harness does not start")
+            yield FactOutcome(fact.text, State.SKIPPED, "the harness does not start")
         else:
             yield _looked_at(fact, ask)
 
 
-def _looked_at(fact: Fact, ask: Questions) -> Outcome:
+def _looked_at(fact: Fact, ask: Questions) -> FactOutcome:
     try:
         fact.look(ask)
     except Skip as skip:
-        return Outcome(fact.text, State.SKIPPED, str(skip))
+        return FactOutcome(fact.text, State.SKIPPED, str(skip))
     except Complaint as complaint:
         sent, came = ("", "") if fact in any_facts.KEPT else (ask.sent, ask.came)
-        return Outcome(fact.text, State.FAILS, complaint.problem, sent, came, complaint.mend or fact.mend)
-    return Outcome(fact.text, State.HOLDS)
+        return FactOutcome(fact.text, State.FAILS, complaint.problem, sent, came, complaint.mend or fact.mend)
+    return FactOutcome(fact.text, State.HOLDS)

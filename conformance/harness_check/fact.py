@@ -36,7 +36,7 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class FactOutcome:
     """A fact that was looked at.
 
     Attributes:

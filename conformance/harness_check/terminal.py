@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from conformance.harness_check.fact import Outcome, State
+from conformance.harness_check.fact import FactOutcome, State
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _MARKS = {State.HOLDS: ("✓", "green"), State.FAILS: ("✗", "bold red"), State.SKIPPED: ("-", "yellow")}
 
 
-def print_outcome(outcome: Outcome) -> None:
+def print_outcome(outcome: FactOutcome) -> None:
     """Print a fact and what came of it."""
     mark, style = _MARKS[outcome.state]
     console = _console()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.errors import UnknownName
-from conformance.subjects.loading import EXEC, Kind, Named
+from conformance.subjects.naming import EXEC, SubjectKind, SubjectName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,14 +64,14 @@ class Scratch:
         return {"PYTHONUSERBASE": site.getuserbase(), **kept, **own, **_SILENCE}
 
 
-def command_of(named: Named) -> tuple[str, ...]:
+def command_of(named: SubjectName) -> tuple[str, ...]:
     """The program that hosts a subject, with its arguments.
 
     Raises:
         UnknownName: there is no such program.
     """
     if not named.is_command:
-        kind = ["--optimizer"] if named.kind is Kind.OPTIMIZER else []
+        kind = ["--optimizer"] if named.kind is SubjectKind.OPTIMIZER else []
         return (sys.executable, "-c", _BOOT, json.dumps(_importable()), *kind, named.text)
     try:
         words = shlex.split(named.name.removeprefix(EXEC))

@@ -85,7 +85,7 @@ class Harness:
             return self._failure(error)
 
     def _failure(self, error: BaseException) -> dict[str, Any]:
-        from conformance.backends import is_unsupported, told
+        from conformance.subjects.failures import is_unsupported, told
 
         if is_unsupported(error):
             return {"unsupported": told(error)}
@@ -93,10 +93,11 @@ class Harness:
 
     def _start(self, _: dict[str, Any]) -> dict[str, Any]:
         from conformance.errors import ConformanceError
-        from conformance.subjects.loading import Kind, Named, load_subject
+        from conformance.subjects.loading import load_subject
+        from conformance.subjects.naming import SubjectKind, SubjectName
 
         try:
-            subject = load_subject(Named.of(self._name, Kind(self._kind)), _UNSAID)
+            subject = load_subject(SubjectName.of(self._name, SubjectKind(self._kind)), _UNSAID)
         except ConformanceError as error:
             return {"error": error.problem, "mend": error.mend}
         self._target = subject.target

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.errors import SubjectError
 from conformance.isolation.environment import command_of
-from conformance.isolation.failures import Isolated, NotStarted, Panicked, Raised, SaidUnsupported, SpokeNonsense
-from conformance.isolation.process import Child, shown
+from conformance.isolation.failures import NotStarted, Panicked, Raised, SaidUnsupported, SpokeNonsense
+from conformance.isolation.process import SubjectProcess, shown
 from conformance.schemas import complaint
+from conformance.subjects.failures import SubjectFailure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from conformance.isolation.limits import Limits
-    from conformance.subjects.loading import Named
+    from conformance.subjects.naming import SubjectName
 
 VERSION = 1
 ATTEMPTS = 3
@@ -54,10 +55,10 @@ class Host:
         introduction: what it said elsewhere in this run, where it was started before.
     """
 
-    named: Named
+    named: SubjectName
     limits: Limits
     introduction: Introduction | None = None
-    _child: Child | None = field(default=None, init=False)
+    _child: SubjectProcess | None = field(default=None, init=False)
     _seq: int = field(default=0, init=False)
     _left: float = field(default=0.0, init=False)
     _said: str = field(default="", init=False)
@@ -92,12 +93,12 @@ class Host:
         self._child.forget()
         self._left = self.limits.timeout
 
-    def is_running(self, child: Child | None) -> bool:
+    def is_running(self, child: SubjectProcess | None) -> bool:
         """Whether a process is still the one that runs."""
         return child is not None and child is self._child
 
     @property
-    def child(self) -> Child:
+    def child(self) -> SubjectProcess:
         """The process that runs."""
         assert self._child is not None
         return self._child
@@ -110,7 +111,7 @@ class Host:
             members: what it has besides its name and number.
 
         Raises:
-            Isolated: there is no good answer.
+            SubjectFailure: there is no good answer.
         """
         assert self._child is not None
         started = time.monotonic()
@@ -147,7 +148,7 @@ class Host:
             self._said = self._child.said()
             self._child = None
 
-    def _asked(self, child: Child, what: str, members: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    def _asked(self, child: SubjectProcess, what: str, members: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """The answer to a command, held against its schema."""
         self._seq += 1
         try:
@@ -173,7 +174,7 @@ class Host:
                 if self.introduction is None:
                     raise
                 raise NotStarted(f"not started again: {error.problem}") from None
-            except Isolated as error:
+            except SubjectFailure as error:
                 if attempt == ATTEMPTS:
                     failure = f"not started in {ATTEMPTS} attempts: {error}"
                     self.introduction = Introduction(failure=failure)
@@ -182,7 +183,7 @@ class Host:
                 return
 
     def _start_once(self) -> None:
-        self._child, self._seq = Child(self._command, self.limits), 0
+        self._child, self._seq = SubjectProcess(self._command, self.limits), 0
         answer = self._asked(self._child, "start", {"version": VERSION}, self.limits.timeout)
         kind = answer.get("kind", self.named.kind)
         if "error" not in answer and "unsupported" not in answer and kind == self.named.kind:

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.isolation.environment import Scratch
-from conformance.isolation.failures import Crashed, Isolated, SpokeNonsense, TimedOut
+from conformance.isolation.failures import Crashed, SpokeNonsense, TimedOut
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from conformance.isolation.limits import Limits
+    from conformance.subjects.failures import SubjectFailure
 
 LONGEST_STDERR = 8192
 GRACE = 2.0
@@ -31,7 +32,7 @@ _CHUNK = 2**16
 _SHOWN = 200
 
 
-class Child:
+class SubjectProcess:
     """A running process.
 
     Args:
@@ -79,7 +80,7 @@ class Child:
             seconds: how long it may take.
 
         Raises:
-            Isolated: the process ended, took too long, or wrote what is no line.
+            SubjectFailure: the process ended, took too long, or wrote what is no line.
         """
         try:
             return self._exchanged(line, what, time.monotonic() + seconds)
@@ -206,7 +207,7 @@ class Child:
                 del self._said[:-LONGEST_STDERR]
                 return
 
-    def _death(self, what: str, answer: bytearray) -> Isolated:
+    def _death(self, what: str, answer: bytearray) -> SubjectFailure:
         """What to raise where the process closed a stream: it has ended, or did it for no reason."""
         how = self._how_it_ended()
         half = f", after {shown(answer)}" if answer else ""

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from conformance.generation.case_files import fed_inputs
 from conformance.isolation.protocol import decoded, encoded
+from conformance.models.feeds import fed_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from conformance.isolation.host import Host
-    from conformance.isolation.process import Child
+    from conformance.isolation.process import SubjectProcess
     from conformance.models.arrays import Array
 
 
@@ -31,10 +31,10 @@ class BackendProxy:
         """Have the model loaded.
 
         Raises:
-            Isolated: it is not; see `conformance.isolation.failures`.
+            SubjectFailure: it is not; see `conformance.isolation.failures`.
         """
         self.host.begin_case()
-        prepared = PreparedProxy(self, model.SerializeToString(), [value.name for value in fed_inputs(model.graph)])
+        prepared = PreparedProxy(self, model.SerializeToString(), fed_names(model.graph))
         prepared.load()
         return prepared
 
@@ -46,7 +46,7 @@ class PreparedProxy:
         self._backend = backend
         self._model = model
         self._names = names
-        self._child: Child | None = None
+        self._child: SubjectProcess | None = None
 
     def load(self) -> None:
         """Have the model loaded."""
@@ -58,7 +58,7 @@ class PreparedProxy:
         """What the subject returns for what it is fed, in the graph's order; what it changed is changed here too.
 
         Raises:
-            Isolated: it returns nothing; see `conformance.isolation.failures`.
+            SubjectFailure: it returns nothing; see `conformance.isolation.failures`.
         """
         host = self._backend.host
         if self._backend.loaded is not self or not host.is_running(self._child):
@@ -98,7 +98,7 @@ class OptimizerProxy:
         """What the graph optimizer returns.
 
         Raises:
-            Isolated: it returns nothing; see `conformance.isolation.failures`.
+            SubjectFailure: it returns nothing; see `conformance.isolation.failures`.
         """
         self.host.begin_case()
         child = self.host.child
@@ -138,7 +138,7 @@ class OptimizerProxy:
         return rewritten
 
 
-def _written(child: Child, name: str, content: bytes) -> str:
+def _written(child: SubjectProcess, name: str, content: bytes) -> str:
     """The path of a file that the subject may read and not write."""
     path = f"{child.scratch.models}/{name}"
     with suppress(FileNotFoundError):

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 from conformance.errors import UsageError
 from conformance.isolation.host import Host, Introduction
 from conformance.isolation.proxies import BackendProxy, OptimizerProxy
-from conformance.subjects.loading import Kind, Subject, load_subject
+from conformance.subjects.loading import Subject, load_subject
+from conformance.subjects.naming import SubjectKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from conformance.isolation.limits import Limits
-    from conformance.subjects.loading import Named
+    from conformance.subjects.naming import SubjectName
 
 
-class Starting:
+class StartingSubjects:
     """Subjects on their way: all start at the same time, since most of it is waiting for runtimes to be imported.
 
     Args:
@@ -34,7 +35,7 @@ class Starting:
 
     def __init__(
         self,
-        named: Sequence[Named],
+        named: Sequence[SubjectName],
         limits: Limits,
         introductions: Mapping[str, Introduction],
         *,
@@ -87,12 +88,12 @@ class Starting:
         for thread in self._threads:
             thread.join()
 
-    def _subject(self, named: Named) -> Subject:
+    def _subject(self, named: SubjectName) -> Subject:
         host = self._hosts.get(named.text)
         if host is None:
             return load_subject(named, self._claims)
         introduction = host.introduced()
-        if named.kind is Kind.BACKEND:
+        if named.kind is SubjectKind.BACKEND:
             return Subject(
                 named.text, introduction.version, BackendProxy(host), named.kind, language=introduction.language
             )

@@ -7,13 +7,12 @@ Whatever the subject does short of ending the process is a verdict, never an err
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from conformance.backends import is_unsupported, told
-from conformance.corpus.corpus import case_json
-from conformance.isolation.failures import Isolated
+from conformance.corpus.document import case_json
 from conformance.judging.compare import compare
+from conformance.judging.outcome import Outcome
+from conformance.subjects.failures import SubjectFailure, is_unsupported, told
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -21,29 +20,7 @@ if TYPE_CHECKING:
 
     from conformance.corpus.loading import DataSet, LoadedCase
     from conformance.models.arrays import Array
-    from conformance.results.records import HazardChange, OutputEvidence, RewriteCheck
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of a case.
-
-    Attributes:
-        phase: where it ended early: `start`, `load`, `run` or `compare`; None where nothing ended it.
-        message: why it did not pass, in one line or the subject's own words; of an invalid model, how it was rejected.
-        seconds: the time the subject took, without reading and comparing.
-        outputs: the evidence, per data set and output.
-        checks: what a graph optimizer was held to.
-        hazards: the data sets on which a rewrite changed the answer as it is documented to.
-    """
-
-    verdict: Verdict
-    phase: str | None
-    message: str
-    seconds: float
-    outputs: tuple[OutputEvidence, ...] = ()
-    checks: tuple[RewriteCheck, ...] = ()
-    hazards: tuple[HazardChange, ...] = ()
+    from conformance.results.records import OutputEvidence
 
 
 class _Stopped(Exception):
@@ -54,7 +31,7 @@ class _Stopped(Exception):
         self.verdict, self.phase, self.message = verdict, phase, message
 
 
-def judge(backend: Any, case: LoadedCase) -> Outcome:
+def judge_backend(backend: Any, case: LoadedCase) -> Outcome:
     """Run a case on a backend: anything with `prepare(model) → rep` and `rep.run(inputs) → outputs`."""
     if case.is_invalid:
         return _rejection(backend, case)
@@ -88,13 +65,13 @@ def _rejection(backend: Any, case: LoadedCase) -> Outcome:
     except _Stopped as stop:
         rejected = stop.verdict is Verdict.ERROR and is_rejection(stop.__cause__)
         return Outcome(Verdict.PASS if rejected else stop.verdict, stop.phase, stop.message, watch.seconds)
-    title = case_json(case.corpus, case.path)["title"]
+    title = case_json(case.corpus, case.entry)["title"]
     return Outcome(Verdict.FAIL, "compare", f"computed {_count(outputs)} although {title}", watch.seconds)
 
 
 def is_rejection(error: BaseException | None) -> bool:
     """Whether what a subject raised refuses a model, as against having broken down on it."""
-    return error.is_rejection if isinstance(error, Isolated) else isinstance(error, Exception)
+    return error.is_rejection if isinstance(error, SubjectFailure) else isinstance(error, Exception)
 
 
 def _count(outputs: object) -> str:
@@ -126,7 +103,7 @@ def _asked(phase: str, ask: Any) -> Any:
         return ask()
     except KeyboardInterrupt:
         raise
-    except Isolated as error:
+    except SubjectFailure as error:
         raise _Stopped(error.verdict, error.phase or phase, told(error)) from error
     except BaseException as error:  # SystemExit, and the panics of runtimes written in Rust, too
         verdict = Verdict.UNSUPPORTED if is_unsupported(error) else Verdict.ERROR

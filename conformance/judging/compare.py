@@ -12,7 +12,7 @@ import numpy as np
 
 from conformance.models import formats
 from conformance.models.arrays import Array, type_name
-from conformance.models.preview import alternatives, decimal, hexadecimal, preview
+from conformance.models.preview import SHOWN, alternatives, decimal, hexadecimal, preview
 
 if TYPE_CHECKING:
     from conformance.corpus.loading import ExpectedTensor
@@ -143,3 +143,11 @@ def _bad_element(output: ExpectedTensor, actual: Array, place: tuple[Any, ...]) 
     if np.isfinite(distance):
         bad["ulp"] = float(f"{distance:.4g}")
     return bad
+
+
+def shown(array: Any) -> str:
+    """An array's first elements; a sequence's arrays, each so."""
+    if not isinstance(array, np.ndarray):
+        return "nothing" if array is None else f"({', '.join(map(shown, array))})"
+    more = ", …" if array.size > SHOWN else ""
+    return f"[{', '.join(decimal(element) for element in array.flat[:SHOWN])}{more}]"

@@ -6,7 +6,6 @@ optimizer does short of ending the process is a verdict, never an error of ours.
 
 from __future__ import annotations
 
-import inspect
 import time
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,15 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from conformance.backends import is_unsupported, told
-from conformance.corpus.case import Answer, Rewrite
-from conformance.corpus.corpus import case_json
-from conformance.judging.backend import Outcome, is_rejection
+from conformance.corpus.case import Firing, Rewrite
+from conformance.corpus.document import case_json
+from conformance.judging.backend import is_rejection
 from conformance.judging.checks import checks
 from conformance.judging.checks.hazards import changes
 from conformance.judging.examples import Example, Examples
+from conformance.judging.outcome import Outcome
 from conformance.judging.rewriting import FIXED_POINT, ONCE, NotJudged, Rewriting, refusal
-from conformance.passes.eliminate_nop_monotone_argmax import PASS
+from conformance.models.feeds import fed_names
+from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
+from conformance.subjects.failures import is_unsupported, told
+from conformance.subjects.loading import takes_fixed_point
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -61,14 +63,14 @@ class Task:
         Raises:
             CorpusError: a file of it is altered.
         """
-        document = case_json(case.corpus, case.path)
+        document = case_json(case.corpus, case.entry)
         rewrite = document.get("rewrite")
         if rewrite is None:
             return None
-        expected = Rewrite(Answer(rewrite["answer"]), tuple(rewrite["once"]), tuple(rewrite["fixed_point"]))
+        expected = Rewrite(Firing(rewrite["answer"]), tuple(rewrite["once"]), tuple(rewrite["fixed_point"]))
         hazards = [data_set.get("hazard") for data_set in document["data_sets"]]
         sets = case.data_sets() if hazards else ()
-        names = fed_inputs(case.model)
+        names = fed_names(case.model.graph)
         examples = (
             Example(number, dict(zip(names, given.inputs, strict=False)), hazards[number])
             for number, given in enumerate(sets)
@@ -77,7 +79,7 @@ class Task:
 
 
 @dataclass
-class _Evidence:
+class _Collected:
     """What has come to light about a case so far."""
 
     seconds: float = 0.0
@@ -88,22 +90,7 @@ class _Evidence:
         return Outcome(verdict, phase, message, self.seconds, checks=tuple(self.checks), hazards=tuple(self.hazards))
 
 
-def fed_inputs(model: onnx.ModelProto) -> list[str]:
-    """The names of the inputs that data sets are for: those that no initializer gives a value to."""
-    defaults = {tensor.name for tensor in model.graph.initializer}
-    defaults |= {tensor.values.name for tensor in model.graph.sparse_initializer}
-    return [value.name for value in model.graph.input if value.name not in defaults]
-
-
-def takes_fixed_point(optimize: Any) -> bool:
-    """Whether a graph optimizer knows a single run and runs to a fixed point apart."""
-    try:
-        return "fixed_point" in inspect.signature(optimize).parameters
-    except (TypeError, ValueError):
-        return False
-
-
-def judge_case(subject: Subject, case: LoadedCase) -> Outcome:
+def judge_optimizer(subject: Subject, case: LoadedCase) -> Outcome:
     """Run a graph optimizer on a case.
 
     Raises:
@@ -122,7 +109,7 @@ def judge_rewrite(optimize: Any, passes: Sequence[str], task: Task) -> Outcome:
         optimize: `optimize(model) → model`, or `optimize(model, fixed_point=…) → model`.
         passes: the passes that it claims to implement.
     """
-    evidence, tells_apart = _Evidence(), takes_fixed_point(optimize)
+    evidence, tells_apart = _Collected(), takes_fixed_point(optimize)
     for run in (ONCE, FIXED_POINT) if tells_apart else (ONCE,):
         given = _copy(task.model)
         started = time.perf_counter()
@@ -139,7 +126,7 @@ def judge_rewrite(optimize: Any, passes: Sequence[str], task: Task) -> Outcome:
             return evidence.outcome(Verdict.FAIL, "optimize", said)
         rewriting = Rewriting(
             *(run, task.model, given, after, task.expected, task.examples),
-            *(PASS in passes, tells_apart, task.invalid),
+            *(PASS_NAME in passes, tells_apart, task.invalid),
         )
         evidence.checks += _checked(rewriting)
         evidence.hazards += changes(rewriting)
@@ -150,7 +137,7 @@ def judge_rewrite(optimize: Any, passes: Sequence[str], task: Task) -> Outcome:
     return evidence.outcome(Verdict.PASS, None, "")
 
 
-def _raised(error: BaseException, run: str, task: Task, evidence: _Evidence) -> Outcome:
+def _raised(error: BaseException, run: str, task: Task, evidence: _Collected) -> Outcome:
     """An error, or what hosts the subject says that became of it; to refuse a model that is not valid is right."""
     message = told(error) if run == ONCE else f"to a fixed point: {told(error)}"
     verdict = getattr(error, "verdict", Verdict.UNSUPPORTED if is_unsupported(error) else Verdict.ERROR)
@@ -160,18 +147,17 @@ def _raised(error: BaseException, run: str, task: Task, evidence: _Evidence) -> 
 
 
 def _checked(rewriting: Rewriting) -> Iterable[RewriteCheck]:
-    for name, complaint in checks().items():
-        if rewriting.invalid and name != "mutation":
-            continue  # of what is no model nothing can be asked
-        check: RewriteCheck = {"name": name, "run": rewriting.run}
+    asked = (check for check in checks() if check.of_invalid_models or not rewriting.invalid)
+    for check in asked:
+        record: RewriteCheck = {"name": check.name, "run": rewriting.run}
         try:
-            if (found := complaint(rewriting)) is not None:
-                check["complaint"] = found
+            if (found := check.complaint(rewriting)) is not None:
+                record["complaint"] = found
         except NotJudged as reason:
             if not str(reason):
                 continue
-            check["not_judged"] = str(reason)
-        yield check
+            record["not_judged"] = str(reason)
+        yield record
 
 
 def _copy(model: onnx.ModelProto) -> onnx.ModelProto:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conformance.judging.backend import Outcome
+    from conformance.judging.outcome import Outcome
 
 
 def repeated(judged: Callable[[], Outcome], times: int) -> tuple[Outcome, dict[str, int]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import onnx
 
-from conformance.corpus.case import Answer
+from conformance.corpus.case import Firing
 from conformance.passes.expected import past_all, without
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Rewriting:
         choices = [expected.once] if self.run == ONCE else [expected.fixed_point]
         if not self.tells_apart:
             choices.append(expected.fixed_point)
-        if expected.answer is Answer.MAY:
+        if expected.answer is Firing.MAY:
             choices += [(), expected.once]
         return list(dict.fromkeys(choices))
 

@@ -17,12 +17,14 @@ from onnx import shape_inference
 
 from conformance.errors import ModelError
 from conformance.lowering.inlining import inlined
+from conformance.lowering.optimizers import has_training_optimizers, is_training_optimizer
 from conformance.models.arrays import dtype_of
-from conformance.models.graphs import graphs_of, has_optimizers, inner_graphs, is_optimizer, names_in, nodes_of
-from conformance.models.signatures import OPTIMIZERS, TRAINING
-from conformance.reference.graph import FORMULAS, MAIN_DOMAINS
+from conformance.models.graphs import graphs_of, inner_graphs, names_in, nodes_of
+from conformance.models.signatures import TRAINING, TRAINING_OPTIMIZERS
+from conformance.reference.graph import MAIN_DOMAINS
 from conformance.reference.nodes import attribute_values, optimizer_attributes
 from conformance.reference.numbers.symbolic import INT64, Emission, Term, Terms, traced
+from conformance.reference.operators.training import FORMULAS
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ def lower(model: onnx.ModelProto) -> onnx.ModelProto:
     """
     lowered = onnx.ModelProto()
     lowered.CopyFrom(model)
-    if not has_optimizers(model):
+    if not has_training_optimizers(model):
         return lowered
     lowered = inlined(lowered)
     _require_primitives(lowered)
@@ -116,7 +118,7 @@ def _lower_graph(
     for node, typed in zip(graph.node, inferred.node, strict=True):
         for inner, inner_typed in zip(inner_graphs(node), inner_graphs(typed), strict=True):
             _lower_graph(inner, inner_typed, types, emission)
-        if is_optimizer(node):
+        if is_training_optimizer(node):
             emitted = emission(node.op_type)
             emitted.emit(_Place.of(node, types).results())
             nodes += emitted.nodes
@@ -149,7 +151,7 @@ class _Place:
         Raises:
             ModelError: its attributes, inputs or outputs are not those of its schema.
         """
-        signature = OPTIMIZERS[node.op_type]
+        signature = TRAINING_OPTIMIZERS[node.op_type]
         count, rest = divmod(len(node.input) - 2, len(signature.operands))
         if count < 1 or rest or not all(node.input):
             raise _unfit(node, f"has {len(node.input)} inputs, not R, T and {len(signature.operands)} for every tensor")

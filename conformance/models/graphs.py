@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from conformance.models.signatures import OPTIMIZERS, TRAINING
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -37,16 +35,6 @@ def inner_graphs(node: onnx.NodeProto) -> list[onnx.GraphProto]:
 def all_nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
     """All nodes of a model, those of its functions included."""
     return chain(*map(nodes_of, graphs_of(model)), *map(nodes_of, model.functions))
-
-
-def is_optimizer(node: onnx.NodeProto) -> bool:
-    """Whether a node is an Adam, Momentum or Adagrad."""
-    return node.domain == TRAINING and node.op_type in OPTIMIZERS
-
-
-def has_optimizers(model: onnx.ModelProto) -> bool:
-    """Whether there is a node to lower anywhere in a model, its functions included."""
-    return any(is_optimizer(node) for node in all_nodes(model))
 
 
 def has_external_data(model: onnx.ModelProto) -> bool:

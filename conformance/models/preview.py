@@ -4,21 +4,60 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import numpy as np
 from onnx import GraphProto, SparseTensorProto, TensorProto, helper
 
 from conformance.models import formats
 from conformance.models.arrays import Array, type_name
+from conformance.models.feeds import fed_inputs
 
 if TYPE_CHECKING:
     import onnx
 
-    from conformance.results.records import ModelSummary, NodeSummary, Preview, ValueSummary
 
 SHOWN = 8
 """How many elements of a tensor are shown; the rest is counted."""
+
+
+class Preview(TypedDict):
+    """A tensor as a person reads it: its first elements in decimal and, for floating point, in hex."""
+
+    name: str
+    type: str
+    shape: list[int]
+    values: list[str]
+    hex: NotRequired[list[str]]
+    elided: int
+
+
+class NodeSummary(TypedDict):
+    """One node of a graph."""
+
+    op_type: str
+    domain: str
+    inputs: list[str]
+    outputs: list[str]
+    attributes: dict[str, Any]
+
+
+class ValueSummary(TypedDict):
+    """The declared name, type and shape of a graph's input or output."""
+
+    name: str
+    type: str
+    shape: list[int | str]
+
+
+class ModelSummary(TypedDict):
+    """A model as a person reads it."""
+
+    ir_version: int
+    opset_imports: dict[str, int]
+    inputs: list[ValueSummary]
+    outputs: list[ValueSummary]
+    nodes: list[NodeSummary]
 
 
 def preview(name: str, array: Array) -> Preview:
@@ -61,12 +100,10 @@ def hexadecimal(element: Any) -> str:
 
 def model_summary(model: onnx.ModelProto) -> ModelSummary:
     """A model's interface and nodes."""
-    initializers = {tensor.name for tensor in model.graph.initializer}
-    initializers |= {tensor.values.name for tensor in model.graph.sparse_initializer}
     return {
         "ir_version": model.ir_version,
         "opset_imports": {opset.domain or "ai.onnx": opset.version for opset in model.opset_import},
-        "inputs": [_value(value) for value in model.graph.input if value.name not in initializers],
+        "inputs": [_value(value) for value in fed_inputs(model.graph)],
         "outputs": [_value(value) for value in model.graph.output],
         "nodes": [_node(node) for node in model.graph.node],
     }

@@ -16,7 +16,7 @@ TRAINING = "ai.onnx.preview.training"
 
 
 @dataclass(frozen=True)
-class Optimizer:
+class TrainingOptimizer:
     """A training optimizer's signature: R, T, then each operand of every tensor in turn.
 
     Attributes:
@@ -32,18 +32,18 @@ class Optimizer:
     required: tuple[str, ...] = ()
 
 
-OPTIMIZERS: Mapping[str, Optimizer] = {
-    "Adam": Optimizer(
+TRAINING_OPTIMIZERS: Mapping[str, TrainingOptimizer] = {
+    "Adam": TrainingOptimizer(
         operands=("X", "G", "V", "H"),
         results=("X_new", "V_new", "H_new"),
         defaults={"alpha": 0.9, "beta": 0.999, "epsilon": 1e-6, "norm_coefficient": 0.0, "norm_coefficient_post": 0.0},
     ),
-    "Momentum": Optimizer(
+    "Momentum": TrainingOptimizer(
         operands=("X", "G", "V"),
         results=("X_new", "V_new"),
         required=("alpha", "beta", "mode", "norm_coefficient"),
     ),
-    "Adagrad": Optimizer(
+    "Adagrad": TrainingOptimizer(
         operands=("X", "G", "H"),
         results=("X_new", "H_new"),
         defaults={"decay_factor": 0.0, "epsilon": 1e-6, "norm_coefficient": 0.0},

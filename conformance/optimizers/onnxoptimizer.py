@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import onnxoptimizer
 
 from conformance.optimizers import adapter
-from conformance.passes.eliminate_nop_monotone_argmax import PASS
+from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
 
 if TYPE_CHECKING:
     import onnx
 
 
-@adapter(onnxoptimizer.__version__, passes=(PASS,))
+@adapter(onnxoptimizer.__version__, passes=(PASS_NAME,))
 def optimize(model: onnx.ModelProto, fixed_point: bool = False) -> onnx.ModelProto:
     """The model after the pass, run once or until nothing changes."""
-    optimized: onnx.ModelProto = onnxoptimizer.optimize(model, [PASS], fixed_point=fixed_point)
+    optimized: onnx.ModelProto = onnxoptimizer.optimize(model, [PASS_NAME], fixed_point=fixed_point)
     return optimized
 
 

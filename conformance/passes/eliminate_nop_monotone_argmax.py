@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-PASS = "eliminate_nop_monotone_argmax"  # noqa: S105
+PASS_NAME = "eliminate_nop_monotone_argmax"  # noqa: S105
 ELEMENTWISE = frozenset({"Log", "Exp", "Sqrt"})
 ALONG_AXIS = frozenset({"Softmax", "LogSoftmax"})
 
@@ -131,7 +131,7 @@ class Elimination:
     is_in_sight: Callable[[Site], bool] = is_in_sight
     rewire: Callable[[Site], None] = rewire
     finish: Callable[[onnx.ModelProto, onnx.ModelProto], None] = nothing
-    passes: tuple[str, ...] = (PASS,)
+    passes: tuple[str, ...] = (PASS_NAME,)
 
     def __call__(self, model: onnx.ModelProto, fixed_point: bool = False) -> onnx.ModelProto:
         """The model after one run, or after runs until nothing changes; the given one is left as it is."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Example:
+class HazardExample:
     """A smallest input of a class: ArgMax gives the index `before` the rewrite and `after` it."""
 
     operator: str
@@ -39,7 +39,7 @@ class Hazard:
     operators: tuple[str, ...]
     text: str
     practice: str
-    examples: tuple[Example, ...]
+    examples: tuple[HazardExample, ...]
     opset_below: int | None = None
 
     def befalls(self, op_type: str, opset: int) -> bool:
@@ -55,4 +55,4 @@ def hazards() -> Mapping[str, Hazard]:
 
 
 def _hazard(id: str, operators: list[str], examples: list[dict[str, Any]], **rest: Any) -> Hazard:
-    return Hazard(id, tuple(operators), examples=tuple(Example(**example) for example in examples), **rest)
+    return Hazard(id, tuple(operators), examples=tuple(HazardExample(**example) for example in examples), **rest)

@@ -45,7 +45,7 @@ class Removal:
 
 
 @dataclass(frozen=True)
-class Finding:
+class ArgMaxSite:
     """An ArgMax of a model.
 
     Attributes:
@@ -59,7 +59,7 @@ class Finding:
     stays: str
 
 
-def survey(model: onnx.ModelProto) -> list[Finding]:
+def survey(model: onnx.ModelProto) -> list[ArgMaxSite]:
     """What the pass does at every ArgMax, in the model's order; the model is left as it is."""
     found: dict[str, list[Removal]] = {path: [] for path, _, _ in _argmaxes(model)}
     reasons: dict[str, str] = {}
@@ -76,7 +76,7 @@ def survey(model: onnx.ModelProto) -> list[Finding]:
                 found[path].append(Removal(producer.op_type, value, types.get(value, "unknown type"), classes))
                 changed = True
         if not changed:
-            return [Finding(path, tuple(removals), reasons[path]) for path, removals in found.items()]
+            return [ArgMaxSite(path, tuple(removals), reasons[path]) for path, removals in found.items()]
         model = eliminate(model)
 
 

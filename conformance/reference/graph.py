@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from conformance.models.signatures import OPTIMIZERS, TRAINING
+from conformance.models.constants import initializers_of
+from conformance.models.feeds import fed_names
+from conformance.models.signatures import TRAINING, TRAINING_OPTIMIZERS
 from conformance.reference.nodes import (
     Evaluation,
     Node,
@@ -16,25 +18,19 @@ from conformance.reference.nodes import (
     resolved,
 )
 from conformance.reference.numbers.values import ABSENT, NumberSystem, Value
-from conformance.reference.operators.adagrad import adagrad
-from conformance.reference.operators.adam import adam
-from conformance.reference.operators.constants import initializers_of
 from conformance.reference.operators.control_flow import CONTROL_FLOW, Body, captures, evaluation_of
-from conformance.reference.operators.momentum import momentum
 from conformance.reference.operators.sequences import sequence
 from conformance.reference.operators.table import OPERATORS
+from conformance.reference.operators.training import training_optimizer
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import onnx
 
     from conformance.models.arrays import Array
 
-__all__ = ["FORMULAS", "Evaluation", "Graph", "Node", "Unsupported", "Value"]
-
-FORMULAS: Mapping[str, Callable[..., Any]] = {"Adam": adam, "Momentum": momentum, "Adagrad": adagrad}
 MAIN_DOMAINS = {"", "ai.onnx"}
 
 
@@ -124,14 +120,12 @@ class _Scope:
 
     def graph(self, proto: onnx.GraphProto, captured: Iterable[str] = ()) -> Graph:
         """A graph that stands here; what it captures from around it are its last inputs."""
-        initializers = initializers_of(proto)
-        names = [value.name for value in proto.input]
         return Graph(
-            inputs=(*(name for name in names if name not in initializers), *captured),
+            inputs=(*fed_names(proto), *captured),
             outputs=tuple(value.name for value in proto.output),
             nodes=self.read(proto.node),
-            initializers=initializers,
-            optional=(*names, *captured),
+            initializers=initializers_of(proto),
+            optional=(*(value.name for value in proto.input), *captured),
         )
 
     def read(self, nodes: Iterable[onnx.NodeProto]) -> tuple[tuple[Node, Evaluation], ...]:
@@ -144,8 +138,8 @@ class _Scope:
         function = self.functions.get(_signature(proto, proto.op_type))
         evaluation: Evaluation | None = None
         captured: tuple[str, ...] = ()
-        if proto.domain == TRAINING and proto.op_type in OPTIMIZERS:
-            evaluation, values = _optimizer, optimizer_attributes(proto.op_type, values)
+        if proto.domain == TRAINING and proto.op_type in TRAINING_OPTIMIZERS:
+            evaluation, values = training_optimizer, optimizer_attributes(proto.op_type, values)
         elif proto.domain in MAIN_DOMAINS and proto.op_type in CONTROL_FLOW:
             bodies = {attribute.name: self._inner(attribute.g) for attribute in attributes if attribute.HasField("g")}
             evaluation, captured = evaluation_of(proto.op_type, bodies), captures(bodies)
@@ -185,15 +179,3 @@ def _overridden(operator: Evaluation | None, body: Graph) -> Evaluation:
         return [system.either(*pair) for pair in zip(results, operator(node, inputs, system), strict=True)]
 
     return evaluation
-
-
-def _optimizer(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    """Operands come grouped (all X, all G, …), and so do results; the formula runs on one tensor at a time."""
-    R, T, *operands = inputs
-    groups = len(OPTIMIZERS[node.op_type].operands)
-    count, rest = divmod(len(operands), groups)
-    if rest:
-        raise Unsupported(f"{node.op_type} takes R, T and {groups} operands per tensor, not {len(inputs)} inputs")
-    formula = FORMULAS[node.op_type]
-    by_tensor = [system.optimizer(formula, R, T, operands[i::count], node.attributes) for i in range(count)]
-    return [results[place] for place in range(len(OPTIMIZERS[node.op_type].results)) for results in by_tensor]

@@ -9,8 +9,8 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from conformance.models.signatures import OPTIMIZERS
-from conformance.reference.operators.constants import dense_of, tensor_of
+from conformance.models.constants import dense_of, elements_of
+from conformance.models.signatures import TRAINING_OPTIMIZERS
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def optimizer_attributes(op_type: str, given: Mapping[str, Any]) -> dict[str, An
     Raises:
         Unsupported: a required one is missing, or there is one that the schema does not know.
     """
-    signature = OPTIMIZERS[op_type]
+    signature = TRAINING_OPTIMIZERS[op_type]
     missing = [name for name in signature.required if name not in given]
     unknown = [name for name in given if name not in {*signature.required, *signature.defaults}]
     if missing or unknown:
@@ -109,7 +109,7 @@ def optimizer_attributes(op_type: str, given: Mapping[str, Any]) -> dict[str, An
 def _value(proto: onnx.AttributeProto) -> Any:
     value = helper.get_attribute_value(proto)
     if isinstance(value, onnx.TensorProto):
-        return tensor_of(value)
+        return elements_of(value)
     if isinstance(value, onnx.SparseTensorProto):
         return dense_of(value)
     if isinstance(value, list):

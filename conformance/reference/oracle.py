@@ -18,7 +18,7 @@ from conformance.reference.numbers.bounded import Bounded
 from conformance.reference.numbers.declared import Declared
 from conformance.reference.numbers.enclosing import Enclosing
 from conformance.reference.operators.sequences import SequenceValue
-from conformance.verdicts import Level, Unsupported
+from conformance.verdicts import Level, Unsupported, check_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +44,11 @@ class Answer:
     bound: Array | None = None
     choices: Array | None = None
     unsettled: str | None = None
+
+    @property
+    def check(self) -> str:
+        """How the output is checked: `exact`, `bound` or `index`."""
+        return check_name(bound=self.bound, choices=self.choices)
 
 
 def answers(model: bytes, inputs: Sequence[Array], level: Level) -> list[Answer]:

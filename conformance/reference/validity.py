@@ -12,15 +12,14 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, TensorProto
 
-from conformance.models.signatures import ARGMAX_DEFAULTS, MODES, OPTIMIZERS, TRAINING
+from conformance.models.signatures import ARGMAX_DEFAULTS, MODES, TRAINING, TRAINING_OPTIMIZERS
 from conformance.reference.nodes import attribute_values
-from conformance.reference.wiring import miswired
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.models.signatures import Optimizer
+    from conformance.models.signatures import TrainingOptimizer
 
 VERSION = 1
 """The one version of the training domain."""
@@ -43,7 +42,7 @@ class InvalidModel(ValueError):
 
 
 @dataclass(frozen=True)
-class Declared:
+class DeclaredType:
     """What a model says of a tensor: its type, and its shape unless a dimension is open."""
 
     type: int
@@ -56,7 +55,7 @@ class _Place:
 
     node: onnx.NodeProto
     opsets: Mapping[str, int]
-    tensors: Mapping[str, Declared]
+    tensors: Mapping[str, DeclaredType]
 
     def refuse(self, what: str) -> InvalidModel:
         return InvalidModel(f"{self.node.op_type} {what}")
@@ -86,11 +85,12 @@ def check(model: onnx.ModelProto) -> None:
             _check_arity(place)
 
 
-def _declared(graph: onnx.GraphProto) -> dict[str, Declared]:
+def _declared(graph: onnx.GraphProto) -> dict[str, DeclaredType]:
     tensors = {
-        value.name: Declared(value.type.tensor_type.elem_type, _shape(value.type.tensor_type)) for value in graph.input
+        value.name: DeclaredType(value.type.tensor_type.elem_type, _shape(value.type.tensor_type))
+        for value in graph.input
     }
-    constants = {tensor.name: Declared(tensor.data_type, tuple(tensor.dims)) for tensor in graph.initializer}
+    constants = {tensor.name: DeclaredType(tensor.data_type, tuple(tensor.dims)) for tensor in graph.initializer}
     return {**tensors, **constants}
 
 
@@ -106,9 +106,9 @@ def _check_optimizer(place: _Place) -> None:
         raise place.refuse(f"is of the domain {TRAINING}, of which the model imports no version")
     if version != VERSION:
         raise Unsupported(f"{TRAINING} has no version {version}")
-    if op_type not in OPTIMIZERS:
+    if op_type not in TRAINING_OPTIMIZERS:
         raise Unsupported(f"{TRAINING} has no operator {op_type}")
-    signature = OPTIMIZERS[op_type]
+    signature = TRAINING_OPTIMIZERS[op_type]
     types = dict.fromkeys([*signature.defaults, *signature.required], AttributeProto.FLOAT)
     if "mode" in types:
         types["mode"] = AttributeProto.STRING
@@ -131,7 +131,7 @@ def _check_attributes(place: _Place, types: Mapping[str, int], required: Sequenc
             raise place.refuse(f"has {name} as {found}, not {wanted}")
 
 
-def _check_counts(place: _Place, signature: Optimizer) -> int:
+def _check_counts(place: _Place, signature: TrainingOptimizer) -> int:
     """How many tensors a node optimizes."""
     groups, results = len(signature.operands), len(signature.results)
     inputs, outputs = place.node.input, place.node.output
@@ -143,7 +143,7 @@ def _check_counts(place: _Place, signature: Optimizer) -> int:
     return count
 
 
-def _check_operands(place: _Place, signature: Optimizer, count: int) -> None:
+def _check_operands(place: _Place, signature: TrainingOptimizer, count: int) -> None:
     R, T, *operands = place.node.input
     for name, told, types in (("R", R, FLOATS), ("T", T, COUNTS)):
         _check_type(place, name, told, types)
@@ -206,3 +206,23 @@ def _check_arity(place: _Place) -> None:
     inputs, outputs = len(place.node.input), len(place.node.output)
     if inputs != 1 or outputs != 1:
         raise place.refuse(f"has one input and one output, not {inputs} and {outputs}")
+
+
+def miswired(model: onnx.ModelProto) -> str | None:
+    """What is wrong with how the nodes of the main graph are joined, or None; captures are not looked at."""
+    return next(_wiring_faults(model), None)
+
+
+def _wiring_faults(model: onnx.ModelProto) -> Iterator[str]:
+    graph = model.graph
+    if not model.opset_import:
+        yield "the model imports no opset"
+    given = {"", *(value.name for value in graph.input), *(tensor.name for tensor in graph.initializer)}
+    given |= {tensor.values.name for tensor in graph.sparse_initializer}
+    for node in graph.node:
+        yield from (f"nothing before {node.op_type} gives its input {name}" for name in node.input if name not in given)
+        for name in filter(None, node.output):
+            if name in given:
+                yield f"{node.op_type} gives {name}, which is given already"
+            given.add(name)
+    yield from (f"nothing gives the output {value.name}" for value in graph.output if value.name not in given)

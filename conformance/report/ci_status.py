@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from conformance.gate.rules import rules_of
+from conformance.results.file import level_of
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True)
-class Standing:
+class CiResult:
     """A result, its case, what it is to a CI, and in one line why it is not just a pass."""
 
     result: ResultRecord
@@ -34,26 +34,26 @@ class Standing:
     why: str
 
 
-def standings(run: Results) -> dict[str, list[Standing]]:
+def standings(run: Results) -> dict[str, list[CiResult]]:
     """The results of each subject, in the header's order, by the cases' names."""
-    gate = rules_of(run.header).level
-    found: dict[str, list[Standing]] = {subject["id"]: [] for subject in run.header["subjects"]}
+    gate = level_of(run.header)
+    found: dict[str, list[CiResult]] = {subject["id"]: [] for subject in run.header["subjects"]}
     for result in sorted(run.results, key=lambda result: result["case"]):
         found[result["subject"]].append(_standing(result, run.cases[result["case"]], gate))
     return found
 
 
-def failed(run: Results) -> Iterator[Standing]:
+def failed(run: Results) -> Iterator[CiResult]:
     """The results that the gate holds against their subjects."""
     return (one for own in standings(run).values() for one in own if one.status is Status.FAILED)
 
 
-def _standing(result: ResultRecord, case: CaseRecord, gate: Level) -> Standing:
+def _standing(result: ResultRecord, case: CaseRecord, gate: Level) -> CiResult:
     if result["surprise"]:
-        return Standing(result, case, Status.FAILED, _surprise(result))
+        return CiResult(result, case, Status.FAILED, _surprise(result))
     if result["verdict"] == Verdict.PASS:
-        return Standing(result, case, Status.PASSED, "")
-    return Standing(result, case, Status.SKIPPED, _tolerated(result, gate))
+        return CiResult(result, case, Status.PASSED, "")
+    return CiResult(result, case, Status.SKIPPED, _tolerated(result, gate))
 
 
 def told(result: ResultRecord) -> str:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from conformance.report.formats.markdown import escaped
-from conformance.report.text import one_line
+from conformance.report.text import escaped, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.results.diff import Change, Differences, Growth
+    from conformance.results.diff import Differences, Growth, VerdictChange
 
 MOST_CASES, MOST_GROWTHS = 10, 20
 HEADINGS = {"regressions": "Regressions", "fixes": "Fixes", "changes": "Other changes"}
@@ -47,9 +46,9 @@ def _verdict(told: Differences) -> str:
     return f"{count} regression{'s' if count > 1 else ''}" if count else "No regressions"
 
 
-def _changes(changes: Sequence[Change]) -> Iterator[str]:
+def _changes(changes: Sequence[VerdictChange]) -> Iterator[str]:
     """A line for each subject, verdict before and verdict after."""
-    groups: dict[tuple[str, str, str], list[Change]] = defaultdict(list)
+    groups: dict[tuple[str, str, str], list[VerdictChange]] = defaultdict(list)
     for change in changes:
         groups[change["subject"], change["before"], change["after"]].append(change)
     for (subject, before, after), own in sorted(groups.items()):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
-from conformance.gate.rules import rules_of
 from conformance.report.ci_status import failed
-from conformance.results.failure_kinds import alike
+from conformance.results.failure_kinds import normalized
+from conformance.results.file import is_partial, level_of
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -85,29 +85,21 @@ def summary(runs: Sequence[Results]) -> Summary:
     }
 
 
-def is_partial(run: Results) -> bool:
-    """Whether a run has fewer results than it could have, by selection or by accident."""
-    corpus, rules = run.header["corpus"], run.header.get("rules")
-    selects = rules is None or bool(set(run.header["selection"]) - {"--level"})  # a graph optimizer is asked less
-    fewer = rules is not None and run.footer["results"] < rules["due"]
-    return fewer or (selects and corpus["selected"] < corpus["cases"])
-
-
 def _run(run: Results) -> RunSummary:
-    rules, selection = rules_of(run.header), run.header["selection"]
+    rules, selection = run.header.get("rules"), run.header["selection"]
     told: RunSummary = {
         "gate": run.footer["gate"],
         "reasons": run.footer["reasons"],
-        "level": str(rules.level),
-        "require": list(rules.require),
+        "level": str(level_of(run.header)),
+        "require": list(rules["require"]) if rules else [],
         "selection": {name: value for name, value in sorted(selection.items()) if name != "--level"},
-        "due": run.header["rules"]["due"] if "rules" in run.header else run.footer["results"],
+        "due": rules["due"] if rules else run.footer["results"],
         "results": run.footer["results"],
         "interrupted": run.footer.get("interrupted", False),
         "environment": dict(sorted(run.header["environment"].items())),
     }
-    if "rules" in run.header and "baseline" in run.header["rules"]:
-        told["baseline"] = run.header["rules"]["baseline"]
+    if rules and "baseline" in rules:
+        told["baseline"] = rules["baseline"]
     return told
 
 
@@ -132,7 +124,7 @@ def _failures(run: Results) -> list[FailureSummary]:
     groups: dict[tuple[str, str, str], FailureSummary] = defaultdict()
     for one in failed(run):
         result = one.result
-        key = result["subject"], result["verdict"], alike(one.why)
+        key = result["subject"], result["verdict"], normalized(one.why)
         if key not in groups:
             subject, verdict, like = key
             groups[key] = {"subject": subject, "verdict": verdict, "signature": like, "message": one.why, "cases": []}

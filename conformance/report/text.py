@@ -9,6 +9,8 @@ _UNFIT = re.compile(
 )
 """What XML may not contain, and what a reader cannot see or would be misled by: controls, directions, surrogates."""
 
+_SPECIAL = re.compile(r"[^\w\s,./()=\-]|(?<=www)\.|(?<!\w)_|_(?!\w)", re.ASCII)
+
 
 def visible(text: str) -> str:
     r"""A text with unfit characters as escapes: `\x00`, `\u202e`."""
@@ -22,3 +24,10 @@ def one_line(text: str) -> str:
 
 def _escape(code: int) -> str:
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
+
+
+def escaped(text: str, longest: int = 300) -> str:
+    """A text of any kind as one line of Markdown that shows it and does nothing else."""
+    line = one_line(text)
+    line = line if len(line) <= longest else line[:longest] + "…"
+    return _SPECIAL.sub(lambda found: f"&#{ord(found[0])};", line)

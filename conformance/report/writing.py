@@ -6,9 +6,8 @@ from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from conformance.errors import ResultsError
 from conformance.files import check_target, write_whole
-from conformance.results.file import Results, read
+from conformance.results.file import read, read_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,23 +60,3 @@ def write_reports(paths: Sequence[Path], outputs: Outputs) -> None:
     }
     for path, text in rendered.items():
         write_whole(path, text)
-
-
-def read_all(paths: Sequence[Path]) -> list[Results]:
-    """Read results files that are to be shown together.
-
-    Raises:
-        ResultsError: one cannot be trusted, they are not of one corpus, or they have a subject in common.
-    """
-    runs = [read(path) for path in paths]
-    seen: dict[str, str] = {}
-    for run in runs:
-        if run.header["corpus"]["digest"] != runs[0].header["corpus"]["digest"]:
-            raise ResultsError(f"{run.path} is of another corpus than {runs[0].path}.", "Report them one by one.")
-        for subject in run.header["subjects"]:
-            if subject["id"] in seen:
-                raise ResultsError(
-                    f"{run.path} and {seen[subject['id']]} both have results of {subject['id']}.", "Leave one out."
-                )
-            seen[subject["id"]] = run.path
-    return runs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
-from conformance.results.failure_kinds import alike
+from conformance.results.failure_kinds import normalized
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ NOTICEABLE = 0.1
 """From which fraction of its bound on an error is told of; below, growth is noise."""
 
 
-class Change(TypedDict):
+class VerdictChange(TypedDict):
     """A verdict that changed."""
 
     subject: str
@@ -57,9 +57,9 @@ class Differences(TypedDict):
     format: int
     before: RunNames
     after: RunNames
-    regressions: list[Change]
-    fixes: list[Change]
-    changes: list[Change]
+    regressions: list[VerdictChange]
+    fixes: list[VerdictChange]
+    changes: list[VerdictChange]
     growth: list[Growth]
     cases_added: dict[str, list[str]]
     cases_removed: dict[str, list[str]]
@@ -111,10 +111,10 @@ def _differs(old: ResultRecord, new: ResultRecord) -> bool:
     """Whether the verdict changed, or of two failures what is wrong."""
     if old["verdict"] != new["verdict"]:
         return True
-    return Verdict(new["verdict"]).is_defect and alike(old["message"]) != alike(new["message"])
+    return Verdict(new["verdict"]).is_defect and normalized(old["message"]) != normalized(new["message"])
 
 
-def _change(old: ResultRecord, new: ResultRecord) -> Change:
+def _change(old: ResultRecord, new: ResultRecord) -> VerdictChange:
     return {
         "subject": new["subject"],
         "case": new["case"],
@@ -125,7 +125,7 @@ def _change(old: ResultRecord, new: ResultRecord) -> Change:
     }
 
 
-def _kind(change: Change) -> str:
+def _kind(change: VerdictChange) -> str:
     before, after = Verdict(change["before"]), Verdict(change["after"])
     if after.is_worse_than(before) and change["level"] != "silent":
         return "regressions"

@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:0x[0-9a-fA-F]+|\d+(?:\.\d+)*(?:[eE][-+]
 
 
 @dataclass(frozen=True)
-class Signature:
+class FailureKind:
     """What failures of one kind have in common."""
 
     verdict: str
@@ -33,11 +33,11 @@ class Signature:
     text: str
 
 
-def signature(case: CaseRecord, result: ResultRecord) -> Signature | None:
+def failure_kind(case: CaseRecord, result: ResultRecord) -> FailureKind | None:
     """The signature of a result; None of a pass."""
     if result["verdict"] == Verdict.PASS:
         return None
-    return Signature(result["verdict"], result["phase"], _text(case, result))
+    return FailureKind(result["verdict"], result["phase"], _text(case, result))
 
 
 def serial_free(name: str) -> str:
@@ -45,7 +45,7 @@ def serial_free(name: str) -> str:
     return _SERIAL.sub(r"\1", name)
 
 
-def alike(message: str) -> str:
+def normalized(message: str) -> str:
     """The first line of a message without what differs between two failures of one kind."""
     lines = message.strip().splitlines()
     text = lines[0] if lines else ""
@@ -57,7 +57,7 @@ def alike(message: str) -> str:
 def _text(case: CaseRecord, result: ResultRecord) -> str:
     if case["kind"] == "invalid" and result["verdict"] == Verdict.FAIL:
         return OF_INVALID
-    return alike(_complaint(result))
+    return normalized(_complaint(result))
 
 
 def _complaint(result: ResultRecord) -> str:

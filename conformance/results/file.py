@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from conformance.errors import ResultsError
 from conformance.schemas import complaint
+from conformance.verdicts import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from conformance.results.records import CaseRecord, Footer, Header, ResultRecord
@@ -141,6 +142,12 @@ def _check_consistency(
         raise _foreign(path, "its footer's gate and reasons contradict each other")
 
 
+def level_of(header: Header) -> Level:
+    """Up to which level a run was judged."""
+    rules = header.get("rules")
+    return Level(rules["level"] if rules else header["selection"].get("--level", Level.MUST))
+
+
 def _truncated(path: Path, what: str) -> ResultsError:
     return ResultsError(f"{path} is truncated: {what}.", "Run it again; a run that was cut off has no footer.")
 
@@ -150,3 +157,31 @@ def _foreign(path: Path, what: str) -> ResultsError:
         f"{path} is not a results file of this suite: {what}.",
         "Give the results.jsonl that `onnx-conformance run` wrote.",
     )
+
+
+def is_partial(run: Results) -> bool:
+    """Whether a run has fewer results than it could have, by selection or by accident."""
+    corpus, rules = run.header["corpus"], run.header.get("rules")
+    selects = rules is None or bool(set(run.header["selection"]) - {"--level"})  # a graph optimizer is asked less
+    fewer = rules is not None and run.footer["results"] < rules["due"]
+    return fewer or (selects and corpus["selected"] < corpus["cases"])
+
+
+def read_all(paths: Sequence[Path]) -> list[Results]:
+    """Read results files that are to be shown together.
+
+    Raises:
+        ResultsError: one cannot be trusted, they are not of one corpus, or they have a subject in common.
+    """
+    runs = [read(path) for path in paths]
+    seen: dict[str, str] = {}
+    for run in runs:
+        if run.header["corpus"]["digest"] != runs[0].header["corpus"]["digest"]:
+            raise ResultsError(f"{run.path} is of another corpus than {runs[0].path}.", "Report them one by one.")
+        for subject in run.header["subjects"]:
+            if subject["id"] in seen:
+                raise ResultsError(
+                    f"{run.path} and {seen[subject['id']]} both have results of {subject['id']}.", "Leave one out."
+                )
+            seen[subject["id"]] = run.path
+    return runs

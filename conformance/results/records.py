@@ -2,74 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
-
-class Preview(TypedDict):
-    """A tensor as a person reads it: its first elements in decimal and, for floating point, in hex."""
-
-    name: str
-    type: str
-    shape: list[int]
-    values: list[str]
-    hex: NotRequired[list[str]]
-    elided: int
-
-
-class ExpectedOutput(Preview):
-    """An output's expected value, how it is checked, and the bounds or acceptable indices of the elements shown."""
-
-    check: str
-    bounds: NotRequired[list[str]]
-    accept: NotRequired[list[str]]
-
-
-class DataSetPreview(TypedDict):
-    """One data set of a case: what goes in and what must come out."""
-
-    inputs: list[Preview]
-    outputs: list[ExpectedOutput]
-    hazard: NotRequired[str]
-
-
-class NodeSummary(TypedDict):
-    """One node of a graph."""
-
-    op_type: str
-    domain: str
-    inputs: list[str]
-    outputs: list[str]
-    attributes: dict[str, Any]
-
-
-class ValueSummary(TypedDict):
-    """The declared name, type and shape of a graph's input or output."""
-
-    name: str
-    type: str
-    shape: list[int | str]
-
-
-class ModelSummary(TypedDict):
-    """A model as a person reads it."""
-
-    ir_version: int
-    opset_imports: dict[str, int]
-    inputs: list[ValueSummary]
-    outputs: list[ValueSummary]
-    nodes: list[NodeSummary]
-
-
-class Rewrite(TypedDict):
-    """What the pass must do with a case's model: fire, stay away, or either.
-
-    `once` and `fixed_point` name the values whose producers are gone after one run, and after runs to a fixed point; a
-    value in a subgraph is named by the path to it.
-    """
-
-    answer: str
-    once: list[str]
-    fixed_point: list[str]
+if TYPE_CHECKING:
+    from conformance.corpus.document import DataSetPreview, RewriteDocument
+    from conformance.models.preview import ModelSummary, Preview
 
 
 class CaseRecord(TypedDict):
@@ -84,7 +21,7 @@ class CaseRecord(TypedDict):
     tags: list[str]
     model: ModelSummary
     data_sets: list[DataSetPreview]
-    rewrite: NotRequired[Rewrite]
+    rewrite: NotRequired[RewriteDocument]
 
 
 class BadElement(TypedDict):

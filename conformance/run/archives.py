@@ -6,7 +6,6 @@ The archive of a case is a corpus of that one case: unpacked, it is what `--data
 from __future__ import annotations
 
 import base64
-import hashlib
 import io
 import zipfile
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ from conformance.corpus.corpus import MANIFEST, manifest_bytes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from conformance.corpus.corpus import Corpus
+    from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.results.records import ArchiveRecord
 
 LARGEST = 64 * 1024
@@ -40,39 +39,36 @@ class Archives:
         self._settled: set[str] = set()
         self._room = {True: BUDGET, False: BUDGET // 2}
 
-    def of(self, case: str, path: str, *, surprise: bool) -> ArchiveRecord | None:
+    def of(self, case: CorpusCase, *, surprise: bool) -> ArchiveRecord | None:
         """The record to write after a case's defect; None where it is written already, or has no room.
 
         The first that has no room is the last: packing is not free, and a subject may fail everything.
 
         Args:
-            path: the case's directory in the corpus.
             surprise: whether the gate holds the defect against the subject.
         """
-        if case in self._settled or not self._room[surprise]:
+        if case.id in self._settled or not self._room[surprise]:
             return None
-        content = archive(self._corpus, path)
+        content = archive(self._corpus, case)
         if len(content) <= LARGEST and len(content) > self._room[surprise]:
             self._room[surprise] = 0
             return None
-        self._settled.add(case)
+        self._settled.add(case.id)
         if len(content) > LARGEST:
             return None
         self._room = {kind: max(0, room - len(content)) for kind, room in self._room.items()}
-        return {"record": "archive", "case": case, "zip": base64.b64encode(content).decode()}
+        return {"record": "archive", "case": case.id, "zip": base64.b64encode(content).decode()}
 
 
-def archive(corpus: Corpus, path: str) -> bytes:
+def archive(corpus: Corpus, case: CorpusCase) -> bytes:
     """A zip of a corpus of one case, in a folder of the case's name.
 
     Raises:
         CorpusError: one of the case's files is not what the manifest says.
     """
-    files = {f"{path}/{name}": corpus.read(path, name) for name in sorted(corpus.cases[path])}
-    hashes = {path: {name: hashlib.sha256(files[f"{path}/{name}"]).hexdigest() for name in corpus.cases[path]}}
-    files[MANIFEST] = manifest_bytes(corpus.version, hashes, {path: corpus.levels[path]})
-    folder = path.rpartition("/")[2]
-    return _zipped({f"{folder}/{name}": content for name, content in files.items()})
+    files = {f"{case.path}/{name}": corpus.read(case, name) for name in sorted(case.files)}
+    files[MANIFEST] = manifest_bytes(corpus.version, {case.path: case.files}, {case.path: case.level})
+    return _zipped({f"{case.id}/{name}": content for name, content in files.items()})
 
 
 def _zipped(files: Mapping[str, bytes]) -> bytes:

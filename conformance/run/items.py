@@ -1,4 +1,6 @@
-"""Under xdist, cases travel in batches: a message for each costs more than most cases do.
+"""What pytest collects of a corpus: an item of each case and subject; and, under xdist, batches of them.
+
+Cases travel in batches, since a message for each costs more than most cases do.
 
 A worker's items of ours are grouped after selection, a batch is run as one item, and its report carries all results.
 The controller takes it apart again, so that there, as without xdist, every case and subject has a report of its own.
@@ -12,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
-    from conformance.run.plugin import ConformanceItem
+PLUGIN = "onnx_conformance_session"
+"""Under which name pytest's plugin manager has the session."""
 
 LARGEST_BATCH = 64
 BATCHES_PER_WORKER = 6
@@ -39,7 +43,7 @@ class Batch(pytest.Item):
 def batched(items: list[pytest.Item], ours: Sequence[ConformanceItem], workers: int) -> list[pytest.Item]:
     """The items with ours grouped, small enough that no worker is left idle at the end."""
     size = max(1, min(LARGEST_BATCH, len(ours) // (workers * BATCHES_PER_WORKER)))
-    cases = len({item.case_path for item in ours})
+    cases = len({item.case.id for item in ours})
     own, parent = set(ours), ours[0].parent
     assert parent is not None
     return [item for item in items if item not in own] + [
@@ -69,3 +73,36 @@ def batch_report(batch: Batch, reports: Sequence[pytest.TestReport]) -> pytest.T
     """One report of a whole batch, to be sent to the controller."""
     parts = [(part.nodeid, part.location, vars(part)["conformance"], part.duration) for part in reports]
     return pytest.TestReport(batch.nodeid, reports[0].location, {}, "passed", None, "call", batch=parts)
+
+
+class CorpusFile(pytest.File):
+    """A corpus: an item for each subject and case."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Cases in the order of their names, subject after subject."""
+        session: Any = self.config.pluginmanager.get_plugin(PLUGIN)
+        for subject in session.subjects:
+            for case in session.cases_of(subject).values():
+                name = f"{case.id}[{subject.id}]"
+                id = f"{self.nodeid}::{name}"  # whole, so that pytest reads it as it does from its cache of failures
+                yield ConformanceItem.from_parent(self, name=name, nodeid=id, subject=subject, case=case)
+
+
+class ConformanceItem(pytest.Item):
+    """One case on one subject."""
+
+    def __init__(self, *, subject: Any, case: Any, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.subject = subject
+        self.case = case
+
+    def runtest(self) -> None:
+        """Not used: the plugin's own protocol runs the item."""
+
+    def listchain(self) -> list[Any]:
+        """The item alone: `-k` is about cases and subjects, not about the directories that the corpus lies in."""
+        return [self]
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where pytest says the item is."""
+        return self.path, 0, self.name

@@ -7,14 +7,11 @@ The items' own protocol is one call and one report: cases take well under a mill
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-PLUGIN = "onnx_conformance_session"
+from conformance.run.items import PLUGIN, ConformanceItem, CorpusFile
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -109,14 +106,14 @@ def _new_session(config: pytest.Config) -> Any:
     from conformance.run.selection import Shard
     from conformance.run.session import ConformanceSession
     from conformance.run.settings import Settings
-    from conformance.subjects.loading import Kind, Named
+    from conformance.subjects.naming import SubjectKind, SubjectName
     from conformance.verdicts import Level
 
     option = config.getoption
     workerinput = getattr(config, "workerinput", {})
     try:
         settings = Settings(
-            subjects=tuple(Named.of(text, kind) for kind in Kind for text in option(f"onnx_{kind}")),
+            subjects=tuple(SubjectName.of(text, kind) for kind in SubjectKind for text in option(f"onnx_{kind}")),
             data=Path(option("onnx_data")) if option("onnx_data") else None,
             cases=tuple(option("onnx_case")),
             level=Level(option("onnx_level")),
@@ -149,39 +146,6 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     return CorpusFile.from_parent(parent, path=file_path, nodeid="onnx-conformance")
 
 
-class CorpusFile(pytest.File):
-    """A corpus: an item for each subject and case."""
-
-    def collect(self) -> Iterator[pytest.Item]:
-        """Cases in the order of their names, subject after subject."""
-        session: Any = self.config.pluginmanager.get_plugin(PLUGIN)
-        for subject in session.subjects:
-            for case, path in session.cases_of(subject).items():
-                name = f"{case}[{subject.id}]"
-                id = f"{self.nodeid}::{name}"  # whole, so that pytest reads it as it does from its cache of failures
-                yield ConformanceItem.from_parent(self, name=name, nodeid=id, subject=subject, case_path=path)
-
-
-class ConformanceItem(pytest.Item):
-    """One case on one subject."""
-
-    def __init__(self, *, subject: Any, case_path: str, **rest: Any) -> None:
-        super().__init__(**rest)
-        self.subject = subject
-        self.case_path = case_path
-
-    def runtest(self) -> None:
-        """Not used: the plugin's own protocol runs the item."""
-
-    def listchain(self) -> list[Any]:
-        """The item alone: `-k` is about cases and subjects, not about the directories that the corpus lies in."""
-        return [self]
-
-    def reportinfo(self) -> tuple[Path, int, str]:
-        """Where pytest says the item is."""
-        return self.path, 0, self.name
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what a continued run has done; in a worker of xdist, group what is selected of ours into batches."""
@@ -196,7 +160,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _is_done(item: pytest.Item, done: frozenset[tuple[str, str]]) -> bool:
-    return isinstance(item, ConformanceItem) and (item.subject.id, item.case_path.rpartition("/")[2]) in done
+    return isinstance(item, ConformanceItem) and (item.subject.id, item.case.id) in done
 
 
 @pytest.hookimpl(tryfirst=True)

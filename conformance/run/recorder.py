@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import platform
 import time
 from typing import TYPE_CHECKING, Any, TextIO
 
-import numpy as np
-import onnx
-
 from conformance import __version__
 from conformance.clauses import clauses
-from conformance.corpus.corpus import Corpus, case_json
+from conformance.corpus.document import case_json
 from conformance.diagnosis.findings import Findings
 from conformance.gate.case_facts import Facts, facts
+from conformance.results.environment import environment
 from conformance.results.file import FORMAT, write_record
 from conformance.run.archives import Archives
 from conformance.run.resuming import not_alike, partial_of
-from conformance.verdicts import Level, Verdict
+from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from conformance.corpus.corpus import Corpus
     from conformance.expectations.file import Expectation
     from conformance.gate.gate import Gate
     from conformance.results.records import DiagnosisRecord, Expected
@@ -47,7 +45,6 @@ class Recorder:
         self._partial = partial_of(path) if path is not None else None
         self._is_continued = False
         self._stream: TextIO | None = None
-        self._paths = corpus.paths()
         self._described: set[str] = set()
         self._facts: dict[str, Facts] = {}
         self._started = time.perf_counter()
@@ -133,12 +130,12 @@ class Recorder:
 
     def _archives_of(self, record: Mapping[str, Any]) -> Any:
         case = record["case"]
-        return self._archives.of(case, self._paths[case], surprise=record["surprise"])
+        return self._archives.of(self._corpus.cases[case], surprise=record["surprise"])
 
     def _judged(self, result: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
         """A result's whole record, and whether it is as expected or tolerated; it is counted."""
         case = result["case"]
-        level = Level(self._corpus.levels[self._paths[case]])
+        level = self._corpus.cases[case].level
         record = {"record": "result", **result, "level": str(level), **self._held_against(result["subject"], case)}
         expected = self.gate.judge(record, lambda: self._facts_of(case))
         self.results += 1
@@ -187,10 +184,10 @@ class Recorder:
         self._write(self._case_record(case))
 
     def _case_record(self, case: str) -> Any:
-        path = self._paths[case]
-        document = case_json(self._corpus, path)
+        entry = self._corpus.cases[case]
+        document = case_json(self._corpus, entry)
         del document["generator"]
-        return {"record": "case", "case": case, "kind": path.partition("/")[0], **document}
+        return {"record": "case", "case": case, "kind": str(entry.kind), **document}
 
     def _facts_of(self, case: str) -> Facts:
         if case not in self._facts:
@@ -215,13 +212,3 @@ def _expected(entry: Expectation | None, case: str) -> Expected | None:
 def _subject(subject: Subject) -> dict[str, Any]:
     told = {"id": subject.id, "kind": str(subject.kind), "version": subject.version, "language": subject.language}
     return {**told, "passes": list(subject.passes)} if subject.passes else told
-
-
-def environment() -> dict[str, str]:
-    """What a result may depend on, besides the subject: interpreter, platform and libraries."""
-    return {
-        "python": platform.python_version(),
-        "platform": f"{platform.system()} {platform.machine()}",
-        "onnx": onnx.__version__,
-        "numpy": np.__version__,
-    }

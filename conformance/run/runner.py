@@ -16,7 +16,7 @@ import pytest
 
 from conformance.errors import ConformanceError, UsageError
 from conformance.report.writing import Outputs, write_reports
-from conformance.run import plugin as pytest_plugin
+from conformance.run.items import PLUGIN
 from conformance.run.session import ConformanceSession
 from conformance.run.settings import Settings
 from conformance.run.terminal import ProgressBar, print_outcome
@@ -116,7 +116,7 @@ class _Host:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        config.pluginmanager.register(self._session, pytest_plugin.PLUGIN)
+        config.pluginmanager.register(self._session, PLUGIN)
 
 
 def _arguments(session: ConformanceSession, request: Request) -> list[str]:
@@ -125,7 +125,7 @@ def _arguments(session: ConformanceSession, request: Request) -> list[str]:
     os.environ.pop("PYTEST_ADDOPTS", None)
     settings = session.settings
     arguments = [str(session.manifest), f"--rootdir={Path.cwd()}", "-c", os.devnull, "--noconftest"]
-    arguments += [part for name in _LEFT_OUT for part in ("-p", f"no:{name}")] + ["-p", pytest_plugin.__name__]
+    arguments += [part for name in _LEFT_OUT for part in ("-p", f"no:{name}")] + ["-p", "conformance.run.plugin"]
     arguments += [f"--onnx-{named.kind}={named.text}" for named in settings.subjects]
     arguments += [f"--onnx-case={case}" for case in settings.cases]
     arguments += [f"--onnx-data={settings.data.resolve()}"] if settings.data else []

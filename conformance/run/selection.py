@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from conformance.corpus.case import CaseKind
+from conformance.corpus.document import case_json
 from conformance.errors import UsageError
+from conformance.subjects.naming import SubjectKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from conformance.corpus.corpus import Corpus, CorpusCase
 
 _TEXT = re.compile(r"([1-9]\d{0,3})/([1-9]\d{0,3})")
 
@@ -36,6 +42,23 @@ class Shard:
     def __str__(self) -> str:
         return f"{self.number}/{self.of}"
 
-    def of_cases(self, cases: Mapping[str, str]) -> dict[str, str]:
+    def of_cases(self, cases: Mapping[str, CorpusCase]) -> dict[str, CorpusCase]:
         """The cases of this part: every so many, so that operators spread over all shards."""
         return {id: cases[id] for id in sorted(cases)[self.number - 1 :: self.of]}
+
+
+class Asked:
+    """Tells it of every case; what must be read for it is read once, and not for backends."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+
+    def __call__(self, kind: SubjectKind, case: CorpusCase) -> bool:
+        """Whether subjects of a kind are asked a case."""
+        return not case.is_structural if kind is SubjectKind.BACKEND else case.id in self._rewritten
+
+    @cached_property
+    def _rewritten(self) -> frozenset[str]:
+        """The cases that say what the pass does with their models, invalid ones among them."""
+        cases = (case for case in self._corpus.cases.values() if case.kind is not CaseKind.NODE)
+        return frozenset(case.id for case in cases if "rewrite" in case_json(self._corpus, case))

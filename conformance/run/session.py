@@ -17,27 +17,26 @@ from conformance.expectations.file import by_subject
 from conformance.files import check_target
 from conformance.gate.gate import Gate
 from conformance.gate.rules import rules_for
-from conformance.isolation.starting import Starting
-from conformance.judging.backend import judge
+from conformance.isolation.starting import StartingSubjects
+from conformance.judging.backend import judge_backend
 from conformance.judging.repeats import repeated
-from conformance.run.claims import check_claims
-from conformance.run.concerns import Concerns
-from conformance.run.items import Batch, batch_report, case_report, counts_of
+from conformance.run.items import Batch, ConformanceItem, batch_report, case_report, counts_of
 from conformance.run.processes import Processes
 from conformance.run.recorder import Recorder
 from conformance.run.resuming import DONE, check_begun
-from conformance.run.settings import command_line
-from conformance.subjects.loading import Kind
+from conformance.run.selection import Asked
+from conformance.run.settings import check_claims, command_line
+from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from conformance.corpus.corpus import CorpusCase
     from conformance.corpus.loading import LoadedCase
-    from conformance.diagnosis.diagnosis import Suspicions
+    from conformance.diagnosis.suspicions import Suspicions
     from conformance.expectations.file import Expectations
-    from conformance.judging.backend import Outcome
-    from conformance.run.plugin import ConformanceItem
+    from conformance.judging.outcome import Outcome
     from conformance.run.settings import Settings
     from conformance.subjects.loading import Subject
 
@@ -48,7 +47,7 @@ class ConformanceSession:
     Attributes:
         settings: what was asked for.
         manifest: the corpus's manifest, which pytest collects.
-        cases: the directory of each case to run, by its id.
+        cases: those to run, by their ids.
         subjects: what they are run on.
         selected: how many cases are run.
         pending: how many results they give, on all subjects.
@@ -75,7 +74,7 @@ class ConformanceSession:
         if settings.results is not None and settings.recording:
             check_target(settings.results)
         self.settings = settings
-        starting = Starting(
+        starting = StartingSubjects(
             *(settings.subjects, settings.limits, settings.introductions),
             claims=settings.claims,
             in_process=settings.in_process,
@@ -83,7 +82,7 @@ class ConformanceSession:
         try:
             self.corpus = open_corpus((settings.data or bundled()).resolve())
             wanted = sorted(set(settings.cases))
-            self.cases = {id: find_case(self.corpus, id) for id in wanted} if wanted else self.corpus.paths()
+            self.cases = {id: find_case(self.corpus, id) for id in wanted} if wanted else self.corpus.cases
             if settings.shard is not None:
                 self.cases = settings.shard.of_cases(self.cases)
             expectations = by_subject(settings.expect, names)
@@ -92,7 +91,7 @@ class ConformanceSession:
             starting.end()
             raise
         self.manifest = self.corpus.path / MANIFEST
-        self._concerns = Concerns(self.corpus)
+        self._asked = Asked(self.corpus)
         self.subjects = starting.subjects()
         self.processes = Processes(self.subjects)
         self.abandoned: ConformanceError | None = None
@@ -107,20 +106,27 @@ class ConformanceSession:
 
     def _new_recorder(self, expectations: Mapping[str, Expectations]) -> Recorder:
         try:
-            rules = rules_for(self.settings, self.corpus, self.subjects, expectations)
+            rules = rules_for(
+                self.settings.level,
+                self.corpus,
+                {subject.id: subject.version for subject in self.subjects},
+                expectations,
+                self.settings.require,
+                self.settings.baseline,
+            )
         except ConformanceError:
             self.processes.end()
             raise
         gate = Gate(rules, [subject.id for subject in self.subjects])
         return Recorder(self.corpus, self.subjects, gate, self.settings.results)
 
-    def cases_of(self, subject: Subject) -> dict[str, str]:
+    def cases_of(self, subject: Subject) -> dict[str, CorpusCase]:
         """Those of the cases to run that a subject is asked."""
-        return {id: path for id, path in self.cases.items() if self._concerns(subject.kind, path)}
+        return {id: case for id, case in self.cases.items() if self._asked(subject.kind, case)}
 
     def owns(self, item: pytest.Item) -> bool:
         """Whether an item is for this session to run."""
-        return isinstance(item, Batch) or hasattr(item, "case_path")
+        return isinstance(item, Batch | ConformanceItem)
 
     def pytest_configure(self, config: pytest.Config) -> None:
         """Have the subjects' processes looked after."""
@@ -156,17 +162,17 @@ class ConformanceSession:
         self.processes.turn_to(item.subject)
         try:
             outcome, repeats = repeated(
-                lambda: self._judged(item.subject, load_case(self.corpus, item.case_path)), self.settings.repeat
+                lambda: self._judged(item.subject, load_case(self.corpus, item.case)), self.settings.repeat
             )
             stderr = self.processes.said_by(item.subject) if outcome.verdict.is_defect else ""
-            failed = outcome.verdict in {Verdict.FAIL, Verdict.ERROR} and item.subject.kind is Kind.BACKEND
+            failed = outcome.verdict in {Verdict.FAIL, Verdict.ERROR} and item.subject.kind is SubjectKind.BACKEND
             failed = failed and outcome.phase != "start"
             suspects = self._suspects(item) if failed and self.settings.diagnosis else []
         except CorpusError as error:
             return case_report(item.nodeid, item.location, {"abandon": [error.problem, error.mend]}, 0.0)
         result = {
             "subject": item.subject.id,
-            "case": item.case_path.rpartition("/")[2],
+            "case": item.case.id,
             "verdict": str(outcome.verdict),
             "phase": outcome.phase,
             "message": outcome.message,
@@ -184,19 +190,19 @@ class ConformanceSession:
 
     def _judged(self, subject: Subject, case: LoadedCase) -> Outcome:
         """What becomes of a case; what judges graph optimizers is loaded when there is one."""
-        if subject.kind is Kind.BACKEND:
-            return judge(subject.target, case)
-        from conformance.judging.optimizer import judge_case
+        if subject.kind is SubjectKind.BACKEND:
+            return judge_backend(subject.target, case)
+        from conformance.judging.optimizer import judge_optimizer
 
-        return judge_case(subject, case)
+        return judge_optimizer(subject, case)
 
     def _suspects(self, item: ConformanceItem) -> list[str]:
         """The deviations that fail an item's case as its subject does; what finds them is loaded when a case fails."""
         if self._suspicions is None:
-            from conformance.diagnosis.diagnosis import Suspicions
+            from conformance.diagnosis.suspicions import Suspicions
 
             self._suspicions = Suspicions()
-        return self._suspicions.agreeing(item.subject, self.corpus, item.case_path)
+        return self._suspicions.agreeing(item.subject, self.corpus, item.case)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -236,7 +242,7 @@ class ConformanceSession:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Count what is selected, and spare the garbage collector the thousands of items that stay to the end."""
         gc.freeze()
-        ours = [item.case_path for item in session.items if hasattr(item, "case_path")]
+        ours = [item.case.id for item in session.items if isinstance(item, ConformanceItem)]
         self._count(len(set(ours)), len(ours))
 
     @pytest.hookimpl(optionalhook=True)

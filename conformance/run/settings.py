@@ -8,16 +8,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from conformance.errors import UsageError
 from conformance.isolation.limits import Limits
+from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from conformance.isolation.host import Introduction
     from conformance.run.resuming import Begun
     from conformance.run.selection import Shard
-    from conformance.subjects.loading import Named
+    from conformance.subjects.naming import SubjectName
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Settings:
         done: the subjects and cases whose results that run has.
     """
 
-    subjects: tuple[Named, ...]
+    subjects: tuple[SubjectName, ...]
     data: Path | None = None
     cases: tuple[str, ...] = ()
     level: Level = Level.MUST
@@ -68,3 +70,22 @@ class Settings:
 def command_line() -> str:
     """What was typed, for people."""
     return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+
+
+def check_claims(claims: Sequence[str], kinds: Sequence[SubjectKind]) -> None:
+    """Refuse claims that nothing can be held to.
+
+    Args:
+        kinds: those of the subjects named.
+
+    Raises:
+        UsageError: a pass is unknown, or no graph optimizer is named.
+    """
+    if not claims:
+        return
+    from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
+
+    if unknown := [name for name in claims if name != PASS_NAME]:
+        raise UsageError(f"There is no pass {unknown[0]}.", f"Use {PASS_NAME}.")
+    if SubjectKind.OPTIMIZER not in kinds:
+        raise UsageError("A pass is claimed, but no graph optimizer is named.", "Name one with -o.")

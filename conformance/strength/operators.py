@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.corpus.held import HeldCase, held
+from conformance.corpus.loading import CaseInMemory, case_in_memory
 from conformance.deviations import catalogue, family_of, op_types
-from conformance.judging.backend import judge
+from conformance.judging.backend import judge_backend
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus
     from conformance.corpus.loading import LoadedCase
     from conformance.deviations import Deviation
-    from conformance.judging.backend import Outcome
+    from conformance.judging.outcome import Outcome
     from conformance.models.arrays import Array
     from conformance.strength.variants import Variant
 
@@ -68,7 +68,7 @@ class Notice:
 
 
 @dataclass(frozen=True)
-class Standing:
+class Detection:
     """What the corpus says of a deviation.
 
     Attributes:
@@ -100,17 +100,17 @@ class Strength:
         standings: by family, in the catalogue's order.
     """
 
-    standings: Mapping[str, Sequence[Standing]]
+    standings: Mapping[str, Sequence[Detection]]
     acquittals: Sequence[Acquittal]
 
     @property
-    def survivors(self) -> list[Standing]:
+    def survivors(self) -> list[Detection]:
         """`must` deviations that no `must` case notices."""
         every = [standing for standings in self.standings.values() for standing in standings]
         return [one for one in every if one.deviation.level is Level.MUST and one.noticed is None]
 
     @property
-    def accused(self) -> list[Standing]:
+    def accused(self) -> list[Detection]:
         """Deviations that the rulings admit below their level, and that a `must` case accuses nevertheless."""
         return [one for standings in self.standings.values() for one in standings if one.accused]
 
@@ -131,7 +131,7 @@ def measure(corpus: Corpus, progress: Callable[[str], None], only: Iterable[str]
 
     cases = held_cases(corpus)
     families = {name: rows for name, rows in catalogue().items() if not only or name in only}
-    standings: dict[str, list[Standing]] = {}
+    standings: dict[str, list[Detection]] = {}
     for family, deviations in families.items():
         standings[family] = []
         for deviation in deviations:
@@ -151,13 +151,13 @@ def work() -> int:
     return sum(len(rows) for rows in catalogue().values()) + len(VARIANTS)
 
 
-def held_cases(corpus: Corpus) -> dict[str, list[HeldCase]]:
+def held_cases(corpus: Corpus) -> dict[str, list[CaseInMemory]]:
     """The corpus's judged cases by family, each read once."""
-    cases: dict[str, list[HeldCase]] = {}
-    for path in corpus.cases:
-        if path.startswith("invalid/"):
+    cases: dict[str, list[CaseInMemory]] = {}
+    for entry in corpus.cases.values():
+        if entry.is_invalid:
             continue
-        case = held(corpus, path)
+        case = case_in_memory(corpus, entry)
         family = family_of(case.model)
         if family is not None and case.level is not Level.SILENT:
             cases.setdefault(family, []).append(case)
@@ -166,18 +166,18 @@ def held_cases(corpus: Corpus) -> dict[str, list[HeldCase]]:
 
 def noticed(backend: Any, case: LoadedCase) -> Notice | None:
     """How a case notices that a backend is wrong; None where it does not."""
-    outcome = judge(backend, case)
+    outcome = judge_backend(backend, case)
     if outcome.verdict not in {Verdict.FAIL, Verdict.ERROR}:
         return None
-    return _notice(case.path.rpartition("/")[2], outcome)
+    return _notice(case.id, outcome)
 
 
-def _standing(deviation: Deviation, cases: Sequence[HeldCase]) -> Standing:
+def _standing(deviation: Deviation, cases: Sequence[CaseInMemory]) -> Detection:
     backend = deviation.backend
     concerned = [case for case in cases if deviation.operator in op_types(case.model)]
     own = [case for case in concerned if case.level is deviation.level]
     must = [case for case in concerned if case.level is Level.MUST and deviation.level is not Level.MUST]
-    return Standing(
+    return Detection(
         deviation,
         _first(backend, own),
         _first(backend, must),
@@ -185,7 +185,7 @@ def _standing(deviation: Deviation, cases: Sequence[HeldCase]) -> Standing:
     )
 
 
-def _first(backend: Any, cases: Iterable[HeldCase]) -> Notice | None:
+def _first(backend: Any, cases: Iterable[CaseInMemory]) -> Notice | None:
     """The first case that notices a backend decisively; if none does, the one with the largest margin."""
     best: Notice | None = None
     for case in cases:
@@ -198,7 +198,7 @@ def _first(backend: Any, cases: Iterable[HeldCase]) -> Notice | None:
     return best
 
 
-def _acquittal(variant: Variant, cases: Iterable[HeldCase]) -> Acquittal:
+def _acquittal(variant: Variant, cases: Iterable[CaseInMemory]) -> Acquittal:
     concerned = [case for case in cases if case.level is Level.MUST and variant.concerns(op_types(case.model))]
     accusers = tuple(case.id for case in concerned if noticed(variant.backend, case))
     return Acquittal(variant, accusers, len(concerned))
@@ -217,13 +217,13 @@ def _notice(case: str, outcome: Outcome) -> Notice:
     return Notice(case, "value", max(ratios) if ratios and max(ratios) > 1 else None)
 
 
-def _noticed_upstream(backend: Any, cases: Sequence[HeldCase]) -> bool | None:
+def _noticed_upstream(backend: Any, cases: Sequence[CaseInMemory]) -> bool | None:
     if not cases:
         return None
     return not all(_passes_upstream(backend, case) for case in cases)
 
 
-def _passes_upstream(backend: Any, case: HeldCase) -> bool:
+def _passes_upstream(backend: Any, case: CaseInMemory) -> bool:
     try:
         prepared = backend.prepare(case.model, "CPU")
         for data_set in case.data_sets():

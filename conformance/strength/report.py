@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from conformance.corpus.corpus import Corpus
-    from conformance.strength.operators import Notice, Standing, Strength
+    from conformance.strength.operators import Detection, Notice, Strength
+    from conformance.strength.rewrites import RewriteStanding, RewriteStrength, Sighting
     from conformance.strength.sweep import Swept
 
 WEAKEST = 3
@@ -70,7 +71,7 @@ def _table(strength: Strength) -> Iterator[str]:
         )
 
 
-def _counts(standings: Sequence[Standing]) -> dict[str, Any]:
+def _counts(standings: Sequence[Detection]) -> dict[str, Any]:
     must = [one for one in standings if one.deviation.level is Level.MUST]
     below = [one for one in standings if one.deviation.level is not Level.MUST]
     judged = [one for one in must if one.upstream is not None]
@@ -90,13 +91,13 @@ def _sum(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {**{name: sum(row[name] for row in rows) for name in names}, "upstream": known}
 
 
-def _line(standing: Standing) -> str:
+def _line(standing: Detection) -> str:
     deviation = standing.deviation
     level = "" if deviation.level is Level.MUST else f" [{deviation.level}]"
     return f"  {deviation.id}{level}: {deviation.sentence}: {standing.noticed or 'NOT NOTICED'}"
 
 
-def _weakest(standings: Sequence[Standing]) -> list[Standing]:
+def _weakest(standings: Sequence[Detection]) -> list[Detection]:
     """Those with the least error beyond the bound at the case that notices them first."""
     margins = [(one.noticed.margin, one) for one in standings if one.noticed and one.noticed.margin is not None]
     return [one for _, one in sorted(margins, key=lambda pair: pair[0])[:WEAKEST]]
@@ -136,7 +137,7 @@ def _complaints(strength: Strength) -> Iterator[str]:
         yield from (f"  {one.deviation.id}: {one.deviation.sentence}: {one.accused}" for one in strength.accused)
 
 
-def _entry(standing: Standing) -> dict[str, Any]:
+def _entry(standing: Detection) -> dict[str, Any]:
     deviation = standing.deviation
     return {
         "id": deviation.id,
@@ -152,3 +153,53 @@ def _entry(standing: Standing) -> dict[str, Any]:
 
 def _notice(notice: Notice | None) -> dict[str, Any] | None:
     return None if notice is None else {"case": notice.case, "how": notice.how, "margin": notice.margin}
+
+
+def rewrite_lines(strength: RewriteStrength, *, verbose: bool) -> Iterator[str]:
+    """A table, and everything that is not as it must be."""
+    yield ""
+    yield f"{'faulty rewrites':<18}{'there are':>10}{'noticed':>9}"
+    for theme, standings in strength.standings.items():
+        yield f"{theme:<18}{len(standings):>10}{_noticed(standings):>9}"
+    every = [one for standings in strength.standings.values() for one in standings]
+    yield f"{'all':<18}{len(every):>10}{_noticed(every):>9}"
+    if verbose:
+        yield from ("", "each faulty rewrite and the case that notices it first")
+        yield from (f"  {one.fault.id}: {one.fault.text}: {one.noticed or 'NOT NOTICED'}" for one in every)
+    accused = [one for one in strength.acquittals if one.accusers]
+    cases = max((one.cases for one in strength.acquittals), default=0)
+    yield f"{len(strength.acquittals)} right rewrites on {cases} cases each: {len(accused)} accused."
+    for acquittal in accused:
+        yield f"  {acquittal.rewrite.id} ({acquittal.rewrite.text}) is accused by {len(acquittal.accusers)} cases:"
+        yield from (f"    {sighting}" for sighting in acquittal.accusers)
+    if strength.survivors:
+        yield f"{len(strength.survivors)} faulty rewrites survive:"
+        yield from (f"  {one.fault.id}: {one.fault.text}" for one in strength.survivors)
+
+
+def rewrite_document(strength: RewriteStrength) -> dict[str, Any]:
+    """The same, whole."""
+    return {
+        "faults": [
+            {"theme": theme, "id": one.fault.id, "text": one.fault.text, "noticed": _sighting(one.noticed)}
+            for theme, standings in strength.standings.items()
+            for one in standings
+        ],
+        "right": [
+            {
+                "id": one.rewrite.id,
+                "text": one.rewrite.text,
+                "cases": one.cases,
+                "accused_by": [_sighting(sighting) for sighting in one.accusers],
+            }
+            for one in strength.acquittals
+        ],
+    }
+
+
+def _noticed(standings: Sequence[RewriteStanding]) -> int:
+    return sum(one.noticed is not None for one in standings)
+
+
+def _sighting(sighting: Sighting | None) -> dict[str, str] | None:
+    return None if sighting is None else {"case": sighting.case, "complaint": sighting.complaint}

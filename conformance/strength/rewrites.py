@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from conformance.corpus.case import CaseKind
 from conformance.corpus.loading import load_case
 from conformance.deviations.rewrites import faulty_rewrites
 from conformance.judging.optimizer import Task, judge_rewrite
-from conformance.passes.eliminate_nop_monotone_argmax import PASS, eliminate
+from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME, eliminate
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def measure_rewrites(corpus: Corpus, progress: Callable[[str], None]) -> Rewrite
             standings[theme].append(RewriteStanding(fault, _first(fault, cases)))
             progress(fault.id)
     acquittals = []
-    for rewrites, passes in ((ADMISSIBLE, (PASS,)), (WITHOUT_CLAIM, ())):
+    for rewrites, passes in ((ADMISSIBLE, (PASS_NAME,)), (WITHOUT_CLAIM, ())):
         for rewrite in rewrites:
             found = (case.sighting(rewrite.optimize, passes) for case in cases)
             acquittals.append(RewriteAcquittal(rewrite, tuple(one for one in found if one), len(cases)))
@@ -129,8 +130,8 @@ def rewrites_work() -> int:
 
 def _held(corpus: Corpus) -> list[_Held]:
     cases = []
-    for id, path in corpus.paths().items():
-        task = Task.of(load_case(corpus, path)) if path.startswith(("pass/", "invalid/")) else None
+    for id, case in corpus.cases.items():
+        task = Task.of(load_case(corpus, case)) if case.kind is not CaseKind.NODE else None
         if task is not None:
             once, fixed_point = (_bytes(eliminate(task.model, fixed_point=fixed)) for fixed in (False, True))
             cases.append(_Held(id, task, (once, fixed_point)))
@@ -139,7 +140,7 @@ def _held(corpus: Corpus) -> list[_Held]:
 
 def _first(fault: FaultyRewrite, cases: Iterable[_Held]) -> Sighting | None:
     differing = (case for case in cases if not case.is_done_right(fault.optimize))
-    found = (case.sighting(fault.optimize, (PASS,)) for case in differing)
+    found = (case.sighting(fault.optimize, (PASS_NAME,)) for case in differing)
     return next((sighting for sighting in found if sighting is not None), None)
 
 

@@ -14,9 +14,9 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from conformance.models.arrays import type_name
-from conformance.models.signatures import OPTIMIZERS, TRAINING
-from conformance.reference.graph import FORMULAS
+from conformance.models.signatures import TRAINING, TRAINING_OPTIMIZERS
 from conformance.reference.numbers.values import Value
+from conformance.reference.operators.training import FORMULAS
 from conformance.reference.oracle import answers
 from conformance.strength.running_bound import running
 from conformance.strength.variants import VARIANTS
@@ -34,7 +34,7 @@ BLOCK = 1000
 SEED = 20240229
 
 FLOATS = (np.float32, np.float64)
-SWEEPS = len(OPTIMIZERS) * len(FLOATS)
+SWEEPS = len(TRAINING_OPTIMIZERS) * len(FLOATS)
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Swept:
 
 
 @dataclass(frozen=True)
-class Setting:
+class RandomSetting:
     """One node's worth of random inputs."""
 
     operator: str
@@ -90,7 +90,7 @@ def sweep(elements: int, progress: Callable[[str], None]) -> list[Swept]:
         progress: called with each operator's name when a type of it is done.
     """
     found = []
-    for place, operator in enumerate(OPTIMIZERS):
+    for place, operator in enumerate(TRAINING_OPTIMIZERS):
         for dtype in FLOATS:
             random = np.random.Generator(np.random.Philox(SEED + place))
             settings = -(-elements // BLOCK)
@@ -99,7 +99,7 @@ def sweep(elements: int, progress: Callable[[str], None]) -> list[Swept]:
     return found
 
 
-def _swept(operator: str, dtype: Any, settings: list[Setting], random: np.random.Generator) -> Swept:
+def _swept(operator: str, dtype: Any, settings: list[RandomSetting], random: np.random.Generator) -> Swept:
     screened, largest, worst, unsettled = 0.0, 0.0, "", 0
     widths: list[Array] = []
     for setting in settings:
@@ -122,7 +122,7 @@ def _swept(operator: str, dtype: Any, settings: list[Setting], random: np.random
     return Swept(operator, name, len(settings) * BLOCK, checked, unsettled, screened, largest, worst, median)
 
 
-def outputs_of(variant: Variant, setting: Setting) -> list[Array]:
+def outputs_of(variant: Variant, setting: RandomSetting) -> list[Array]:
     """What a variant makes of a setting."""
     arithmetic = variant.alterations[setting.operator].arithmetic
     R, T, *tensors = (Value(array, array.dtype) for array in (setting.R, setting.T, *setting.tensors))
@@ -131,7 +131,7 @@ def outputs_of(variant: Variant, setting: Setting) -> list[Array]:
     return [value.elements for value in results]
 
 
-def _screen(setting: Setting, outputs: Mapping[Variant, list[Array]]) -> Array:
+def _screen(setting: RandomSetting, outputs: Mapping[Variant, list[Array]]) -> Array:
     """Per element the largest error of any variant and output, as a fraction of the running bound."""
     bounds = running(FORMULAS[setting.operator], setting.R, setting.T, setting.tensors, setting.attributes)
     largest = np.zeros(BLOCK)
@@ -155,8 +155,8 @@ def _width(expected: Array, bound: Array) -> Array:
     return np.asarray(bound[expected > 0] / expected[expected > 0])
 
 
-def _model(setting: Setting) -> bytes:
-    signature = OPTIMIZERS[setting.operator]
+def _model(setting: RandomSetting) -> bytes:
+    signature = TRAINING_OPTIMIZERS[setting.operator]
     node = helper.make_node(
         setting.operator, ["R", "T", *signature.operands], signature.results, domain=TRAINING, **setting.attributes
     )
@@ -168,7 +168,7 @@ def _model(setting: Setting) -> bytes:
     return bytes(model.SerializeToString())
 
 
-def _setting(operator: str, dtype: Any, random: np.random.Generator) -> Setting:
+def _setting(operator: str, dtype: Any, random: np.random.Generator) -> RandomSetting:
     """R, T, attributes and tensors of very different magnitudes, state as an iteration could have left it."""
     scale = 10.0 ** random.uniform(-4, 4)
     rate_dtype = FLOATS[random.integers(2)]
@@ -178,11 +178,11 @@ def _setting(operator: str, dtype: Any, random: np.random.Generator) -> Setting:
         "V": random.normal(size=BLOCK) * scale,
         "H": (random.normal(size=BLOCK) * scale) ** 2,
     }
-    return Setting(
+    return RandomSetting(
         operator,
         np.array(10.0 ** random.uniform(-6, 1), dtype=rate_dtype),
         np.array(_count(random), dtype=np.int64),
-        [drawn[name].astype(dtype) for name in OPTIMIZERS[operator].operands],
+        [drawn[name].astype(dtype) for name in TRAINING_OPTIMIZERS[operator].operands],
         _attributes(operator, random),
     )
 
@@ -203,7 +203,7 @@ def _attributes(operator: str, random: np.random.Generator) -> dict[str, Any]:
         "norm_coefficient_post": random.choice([0.0, random.uniform(), 10.0 ** random.uniform(-6, 0)]),
         "decay_factor": random.choice([0.0, random.uniform(), 10.0 ** random.uniform(-8, 0)]),
     }
-    signature = OPTIMIZERS[operator]
+    signature = TRAINING_OPTIMIZERS[operator]
     names = {*signature.required, *signature.defaults} - {"mode"}
     attributes: dict[str, Any] = {name: float(np.float32(drawn[name])) for name in sorted(names)}
     return (

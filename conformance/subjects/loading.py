@@ -3,83 +3,26 @@
 from __future__ import annotations
 
 import importlib
-import re
+import inspect
 import sys
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from conformance.errors import SubjectError, UnknownName
+from conformance.models.feeds import Feeds
 from conformance.plugins import registered
+from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.subjects.options import check_options
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-_TEXT = re.compile(r"(?P<name>[^\[\]]*)(?:\[(?P<options>[^\[\]]*)\])?")
-EXEC = "exec:"
-"""What the text of a subject begins with that is a program of its own, in any language."""
+    import onnx
 
-_OPTION = re.compile(r"[A-Za-z_]\w*=.*")
-
-
-class Kind(StrEnum):
-    """What a subject does with a model."""
-
-    BACKEND = "backend"
-    OPTIMIZER = "optimizer"
-
-    @property
-    def group(self) -> str:
-        """The entry-point group in which adapters of this kind are registered."""
-        return f"{self}s"
-
-    @property
-    def prose(self) -> str:
-        """The word for people."""
-        return "backend" if self is Kind.BACKEND else "graph optimizer"
-
-
-@dataclass(frozen=True)
-class Named:
-    """What the text that names a subject says: `onnxruntime[provider=CUDAExecutionProvider,device=CUDA]`.
-
-    Attributes:
-        text: the whole of it, the subject's id.
-        kind: what it is asked to do.
-        name: a registered name, or `package.module`, or `package.module:Attribute`, or `exec:` and a command.
-        options: what the adapter is given besides the model.
-    """
-
-    text: str
-    kind: Kind
-    name: str
-    options: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def is_command(self) -> bool:
-        """Whether it names a program that speaks the harness protocol."""
-        return self.text.startswith(EXEC)
-
-    @classmethod
-    def of(cls, text: str, kind: Kind) -> Named:
-        """Read a subject's text.
-
-        Raises:
-            UnknownName: its options are not `[name=value,…]`.
-        """
-        if text.startswith(EXEC):
-            return cls(text, kind, text)
-        match = _TEXT.fullmatch(text.strip())
-        parts = [part.strip() for part in (match["options"] or "").split(",") if part.strip()] if match else []
-        if match is None or not all(_OPTION.fullmatch(part) for part in parts):
-            raise UnknownName(
-                f"{text} does not name a {kind.prose}.", "Write NAME, or NAME[option=value,option=value]."
-            )
-        return cls(text, kind, match["name"].strip(), dict(part.split("=", 1) for part in parts))
+    from conformance.models.arrays import Array
 
 
 @dataclass(frozen=True)
@@ -98,26 +41,45 @@ class Subject:
     id: str
     version: str
     target: Any
-    kind: Kind = Kind.BACKEND
+    kind: SubjectKind = SubjectKind.BACKEND
     passes: tuple[str, ...] = ()
     language: str = "Python"
 
 
 class _Configured:
-    """A backend that is given options, and the device among them, with every model."""
+    """A backend that is given options, and the device among them, with every model.
+
+    An adapter of the suite's (`backends.host.Adapter`) is given bytes and feeds by name, any other what ONNX's own
+    interface says.
+    """
 
     def __init__(self, backend: Any, options: Mapping[str, str]) -> None:
         self._backend = backend
         self._options = dict(options)
         self._device = self._options.pop("device", "CPU")
 
-    def prepare(self, model: Any, device: str = "CPU") -> Any:
+    def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
         """Prepare a model as the options say."""
-        return _Prepared(self._backend.prepare(model, self._device or device, **self._options))
+        device = self._device or device
+        if not getattr(self._backend, "is_adapter", False):
+            return _Prepared(self._backend.prepare(model, device, **self._options))
+        prepared = self._backend.prepare(model.SerializeToString(), device, **self._options)
+        return _Prepared(_FedByName(prepared, Feeds.of(model)))
 
     def __getattr__(self, name: str) -> Any:
         """What else a backend has, as `supports_device`."""
         return getattr(self._backend, name)
+
+
+class _FedByName:
+    """A model that an adapter has prepared, behind ONNX's own interface."""
+
+    def __init__(self, prepared: Any, feeds: Feeds) -> None:
+        self._prepared, self._feeds = prepared, feeds
+
+    def run(self, inputs: Sequence[Array]) -> Any:
+        """The outputs for inputs in the graph's order, which are held against the model first."""
+        return self._prepared.run(self._feeds.by_name(inputs))
 
 
 class _Prepared:
@@ -136,7 +98,7 @@ def _as_array(output: Any) -> Any:
     return np.asarray(output) if all(hasattr(output, name) for name in ("__array__", "dtype", "shape")) else output
 
 
-def load_subject(named: Named, claims: tuple[str, ...] = ()) -> Subject:
+def load_subject(named: SubjectName, claims: tuple[str, ...] = ()) -> Subject:
     """The subject of a registered name, or of `package.module` or `package.module:Attribute`.
 
     Args:
@@ -149,7 +111,7 @@ def load_subject(named: Named, claims: tuple[str, ...] = ()) -> Subject:
     """
     target, module_name = _resolved(named)
     version = _version(target, module_name)
-    if named.kind is Kind.BACKEND:
+    if named.kind is SubjectKind.BACKEND:
         if not callable(getattr(target, "prepare", None)):
             raise SubjectError(
                 f"Backend {named.name} has no `prepare`: it is not a backend.",
@@ -168,15 +130,15 @@ def load_subject(named: Named, claims: tuple[str, ...] = ()) -> Subject:
         from functools import partial
 
         target = partial(target, **named.options)
-    return Subject(named.text, version, target, Kind.OPTIMIZER, passes)
+    return Subject(named.text, version, target, SubjectKind.OPTIMIZER, passes)
 
 
 def load_backend(name: str) -> Subject:
     """The backend of that name; see `load_subject`."""
-    return load_subject(Named.of(name, Kind.BACKEND))
+    return load_subject(SubjectName.of(name, SubjectKind.BACKEND))
 
 
-def _resolved(named: Named) -> tuple[Any, str]:
+def _resolved(named: SubjectName) -> tuple[Any, str]:
     """The object that a subject's text names, and the module it is in."""
     available = registered(named.kind.group)
     target = available[named.name].value if named.name in available else named.name
@@ -186,13 +148,13 @@ def _resolved(named: Named) -> tuple[Any, str]:
         if not hasattr(found, part):
             raise SubjectError(
                 f"{named.kind.prose.capitalize()} {named.name}: {module_name} has no {attribute}.",
-                "Name what has `prepare`." if named.kind is Kind.BACKEND else "Name a function in it.",
+                "Name what has `prepare`." if named.kind is SubjectKind.BACKEND else "Name a function in it.",
             )
         found = getattr(found, part)
     return found, module_name
 
 
-def _module(named: Named, module_name: str) -> Any:
+def _module(named: SubjectName, module_name: str) -> Any:
     """Import it, from the current directory too, as `python -m` does."""
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)
@@ -208,14 +170,14 @@ def _module(named: Named, module_name: str) -> Any:
         raise _broken(named, error) from None
 
 
-def _unknown(named: Named) -> UnknownName:
+def _unknown(named: SubjectName) -> UnknownName:
     return UnknownName(
         f"There is no {named.kind.prose} {named.name}.",
         f"Use {', '.join(registered(named.kind.group))}, or a Python name: package.module or package.module:Attribute.",
     )
 
 
-def _broken(named: Named, error: BaseException) -> SubjectError:
+def _broken(named: SubjectName, error: BaseException) -> SubjectError:
     return SubjectError(
         f"{named.kind.prose.capitalize()} {named.name} fails to import: {type(error).__name__}: {error}.",
         "Install what it needs, or mend the import; `python -c 'import …'` shows the whole trace.",
@@ -226,3 +188,11 @@ def _version(target: Any, module_name: str) -> str:
     package = sys.modules.get(module_name.partition(".")[0])
     version = getattr(target, "__version__", None) or getattr(package, "__version__", None)
     return str(version) if version else "unknown"
+
+
+def takes_fixed_point(optimize: Any) -> bool:
+    """Whether a graph optimizer knows a single run and runs to a fixed point apart."""
+    try:
+        return "fixed_point" in inspect.signature(optimize).parameters
+    except (TypeError, ValueError):
+        return False

@@ -2,7 +2,8 @@
 
 What an adapter takes are the named parameters of its `prepare`, or of the function that a graph optimizer is. One that
 collects the rest under a name that it uses takes any option; `**_` collects what it ignores, and takes none. Whether
-this machine has what an option asks for, an adapter may say in `check_options(**options)`, by a SubjectError.
+this machine has what an option asks for, an adapter may say in `check_options(**options)`, by a ValueError of what is
+missing and what to do.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 from conformance.errors import SubjectError, UsageError
 
 if TYPE_CHECKING:
-    from conformance.subjects.loading import Named
+    from collections.abc import Mapping
+
+    from conformance.subjects.naming import SubjectName
 
 _NOT_OPTIONS = {"fixed_point"}
 """What the suite itself hands to a graph optimizer."""
 
 
-def check_options(named: Named, target: Any) -> None:
+def check_options(named: SubjectName, target: Any) -> None:
     """Check a subject's options before anything is run.
 
     Raises:
@@ -40,7 +43,16 @@ def check_options(named: Named, target: Any) -> None:
         )
     check = getattr(target, "check_options", None)
     if check is not None:
-        check(**{name: value for name, value in options.items() if name != "device"})
+        _ask(check, {name: value for name, value in options.items() if name != "device"})
+
+
+def _ask(check: Any, options: Mapping[str, str]) -> None:
+    """Have an adapter check options; it may know no class of this suite, and says by a ValueError what is not there."""
+    try:
+        check(**options)
+    except ValueError as error:
+        problem, mend = (*map(str, error.args), "", "")[:2]
+        raise SubjectError(problem, mend or "Leave the option out, or give it another value.") from None
 
 
 def _taken(function: Any) -> set[str] | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.corpus.case import Answer, Rewrite
+from conformance.corpus.case import Firing, Rewrite
 from generators.eliminate_nop_monotone_argmax.blocks import constant, function
 from generators.eliminate_nop_monotone_argmax.scenario import (
     ALONG_AXIS,
@@ -108,7 +108,7 @@ def _inside_functions() -> Iterator[Case]:
     yield _case(
         "inside_a_function",
         "Exp before ArgMax within the body of a function may be taken away",
-        Rewrite(Answer.MAY),
+        Rewrite(Firing.MAY),
         [_call("Largest", ["X"], ["index"])],
         [inside],
     )

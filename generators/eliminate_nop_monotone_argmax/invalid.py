@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.corpus.case import INVALID, Answer, Case, Rewrite
+from conformance.corpus.case import Case, CaseKind, Firing, Rewrite
 from conformance.generation.models import declared, declared_as, model
 from conformance.generation.values import ranked
 from conformance.verdicts import Level
@@ -127,9 +127,9 @@ def _case(
         title=f"{title} is invalid",
         level=Level.SHOULD,
         clauses=("monotone.invalid",),
-        tags=("argmax", "pass", FAMILY, INVALID, "checker"),
+        tags=("argmax", "pass", FAMILY, CaseKind.INVALID, "checker"),
         model=model(id, nodes, [declared("X", fed)], outputs, {"": 13}),
         data_sets=((fed,),),
-        kind=INVALID,
-        rewrite=Rewrite(Answer.MAY),
+        kind=CaseKind.INVALID,
+        rewrite=Rewrite(Firing.MAY),
     )

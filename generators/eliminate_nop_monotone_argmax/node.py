@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.corpus.case import PASS, Case, Rewrite
+from conformance.corpus.case import Case, CaseKind, Rewrite
 from conformance.generation.models import TYPES, argmax_shape, declared, declared_as, model
 from conformance.generation.values import scattered
 from conformance.verdicts import Level
@@ -236,10 +236,10 @@ def _case(
         title=title,
         level=Level.MUST,
         clauses=tuple(f"monotone.{clause}" for clause in clauses),
-        tags=("argmax", PASS, "base", TYPES[X.dtype.type], f"opset_{opset}"),
+        tags=("argmax", CaseKind.PASS, "base", TYPES[X.dtype.type], f"opset_{opset}"),
         model=model(id, nodes, [declared("X", X)], [declared_as("index", "int64", shape)], {"": opset}),
         data_sets=((X,),),
-        kind=PASS,
+        kind=CaseKind.PASS,
         rewrite=rewrite,
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from conformance.corpus.case import PASS, Answer, Case, Rewrite
+from conformance.corpus.case import Case, CaseKind, Firing, Rewrite
 from conformance.generation.models import IR_VERSION, argmax_shape, declared, declared_as, model
 from conformance.generation.values import ranked
 from conformance.models.arrays import type_name
@@ -25,10 +25,10 @@ ALONG_AXIS = {"Softmax": "softmax", "LogSoftmax": "log_softmax"}
 FIVE = {**ELEMENTWISE, **ALONG_AXIS}
 """The operators that the pass takes away, with the word for each in ids and clauses."""
 
-STAYS = Rewrite(Answer.STAYS)
-FIRES = Rewrite(Answer.FIRES, ("Y",), ("Y",))
+STAYS = Rewrite(Firing.STAYS)
+FIRES = Rewrite(Firing.FIRES, ("Y",), ("Y",))
 """The pass takes away what gives Y."""
-MAY = Rewrite(Answer.MAY, ("Y",), ("Y",))
+MAY = Rewrite(Firing.MAY, ("Y",), ("Y",))
 """It may take away what gives Y."""
 
 SHAPE = (2, 3)
@@ -36,7 +36,7 @@ SHAPE = (2, 3)
 
 def fires(*once: str, then: Sequence[str] = ()) -> Rewrite:
     """The pass takes away what gives these values, and after several runs also what gives others."""
-    return Rewrite(Answer.FIRES, once, (*once, *then))
+    return Rewrite(Firing.FIRES, once, (*once, *then))
 
 
 @dataclass(frozen=True)
@@ -100,10 +100,10 @@ def scenario(
         title=title,
         level=level,
         clauses=tuple(clause if "." in clause else f"monotone.{clause}" for clause in clauses),
-        tags=("argmax", PASS, family, type_name(feeds[0].dtype), f"opset_{graph.opsets.get('', 13)}"),
+        tags=("argmax", CaseKind.PASS, family, type_name(feeds[0].dtype), f"opset_{graph.opsets.get('', 13)}"),
         model=content if touch is None else touched(content, touch),
         data_sets=(tuple(feeds), *(tuple(arrays) for _, arrays in hazards)),
-        kind=PASS,
+        kind=CaseKind.PASS,
         rewrite=rewrite,
         hazards=(None, *(hazard for hazard, _ in hazards)) if hazards else (),
     )

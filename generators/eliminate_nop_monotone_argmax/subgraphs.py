@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnx import helper
 
-from conformance.corpus.case import Answer, Rewrite
+from conformance.corpus.case import Firing, Rewrite
 from conformance.generation.models import declared_as
 from generators.eliminate_nop_monotone_argmax import nesting
 from generators.eliminate_nop_monotone_argmax.blocks import branch, if_node
@@ -152,7 +152,7 @@ def _branches() -> Iterator[Case]:
         "captured_and_taken_away",
         "Exp in a branch of If that captures the result of an Exp outside is taken away, the one outside stays",
         ("border", "subgraph"),
-        Rewrite(Answer.FIRES, ("index2/then_branch/Z",), ("index2/then_branch/Z",)),
+        Rewrite(Firing.FIRES, ("index2/then_branch/Z",), ("index2/then_branch/Z",)),
         [
             producer("Exp", result="Y"),
             argmax(),

@@ -8,7 +8,7 @@ import numpy as np
 
 from conformance.generation.models import TYPES
 from conformance.verdicts import Level
-from generators.training_optimizers.operator import Operator, Setting, optimizer_case
+from generators.training_optimizers.operator import Operator, OperatorSetting, optimizer_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -53,7 +53,7 @@ def update_counts(
                 f"{operator.name} in {TYPES[dtype]} takes the branch of an update count {branch} for T = {T}",
                 (*clauses[T > 0], "update_count_type"),
                 attributes,
-                Setting(dtype, counts=(T,)),
+                OperatorSetting(dtype, counts=(T,)),
                 Level.SHOULD if negative_adagrad else Level.MUST,
                 ("update_count",),
             )
@@ -69,7 +69,7 @@ def shapes(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Case]:
                 f"{operator.name} gives outputs of shape {list(shape)} for {TYPES[dtype]} tensors of that shape",
                 ("elementwise",),
                 attributes,
-                Setting(dtype, shapes=(shape,)),
+                OperatorSetting(dtype, shapes=(shape,)),
                 tags=("shape",),
             )
 
@@ -83,7 +83,7 @@ def data_sets(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Cas
             f"{operator.name} takes T and R from each run's own inputs",
             ("pure", "scalars"),
             attributes,
-            Setting(
+            OperatorSetting(
                 dtype,
                 counts=(0, 1, 10, 0, 2, -1) if operator.name != "Adagrad" else (0, 1, 10, 0, 2),
                 rates=(0.125, 0.25, 0.125, 0.5, 0.0625, 0.125)[: 6 if operator.name != "Adagrad" else 5],
@@ -96,7 +96,7 @@ def data_sets(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Cas
             f"{operator.name} gives the same outputs for the same inputs, run after run",
             ("pure",),
             attributes,
-            Setting(dtype, counts=(3, 3, 3), same_data=True),
+            OperatorSetting(dtype, counts=(3, 3, 3), same_data=True),
             tags=("data_sets",),
         )
 
@@ -111,7 +111,7 @@ def nan_operands(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[
                 f"{operator.name} gives NaN in the elements that depend on a NaN in {name}, and in no other",
                 ("elementwise", *_state_clauses(operator)),
                 attributes,
-                Setting(dtype, operands={name: [0.5, np.nan, 1.0, 2.0]}),
+                OperatorSetting(dtype, operands={name: [0.5, np.nan, 1.0, 2.0]}),
                 tags=("special_values", "nan"),
             )
 
@@ -127,7 +127,7 @@ def infinite_operands(operator: Operator, attributes: Mapping[str, Any]) -> Iter
                 f"{operator.name} carries infinities in {name} through the pseudo-code",
                 _state_clauses(operator),
                 attributes,
-                Setting(dtype, operands={name: values}),
+                OperatorSetting(dtype, operands={name: values}),
                 tags=("special_values", "infinity"),
             )
 
@@ -145,7 +145,7 @@ def magnitudes(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Ca
                 f"{operator.name} computes with {name} {TYPES[dtype]} operands",
                 ("tensor_type", *_state_clauses(operator)),
                 attributes,
-                Setting(dtype, operands={key: operands[key] for key in operator.signature.operands}),
+                OperatorSetting(dtype, operands={key: operands[key] for key in operator.signature.operands}),
                 tags=("special_values", "magnitude"),
             )
 
@@ -165,7 +165,9 @@ def zeros_and_subnormals(operator: Operator, attributes: Mapping[str, Any]) -> I
                 f"{operator.name} keeps {'the signs of zeros' if 'zeros' in name else 'subnormals'} in {TYPES[dtype]}",
                 ("ieee",),
                 attributes,
-                Setting(dtype, counts=(0,), operands={key: operands[key] for key in operator.signature.operands}),
+                OperatorSetting(
+                    dtype, counts=(0,), operands={key: operands[key] for key in operator.signature.operands}
+                ),
                 Level.SHOULD,
                 ("special_values", "zero" if "zeros" in name else "subnormal"),
             )

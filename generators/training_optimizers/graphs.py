@@ -13,7 +13,7 @@ from conformance.generation.values import scattered
 from conformance.models.signatures import TRAINING
 from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS
-from generators.training_optimizers.operator import Operator, Setting, numbered, optimizer_model
+from generators.training_optimizers.operator import Operator, OperatorSetting, numbered, optimizer_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ def structures(operator: Operator) -> Iterator[Case]:
 def _constants(operator: Operator, dtype: Any) -> Case:
     """R and T as initializers, as a runtime sees them that folds constants."""
     id = f"test_{operator.prefix}_r_and_t_initializers_{TYPES[dtype]}"
-    ((R, T, *tensors),) = Setting(dtype, counts=(3,)).data_sets(operator, id)
+    ((R, T, *tensors),) = OperatorSetting(dtype, counts=(3,)).data_sets(operator, id)
     names, results = operator.signature.operands, operator.signature.results
     return _case(
         operator,
@@ -58,7 +58,7 @@ def _two_nodes(operator: Operator, dtype: Any) -> Case:
     """Two optimizers side by side with attributes, R and T of their own."""
     id = f"test_{operator.prefix}_two_nodes_{TYPES[dtype]}"
     first, second = (
-        Setting(dtype, shapes=(shape,), counts=(T,)).data_sets(operator, f"{id}{T}")[0]
+        OperatorSetting(dtype, shapes=(shape,), counts=(T,)).data_sets(operator, f"{id}{T}")[0]
         for shape, T in (((3,), 0), ((2, 2), 4))
     )
     half = {name: value / 2 if isinstance(value, float) else value for name, value in operator.usual.items()}
@@ -83,7 +83,7 @@ def _two_nodes(operator: Operator, dtype: Any) -> Case:
 def _chained_steps(operator: Operator, dtype: Any) -> Case:
     """Two steps in one graph: the second takes X and the state that the first gives, and a new gradient."""
     id = f"test_{operator.prefix}_chained_steps_{TYPES[dtype]}"
-    ((R, T, *tensors),) = Setting(dtype, shapes=((4,),), counts=(1,)).data_sets(operator, id)
+    ((R, T, *tensors),) = OperatorSetting(dtype, shapes=((4,),), counts=(1,)).data_sets(operator, id)
     G2 = scattered(f"{id}/G2", (4,), dtype)
     operands, results = operator.signature.operands, operator.signature.results
     state = {operand: f"{operand}_1" for operand in operands if operand != "G"}
@@ -138,7 +138,7 @@ def _mixed_tensors(operator: Operator) -> Case:
 def _open_shapes(operator: Operator) -> Iterator[Case]:
     """R and T of shape [1], and state that broadcasts against X."""
     id = f"test_{operator.prefix}_r_and_t_of_shape_1"
-    R, T, *tensors = Setting().data_sets(operator, id)[0]
+    R, T, *tensors = OperatorSetting().data_sets(operator, id)[0]
     inputs = (R.reshape(1), T.reshape(1), *tensors)
     yield Case(
         id=id,
@@ -150,7 +150,7 @@ def _open_shapes(operator: Operator) -> Iterator[Case]:
         data_sets=(inputs,),
     )
     id = f"test_{operator.prefix}_broadcast_g"
-    R, T, X, _, *state = Setting(shapes=((2, 3),)).data_sets(operator, id)[0]
+    R, T, X, _, *state = OperatorSetting(shapes=((2, 3),)).data_sets(operator, id)[0]
     inputs = (R, T, X, scattered(f"{id}/G", (3,), np.float32), *state)
     yield Case(
         id=id,

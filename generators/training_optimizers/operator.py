@@ -11,7 +11,7 @@ from onnx import helper
 from conformance.corpus.case import Case
 from conformance.generation.models import TYPES, declared, model
 from conformance.generation.values import scattered
-from conformance.models.signatures import OPTIMIZERS, TRAINING, Optimizer
+from conformance.models.signatures import TRAINING, TRAINING_OPTIMIZERS, TrainingOptimizer
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -43,13 +43,13 @@ class Operator:
         return self.name.lower()
 
     @property
-    def signature(self) -> Optimizer:
+    def signature(self) -> TrainingOptimizer:
         """Its operands, results and attributes."""
-        return OPTIMIZERS[self.name]
+        return TRAINING_OPTIMIZERS[self.name]
 
 
 @dataclass(frozen=True)
-class Setting:
+class OperatorSetting:
     """The data sets of a case: one R, T and list of tensors each.
 
     Attributes:
@@ -101,7 +101,7 @@ def optimizer_case(
     title: str,
     clauses: Sequence[str],
     attributes: Mapping[str, Any],
-    setting: Setting,
+    setting: OperatorSetting,
     level: Level = Level.MUST,
     tags: Sequence[str] = (),
 ) -> Case:
@@ -153,7 +153,7 @@ def numbered(names: Sequence[str], count: int) -> list[str]:
     return [f"{name[0]}{number}{name[1:]}" for name in names for number in range(1, count + 1)]
 
 
-def _types(setting: Setting) -> tuple[str, ...]:
+def _types(setting: OperatorSetting) -> tuple[str, ...]:
     own = TYPES[setting.dtype]
     rate = TYPES[setting.rate_dtype or setting.dtype]
     return (own,) if own == rate else (own, f"r_{rate}")

@@ -20,14 +20,14 @@ from reference_models import (
     optimizer_node,
 )
 
-from conformance.models.signatures import ARGMAX_DEFAULTS, OPTIMIZERS, softmax_default_axis
+from conformance.models.signatures import ARGMAX_DEFAULTS, TRAINING_OPTIMIZERS, softmax_default_axis
 from conformance.reference.graph import Graph
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level, Unsupported
 
 FLOAT = onnx.TensorProto.FLOAT
 INT64 = onnx.TensorProto.INT64
-every_optimizer = pytest.mark.parametrize("op_type", OPTIMIZERS)
+every_optimizer = pytest.mark.parametrize("op_type", TRAINING_OPTIMIZERS)
 both_levels = pytest.mark.parametrize("level", [Level.MUST, Level.SHOULD])
 
 
@@ -38,12 +38,14 @@ def schema(op_type):
 @every_optimizer
 def test_required_attributes_are_the_schemas(op_type):
     required = {name for name, attribute in schema(op_type).attributes.items() if attribute.required}
-    assert set(OPTIMIZERS[op_type].required) == required
+    assert set(TRAINING_OPTIMIZERS[op_type].required) == required
 
 
 @every_optimizer
 def test_attributes_are_all_of_the_schemas(op_type):
-    assert {*OPTIMIZERS[op_type].required, *OPTIMIZERS[op_type].defaults} == set(schema(op_type).attributes)
+    assert {*TRAINING_OPTIMIZERS[op_type].required, *TRAINING_OPTIMIZERS[op_type].defaults} == set(
+        schema(op_type).attributes
+    )
 
 
 @every_optimizer
@@ -53,7 +55,7 @@ def test_defaults_are_the_schemas_as_floats(op_type):
         for name, attribute in schema(op_type).attributes.items()
         if not attribute.required
     }
-    assert {name: float32(value) for name, value in OPTIMIZERS[op_type].defaults.items()} == defaults
+    assert {name: float32(value) for name, value in TRAINING_OPTIMIZERS[op_type].defaults.items()} == defaults
 
 
 @every_optimizer
@@ -74,7 +76,7 @@ def test_tensors_may_differ_in_type(op_type):
 
 @every_optimizer
 def test_operands_and_results_are_those_of_the_page(op_type):
-    signature = OPTIMIZERS[op_type]
+    signature = TRAINING_OPTIMIZERS[op_type]
     results = tuple(f"{name}_new" for name in RESULTS[op_type])
     assert (signature.operands, signature.results) == (tuple(OPERANDS[op_type]), results)
 

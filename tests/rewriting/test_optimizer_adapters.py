@@ -6,9 +6,10 @@ import onnx
 import pytest
 from graphs import IN_BRANCH, fed_by, model, op_types
 
-from conformance.backends import is_unsupported
 from conformance.plugins import registered
-from conformance.subjects.loading import Kind, Named, load_subject
+from conformance.subjects.failures import is_unsupported
+from conformance.subjects.loading import load_subject
+from conformance.subjects.naming import SubjectKind, SubjectName
 
 PACKAGES = {
     "identity": "conformance",
@@ -31,7 +32,7 @@ def subject():
     def load(name):
         package = PACKAGES[name.partition("[")[0]]
         pytest.importorskip(package, reason=f"{package} is not installed: it is an extra of onnx-conformance")
-        return load_subject(Named.of(name, Kind.OPTIMIZER))
+        return load_subject(SubjectName.of(name, SubjectKind.OPTIMIZER))
 
     return load
 

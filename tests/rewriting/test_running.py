@@ -8,7 +8,7 @@ from graphs import fed_by
 from onnx import helper
 from support import ADAM, records, results_of, write_corpus
 
-from conformance.corpus.case import Answer, Case, Rewrite
+from conformance.corpus.case import Case, Firing, Rewrite
 from conformance.results.file import read
 from conformance.verdicts import Level
 
@@ -32,10 +32,10 @@ def _case(id, operator, rewrite):
 def corpus(tmp_path_factory, defined):
     """Three cases of the pass, and one of an operator."""
     directory = tmp_path_factory.mktemp("corpora") / "pass"
-    fires = Rewrite(Answer.FIRES, ("Y",), ("Y",))
+    fires = Rewrite(Firing.FIRES, ("Y",), ("Y",))
     cases = [
         _case(FIRES, "Exp", fires),
-        _case(STAYS, "Relu", Rewrite(Answer.STAYS)),
+        _case(STAYS, "Relu", Rewrite(Firing.STAYS)),
         _case(DOCUMENTED, "Exp", fires),
         defined[ADAM][1],
     ]

@@ -9,8 +9,8 @@ from support import quiet, write_corpus
 
 from conformance.corpus.corpus import open_corpus
 from conformance.deviations.rewrites import faulty_rewrites
+from conformance.strength.report import rewrite_document, rewrite_lines
 from conformance.strength.rewrites import measure_rewrites, rewrites_work
-from conformance.strength.rewrites_report import rewrite_document, rewrite_lines
 
 FAULTS = [fault for faults in faulty_rewrites().values() for fault in faults]
 

@@ -79,7 +79,7 @@ def test_its_backend_is_run_in_its_own_test_suite(process, site, small_corpus):
 def test_its_cases_make_a_corpus(acme, here):
     ended = acme("generate", "-g", "acme", "-o", "corpus")
     assert ended.status == 0, ended.err
-    assert set(open_corpus(here / "corpus").paths()) == {"test_acme_0", "test_acme_1"}
+    assert set(open_corpus(here / "corpus").cases) == {"test_acme_0", "test_acme_1"}
 
 
 def test_its_corpus_is_run(acme, here):
@@ -97,7 +97,7 @@ def test_its_cases_stay_out_of_what_is_generated_and_checked_by_default(process,
 
 def test_its_generator_joins_ours_where_it_is_named(acme, here):
     acme("generate", "-g", "acme", "-g", "argmax", "-o", "corpus")
-    names = set(open_corpus(here / "corpus").paths())
+    names = set(open_corpus(here / "corpus").cases)
     assert names >= {"test_acme_0", "test_argmax_ties_default"}
 
 

@@ -1,24 +1,43 @@
 """What a graph optimizer is held to, one module for each check: a module added here is a check added.
 
 A check's module has `complaint(rewriting)`, which returns what is wrong in one phrase, or None where the check holds,
-and raises `NotJudged` where there is nothing to judge. Its name in the results is the module's.
+and raises `NotJudged` where there is nothing to judge. Its name in the results is the module's. It is asked of valid
+models, and of those that are not only if it says `OF_INVALID_MODELS = True`.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from conformance.judging.rewriting import Rewriting
 
 
+@dataclass(frozen=True)
+class Check:
+    """One thing that a graph optimizer is held to.
+
+    Attributes:
+        complaint: what is wrong with a rewriting, or None.
+        of_invalid_models: whether it is asked of a model that is not valid, too.
+    """
+
+    name: str
+    complaint: Callable[[Rewriting], str | None]
+    of_invalid_models: bool = False
+
+
 @cache
-def checks() -> Mapping[str, Callable[[Rewriting], str | None]]:
-    """All checks by name, in the order of their names."""
+def checks() -> tuple[Check, ...]:
+    """All checks, in the order of their names."""
     names = sorted(module.name for module in iter_modules(__path__))
-    return {name: import_module(f"{__name__}.{name}").complaint for name in names}
+    modules = {name: import_module(f"{__name__}.{name}") for name in names}
+    return tuple(
+        Check(name, module.complaint, getattr(module, "OF_INVALID_MODELS", False)) for name, module in modules.items()
+    )

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from conformance.judging.compare import shown
 from conformance.judging.examples import same
 from conformance.judging.rewriting import NotJudged
 from conformance.models.arrays import type_name
-from conformance.models.preview import SHOWN, decimal
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -41,11 +41,3 @@ def differing(new: Any, old: Any) -> str:
         if new.shape != old.shape:
             return f"has shape {list(new.shape)} instead of {list(old.shape)}"
     return f"is {shown(new)} instead of {shown(old)}"
-
-
-def shown(array: Any) -> str:
-    """An array's first elements; a sequence's arrays, each so."""
-    if not isinstance(array, np.ndarray):
-        return "nothing" if array is None else f"({', '.join(map(shown, array))})"
-    more = ", …" if array.size > SHOWN else ""
-    return f"[{', '.join(decimal(element) for element in array.flat[:SHOWN])}{more}]"

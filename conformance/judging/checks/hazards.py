@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.judging.checks.answers import shown
+from conformance.judging.compare import shown
 from conformance.judging.examples import same, within
 from conformance.judging.rewriting import NotJudged
 from conformance.models.preview import SHOWN, decimal

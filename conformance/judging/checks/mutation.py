@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from conformance.judging.rewriting import Rewriting
 
 
+OF_INVALID_MODELS = True
+
+
 def complaint(rewriting: Rewriting) -> str | None:
     """`the caller's model is changed: graph.node has 1 entries instead of 2`."""
     difference = first_difference(rewriting.before, rewriting.given)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.corpus.case import Answer
+from conformance.corpus.case import Firing
 from conformance.judging.rewriting import NotJudged
 from conformance.models.canonical import form
 from conformance.passes.expected import produced, without
@@ -34,7 +34,7 @@ def complaint(rewriting: Rewriting) -> str | None:
 def _complaints(rewriting: Rewriting, expected: onnx.ModelProto) -> Iterator[str]:
     """What is wrong first, by the names of values; `expected` is the model as it should be."""
     before, right, after = (dict(produced(model)) for model in (rewriting.before, expected, rewriting.after))
-    stays = "the pass stays" if rewriting.expected.answer is Answer.STAYS else "the pass leaves it"
+    stays = "the pass stays" if rewriting.expected.answer is Firing.STAYS else "the pass leaves it"
     for path, node in before.items():
         if path in right and path not in after:
             yield f"{node.op_type}, which makes {path}, is gone, though {stays}"

@@ -9,7 +9,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from conformance.report.ci_status import Standing, Status, standings
+from conformance.report.ci_status import CiResult, Status, standings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -65,7 +65,7 @@ def _tests(run: Results) -> Iterator[dict[str, Any]]:
             yield _test(subject, one)
 
 
-def _test(subject: str, one: Standing) -> dict[str, Any]:
+def _test(subject: str, one: CiResult) -> dict[str, Any]:
     result, case = one.result, one.case
     test: dict[str, Any] = {
         "name": result["case"],

@@ -16,8 +16,9 @@ from conformance.passes.hazards import hazards
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from conformance.corpus.document import DataSetPreview
     from conformance.results.file import Results
-    from conformance.results.records import CaseRecord, DataSetPreview, ResultRecord
+    from conformance.results.records import CaseRecord, ResultRecord
 
 _HEADS = {"backend": "what backends give", "optimizer": "what graph optimizers make of the exact answer"}
 OPERATORS = ("Log", "Exp", "Sqrt", "Softmax", "LogSoftmax")

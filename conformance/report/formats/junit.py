@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from conformance.report.ci_status import Standing, Status, standings
+from conformance.report.ci_status import CiResult, Status, standings
 from conformance.report.text import visible
 from conformance.verdicts import Verdict
 
@@ -37,7 +37,7 @@ def render(runs: Sequence[Results]) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _add_suite(root: ET.Element, name: str, own: Sequence[Standing], about: Mapping[str, str]) -> None:
+def _add_suite(root: ET.Element, name: str, own: Sequence[CiResult], about: Mapping[str, str]) -> None:
     seconds = sum(one.result["seconds"] for one in own)
     suite = ET.SubElement(root, "testsuite", {"name": visible(name), "time": f"{seconds:.6f}"})
     properties = ET.SubElement(suite, "properties")
@@ -48,7 +48,7 @@ def _add_suite(root: ET.Element, name: str, own: Sequence[Standing], about: Mapp
     _count(suite)
 
 
-def _add_test(suite: ET.Element, subject: str, one: Standing) -> None:
+def _add_test(suite: ET.Element, subject: str, one: CiResult) -> None:
     result = one.result
     told = {"classname": f"{subject}.{result['level']}", "name": visible(result["case"])}
     test = ET.SubElement(suite, "testcase", {**told, "time": f"{result['seconds']:.6f}"})

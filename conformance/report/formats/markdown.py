@@ -5,11 +5,10 @@ Everything that a results file says is text here: characters that Markdown or HT
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from conformance.report.summary import summary
-from conformance.report.text import one_line
+from conformance.report.text import escaped
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -18,20 +17,12 @@ if TYPE_CHECKING:
     from conformance.report.summary import FailureSummary, RunSummary, Summary
     from conformance.results.file import Results
 
-MOST_GROUPS, MOST_CASES, MOST_REASONS, LONGEST = 40, 20, 20, 300
-_SPECIAL = re.compile(r"[^\w\s,./()=\-]|(?<=www)\.|(?<!\w)_|_(?!\w)", re.ASCII)
+MOST_GROUPS, MOST_CASES, MOST_REASONS = 40, 20, 20
 
 
 def render(runs: Sequence[Results]) -> str:
     """The document; the same runs give the same bytes."""
     return "\n".join(_lines(summary(runs))) + "\n"
-
-
-def escaped(text: str, longest: int = LONGEST) -> str:
-    """A text of any kind as one line of Markdown that shows it and does nothing else."""
-    line = one_line(text)
-    line = line if len(line) <= longest else line[:longest] + "…"
-    return _SPECIAL.sub(lambda found: f"&#{ord(found[0])};", line)
 
 
 def _lines(told: Summary) -> Iterator[str]:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.report.html.columns import mark
 from conformance.report.html.errors import largest
-from conformance.report.html.evidence import Evidence
+from conformance.report.html.evidence import PackedEvidence
 from conformance.report.html.pool import Pool, packed_data_set, packed_model
 from conformance.report.html.script import CASE, OF_KIND, SUBJECT
-from conformance.results.failure_kinds import signature
+from conformance.results.failure_kinds import failure_kind
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def index(runs: Sequence[Results], shown: Sequence[Column]) -> dict[str, Any]:
 def details(runs: Sequence[Results], shown: Sequence[Column], pool: Pool) -> Iterator[dict[str, Any]]:
     """Per case, in the index's order, all that is shown only when the case is opened."""
     for case in described(runs):
-        evidence = Evidence(case, pool)
+        evidence = PackedEvidence(case, pool)
         results = [evidence.add(column.results.get(case["case"])) for column in shown]
         detail = {
             "model": packed_model(case["model"], pool),
@@ -121,7 +121,7 @@ def described(runs: Sequence[Results]) -> list[CaseRecord]:
 
 
 def _said(case: CaseRecord, result: ResultRecord | None, pool: Pool) -> int | None:
-    found = signature(case, result) if result else None
+    found = failure_kind(case, result) if result else None
     return None if found is None else pool.add(found.text)
 
 

@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from conformance.report.html.pool import packed_tensor
-from conformance.results.failure_kinds import signature
+from conformance.results.failure_kinds import failure_kind
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from conformance.results.records import CaseRecord, OutputEvidence, ResultRecord
 
 
-class Evidence:
+class PackedEvidence:
     """The distinct evidence of one case's results, in the order in which it came."""
 
     def __init__(self, case: CaseRecord, pool: Pool) -> None:
@@ -58,7 +58,7 @@ class Evidence:
 
     def _signature(self, result: ResultRecord) -> int | None:
         """The number of the complaint that results of one verdict and phase have in common."""
-        found = signature(self._case, result)
+        found = failure_kind(self._case, result)
         return None if found is None else self._pool.add(found.text)
 
     def _checks(self, result: ResultRecord) -> int | None:

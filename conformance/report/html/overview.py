@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from conformance.report.html.columns import Mark, mark, run_name
-from conformance.report.summary import is_partial
+from conformance.results.file import is_partial
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:

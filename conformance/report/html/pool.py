@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from conformance.results.records import ModelSummary
+    from conformance.models.preview import ModelSummary
 
 
 class Pool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from conformance.report.html.columns import Mark, mark, run_name
 from conformance.report.html.data import described
 from conformance.report.html.errors import distributions, measured
-from conformance.results.failure_kinds import signature
+from conformance.results.failure_kinds import failure_kind
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def _signatures(pairs: Pairs) -> list[list[Any]]:
     """[verdict, phase, what they say, cases, how many are unexpected], defects first, the most frequent first."""
     found: dict[Any, list[tuple[int, bool]]] = {}
     for at, case, result in pairs:
-        if (key := signature(case, result)) is not None:
+        if (key := failure_kind(case, result)) is not None:
             found.setdefault(key, []).append((at, mark(result) is Mark.UNEXPECTED))
     rows = [
         [key.verdict, key.phase, key.text, [at for at, _ in members], sum(new for _, new in members)]

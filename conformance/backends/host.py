@@ -1,0 +1,212 @@
+"""What an adapter needs besides its runtime, and a program that hosts one where nothing else of ours is installed.
+
+Usage: python host.py NAME[option=value,…]
+
+NAME is an adapter's file in this folder, as in `onnx-conformance run -b 'exec:/opt/old/bin/python …/host.py tract'`.
+The program speaks the harness protocol (docs/harness.md) and needs NumPy, the runtime, and onnx where the adapter does.
+What the runtime prints, from C too, goes to standard error; standard output is the protocol's alone.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from binascii import a2b_base64, b2a_base64
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+try:
+    from conformance.verdicts import Unsupported
+except ModuleNotFoundError:  # this file and an adapter's are all that there is
+
+    class Unsupported(Exception):  # type: ignore[no-redef]
+        """The runtime says that it has no such operator, type or opset."""
+
+
+__all__ = ["Adapter", "Array", "Prepared", "Unsupported"]
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+PROTOCOL = 1
+LONGEST = 2000
+"""Characters of a message."""
+
+TYPES = {"float": "float32", "double": "float64", "bfloat16": "bfloat16", "bool": "bool", "float16": "float16"} | {
+    f"{sign}int{bits}": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
+}
+"""NumPy's names of the element types that the protocol carries, by ONNX's."""
+
+
+class Prepared(Protocol):
+    """A model that a runtime is ready to run."""
+
+    def run(self, feeds: Mapping[str, Array]) -> Sequence[Any]:
+        """The outputs in the graph's order, for the inputs by name in the graph's order.
+
+        Raises:
+            Unsupported: the runtime says so only now.
+        """
+
+
+class Adapter:
+    """A released runtime as a backend: one class in a file of its own.
+
+    The inputs that it is fed are those that the model declares and no initializer gives a value to; their types and
+    shapes have been checked. Outputs go back as they come: a wrong type is a finding.
+
+    An adapter with options may have `check_options(**options)` besides, which is asked before anything is run and
+    raises ValueError(what is not there, what to do).
+
+    Attributes:
+        is_adapter: tells it from a class of ONNX's own interface, which is given a ModelProto, and inputs by position.
+    """
+
+    __version__ = "unknown"
+    is_adapter: ClassVar[bool] = True
+
+    @classmethod
+    def prepare(cls, model: bytes, device: str = "CPU", **options: Any) -> Prepared:
+        """Have the runtime read a model.
+
+        Args:
+            model: a serialised ModelProto.
+            options: what stands in brackets after the subject's name.
+
+        Raises:
+            Unsupported: the runtime says that it has no such operator, type or opset.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def supports_device(cls, device: str) -> bool:
+        """Whether this is the CPU."""
+        return device == "CPU"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Answer commands until `stop` or the end of the input."""
+    if len(arguments) != 1:
+        sys.stderr.write(f"{__doc__}\n")
+        return 2
+    commands, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    host = Host(arguments[0])
+    for line in iter(commands.readline, b""):
+        command = json.loads(line)
+        if command["cmd"] == "stop":
+            break
+        answers.write(json.dumps({"seq": command["seq"], **host.answer(command)}).encode() + b"\n")
+    sys.stderr.flush()
+    os._exit(0)  # how a runtime ends is not tested, and need not be waited for
+
+
+class Host:
+    """Keeps one adapter, and the model that it has prepared.
+
+    Args:
+        text: the adapter's name, with options in brackets.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        name, _, rest = text.partition("[")
+        self._name = name.replace("-", "_")
+        self._options = dict(part.split("=", 1) for part in rest.removesuffix("]").split(",") if part)
+        self._device = self._options.pop("device", "CPU")
+        self._adapter: Any = None
+        self._prepared: Any = None
+        self._verbs: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+            "start": self._start,
+            "load": self._load,
+            "run": self._run,
+        }
+
+    def answer(self, command: dict[str, Any]) -> dict[str, Any]:
+        """The answer to a command, but for its number."""
+        verb = self._verbs.get(command["cmd"])
+        if verb is None:
+            return {"error": f"unknown command {command['cmd']}"}
+        try:
+            return verb(command)
+        except (Unsupported, NotImplementedError) as error:
+            return {"unsupported": _told(error)}
+        except BaseException as error:  # noqa: BLE001 - SystemExit, and the panics of runtimes written in Rust, too
+            return {"error": _told(error)} | ({} if isinstance(error, Exception) else {"fatal": True})
+
+    def _start(self, _: dict[str, Any]) -> dict[str, Any]:
+        self._adapter = load_adapter(self._name)
+        getattr(self._adapter, "check_options", lambda **_: None)(**self._options)
+        version = str(self._adapter.__version__)[:200] or "unknown"
+        started = {"version": PROTOCOL, "name": self._text[:200], "runtime_version": version}
+        return started | {"language": "Python", "kind": "backend"}
+
+    def _load(self, command: dict[str, Any]) -> dict[str, Any]:
+        self._prepared = None
+        self._prepared = self._adapter.prepare(Path(command["model"]).read_bytes(), self._device, **self._options)
+        return {"loaded": True}
+
+    def _run(self, command: dict[str, Any]) -> dict[str, Any]:
+        feeds = {message["name"]: _decoded(message) for message in command["inputs"]}
+        before = [array.tobytes() for array in feeds.values()]
+        outputs = [_encoded(np.asarray(output)) for output in self._prepared.run(feeds)]
+        changed = [i for i, array in enumerate(feeds.values()) if array.tobytes() != before[i]]
+        return {"outputs": outputs} | ({"changed": changed} if changed else {})
+
+
+def load_adapter(name: str) -> type[Adapter]:
+    """The adapter in the file of this name beside this one.
+
+    The folder becomes a package of its own, so that its `tract.py` is not taken for the runtime called tract.
+
+    Raises:
+        ModuleNotFoundError: there is no such file, or its runtime is not installed.
+    """
+    folder = str(Path(__file__).resolve().parent)
+    sys.path[:] = [path for path in sys.path if str(Path(path).resolve()) != folder]
+    package = ModuleType("adapters")
+    package.__path__ = [folder]
+    sys.modules |= {"adapters": package, "adapters.host": sys.modules[__name__]}
+    found = vars(importlib.import_module(f"adapters.{name}")).values()
+    adapters = (one for one in found if isinstance(one, type) and issubclass(one, Adapter) and one is not Adapter)
+    return next(adapters)
+
+
+def _decoded(message: Mapping[str, Any]) -> Array:
+    """The tensor of a message: a writable array of its own."""
+    data = a2b_base64(message["data"])
+    return np.frombuffer(data, _dtype(TYPES[message["dtype"]])).reshape(message["shape"]).copy()
+
+
+def _encoded(array: Array) -> dict[str, Any]:
+    """The message of an output."""
+    types = {numpy: onnx for onnx, numpy in TYPES.items()}
+    if array.dtype.name not in types:
+        return {"returned": f"ndarray of {array.dtype}"[:200]}
+    data = b2a_base64(array.tobytes(), newline=False).decode("ascii")
+    return {"name": "", "dtype": types[array.dtype.name], "shape": array.shape, "data": data}
+
+
+def _dtype(name: str) -> np.dtype[Any]:
+    """NumPy's type of this name; bfloat16 is that of ml_dtypes, which onnx brings along."""
+    if name == "bfloat16":
+        importlib.import_module("ml_dtypes")  # makes the name known to NumPy
+    return np.dtype(name)
+
+
+def _told(error: BaseException) -> str:
+    """What a runtime raised, as text that can be written anywhere."""
+    text = str(error) if isinstance(error, Unsupported) else f"{type(error).__name__}: {error}"
+    return text[:LONGEST].encode(errors="backslashreplace").decode()[:LONGEST]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
