@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-import re
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,29 +60,22 @@ RUNTIMES = {
 onnx2torch wants torchvision for operators that no case has, and is installed without it; any build of torch serves.
 """
 
-BOARD = Path("reports/scoreboard")
+LATEST = Path("reports/latest")
 
 OPTIMIZERS = ("onnxoptimizer==0.4.2", "onnxscript==0.7.2", "onnxsim==0.8.1")
 """The graph optimizers that the expectations files speak of, besides ONNX Runtime's."""
 
 OPTIMIZER_EXTRAS = "onnxoptimizer,onnxruntime,onnxscript,onnxsim"
 
-GRAPH_OPTIMIZERS = {
-    "onnxoptimizer": ("onnxoptimizer", "onnxoptimizer-defaults"),
-    "onnxsim": ("onnxsim",),
-    "onnxscript": ("onnxscript",),
-    "onnxruntime": tuple(f"onnxruntime[level={level}]" for level in ("basic", "extended", "layout", "all")),
-}
-"""The subjects of each package, which share a file of the board."""
-
-MACHINE = re.compile(
-    b"|".join(re.escape(str(path).encode()) + rb"(?=/)" for path in (Path.cwd(), Path.home()))
-    + rb"|/[\w./-]*(?=/site-packages/)|/[\w./-]*(?=/bin/(?:python|onnx-conformance))|/tmp/[\w.-]+(?=/)"
+GRAPH_OPTIMIZERS = (
+    *("onnxoptimizer", "onnxoptimizer-defaults", "onnxsim", "onnxscript"),
+    *(f"onnxruntime[level={level}]" for level in ("basic", "extended", "layout", "all")),
 )
-"""What of a path in a message tells where things lie on the machine that ran them."""
 
 HARNESSES = ("onnxruntime-web", "onnxruntime-node", "cpp")
 """The sessions of the harnesses that are on the board."""
+
+ON_BOARD = {name: LATEST / f"{name}.jsonl" for name in (*RUNTIMES, *HARNESSES, "optimizers")}
 
 VERSION_PAIRS = (("1.18.0", "2.0.2"), ("1.20.1", "2.2.6"), ("1.23.2", "2.4.6"))
 """onnx and numpy, from the oldest to the newest supported, over which the corpus is the same to the byte."""
@@ -113,7 +103,7 @@ def conformance(session: nox.Session) -> None:
 
 
 def run_on(session: nox.Session, name: str, runtime: Runtime) -> None:
-    """Install a runtime, run the corpus on it, and write reports/latest/NAME.*; with `-- --board`, the board's file."""
+    """Install a runtime, run the corpus on it, and write reports/latest/NAME.*."""
     for program, package in runtime.programs.items():
         if not shutil.which(program):
             session.error(f"{program} is not installed: apt-get install {package}")
@@ -127,8 +117,6 @@ def run_on(session: nox.Session, name: str, runtime: Runtime) -> None:
         env=dict(runtime.env),
         success_codes=success_codes(session),
     )
-    if "--board" in session.posargs:
-        put_on_board(name, (runtime.bare or runtime.requirements)[0].partition("==")[2])
 
 
 def written(name: str) -> tuple[str, ...]:
@@ -145,14 +133,6 @@ def arguments(session: nox.Session) -> list[str]:
 def success_codes(session: nox.Session) -> list[int]:
     """The board shows a gate that does not hold."""
     return [0, 1] if "--board" in session.posargs else [0]
-
-
-def put_on_board(name: str, version: str) -> None:
-    """Pack a run's results into the board, without the cases' files, which the corpus has, and this machine's paths."""
-    BOARD.mkdir(parents=True, exist_ok=True)
-    lines = Path(f"reports/latest/{name}.jsonl").read_bytes().splitlines(keepends=True)
-    kept = b"".join(line for line in lines if not line.startswith(b'{"record":"archive"'))
-    (BOARD / f"{name}-{version}.jsonl.gz").write_bytes(gzip.compress(MACHINE.sub(b"", kept), mtime=0))
 
 
 def add_session(name: str, runtime: Runtime) -> None:
@@ -172,19 +152,22 @@ for NAME, RUNTIME in RUNTIMES.items():
 @nox.session(venv_backend="none")
 def scoreboard(session: nox.Session) -> None:
     """Run all runtimes and graph optimizers, each in its own environment, and write reports/scoreboard/ anew."""
-    shutil.rmtree(BOARD, ignore_errors=True)
-    for name in (*RUNTIMES, *HARNESSES, "optimizers"):
+    for name, results in ON_BOARD.items():
+        results.unlink(missing_ok=True)
         session.notify(name, ["--board"])
-    session.notify("board")
+    session.notify("board", ["--merge"])
 
 
 @nox.session
 def board(session: nox.Session) -> None:
-    """Write the page over all results in reports/scoreboard/, and the table of docs/hazards.md."""
+    """Write the board's page and the table of docs/hazards.md; `-- --merge` first takes what is in reports/latest/."""
     session.install(".")
-    results = sorted(str(path) for path in BOARD.glob("*.jsonl.gz"))
-    session.run("onnx-conformance", "report", *results, "--html", str(BOARD / "index.html"))
-    session.run("python", "docs/make_hazards.py", *results)
+    packed, merged = "reports/scoreboard/results.jsonl.gz", f"{LATEST}/scoreboard.jsonl"
+    if "--merge" in session.posargs:
+        session.run("onnx-conformance", "merge", *map(str, ON_BOARD.values()), "-o", merged, success_codes=[0, 1])
+        session.run("python", "scripts/board.py", merged, packed)
+    session.run("onnx-conformance", "report", packed, "--html", "reports/scoreboard/index.html")
+    session.run("python", "scripts/make_hazards.py", packed)
 
 
 @nox.session(name="onnxruntime-web")
@@ -224,27 +207,14 @@ def run_harness(session: nox.Session, name: str, command: str) -> None:
         *arguments(session),
         success_codes=success_codes(session),
     )
-    if "--board" in session.posargs:
-        put_on_board(name, version_of(name))
-
-
-def version_of(harness: str) -> str:
-    """The version that a harness told of its runtime in the last run."""
-    with Path(f"reports/latest/{harness}.jsonl").open(encoding="utf-8") as results:
-        return str(json.loads(next(results))["subjects"][0]["version"])
 
 
 @nox.session
 def optimizers(session: nox.Session) -> None:
     """Run the cases of the pass on the graph optimizers, and write reports/latest/optimizers.*."""
     session.install(f".[{OPTIMIZER_EXTRAS}]", *SUBJECTS, *OPTIMIZERS)
-    if "--board" in session.posargs:
-        for package, names in GRAPH_OPTIMIZERS.items():
-            run_optimizers(session, f"{package}-rewrites", names)
-            put_on_board(f"{package}-rewrites", pinned(package))
-    else:
-        names = tuple(name for names in GRAPH_OPTIMIZERS.values() for name in names)
-        run_optimizers(session, "optimizers", ("reference-pass", "identity", *names))
+    ours = () if "--board" in session.posargs else ("reference-pass", "identity")
+    run_optimizers(session, "optimizers", (*ours, *GRAPH_OPTIMIZERS))
 
 
 def run_optimizers(session: nox.Session, report: str, names: tuple[str, ...]) -> None:
@@ -257,12 +227,6 @@ def run_optimizers(session: nox.Session, report: str, names: tuple[str, ...]) ->
         *arguments(session),
         success_codes=success_codes(session),
     )
-
-
-def pinned(package: str) -> str:
-    """The version of a package that the sessions install."""
-    (found,) = (text.partition("==")[2] for text in (*SUBJECTS, *OPTIMIZERS) if text.partition("==")[0] == package)
-    return found
 
 
 @nox.session
