@@ -1,14 +1,18 @@
-"""How results are packed for the board."""
+"""How results are packed for the board, and of what the board is that there is."""
 
 from __future__ import annotations
 
 import gzip
+import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 from support import ROOT
+
+BOARD = ROOT / "reports" / "scoreboard" / "results.jsonl.gz"
 
 MESSAGES = {
     "{here}/conformance/judge.py": "/conformance/judge.py",
@@ -48,3 +52,13 @@ def test_the_files_of_cases_are_left_out(pack):
 
 def test_the_same_results_are_the_same_bytes(pack):
     assert pack('{"record":"footer"}') == pack('{"record":"footer"}', name="other.jsonl.gz")
+
+
+@pytest.mark.skipif(not BOARD.exists(), reason="a source distribution has no board")
+def test_the_board_is_of_all_runtimes_and_graph_optimizers():
+    pinned = tomllib.loads((ROOT / "conformance" / "backends" / "runtimes.toml").read_text(encoding="utf-8"))
+    subjects = [runtime["subject"] for runtime in pinned["runtimes"].values()]
+    subjects += [subject for package in pinned["optimizers"].values() for subject in package["subjects"]]
+    with gzip.open(BOARD) as lines:
+        header = json.loads(next(lines))
+    assert [subject["id"] for subject in header["subjects"]] == sorted(subjects)
