@@ -20,7 +20,7 @@ from conformance.expectations.file import read_expectations
 
 RIGHT, WRONG, ARGMAX = (f"fake_backends:{name}" for name in ("AlwaysRight", "AlwaysWrong", "WrongOnArgMax"))
 TESTS = ROOT / "tests"
-SCRIPT = ROOT / "ci" / "action.sh"
+SCRIPT = ROOT / ".ci" / "action.sh"
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 BLOCKS = re.findall(
     r"^```(\w*)\n(.*?)^```$", (ROOT / "docs" / "ci.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE

@@ -1,0 +1,64 @@
+"""How results are packed for the board, and of what the board is that there is."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from support import ROOT
+
+BOARD = ROOT / "reports" / "scoreboard" / "results.jsonl.gz"
+
+MESSAGES = {
+    "{here}/conformance/judge.py": "/conformance/judge.py",
+    "{home}/model.onnx": "/model.onnx",
+    "/opt/python/lib/python3.11/site-packages/onnx/checker.py": "/site-packages/onnx/checker.py",
+    "/opt/python/bin/python -c": "/bin/python -c",
+    "/tmp/build.1/Python/ceval.c": "/Python/ceval.c",
+    "at /tmp/buil": "at ",
+    "a/b of shape [2]": "a/b of shape [2]",
+}
+
+
+@pytest.fixture
+def pack(here):
+    """Packs lines as the board's session does."""
+
+    def run(*lines, name="packed.jsonl.gz"):
+        (here / "results.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        script = ROOT / "scripts" / "board.py"
+        subprocess.run([sys.executable, script, "results.jsonl", f"board/{name}"], cwd=here, check=True)
+        return (here / "board" / name).read_bytes()
+
+    return run
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_no_message_tells_where_things_lie_on_this_machine(pack, here, message):
+    line = f'{{"message":"{message.format(here=here.resolve(), home=Path.home())}"}}'
+    assert gzip.decompress(pack(line)).decode() == f'{{"message":"{MESSAGES[message]}"}}\n'
+
+
+def test_the_files_of_cases_are_left_out(pack):
+    assert gzip.decompress(pack('{"record":"archive","case":"a","zip":""}', '{"record":"footer"}')) == (
+        b'{"record":"footer"}\n'
+    )
+
+
+def test_the_same_results_are_the_same_bytes(pack):
+    assert pack('{"record":"footer"}') == pack('{"record":"footer"}', name="other.jsonl.gz")
+
+
+@pytest.mark.skipif(not BOARD.exists(), reason="a source distribution has no board")
+def test_the_board_is_of_all_runtimes_and_graph_optimizers():
+    pinned = tomllib.loads((ROOT / "conformance" / "backends" / "runtimes.toml").read_text(encoding="utf-8"))
+    subjects = [runtime["subject"] for runtime in pinned["runtimes"].values()]
+    subjects += [subject for package in pinned["optimizers"].values() for subject in package["subjects"]]
+    with gzip.open(BOARD) as lines:
+        header = json.loads(next(lines))
+    assert [subject["id"] for subject in header["subjects"]] == sorted(subjects)
