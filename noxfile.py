@@ -184,7 +184,7 @@ def board(session: nox.Session) -> None:
     session.install(".")
     results = sorted(str(path) for path in BOARD.glob("*.jsonl.gz"))
     session.run("onnx-conformance", "report", *results, "--html", str(BOARD / "index.html"))
-    session.run("python", "docs/make_hazards.py", *results)
+    session.run("python", "scripts/make_hazards.py", *results)
 
 
 @nox.session(name="onnxruntime-web")
