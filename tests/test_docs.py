@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 from support import ROOT
 
-PAGES = sorted(path.name for path in (ROOT / "docs").glob("*.md") if path.name != "findings.md")
-"""Those whose commands need nothing but the suite; what findings.md shows is reproduced by a test of its own."""
+PAGES = sorted(path.name for path in (ROOT / "docs").glob("*.md"))
+"""Those whose commands need nothing but the suite; what findings/ shows is reproduced by tests of its own."""
 
 THEIRS = "test-your-backend.md"
 """The page that shows the package `acme`, which other pages take to be there."""

@@ -1,4 +1,4 @@
-"""docs/findings.md: every case it names exists, every command in it can be run, and what it claims comes out.
+"""docs/findings/: every case it names exists, every command can be run, what it claims comes out, the index has it all.
 
 A finding is of one version of a runtime. Where another one is installed, or none, its case is looked up and not run.
 """
@@ -33,7 +33,12 @@ from conformance.verdicts import VERBS, Level, Verdict
 if TYPE_CHECKING:
     from pathlib import Path
 
-TEXT = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
+FOLDER = ROOT / "docs" / "findings"
+INDEX = (FOLDER / "README.md").read_text(encoding="utf-8")
+PAGES = {
+    path.name: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.md")) if path.name != "README.md"
+}
+"""Those of the runtimes, by file name."""
 PACKAGES = {
     "iree": "iree-base-compiler",
     "jaxonnxruntime": "jaxonnxruntime",
@@ -55,12 +60,22 @@ VERDICTS = {one: verdict for verdict, (one, _) in VERBS.items()}
 
 @dataclass(frozen=True)
 class Finding:
-    """One section: the command that shows it, and the line with the verdict that it prints."""
+    """One section of a page: the command that shows it, the line with the verdict that it prints, and its upstream."""
 
+    page: str
+    runtime: str
     title: str
-    version: str
+    upstream: str
     command: str
     printed: tuple[str, str, str]
+
+    @property
+    def version(self) -> str:
+        return self.runtime.split()[-1]
+
+    @property
+    def link(self) -> str:
+        return f"{self.page}#{anchor(self.title)}"
 
     @property
     def options(self) -> dict:
@@ -84,19 +99,47 @@ class Finding:
         return f"{self.printed[1]}: {self.title}"
 
 
+@dataclass(frozen=True)
+class Row:
+    """One fault in the table of the index."""
+
+    runtime: str
+    title: str
+    link: str
+    case: str
+    level: str
+    upstream: str
+
+
 def read_findings() -> list[Finding]:
     found = []
-    for chapter in re.split(r"^## ", TEXT, flags=re.MULTILINE)[1:]:
-        heading, *sections = re.split(r"^### ", chapter, flags=re.MULTILINE)
+    for page, text in PAGES.items():
+        heading, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
+        runtime = heading.splitlines()[0].removeprefix("# ")
         for section in sections:
             (command,) = re.findall(r"^\$ (.+)$", section, re.MULTILINE)
             (line,) = re.findall(rf"^  (test_\w+) ({'|'.join(VERDICTS)}) on (\S+)$", section, re.MULTILINE)
+            (upstream,) = re.findall(r"^- Upstream: (.+?)\n\n", section, re.MULTILINE | re.DOTALL)
             printed = line[0], line[2], VERDICTS[line[1]]
-            found.append(Finding(section.splitlines()[0], heading.split("\n")[0].split()[-1], command, printed))
+            found.append(Finding(page, runtime, section.splitlines()[0], upstream, command, printed))
     return found
 
 
+def read_rows() -> list[Row]:
+    table = INDEX.split("\n## ")[0]
+    row = r"^\| ([^|]+) \| \[([^]|]+)\]\(([^)|]+)\) \| `(\w+)` \| (\w+) \| ([^|]+) \|$"
+    rows = [Row(*cells) for cells in re.findall(row, table, re.MULTILINE)]
+    assert len(rows) == sum(line.startswith("|") for line in table.splitlines()) - 2  # the head and the rule
+    return rows
+
+
+def anchor(heading: str) -> str:
+    """What GitHub calls a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
 FINDINGS = read_findings()
+ROWS = read_rows()
 
 
 @cache
@@ -116,8 +159,68 @@ def test_every_runtime_has_findings():
 
 
 def test_every_case_that_is_named_exists():
-    named = set(re.findall(r"\btest_[a-z0-9_]+", TEXT))
+    named = {case for text in (INDEX, *PAGES.values()) for case in re.findall(r"\btest_[a-z0-9_]+", text)}
     assert named - set(corpus().cases) == set()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_begins_with_its_version_how_to_install_it_and_the_way_to_the_index(page):
+    heading, *opening = PAGES[page].split("\n## ")[0].splitlines()
+    name, version = re.fullmatch(r"# (.+) (\S+)", heading).groups()
+    requirement = f"{PACKAGES[page.removesuffix('.md')]}=={version}"
+    assert name
+    assert re.search(rf"`pip install [^`]*{re.escape(requirement)}", "\n".join(opening))
+    assert "(README.md)" in "\n".join(opening)
+
+
+def test_the_index_has_exactly_one_row_for_each_fault():
+    assert sorted(row.link for row in ROWS) == sorted(finding.link for finding in FINDINGS)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_index_has_the_faults_of_a_page_together_and_in_its_order(page):
+    pages = [row.link.partition("#")[0] for row in ROWS]
+    first = pages.index(page)
+    listed = ROWS[first : first + pages.count(page)]
+    assert [row.title for row in listed] == [finding.title for finding in FINDINGS if finding.page == page]
+
+
+def test_no_two_headings_of_a_page_have_one_anchor():
+    for text in PAGES.values():
+        anchors = [anchor(heading) for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE)]
+        assert len(anchors) == len(set(anchors))
+
+
+@pytest.mark.parametrize("name", ["README.md", *PAGES])
+def test_every_link_leads_to_a_file_and_to_a_heading_of_it(name):
+    for link in re.findall(r"\]\(([^)]+)\)", (FOLDER / name).read_text(encoding="utf-8")):
+        file, _, heading = link.partition("#")
+        target = FOLDER / file if file else FOLDER / name
+        assert target.exists(), link
+        if heading:
+            headings = re.findall(r"^#+ (.+)$", target.read_text(encoding="utf-8"), re.MULTILINE)
+            assert heading in map(anchor, headings), link
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=str)
+def test_the_row_of_the_index_has_the_runtime_the_title_the_case_and_its_level(finding):
+    (row,) = (row for row in ROWS if row.link == finding.link)
+    case = finding.printed[0]
+    level = corpus().levels[corpus().cases[case]]
+    assert (row.runtime, row.title, row.case, row.level) == (finding.runtime, finding.title, case, level)
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=str)
+def test_the_row_of_the_index_has_the_upstream_status_of_the_finding(finding):
+    (row,) = (row for row in ROWS if row.link == finding.link)
+    if "not found" in finding.upstream:
+        assert row.upstream == "not found"
+    assert set(re.findall(r"[\w./-]*#\d+", row.upstream)) <= set(re.findall(r"[\w./-]*#\d+", finding.upstream))
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=str)
+def test_the_finding_stands_on_the_page_of_its_runtime(finding):
+    assert finding.page == f"{finding.printed[1].partition('[')[0]}.md"
 
 
 @pytest.mark.parametrize("finding", FINDINGS, ids=str)

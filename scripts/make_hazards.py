@@ -1,6 +1,6 @@
 """Writes the tables of docs/hazards.md: the classes, and from results files what every subject answered.
 
-python docs/make_hazards.py reports/scoreboard/*.jsonl
+python scripts/make_hazards.py reports/scoreboard/*.jsonl
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from conformance.report.formats.hazards import classes, render
 from conformance.results.file import read_all
 
-PAGE = Path(__file__).parent / "hazards.md"
+PAGE = Path(__file__).parent.parent / "docs" / "hazards.md"
 
 
 def replaced(page: str, mark: str, table: str) -> str:
