@@ -180,9 +180,8 @@ class TestRunner:
         must = [name for name in failed(outcome) if levels[name] == Level.MUST]
         assert not [name for name in must if not leaves_choice(load_case(corpus, corpus.cases[name]))]
 
-    def test_no_case_fails_but_where_our_bound_is_wider_than_its_tolerance(self, loaded, outcome, corpus):
+    def test_no_case_fails_but_where_our_bound_is_wider_than_its_tolerance(self, outcome, corpus):
         """The runner knows no bounds and no choices: where admissible evaluations differ, it insists on one of them."""
-        kind, _ = loaded
         for name in failed(outcome):
             case = load_case(corpus, corpus.cases[name])
             bounded = [out for data in case.data_sets() for out in data.outputs if out.bound is not None]
