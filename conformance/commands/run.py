@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from conformance.commands.options import Badge, Ctrf, Data, GateLevel, Hazards, Html, Json, Junit, Markdown
+from conformance.commands.options import Data, GateLevel, with_outputs
+from conformance.report.writing import Outputs, write_reports
 from conformance.verdicts import Level
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
+    from conformance.run.settings import Settings
+
+
+@with_outputs
 def run(
     backend: Annotated[
         list[str] | None,
@@ -47,13 +57,8 @@ def run(
     exit_first: Annotated[bool, typer.Option("-x", help="Stop at the first surprise.")] = False,
     last_failed: Annotated[bool, typer.Option("--lf", help="Only what failed the last time.")] = False,
     results: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the results: JSON lines.")] = None,
-    html: Html = None,
-    junit: Junit = None,
-    ctrf: Ctrf = None,
-    markdown: Markdown = None,
-    badge: Badge = None,
-    json: Json = None,
-    hazards: Hazards = None,
+    *,
+    outputs: Outputs,
     require: Annotated[
         list[str] | None, typer.Option("--require", metavar="OPERATOR", help="Fail where this one is unsupported.")
     ] = None,
@@ -87,7 +92,6 @@ def run(
     """
     from conformance.errors import UsageError
     from conformance.isolation.limits import Limits, bytes_of
-    from conformance.report.writing import Outputs
     from conformance.run.resuming import begun_run
     from conformance.run.runner import Request, run_corpus
     from conformance.run.selection import Shard
@@ -118,8 +122,20 @@ def run(
         baseline=baseline,
         in_process=in_process,
         limits=Limits(timeout, bytes_of(memory)),
-        begun=begun,
-        done=begun.done if begun else frozenset(),
     )
-    outputs = Outputs(html, junit, ctrf, markdown, badge, json, hazards)
-    raise typer.Exit(run_corpus(Request(settings, keyword, workers, exit_first, last_failed, outputs)))
+    outputs.check()
+    with _with_results(settings, outputs) as settings:
+        status = run_corpus(Request(settings, keyword, workers, exit_first, last_failed, begun))
+        if settings.results is not None:
+            write_reports([settings.results], outputs)
+    raise typer.Exit(status)
+
+
+@contextmanager
+def _with_results(settings: Settings, outputs: Outputs) -> Iterator[Settings]:
+    """The settings, with a results file for as long as reports are made of it where none is to be kept."""
+    if settings.results is not None or not outputs.paths:
+        yield settings
+        return
+    with TemporaryDirectory() as scratch:
+        yield replace(settings, results=Path(scratch) / "results.jsonl")

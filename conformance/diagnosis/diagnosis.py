@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from conformance.corpus.loading import CaseInMemory, case_in_memory
 from conformance.deviations import catalogue
 from conformance.diagnosis.suspicions import Laboratory, is_about
+from conformance.errors import CorpusError
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from conformance.corpus.corpus import Corpus
     from conformance.deviations import Deviation
-    from conformance.diagnosis.findings import Finding
+    from conformance.diagnosis.findings import Finding, Findings
     from conformance.results.records import DiagnosisRecord
 
 
@@ -58,6 +59,17 @@ class Diagnosis:
             "of": self.of,
             "alike": [deviation.id for deviation in self.alike],
         }
+
+
+def diagnosis_records(findings: Findings, corpus: Corpus) -> list[DiagnosisRecord]:
+    """What explains the failures, as the results file has it.
+
+    A case that cannot be read whole explains nothing: a subject may fail before all of it has been read.
+    """
+    try:
+        return [diagnosis.record for diagnosis in diagnoses(findings.by_subject, corpus)]
+    except CorpusError:
+        return []
 
 
 def diagnoses(findings: Mapping[str, Mapping[str, Finding]], corpus: Corpus) -> list[Diagnosis]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -10,31 +10,40 @@ from conformance.files import check_target, write_whole
 from conformance.results.file import read, read_all
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 
-COMPARING = {"html"}
-"""The formats that show several runs of one subject, or of several corpora, beside one another."""
+@dataclass(frozen=True)
+class Format:
+    """A format of reports: the module of that name in `report.formats` renders it.
+
+    Attributes:
+        help: what `--help` says of it.
+        compares: whether it shows several runs of one subject, or of several corpora, beside one another.
+    """
+
+    help: str
+    compares: bool = False
+
+
+FORMATS: Mapping[str, Format] = {
+    "html": Format("Write a report: one HTML file.", compares=True),
+    "junit": Format("Write JUnit XML."),
+    "ctrf": Format("Write CTRF JSON."),
+    "markdown": Format("Write a summary for a job's page."),
+    "badge": Format("Write a badge: an SVG."),
+    "json": Format("Write a summary for programs: counts, gate, failures."),
+    "hazards": Format("Write what each subject does with hazards: a table."),
+}
+"""Every format by its name, which is also that of its option."""
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """Where to write which report, or None; each format is a module of `report.formats` of that name."""
+    """The reports that are asked for: the file to write, by format."""
 
-    html: Path | None = None
-    junit: Path | None = None
-    ctrf: Path | None = None
-    markdown: Path | None = None
-    badge: Path | None = None
-    json: Path | None = None
-    hazards: Path | None = None
-
-    @property
-    def wanted(self) -> dict[str, Path]:
-        """The formats that are asked for."""
-        told = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: path for name, path in told.items() if path is not None}
+    paths: Mapping[str, Path] = field(default_factory=dict)
 
     def check(self) -> None:
         """Make sure that all can be written.
@@ -42,7 +51,7 @@ class Outputs:
         Raises:
             UsageError: one cannot.
         """
-        for path in self.wanted.values():
+        for path in self.paths.values():
             check_target(path)
 
 
@@ -53,10 +62,9 @@ def write_reports(paths: Sequence[Path], outputs: Outputs) -> None:
         ResultsError: one cannot be trusted; or they are not of one corpus or have a subject in common, and a format is
             wanted that cannot compare.
     """
-    wanted = set(outputs.wanted)
-    runs = [read(path) for path in paths] if wanted <= COMPARING else read_all(paths)
-    rendered = {
-        path: import_module(f"conformance.report.formats.{name}").render(runs) for name, path in outputs.wanted.items()
-    }
+    compares = all(FORMATS[name].compares for name in outputs.paths)
+    runs = [read(path) for path in paths] if compares else read_all(paths)
+    modules = {name: import_module(f"conformance.report.formats.{name}") for name in outputs.paths}
+    rendered = {path: modules[name].render(runs) for name, path in outputs.paths.items()}
     for path, text in rendered.items():
         write_whole(path, text)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 PLUGIN = "onnx_conformance_session"
 """Under which name pytest's plugin manager has the session."""
 
+SETTINGS = "onnx_conformance_settings"
+"""Under which key of xdist's `workerinput` a worker finds the run's settings."""
+
 LARGEST_BATCH = 64
 BATCHES_PER_WORKER = 6
 

@@ -232,4 +232,8 @@ def _diagnosed(results: Sequence[ResultRecord], corpus: Corpus) -> list[Diagnosi
     findings = Findings()
     for result in results:
         findings.add(result, Level(result["level"]))
-    return findings.diagnoses(corpus)
+    if not findings.suspected:
+        return []
+    from conformance.diagnosis.diagnosis import diagnosis_records
+
+    return diagnosis_records(findings, corpus)

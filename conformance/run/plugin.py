@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from conformance.run.items import PLUGIN, ConformanceItem, CorpusFile
+from conformance.run.items import PLUGIN, SETTINGS, ConformanceItem, CorpusFile
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -80,7 +80,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Where a backend is named: open the corpus, load the subjects, and have the corpus collected."""
-    if not (config.getoption("onnx_backend") or config.getoption("onnx_optimizer")):
+    named = config.getoption("onnx_backend") or config.getoption("onnx_optimizer")
+    if not (named or config.pluginmanager.has_plugin(PLUGIN) or _told(config)):
         return
     session: Any = config.pluginmanager.get_plugin(PLUGIN) or _new_session(config)
     session.picked = _picked(config)
@@ -101,8 +102,6 @@ def _picked(config: pytest.Config) -> dict[str, str]:
 def _new_session(config: pytest.Config) -> Any:
     from conformance.errors import ConformanceError
     from conformance.isolation.limits import Limits, bytes_of
-    from conformance.run.processes import introductions
-    from conformance.run.resuming import done_before
     from conformance.run.selection import Shard
     from conformance.run.session import ConformanceSession
     from conformance.run.settings import Settings
@@ -110,7 +109,8 @@ def _new_session(config: pytest.Config) -> Any:
     from conformance.verdicts import Level
 
     option = config.getoption
-    workerinput = getattr(config, "workerinput", {})
+    if told := _told(config):
+        return _session_of_worker(config, told)
     try:
         settings = Settings(
             subjects=tuple(SubjectName.of(text, kind) for kind in SubjectKind for text in option(f"onnx_{kind}")),
@@ -121,19 +121,35 @@ def _new_session(config: pytest.Config) -> Any:
             results=Path(option("onnx_results")) if option("onnx_results") else None,
             claims=tuple(option("onnx_claims")),
             diagnosis=not option("onnx_no_diagnosis"),
-            recording=not hasattr(config, "workerinput"),
             shard=Shard.read(option("onnx_shard")) if option("onnx_shard") else None,
             repeat=max(1, option("onnx_repeat")),
             require=tuple(option("onnx_require")),
             baseline=Path(option("onnx_baseline")) if option("onnx_baseline") else None,
             in_process=option("onnx_in_process"),
             limits=Limits(option("onnx_timeout"), bytes_of(option("onnx_memory"))),
-            introductions=introductions(workerinput),
-            done=done_before(workerinput),
         )
         session = ConformanceSession(settings)
     except ConformanceError as error:
         raise pytest.UsageError(str(error)) from None
+    config.pluginmanager.register(session, PLUGIN)
+    return session
+
+
+def _told(config: pytest.Config) -> dict[str, Any]:
+    """What the controller of xdist told this process, if it is a worker of a run."""
+    workerinput: dict[str, Any] = getattr(config, "workerinput", {})
+    return workerinput if SETTINGS in workerinput else {}
+
+
+def _session_of_worker(config: pytest.Config, told: dict[str, Any]) -> Any:
+    from conformance.run.processes import introductions
+    from conformance.run.resuming import done_before
+    from conformance.run.session import ConformanceSession
+    from conformance.run.settings import Settings
+
+    session = ConformanceSession(
+        Settings.from_json(told[SETTINGS]), introductions=introductions(told), done=done_before(told)
+    )
     config.pluginmanager.register(session, PLUGIN)
     return session
 
@@ -150,8 +166,8 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what a continued run has done; in a worker of xdist, group what is selected of ours into batches."""
     session: Any = config.pluginmanager.get_plugin(PLUGIN)
-    if session is not None and session.settings.done:
-        items[:] = [item for item in items if not _is_done(item, session.settings.done)]
+    if session is not None and session.done:
+        items[:] = [item for item in items if not _is_done(item, session.done)]
     ours = [item for item in items if isinstance(item, ConformanceItem)]
     if ours and hasattr(config, "workerinput"):
         from conformance.run.items import batched
@@ -169,5 +185,5 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
     session: Any = item.config.pluginmanager.get_plugin(PLUGIN)
     if session is None or not session.owns(item):
         return None
-    item.config.hook.pytest_runtest_logreport(report=session.report(item))
+    item.config.hook.pytest_runtest_logreport(report=session.worker.report(item))
     return True

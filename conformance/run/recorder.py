@@ -151,7 +151,10 @@ class Recorder:
 
     def end(self, reasons: Sequence[str], *, interrupted: bool = False) -> None:
         """Say what explains the failures, write the footer, close the file and give it its name."""
-        self.diagnoses = self._findings.diagnoses(self._corpus)
+        if self._findings.suspected:
+            from conformance.diagnosis.diagnosis import diagnosis_records
+
+            self.diagnoses = diagnosis_records(self._findings, self._corpus)
         counts = {
             subject: {str(level): {str(v): n for v, n in counter.items()} for level, counter in levels.items()}
             for subject, levels in self.gate.verdicts.items()

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
-import tempfile
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from conformance.errors import ConformanceError, UsageError
-from conformance.report.writing import Outputs, write_reports
 from conformance.run.items import PLUGIN
 from conformance.run.session import ConformanceSession
-from conformance.run.settings import Settings
 from conformance.run.terminal import ProgressBar, print_outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from conformance.run.resuming import Begun
+    from conformance.run.settings import Settings
 
 HOLDS, FAILS = 0, 1
 
@@ -32,15 +33,15 @@ _LEFT_OUT = ("terminal", "faulthandler", "warnings", "unraisableexception", "thr
 
 @dataclass(frozen=True)
 class Request:
-    """What to run, how, and which reports to write.
+    """What to run, and how.
 
     Attributes:
         settings: what to run.
         keyword: pytest's `-k`.
-        workers: xdist's `-n`: a number or `auto`; empty for this process alone.
+        workers: in how many processes: a number or `auto`; empty for this process alone.
         exit_first: stop at the first surprise.
         last_failed: run only what failed the last time.
-        outputs: which reports to write, and where.
+        begun: a run to continue, or None.
     """
 
     settings: Settings
@@ -48,34 +49,16 @@ class Request:
     workers: str = ""
     exit_first: bool = False
     last_failed: bool = False
-    outputs: Outputs = field(default_factory=Outputs)
+    begun: Begun | None = None
 
 
 def run_corpus(request: Request) -> int:
-    """Run the corpus, write what was asked for, print the table, and return the exit status.
+    """Run the corpus, print the table, and return the exit status.
 
     Raises:
         ConformanceError: the request, the corpus, a subject or an expectations file is wrong.
     """
-    if not request.outputs.wanted:
-        return _run(request.settings, request)
-    request.outputs.check()
-    if request.settings.results is not None:
-        return _run_and_report(request.settings, request)
-    with tempfile.TemporaryDirectory() as scratch:
-        settings = Settings(**{**vars(request.settings), "results": Path(scratch) / "results.jsonl"})
-        return _run_and_report(settings, request)
-
-
-def _run_and_report(settings: Settings, request: Request) -> int:
-    status = _run(settings, request)
-    assert settings.results is not None
-    write_reports([settings.results], request.outputs)
-    return status
-
-
-def _run(settings: Settings, request: Request) -> int:
-    session = ConformanceSession(settings)
+    session = ConformanceSession(request.settings, begun=request.begun)
     plugins: list[object] = [_Host(session)]
     if sys.stderr.isatty():
         plugins.append(ProgressBar(session))
@@ -123,23 +106,33 @@ def _arguments(session: ConformanceSession, request: Request) -> list[str]:
     """The command line for pytest; the user's files, plugins and its terminal output are kept out."""
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.environ.pop("PYTEST_ADDOPTS", None)
-    settings = session.settings
     arguments = [str(session.manifest), f"--rootdir={Path.cwd()}", "-c", os.devnull, "--noconftest"]
     arguments += [part for name in _LEFT_OUT for part in ("-p", f"no:{name}")] + ["-p", "conformance.run.plugin"]
-    arguments += [f"--onnx-{named.kind}={named.text}" for named in settings.subjects]
-    arguments += [f"--onnx-case={case}" for case in settings.cases]
-    arguments += [f"--onnx-data={settings.data.resolve()}"] if settings.data else []
-    arguments += [f"--onnx-claims={name}" for name in settings.claims]
-    arguments += [f"--onnx-shard={settings.shard}"] if settings.shard else []
-    arguments += [f"--onnx-repeat={settings.repeat}"] if settings.repeat > 1 else []
-    arguments += ["--onnx-in-process"] if settings.in_process else []
-    arguments += [f"--onnx-timeout={settings.limits.timeout}", f"--onnx-memory={settings.limits.memory or ''}"]
-    arguments += [] if settings.diagnosis else ["--onnx-no-diagnosis"]
     arguments += ["-k", request.keyword] if request.keyword else []
-    arguments += ["-p", "xdist.plugin", "-n", request.workers] if request.workers else []
+    arguments += _workers(request.workers)
     arguments += ["-x"] if request.exit_first else []
     arguments += ["--lf"] if request.last_failed else []
     return arguments
+
+
+def _workers(number: str) -> list[str]:
+    """What has xdist start that many processes, in which nothing that lies in the user's directory is imported.
+
+    Raises:
+        UsageError: it is no number of processes.
+    """
+    if not number:
+        return []
+    count = _processors() if number in {"auto", "logical"} else number
+    if not str(count).isdecimal():
+        raise UsageError(f"-n {number} is no number of processes.", "Give a number, or auto.")
+    python = f"{shlex.quote(sys.executable)} -P"
+    return ["-p", "xdist.plugin", "--dist", "load", "--tx", f"{count}*popen//python={python}"] if int(count) else []
+
+
+def _processors() -> int:
+    """How many processors this process may use; macOS tells only how many there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _refuse_nothing(session: ConformanceSession, status: int) -> None:

@@ -6,37 +6,32 @@ Under xdist every worker has a session that runs cases, and the controller has o
 from __future__ import annotations
 
 import gc
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
 from conformance.corpus.corpus import MANIFEST, bundled, find_case, open_corpus
-from conformance.corpus.loading import load_case
-from conformance.errors import ConformanceError, CorpusError, UsageError
+from conformance.errors import ConformanceError, CorpusError
 from conformance.expectations.file import by_subject
-from conformance.files import check_target
 from conformance.gate.gate import Gate
 from conformance.gate.rules import rules_for
 from conformance.isolation.starting import StartingSubjects
-from conformance.judging.backend import judge_backend
-from conformance.judging.repeats import repeated
-from conformance.run.items import Batch, ConformanceItem, batch_report, case_report, counts_of
+from conformance.run.items import SETTINGS, Batch, ConformanceItem, case_report, counts_of
 from conformance.run.processes import Processes
 from conformance.run.recorder import Recorder
-from conformance.run.resuming import DONE, check_begun
+from conformance.run.resuming import DONE, Begun, check_begun
 from conformance.run.selection import Asked
-from conformance.run.settings import check_claims, command_line
-from conformance.subjects.naming import SubjectKind
+from conformance.run.settings import command_line
+from conformance.run.worker import Worker
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from conformance.corpus.corpus import CorpusCase
-    from conformance.corpus.loading import LoadedCase
-    from conformance.diagnosis.suspicions import Suspicions
     from conformance.expectations.file import Expectations
-    from conformance.judging.outcome import Outcome
+    from conformance.isolation.host import Introduction
     from conformance.run.settings import Settings
     from conformance.subjects.loading import Subject
 
@@ -54,28 +49,36 @@ class ConformanceSession:
         picked: what else pytest was told that leaves cases out, by option.
         recorder: where results go; a worker of xdist has none.
         processes: those of the subjects that are in processes of their own.
+        worker: what runs the items.
+        done: the subjects and cases whose results need not be had again.
         abandoned: why the run cannot be trusted and must end with status 2, or None.
         interrupted: whether the user ended the run.
         reasons: why the gate is shut, once the run has ended.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        begun: Begun | None = None,
+        introductions: Mapping[str, Introduction] | None = None,
+        done: frozenset[tuple[str, str]] = frozenset(),
+    ) -> None:
         """Open the corpus and load the subjects.
+
+        Args:
+            begun: a run to continue.
+            introductions: in a worker of xdist, how subjects introduced themselves to the controller; else None.
+            done: the subjects and cases whose results need not be had again.
 
         Raises:
             ConformanceError: the corpus, a case's name, a subject or an expectations file is wrong.
         """
-        names = [named.text for named in settings.subjects]
-        if twice := {name for name in names if names.count(name) > 1}:
-            raise UsageError(
-                f"{min(twice)} is named twice.",
-                "Name each once; tell a graph optimizer from a backend by an option, as in onnxruntime[level=all].",
-            )
-        if settings.results is not None and settings.recording:
-            check_target(settings.results)
         self.settings = settings
+        self._begun = begun
+        self.done = begun.done if begun else done
         starting = StartingSubjects(
-            *(settings.subjects, settings.limits, settings.introductions),
+            *(settings.subjects, settings.limits, introductions or {}),
             claims=settings.claims,
             in_process=settings.in_process,
         )
@@ -85,8 +88,7 @@ class ConformanceSession:
             self.cases = {id: find_case(self.corpus, id) for id in wanted} if wanted else self.corpus.cases
             if settings.shard is not None:
                 self.cases = settings.shard.of_cases(self.cases)
-            expectations = by_subject(settings.expect, names)
-            check_claims(settings.claims, [named.kind for named in settings.subjects])
+            expectations = by_subject(settings.expect, [named.text for named in settings.subjects])
         except Exception:
             starting.end()
             raise
@@ -94,6 +96,11 @@ class ConformanceSession:
         self._asked = Asked(self.corpus)
         self.subjects = starting.subjects()
         self.processes = Processes(self.subjects)
+        self.worker = Worker(
+            *(self.corpus, self.processes),
+            repeat=settings.repeat,
+            diagnosis=settings.diagnosis,
+        )
         self.abandoned: ConformanceError | None = None
         self.interrupted = False
         self.reasons: list[str] = []
@@ -101,24 +108,16 @@ class ConformanceSession:
         self.pending = sum(len(self.cases_of(subject)) for subject in self.subjects)
         self._whole = None if settings.cases or settings.shard else self.pending
         self.picked: dict[str, str] = {}
-        self._suspicions: Suspicions | None = None
-        self.recorder = self._new_recorder(expectations) if settings.recording else None
+        self.recorder = self._new_recorder(expectations) if introductions is None else None
 
     def _new_recorder(self, expectations: Mapping[str, Expectations]) -> Recorder:
+        settings, versions = self.settings, {subject.id: subject.version for subject in self.subjects}
         try:
-            rules = rules_for(
-                self.settings.level,
-                self.corpus,
-                {subject.id: subject.version for subject in self.subjects},
-                expectations,
-                self.settings.require,
-                self.settings.baseline,
-            )
+            rules = rules_for(settings.level, self.corpus, versions, expectations, settings.require, settings.baseline)
         except ConformanceError:
             self.processes.end()
             raise
-        gate = Gate(rules, [subject.id for subject in self.subjects])
-        return Recorder(self.corpus, self.subjects, gate, self.settings.results)
+        return Recorder(self.corpus, self.subjects, Gate(rules, list(versions)), settings.results)
 
     def cases_of(self, subject: Subject) -> dict[str, CorpusCase]:
         """Those of the cases to run that a subject is asked."""
@@ -134,16 +133,17 @@ class ConformanceSession:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker of xdist what need not be run again."""
-        node.workerinput[DONE] = sorted(self.settings.done)
+        """Tell a worker of xdist what to run, and what need not be run again."""
+        node.workerinput[SETTINGS] = replace(self.settings, data=self.corpus.path, results=None).as_json()
+        node.workerinput[DONE] = sorted(self.done)
 
     def pytest_sessionstart(self) -> None:
         """Take over the results of the run that is continued."""
-        if self.recorder is None or self.settings.begun is None:
+        if self.recorder is None or self._begun is None:
             return
         try:
-            check_begun(self.settings.begun, self.recorder.header(0, self._selection(), ""))
-            self.recorder.resume(self.settings.begun)
+            check_begun(self._begun, self.recorder.header(0, self._selection(), ""))
+            self.recorder.resume(self._begun)
         except ConformanceError as error:
             self._abandon(error)
 
@@ -151,58 +151,6 @@ class ConformanceSession:
         """Note that the user ended the run; xdist tells so of its workers, and raises the same on `-x`."""
         told_by_worker = "received keyboard-interrupt" in str(excinfo.value)
         self.interrupted = told_by_worker or type(excinfo.value) is KeyboardInterrupt
-
-    def report(self, item: ConformanceItem | Batch) -> pytest.TestReport:
-        """Run an item, and report it in pytest's terms with the result record attached, or those of a whole batch."""
-        if isinstance(item, Batch):
-            return batch_report(item, [self._report(part) for part in item.items])
-        return self._report(item)
-
-    def _report(self, item: ConformanceItem) -> pytest.TestReport:
-        self.processes.turn_to(item.subject)
-        try:
-            outcome, repeats = repeated(
-                lambda: self._judged(item.subject, load_case(self.corpus, item.case)), self.settings.repeat
-            )
-            stderr = self.processes.said_by(item.subject) if outcome.verdict.is_defect else ""
-            failed = outcome.verdict in {Verdict.FAIL, Verdict.ERROR} and item.subject.kind is SubjectKind.BACKEND
-            failed = failed and outcome.phase != "start"
-            suspects = self._suspects(item) if failed and self.settings.diagnosis else []
-        except CorpusError as error:
-            return case_report(item.nodeid, item.location, {"abandon": [error.problem, error.mend]}, 0.0)
-        result = {
-            "subject": item.subject.id,
-            "case": item.case.id,
-            "verdict": str(outcome.verdict),
-            "phase": outcome.phase,
-            "message": outcome.message,
-            "seconds": round(outcome.seconds, 6),
-            "outputs": list(outcome.outputs),
-        }
-        if suspects:
-            result["agrees_with"] = suspects
-        if stderr:
-            result["stderr"] = stderr
-        if repeats:
-            result["repeats"] = repeats
-        result |= {name: list(found) for name in ("checks", "hazards") if (found := getattr(outcome, name))}
-        return case_report(item.nodeid, item.location, result, outcome.seconds)
-
-    def _judged(self, subject: Subject, case: LoadedCase) -> Outcome:
-        """What becomes of a case; what judges graph optimizers is loaded when there is one."""
-        if subject.kind is SubjectKind.BACKEND:
-            return judge_backend(subject.target, case)
-        from conformance.judging.optimizer import judge_optimizer
-
-        return judge_optimizer(subject, case)
-
-    def _suspects(self, item: ConformanceItem) -> list[str]:
-        """The deviations that fail an item's case as its subject does; what finds them is loaded when a case fails."""
-        if self._suspicions is None:
-            from conformance.diagnosis.suspicions import Suspicions
-
-            self._suspicions = Suspicions()
-        return self._suspicions.agreeing(item.subject, self.corpus, item.case)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -252,9 +200,9 @@ class ConformanceSession:
 
     def _count(self, selected: int, pending: int) -> None:
         """Take note of what is selected, with what a continued run had done before."""
-        begun = self.settings.begun
+        begun = self._begun
         self.selected = begun.header["corpus"]["selected"] if begun else selected
-        self.pending = pending + len(self.settings.done)
+        self.pending = pending + len(self.done)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_from_serializable(self, config: pytest.Config, data: dict[str, Any]) -> pytest.TestReport | None:

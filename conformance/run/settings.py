@@ -1,25 +1,22 @@
-"""What a run is asked for."""
+"""What a run is asked for: written down once, and handed to the workers of xdist as JSON."""
 
 from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance.errors import UsageError
+from conformance.files import check_target
 from conformance.isolation.limits import Limits
-from conformance.subjects.naming import SubjectKind
+from conformance.run.selection import Shard
+from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from conformance.isolation.host import Introduction
-    from conformance.run.resuming import Begun
-    from conformance.run.selection import Shard
-    from conformance.subjects.naming import SubjectName
+    from collections.abc import Callable, Mapping
 
 
 @dataclass(frozen=True)
@@ -35,16 +32,15 @@ class Settings:
         results: where to write results.jsonl, or None.
         claims: passes that graph optimizers implement which do not say so themselves.
         diagnosis: whether to say of failing cases with which deviations they agree.
-        recording: whether this session records what others report; a worker of xdist does not.
         shard: the only part of the cases to run, or None for all.
         repeat: how often each case is run.
         require: operators that every subject must support.
         baseline: the results file of an earlier run, since which nothing may have become worse, or None.
         in_process: whether subjects in Python run in this process, instead of one of their own.
         limits: what a subject's process may take.
-        introductions: how subjects introduced themselves to the controller of xdist, in a worker.
-        begun: a run to continue, or None.
-        done: the subjects and cases whose results that run has.
+
+    Raises:
+        UsageError: a subject is named twice, a claim is of nothing, or the results cannot be written.
     """
 
     subjects: tuple[SubjectName, ...]
@@ -55,16 +51,44 @@ class Settings:
     results: Path | None = None
     claims: tuple[str, ...] = ()
     diagnosis: bool = True
-    recording: bool = True
     shard: Shard | None = None
     repeat: int = 1
     require: tuple[str, ...] = ()
     baseline: Path | None = None
     in_process: bool = False
     limits: Limits = field(default_factory=Limits)
-    introductions: Mapping[str, Introduction] = field(default_factory=dict)
-    begun: Begun | None = None
-    done: frozenset[tuple[str, str]] = frozenset()
+
+    def __post_init__(self) -> None:
+        """Refuse what does not fit together."""
+        names = [named.text for named in self.subjects]
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise UsageError(
+                f"{min(twice)} is named twice.",
+                "Name each once; tell a graph optimizer from a backend by an option, as in onnxruntime[level=all].",
+            )
+        if self.claims:
+            self._check_claims()
+        if self.results is not None:
+            check_target(self.results)
+
+    def as_json(self) -> dict[str, Any]:
+        """The settings as a worker of xdist is told them; paths are absolute."""
+        return {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Settings:
+        """The settings that a worker was told."""
+        read: dict[str, Any] = {name: value if value is None else _READ[name](value) for name, value in told.items()}
+        return cls(**read)
+
+    def _check_claims(self) -> None:
+        """Refuse claims that nothing can be held to."""
+        from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
+
+        if unknown := [name for name in self.claims if name != PASS_NAME]:
+            raise UsageError(f"There is no pass {unknown[0]}.", f"Use {PASS_NAME}.")
+        if all(named.kind is not SubjectKind.OPTIMIZER for named in self.subjects):
+            raise UsageError("A pass is claimed, but no graph optimizer is named.", "Name one with -o.")
 
 
 def command_line() -> str:
@@ -72,20 +96,37 @@ def command_line() -> str:
     return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
 
 
-def check_claims(claims: Sequence[str], kinds: Sequence[SubjectKind]) -> None:
-    """Refuse claims that nothing can be held to.
+def _plain(value: Any) -> Any:
+    """A setting as JSON has it."""
+    match value:
+        case tuple():
+            return [_plain(each) for each in value]
+        case SubjectName():
+            return [str(value.kind), value.text]
+        case Limits():
+            return asdict(value)
+        case Path():
+            return str(value.absolute())
+        case Shard() | Level():
+            return str(value)
+        case _:
+            return value
 
-    Args:
-        kinds: those of the subjects named.
 
-    Raises:
-        UsageError: a pass is unknown, or no graph optimizer is named.
-    """
-    if not claims:
-        return
-    from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
-
-    if unknown := [name for name in claims if name != PASS_NAME]:
-        raise UsageError(f"There is no pass {unknown[0]}.", f"Use {PASS_NAME}.")
-    if SubjectKind.OPTIMIZER not in kinds:
-        raise UsageError("A pass is claimed, but no graph optimizer is named.", "Name one with -o.")
+_READ: Mapping[str, Callable[[Any], Any]] = {
+    "subjects": lambda named: tuple(SubjectName.of(text, SubjectKind(kind)) for kind, text in named),
+    "data": Path,
+    "cases": tuple,
+    "level": Level,
+    "expect": lambda paths: tuple(map(Path, paths)),
+    "results": Path,
+    "claims": tuple,
+    "diagnosis": bool,
+    "shard": Shard.read,
+    "repeat": int,
+    "require": tuple,
+    "baseline": Path,
+    "in_process": bool,
+    "limits": lambda told: Limits(**told),
+}
+"""How each setting is read from JSON, but for None; a test holds the names against those of Settings."""

@@ -1,0 +1,96 @@
+"""Where cases are run: one item after the other, each to a report with its result record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from conformance.corpus.loading import load_case
+from conformance.errors import CorpusError
+from conformance.judging.backend import judge_backend
+from conformance.judging.repeats import repeated
+from conformance.run.items import Batch, batch_report, case_report
+from conformance.subjects.naming import SubjectKind
+from conformance.verdicts import Verdict
+
+if TYPE_CHECKING:
+    import pytest
+
+    from conformance.corpus.corpus import Corpus
+    from conformance.corpus.loading import LoadedCase
+    from conformance.diagnosis.suspicions import Suspicions
+    from conformance.judging.outcome import Outcome
+    from conformance.run.items import ConformanceItem
+    from conformance.run.processes import Processes
+    from conformance.subjects.loading import Subject
+
+
+class Worker:
+    """Runs items: in a worker of xdist, or in the one process that there is.
+
+    Args:
+        processes: those of the subjects that are in processes of their own.
+        repeat: how often each case is run.
+        diagnosis: whether to say of failing cases with which deviations they agree.
+    """
+
+    def __init__(self, corpus: Corpus, processes: Processes, *, repeat: int, diagnosis: bool) -> None:
+        self._corpus = corpus
+        self._processes = processes
+        self._repeat = repeat
+        self._diagnosis = diagnosis
+        self._suspicions: Suspicions | None = None
+
+    def report(self, item: ConformanceItem | Batch) -> pytest.TestReport:
+        """Run an item, and report it in pytest's terms with the result record attached, or those of a whole batch."""
+        if isinstance(item, Batch):
+            return batch_report(item, [self._report(part) for part in item.items])
+        return self._report(item)
+
+    def _report(self, item: ConformanceItem) -> pytest.TestReport:
+        self._processes.turn_to(item.subject)
+        try:
+            result, seconds = self._result(item)
+        except CorpusError as error:
+            return case_report(item.nodeid, item.location, {"abandon": [error.problem, error.mend]}, 0.0)
+        return case_report(item.nodeid, item.location, result, seconds)
+
+    def _result(self, item: ConformanceItem) -> tuple[dict[str, Any], float]:
+        """The result record of an item, less what the recorder adds, and the seconds that the subject took.
+
+        Raises:
+            CorpusError: a file of the case is altered.
+        """
+        outcome, repeats = repeated(lambda: _judged(item.subject, load_case(self._corpus, item.case)), self._repeat)
+        result: dict[str, Any] = {
+            "subject": item.subject.id,
+            "case": item.case.id,
+            "verdict": str(outcome.verdict),
+            "phase": outcome.phase,
+            "message": outcome.message,
+            "seconds": round(outcome.seconds, 6),
+            "outputs": list(outcome.outputs),
+        }
+        stderr = self._processes.said_by(item.subject) if outcome.verdict.is_defect else ""
+        optional: dict[str, Any] = {"stderr": stderr, "repeats": repeats, "agrees_with": self._suspects(item, outcome)}
+        optional |= {"checks": list(outcome.checks), "hazards": list(outcome.hazards)}
+        return result | {name: found for name, found in optional.items() if found}, outcome.seconds
+
+    def _suspects(self, item: ConformanceItem, outcome: Outcome) -> list[str]:
+        """The deviations that fail an item's case as its subject does; what finds them is loaded when a case fails."""
+        failed = outcome.verdict in {Verdict.FAIL, Verdict.ERROR} and outcome.phase != "start"
+        if not (self._diagnosis and failed and item.subject.kind is SubjectKind.BACKEND):
+            return []
+        if self._suspicions is None:
+            from conformance.diagnosis.suspicions import Suspicions
+
+            self._suspicions = Suspicions()
+        return self._suspicions.agreeing(item.subject, self._corpus, item.case)
+
+
+def _judged(subject: Subject, case: LoadedCase) -> Outcome:
+    """What becomes of a case; what judges graph optimizers is loaded when there is one."""
+    if subject.kind is SubjectKind.BACKEND:
+        return judge_backend(subject.target, case)
+    from conformance.judging.optimizer import judge_optimizer
+
+    return judge_optimizer(subject, case)
