@@ -72,7 +72,18 @@ def command_of(named: SubjectName) -> tuple[str, ...]:
     """
     if not named.is_command:
         kind = ["--optimizer"] if named.kind is SubjectKind.OPTIMIZER else []
-        return (sys.executable, "-c", _BOOT, json.dumps(_importable()), *kind, named.text)
+        here = str(Path.cwd())
+        return (
+            sys.executable,
+            "-P",
+            "-c",
+            _BOOT,
+            json.dumps(_importable(here)),
+            "--directory",
+            here,
+            *kind,
+            named.text,
+        )
     try:
         words = shlex.split(named.name.removeprefix(EXEC))
     except ValueError as error:
@@ -85,11 +96,14 @@ def command_of(named: SubjectName) -> tuple[str, ...]:
     return (str(Path(program).absolute()), *(_wherever(word) for word in words[1:]))
 
 
-def _importable() -> list[str]:
-    """Where this process finds modules, the current directory first, without names that mean another place there."""
-    here = str(Path.cwd())
+def _importable(here: str) -> list[str]:
+    """Where this process finds modules, without names that mean another place there.
+
+    The user's directory comes last, so that nothing in it takes the place of a module of Python, of a library or of
+    this suite; the module that is named is looked for there first all the same (see `subjects.loading`).
+    """
     paths = [path and str(Path(path).absolute()) for path in sys.path]
-    return [here, *(path for path in paths if path not in {"", here})]
+    return [*(path for path in paths if path not in {"", here}), here]
 
 
 def _wherever(word: str) -> str:

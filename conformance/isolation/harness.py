@@ -1,6 +1,8 @@
 """The harness for subjects in Python: hosts any backend or graph optimizer that can be named, and speaks the protocol.
 
-Usage: python -m conformance.isolation.harness [--optimizer] NAME[option=value,…]
+Usage: python -m conformance.isolation.harness [--directory DIR] [--optimizer] NAME[option=value,…]
+
+DIR is where a module of the user's may lie; by default the current directory.
 
 What the subject prints, from C too, goes to standard error; standard output is the protocol's alone.
 """
@@ -10,6 +12,8 @@ from __future__ import annotations
 import json
 import os
 import sys
+from argparse import ArgumentParser
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
@@ -23,12 +27,12 @@ _UNSAID = ("",)
 def main(arguments: Sequence[str]) -> int:
     """Answer commands until `stop` or the end of the input."""
     commands, answers = _private_streams()
-    kind = "optimizer" if arguments[:1] == ["--optimizer"] else "backend"
-    names = [argument for argument in arguments if argument != "--optimizer"]
-    if len(names) != 1:
-        sys.stderr.write(f"{__doc__}\n")
-        return 2
-    converse(Harness(kind, names[0]), commands, answers)
+    parser = ArgumentParser(usage=__doc__, add_help=False)
+    parser.add_argument("--directory", type=Path)
+    parser.add_argument("--optimizer", action="store_true")
+    parser.add_argument("name")
+    given = parser.parse_args(arguments)
+    converse(Harness("optimizer" if given.optimizer else "backend", given.name, given.directory), commands, answers)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)  # how a runtime ends is not tested, and need not be waited for
@@ -61,10 +65,11 @@ class Harness:
     Args:
         kind: `backend` or `optimizer`.
         name: what names it, with options in brackets.
+        directory: where a module of the user's may lie.
     """
 
-    def __init__(self, kind: str, name: str) -> None:
-        self._kind, self._name = kind, name
+    def __init__(self, kind: str, name: str, directory: Path | None = None) -> None:
+        self._kind, self._name, self._directory = kind, name, directory
         self._target: Any = None
         self._prepared: Any = None
         self._verbs: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
@@ -97,7 +102,7 @@ class Harness:
         from conformance.subjects.naming import SubjectKind, SubjectName
 
         try:
-            subject = load_subject(SubjectName.of(self._name, SubjectKind(self._kind)), _UNSAID)
+            subject = load_subject(SubjectName.of(self._name, SubjectKind(self._kind)), _UNSAID, self._directory)
         except ConformanceError as error:
             return {"error": error.problem, "mend": error.mend}
         self._target = subject.target

@@ -6,6 +6,8 @@ import importlib
 import inspect
 import sys
 from dataclasses import dataclass
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,18 +100,19 @@ def _as_array(output: Any) -> Any:
     return np.asarray(output) if all(hasattr(output, name) for name in ("__array__", "dtype", "shape")) else output
 
 
-def load_subject(named: SubjectName, claims: tuple[str, ...] = ()) -> Subject:
+def load_subject(named: SubjectName, claims: tuple[str, ...] = (), directory: Path | None = None) -> Subject:
     """The subject of a registered name, or of `package.module` or `package.module:Attribute`.
 
     Args:
         claims: the passes that a graph optimizer claims which does not say so itself.
+        directory: the user's, where a module may lie; by default the current one.
 
     Raises:
         UnknownName: nothing is registered or importable under that name.
         UsageError: it has no such option.
         SubjectError: it fails to import, is not of its kind, or lacks what an option asks for.
     """
-    target, module_name = _resolved(named)
+    target, module_name = _resolved(named, directory or Path.cwd())
     version = _version(target, module_name)
     if named.kind is SubjectKind.BACKEND:
         if not callable(getattr(target, "prepare", None)):
@@ -138,12 +141,12 @@ def load_backend(name: str) -> Subject:
     return load_subject(SubjectName.of(name, SubjectKind.BACKEND))
 
 
-def _resolved(named: SubjectName) -> tuple[Any, str]:
+def _resolved(named: SubjectName, directory: Path) -> tuple[Any, str]:
     """The object that a subject's text names, and the module it is in."""
     available = registered(named.kind.group)
     target = available[named.name].value if named.name in available else named.name
     module_name, _, attribute = target.partition(":")
-    found: Any = _module(named, module_name)
+    found: Any = _module(named, module_name, directory)
     for part in attribute.split(".") if attribute else ():
         if not hasattr(found, part):
             raise SubjectError(
@@ -154,13 +157,18 @@ def _resolved(named: SubjectName) -> tuple[Any, str]:
     return found, module_name
 
 
-def _module(named: SubjectName, module_name: str) -> Any:
-    """Import it, from the current directory too, as `python -m` does."""
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.insert(0, here)
+def _module(named: SubjectName, module_name: str, directory: Path) -> Any:
+    """Import it, from the user's directory before all other places, as `python -m` does.
+
+    That goes for the module that is named, and for nothing else: whatever the directory holds besides (a `numpy.py`, a
+    folder `conformance`) is looked at last, so that it takes no module's place.
+    """
+    if str(directory) not in sys.path:
+        sys.path.append(str(directory))
     if not all(module_name.split(".")):
         raise _unknown(named)
     try:
+        _import_from(directory, module_name.partition(".")[0])
         return importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name and (module_name == error.name or module_name.startswith(f"{error.name}.")):
@@ -168,6 +176,19 @@ def _module(named: SubjectName, module_name: str) -> Any:
         raise _broken(named, error) from None
     except (Exception, SystemExit) as error:  # noqa: BLE001
         raise _broken(named, error) from None
+
+
+def _import_from(directory: Path, name: str) -> None:
+    """Import a module or package of this name from a directory, if it has one and Python has none yet."""
+    spec = PathFinder.find_spec(name, [str(directory)])
+    if spec is None or spec.loader is None or name in {*sys.modules, *sys.stdlib_module_names}:
+        return
+    sys.modules[name] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(sys.modules[name])
+    except BaseException:
+        sys.modules.pop(name, None)
+        raise
 
 
 def _unknown(named: SubjectName) -> UnknownName:
