@@ -7,17 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from generators import (
-    adagrad,
-    adam,
-    argmax,
-    eliminate_nop_monotone_argmax,
-    functions,
-    invalid,
-    lowered,
-    momentum,
-    training,
-)
+from generators import argmax, eliminate_nop_monotone_argmax, functions, invalid, lowered, training
+from generators.training_optimizers import table as training_optimizers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -25,9 +16,7 @@ if TYPE_CHECKING:
     from conformance.corpus.case import Case
 
 GENERATORS: Mapping[str, Callable[[], Iterator[Case]]] = {
-    "adam": adam.cases,
-    "momentum": momentum.cases,
-    "adagrad": adagrad.cases,
+    **training_optimizers.GENERATORS,
     "argmax": argmax.cases,
     "eliminate_nop_monotone_argmax": eliminate_nop_monotone_argmax.cases,
     "functions": functions.cases,

@@ -11,7 +11,7 @@ from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS, shared
 from generators.training_optimizers.graphs import structures
 from generators.training_optimizers.matrix import BELOW_0, COUNTS, Matrix
-from generators.training_optimizers.operator import Operator, OperatorSetting, optimizer_case
+from generators.training_optimizers.operator import FunctionCase, Operator, OperatorSetting, TrainingRun, optimizer_case
 from generators.training_optimizers.page_examples import upstream_case
 
 if TYPE_CHECKING:
@@ -19,7 +19,27 @@ if TYPE_CHECKING:
 
     from conformance.corpus.case import Case
 
-ADAGRAD = Operator("Adagrad", usual={"decay_factor": 0.5, "epsilon": 0.0625, "norm_coefficient": 0.25})
+USUAL = {"decay_factor": 0.5, "epsilon": 0.0625, "norm_coefficient": 0.25}
+
+OPERATOR = Operator(
+    "Adagrad",
+    usual=USUAL,
+    step="x_new",
+    state=("x_new", "h_new"),
+    lookalikes=("Adadelta", "initial_accumulator_value"),
+    below_0=Level.SHOULD,  # the formula as it stands divides by 1 + T * decay_factor
+    functions=(
+        FunctionCase("defaults", "no attribute", ("decay_factor_default", "epsilon_default"), {}),
+        FunctionCase("one_attribute", "decay_factor only", ("r", "epsilon_default"), {"decay_factor": 0.25}),
+        FunctionCase("attributes", "all attributes", ("r", "g_regularized", "h_adaptive"), USUAL),
+        FunctionCase("two_tensors", "two tensors", ("several_tensors", "operands", "results"), USUAL, ((2,), (2, 2))),
+    ),
+    runs=(
+        TrainingRun(
+            "adagrad", {"decay_factor": 0.0078125, "epsilon": 0.0625}, 0.25, ("x_new", "h_new", "r", "results")
+        ),
+    ),
+)
 
 ALONE = {
     "epsilon": (0.25, "h_adaptive"),
@@ -28,7 +48,7 @@ ALONE = {
 """Attributes set alone: the value and the chief clause it bears on; decay_factor's is that of the update counts."""
 
 MATRIX = Matrix(
-    ADAGRAD,
+    OPERATOR,
     ("x_new", "r", "h_new", "h_adaptive"),
     {
         "decay_factor": {"default": None, "zero": 0.0, "one": 1.0, "usual": 0.5, "extreme": 2.0**-20},
@@ -43,8 +63,8 @@ MATRIX = Matrix(
 def cases() -> Iterator[Case]:
     """All cases of Adagrad."""
     yield from _upstream()
-    yield from shared(ADAGRAD, {True: ("r", "x_new"), False: ("r", "x_new")})
-    yield from structures(ADAGRAD)
+    yield from shared(OPERATOR, {True: ("r", "x_new"), False: ("r", "x_new")})
+    yield from structures(OPERATOR)
     yield from MATRIX.cases()
     yield from _attributes()
     yield from _natural_attributes()
@@ -56,7 +76,7 @@ def cases() -> Iterator[Case]:
 def _upstream() -> Iterator[Case]:
     attributes = {"decay_factor": 0.1, "epsilon": 1e-5, "norm_coefficient": 0.001}
     yield upstream_case(
-        ADAGRAD,
+        OPERATOR,
         "test_adagrad",
         "Adagrad computes the example of its page",
         ("x_new", "h_new"),
@@ -64,7 +84,7 @@ def _upstream() -> Iterator[Case]:
         {"X": [[1.0]], "G": [[-1.0]], "H": [[2.0]]},
     )
     yield upstream_case(
-        ADAGRAD,
+        OPERATOR,
         "test_adagrad_multiple",
         "Adagrad computes the two-tensor example of its page",
         ("several_tensors", "operands", "results"),
@@ -75,9 +95,9 @@ def _upstream() -> Iterator[Case]:
 
 def _attributes() -> Iterator[Case]:
     """All attributes defaulted, and each set alone."""
-    defaults = [f"{name}_default" for name in ADAGRAD.signature.defaults]
+    defaults = [f"{name}_default" for name in OPERATOR.signature.defaults]
     yield optimizer_case(
-        ADAGRAD,
+        OPERATOR,
         "defaults_double",
         "Adagrad without attributes uses the schema's defaults at T = 0 and T = 2",
         (*defaults, "attribute_type"),
@@ -87,7 +107,7 @@ def _attributes() -> Iterator[Case]:
     )
     for name, (value, clause) in ALONE.items():
         yield optimizer_case(
-            ADAGRAD,
+            OPERATOR,
             f"only_{name}_float",
             f"Adagrad with only {name} set uses the defaults of the others",
             (clause, *(default for default in defaults if not default.startswith(name))),
@@ -102,7 +122,7 @@ def _natural_attributes() -> Iterator[Case]:
     natural = {"decay_factor": 0.1, "epsilon": 1e-3, "norm_coefficient": 0.01}
     for dtype, level in ((np.float32, Level.MUST), (np.float64, Level.SHOULD)):
         yield optimizer_case(
-            ADAGRAD,
+            OPERATOR,
             f"float32_attributes_{level}_{TYPES[dtype]}",
             f"Adagrad in {TYPES[dtype]} computes with the float32 values of its attributes",
             ("attribute_type", "r"),
@@ -117,11 +137,11 @@ def _many_bits_of_t() -> Iterator[Case]:
     """A T whose bits spread over a float's precision, so that a narrower copy of it shows in r."""
     for dtype in FLOATS:
         yield optimizer_case(
-            ADAGRAD,
+            OPERATOR,
             f"t_many_bits_{TYPES[dtype]}",
             f"Adagrad in {TYPES[dtype]} divides R by 1 + T * decay_factor with all bits of T = {0b101010111001101}",
             ("r", "update_count_type"),
-            {**ADAGRAD.usual, "decay_factor": 2.0**-12},
+            {**OPERATOR.usual, "decay_factor": 2.0**-12},
             OperatorSetting(dtype, counts=(0b101010111001101,)),
             tags=("update_count",),
         )
@@ -130,11 +150,11 @@ def _many_bits_of_t() -> Iterator[Case]:
 def _below_0() -> Case:
     """The formula as it stands, which is linear below 0 too."""
     return optimizer_case(
-        ADAGRAD,
+        OPERATOR,
         "t_negative_double",
         "Adagrad divides R by 1 + T * decay_factor for a negative T as for any other",
         ("r", "update_count_type"),
-        ADAGRAD.usual,
+        OPERATOR.usual,
         OperatorSetting(np.float64, counts=(-3,)),
         Level.SHOULD,
         ("update_count",),
@@ -145,7 +165,7 @@ def _special_values() -> Iterator[Case]:
     """Where the pseudo-code divides by zero, overflows or takes the root of a negative number."""
     for dtype, large in ((np.float32, 1e25), (np.float64, 1e200)):
         type = TYPES[dtype]
-        unregularized = {**ADAGRAD.usual, "norm_coefficient": 0.0}
+        unregularized = {**OPERATOR.usual, "norm_coefficient": 0.0}
         for name, title, clauses, attributes, setting in (
             (
                 "h_zero_epsilon_zero",
@@ -158,14 +178,14 @@ def _special_values() -> Iterator[Case]:
                 "decay_cancels",
                 "Adagrad divides by 1 + T * decay_factor = 0 as IEEE 754 does",
                 ("ieee", "r"),
-                ADAGRAD.usual,
+                OPERATOR.usual,
                 OperatorSetting(dtype, counts=(-2,)),
             ),
             (
                 "negative_h",
                 "Adagrad gives NaN in X_new where H_new is negative",
                 ("ieee", "h_adaptive"),
-                ADAGRAD.usual,
+                OPERATOR.usual,
                 OperatorSetting(dtype, operands={"H": [-40.0, 1.0, -100.0, 2.0]}),
             ),
             (
@@ -184,7 +204,7 @@ def _special_values() -> Iterator[Case]:
             ),
         ):
             yield optimizer_case(
-                ADAGRAD,
+                OPERATOR,
                 f"{name}_{type}",
                 title,
                 clauses,

@@ -11,7 +11,7 @@ from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS, shared
 from generators.training_optimizers.graphs import structures
 from generators.training_optimizers.matrix import ABOVE_0, Matrix
-from generators.training_optimizers.operator import Operator, OperatorSetting, optimizer_case
+from generators.training_optimizers.operator import FunctionCase, Operator, OperatorSetting, TrainingRun, optimizer_case
 from generators.training_optimizers.page_examples import upstream_case
 
 if TYPE_CHECKING:
@@ -19,9 +19,28 @@ if TYPE_CHECKING:
 
     from conformance.corpus.case import Case
 
-ADAM = Operator(
+USUAL = {"alpha": 0.75, "beta": 0.5, "epsilon": 0.0625, "norm_coefficient": 0.25, "norm_coefficient_post": 0.125}
+
+OPERATOR = Operator(
     "Adam",
-    usual={"alpha": 0.75, "beta": 0.5, "epsilon": 0.0625, "norm_coefficient": 0.25, "norm_coefficient_post": 0.125},
+    usual=USUAL,
+    step="x_new",
+    state=("x_new", "v_new", "h_new"),
+    lookalikes=("AdamW", "amsgrad"),
+    functions=(
+        FunctionCase("defaults", "no attribute", ("alpha_default", "beta_default", "epsilon_default"), {}),
+        FunctionCase("one_attribute", "beta only", ("h_new", "alpha_default", "epsilon_default"), {"beta": 0.5}),
+        FunctionCase("attributes", "all attributes", ("x_final", "g_regularized"), USUAL),
+        FunctionCase("two_tensors", "two tensors", ("several_tensors", "operands", "results"), USUAL, ((2,), (2, 2))),
+    ),
+    runs=(
+        TrainingRun(
+            "adam",
+            {"alpha": 0.5, "beta": 0.75, "epsilon": 1.0},
+            0.0625,
+            ("x_new", "v_new", "h_new", "r_adjusted", "results"),
+        ),
+    ),
 )
 
 ALONE = {
@@ -34,7 +53,7 @@ ALONE = {
 """Each attribute set alone: its value, the chief clause it bears on, and T."""
 
 MATRIX = Matrix(
-    ADAM,
+    OPERATOR,
     ("x_final", "r_adjusted", "v_new", "h_new"),
     {
         "alpha": {"default": None, "zero": 0.0, "one": 1.0, "usual": 0.75, "extreme": 0.984375},
@@ -57,8 +76,8 @@ MATRIX = Matrix(
 def cases() -> Iterator[Case]:
     """All cases of Adam."""
     yield from _upstream()
-    yield from shared(ADAM, {True: ("r_adjusted", "x_new"), False: ("t_switch", "x_new")})
-    yield from structures(ADAM)
+    yield from shared(OPERATOR, {True: ("r_adjusted", "x_new"), False: ("t_switch", "x_new")})
+    yield from structures(OPERATOR)
     yield from MATRIX.cases()
     yield from _attributes()
     yield from _natural_attributes()
@@ -69,7 +88,7 @@ def cases() -> Iterator[Case]:
 
 def _upstream() -> Iterator[Case]:
     yield upstream_case(
-        ADAM,
+        OPERATOR,
         "test_adam",
         "Adam computes the example of its page",
         ("x_new", "v_new", "h_new"),
@@ -77,7 +96,7 @@ def _upstream() -> Iterator[Case]:
         {"X": [[1.2, 2.8]], "G": [[-0.94, -2.5]], "V": [[1.7, 3.6]], "H": [[0.1, 0.1]]},
     )
     yield upstream_case(
-        ADAM,
+        OPERATOR,
         "test_adam_multiple",
         "Adam computes the two-tensor example of its page, with the epsilon that the example names",
         ("several_tensors", "h_sqrt", "operands", "results"),
@@ -93,9 +112,9 @@ def _upstream() -> Iterator[Case]:
 
 def _attributes() -> Iterator[Case]:
     """All attributes defaulted, and each set alone."""
-    defaults = [f"{name}_default" for name in ADAM.signature.defaults]
+    defaults = [f"{name}_default" for name in OPERATOR.signature.defaults]
     yield optimizer_case(
-        ADAM,
+        OPERATOR,
         "defaults_double",
         "Adam without attributes uses the schema's defaults at T = 0 and T = 2",
         (*defaults, "attribute_type"),
@@ -106,7 +125,7 @@ def _attributes() -> Iterator[Case]:
     for name, (value, clause, T) in ALONE.items():
         others = [default for default in defaults if not default.startswith(f"{name}_d")]
         yield optimizer_case(
-            ADAM,
+            OPERATOR,
             f"only_{name}_float",
             f"Adam with only {name} set uses the defaults of the others",
             (clause, *others),
@@ -121,7 +140,7 @@ def _natural_attributes() -> Iterator[Case]:
     natural = {"alpha": 0.9, "beta": 0.999, "epsilon": 1e-3, "norm_coefficient": 0.01, "norm_coefficient_post": 0.1}
     for dtype, level in ((np.float32, Level.MUST), (np.float64, Level.SHOULD)):
         yield optimizer_case(
-            ADAM,
+            OPERATOR,
             f"float32_attributes_{level}_{TYPES[dtype]}",
             f"Adam in {TYPES[dtype]} computes with the float32 values of its attributes",
             ("attribute_type", "r_adjusted"),
@@ -135,11 +154,11 @@ def _natural_attributes() -> Iterator[Case]:
 def _inexact_weights() -> Case:
     """Neither 1 - alpha nor 1 - beta is a float32 value, so computing them in float shows in double."""
     return optimizer_case(
-        ADAM,
+        OPERATOR,
         "inexact_weights_double",
         "Adam computes 1 - alpha and 1 - beta in the precision of double tensors",
         ("attribute_type", "v_new", "h_new"),
-        {**ADAM.usual, "alpha": 0.3, "beta": 0.1},
+        {**OPERATOR.usual, "alpha": 0.3, "beta": 0.1},
         OperatorSetting(np.float64, counts=(0, 2)),
         Level.SHOULD,
         ("attributes",),
@@ -152,41 +171,41 @@ def _division_by_zero() -> Iterator[Case]:
     for dtype in FLOATS:
         type = TYPES[dtype]
         yield optimizer_case(
-            ADAM,
+            OPERATOR,
             f"h_zero_epsilon_zero_{type}",
             "Adam divides by a zero H_sqrt as IEEE 754 does",
             ("ieee", "h_sqrt"),
-            {**ADAM.usual, "epsilon": 0.0, "norm_coefficient": 0.0},
+            {**OPERATOR.usual, "epsilon": 0.0, "norm_coefficient": 0.0},
             OperatorSetting(dtype, counts=(0,), operands=zero_h),
             Level.SHOULD,
             ("special_values",),
         )
         yield optimizer_case(
-            ADAM,
+            OPERATOR,
             f"alpha_one_t2_{type}",
             "Adam divides by 1 - alpha**T = 0 as IEEE 754 does",
             ("ieee", "r_adjusted"),
-            {**ADAM.usual, "alpha": 1.0},
+            {**OPERATOR.usual, "alpha": 1.0},
             OperatorSetting(dtype),
             Level.SHOULD,
             ("special_values",),
         )
         yield optimizer_case(
-            ADAM,
+            OPERATOR,
             f"negative_h_{type}",
             "Adam gives NaN in X_new where H_new is negative",
             ("ieee", "h_sqrt"),
-            ADAM.usual,
+            OPERATOR.usual,
             OperatorSetting(dtype, operands={"H": [-40.0, 1.0, -100.0, 2.0]}),
             Level.SHOULD,
             ("special_values", "nan"),
         )
         yield optimizer_case(
-            ADAM,
+            OPERATOR,
             f"nan_in_x_unregularized_{type}",
             "Adam multiplies a NaN in X by norm_coefficient = 0 and gets NaN",
             ("ieee", "g_regularized"),
-            {**ADAM.usual, "norm_coefficient": 0.0},
+            {**OPERATOR.usual, "norm_coefficient": 0.0},
             OperatorSetting(dtype, operands={"X": [0.5, np.nan, 1.0, np.inf]}),
             Level.SHOULD,
             ("special_values", "nan"),
@@ -196,11 +215,11 @@ def _division_by_zero() -> Iterator[Case]:
 def _overflow() -> Iterator[Case]:
     for dtype, large in ((np.float32, 1e25), (np.float64, 1e200)):
         yield optimizer_case(
-            ADAM,
+            OPERATOR,
             f"squared_gradient_overflows_{TYPES[dtype]}",
             "Adam gives infinite H_new where the squared gradient overflows, and no NaN in X_new",
             ("ieee", "h_new"),
-            {**ADAM.usual, "norm_coefficient": 0.0},
+            {**OPERATOR.usual, "norm_coefficient": 0.0},
             OperatorSetting(dtype, operands={"G": [large, 1.0, -large, 2.0]}),
             Level.SHOULD,
             ("special_values", "overflow"),

@@ -14,15 +14,11 @@ from onnx import helper
 
 from conformance.corpus.case import Case
 from conformance.generation.models import TYPES, declared, model
-from conformance.models.signatures import TRAINING
 from conformance.reference.numbers.symbolic import INT64, Emission, Terms, traced
-from conformance.reference.operators.training import FORMULAS
 from conformance.verdicts import Level
-from generators.adagrad import ADAGRAD
-from generators.adam import ADAM
-from generators.momentum import MOMENTUM
 from generators.training_optimizers.families import FLOATS
-from generators.training_optimizers.operator import Operator, OperatorSetting, numbered
+from generators.training_optimizers.operator import FunctionCase, Operator, OperatorSetting, numbered
+from generators.training_optimizers.table import OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -33,42 +29,26 @@ OPSET = 13
 IR_VERSION = 9
 """The first in which a function's attributes can have defaults."""
 
-ONE, TWO = ((3,),), ((2,), (2, 2))
-"""Shapes of one tensor and of two."""
-
-NESTEROV = {**MOMENTUM.usual, "mode": "nesterov"}
-
-CASES: Sequence[tuple[Operator, str, str, Sequence[str], Mapping[str, Any], Sequence[Sequence[int]]]] = (
-    (ADAM, "defaults", "no attribute", ("alpha_default", "beta_default", "epsilon_default"), {}, ONE),
-    (ADAM, "one_attribute", "beta only", ("h_new", "alpha_default", "epsilon_default"), {"beta": 0.5}, ONE),
-    (ADAM, "attributes", "all attributes", ("x_final", "g_regularized"), ADAM.usual, ONE),
-    (ADAM, "two_tensors", "two tensors", ("several_tensors", "operands", "results"), ADAM.usual, TWO),
-    (MOMENTUM, "standard", "mode standard", ("x_new_standard", "mode"), MOMENTUM.usual, ONE),
-    (MOMENTUM, "nesterov", "mode nesterov", ("x_new_nesterov", "mode"), NESTEROV, ONE),
-    (MOMENTUM, "two_tensors", "two tensors", ("several_tensors", "operands", "results"), NESTEROV, TWO),
-    (ADAGRAD, "defaults", "no attribute", ("decay_factor_default", "epsilon_default"), {}, ONE),
-    (ADAGRAD, "one_attribute", "decay_factor only", ("r", "epsilon_default"), {"decay_factor": 0.25}, ONE),
-    (ADAGRAD, "attributes", "all attributes", ("r", "g_regularized", "h_adaptive"), ADAGRAD.usual, ONE),
-    (ADAGRAD, "two_tensors", "two tensors", ("several_tensors", "operands", "results"), ADAGRAD.usual, TWO),
-)
-"""Operator, the case's name, what it gives the function, clauses, attributes of the call, shapes of the tensors."""
-
 
 def cases() -> Iterator[Case]:
     """All of them, in both types, at T = 0 and above."""
-    for operator, name, given, clauses, attributes, shapes in CASES:
-        for dtype in FLOATS:
-            id = f"test_{operator.prefix}_function_{name}_{TYPES[dtype]}"
-            setting = OperatorSetting(dtype, shapes=shapes, counts=(0, 1, 3))
-            yield Case(
-                id=id,
-                title=f"{operator.name} as a function of the model, given {given}, computes as the operator does",
-                level=Level.MUST,
-                clauses=tuple(f"{operator.prefix}.{clause}" for clause in clauses),
-                tags=(operator.prefix, TYPES[dtype], "function"),
-                model=_model(operator, id, attributes, setting),
-                data_sets=setting.data_sets(operator, id),
-            )
+    for operator in OPERATORS:
+        for function in operator.functions:
+            yield from (_case(operator, function, dtype) for dtype in FLOATS)
+
+
+def _case(operator: Operator, function: FunctionCase, dtype: Any) -> Case:
+    id = f"test_{operator.prefix}_function_{function.name}_{TYPES[dtype]}"
+    setting = OperatorSetting(dtype, shapes=function.shapes, counts=(0, 1, 3))
+    return Case(
+        id=id,
+        title=f"{operator.name} as a function of the model, given {function.given}, computes as the operator does",
+        level=Level.MUST,
+        clauses=tuple(f"{operator.prefix}.{clause}" for clause in function.clauses),
+        tags=(operator.prefix, TYPES[dtype], "function"),
+        model=_model(operator, id, function.attributes, setting),
+        data_sets=setting.data_sets(operator, id),
+    )
 
 
 def _model(operator: Operator, id: str, attributes: Mapping[str, Any], setting: OperatorSetting) -> bytes:
@@ -78,35 +58,40 @@ def _model(operator: Operator, id: str, attributes: Mapping[str, Any], setting: 
     results = numbered(operator.signature.results, tensors)
     return model(
         id,
-        [helper.make_node(operator.name, names, results, domain=TRAINING, **attributes)],
+        [helper.make_node(operator.name, names, results, domain=operator.signature.domain, **attributes)],
         [declared(name, array) for name, array in zip(names, arrays, strict=True)],
         [declared(name, arrays[2 + place % tensors]) for place, name in enumerate(results)],
-        {"": OPSET, TRAINING: 1},
-        functions=[_function(operator, names, results, attributes.get("mode"), np.dtype(setting.dtype))],
+        {"": OPSET, **operator.imports},
+        functions=[_function(operator, names, results, _chosen(operator, attributes), np.dtype(setting.dtype))],
         ir_version=IR_VERSION,
     )
 
 
+def _chosen(operator: Operator, attributes: Mapping[str, Any]) -> dict[str, str]:
+    """Those of the attributes that are a text: they select nodes."""
+    return {name: attributes[name] for name in operator.signature.choices if name in attributes}
+
+
 def _function(
-    operator: Operator, names: Sequence[str], results: Sequence[str], mode: str | None, dtype: np.dtype[Any]
+    operator: Operator, names: Sequence[str], results: Sequence[str], chosen: Mapping[str, str], dtype: np.dtype[Any]
 ) -> onnx.FunctionProto:
-    """The operator's pseudo-code as a function; a mode is fixed in its body, since it selects the nodes."""
+    """The operator's pseudo-code as a function; what selects its nodes is fixed in its body."""
     signature = operator.signature
     terms = Terms()
-    numbers = [name for name in (*signature.required, *signature.defaults) if name != "mode"]
+    numbers = [name for name in (*signature.required, *signature.defaults) if name not in signature.choices]
     attributes: dict[str, Any] = {name: terms.attribute(name, dtype) for name in numbers}
-    attributes |= {"mode": mode} if mode else {}
+    attributes |= chosen
     operands = [terms.named(name, dtype) for name in names[2:]]
     tensors = len(operands) // len(signature.operands)
     R, T = terms.named("R", dtype), terms.named("T", INT64)
-    by_tensor = [traced(FORMULAS[operator.name], R, T, operands[i::tensors], attributes) for i in range(tensors)]
+    by_tensor = [traced(signature.formula, R, T, operands[i::tensors], attributes) for i in range(tensors)]
     ordered = [term for terms_of_a_kind in zip(*by_tensor, strict=True) for term in terms_of_a_kind]
     places = count(1)
     emission = Emission(lambda hint: f"{hint}_{next(places)}")
     emission.emit(dict(zip(results, ordered, strict=True)))
     constants = [helper.make_node("Constant", [], [tensor.name], value=tensor) for tensor in emission.constants]
     return helper.make_function(
-        TRAINING,
+        signature.domain,
         operator.name,
         names,
         results,

@@ -16,44 +16,36 @@ import numpy as np
 from conformance.corpus.case import Case, CaseKind
 from conformance.models.arrays import type_name
 from conformance.verdicts import Level
-from generators.adagrad import ADAGRAD
-from generators.adam import ADAM
-from generators.momentum import MOMENTUM
 from generators.training_optimizers.drafts import Draft, argmax_draft, optimizer_draft
 from generators.training_optimizers.operator import numbered
+from generators.training_optimizers.table import OPERATORS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from generators.training_optimizers.operator import Operator
 
 CHECKER, PROSE = "checker", "prose"
 
-LOOKALIKES: Mapping[str, tuple[str, str]] = {
-    "Adam": ("AdamW", "amsgrad"),
-    "Momentum": ("NesterovMomentum", "dampening"),
-    "Adagrad": ("Adadelta", "initial_accumulator_value"),
-}
-"""Per operator a name that the domain does not have, and an attribute that libraries have and the operator has not."""
-
 MODES = {"capitalised": "Nesterov", "sgd": "sgd", "empty": ""}
+"""What a mode cannot be."""
 
 
 def cases() -> Iterator[Case]:
     """All models that must be rejected."""
-    for operator in (ADAM, MOMENTUM, ADAGRAD):
+    for operator in OPERATORS:
         yield from _attributes(operator)
         yield from _types(operator)
         yield from _operand_counts(operator)
         yield from _shapes(operator)
         yield from _results(operator)
         yield from _domains(operator)
-    yield from _modes()
+        yield from _modes(operator)
     yield from _argmax()
 
 
 def _attributes(operator: Operator) -> Iterator[Case]:
-    draft, unknown = optimizer_draft(operator), LOOKALIKES[operator.name][1]
+    draft, unknown = optimizer_draft(operator), operator.lookalikes[1]
     for name in operator.signature.required:
         spoilt = draft.without_attribute(name)
         yield _case(spoilt, f"without_{name}", f"without the required attribute {name}", CHECKER, "attributes")
@@ -125,7 +117,7 @@ def _results(operator: Operator) -> Iterator[Case]:
 
 
 def _domains(operator: Operator) -> Iterator[Case]:
-    draft, lookalike = optimizer_draft(operator), LOOKALIKES[operator.name][0]
+    draft, lookalike = optimizer_draft(operator), operator.lookalikes[0]
     imports = dict.fromkeys(draft.opsets)
     for spoilt, name, title, tag in (
         (replace(draft, opsets=dict.fromkeys(imports, 2)), "version_2", "of version 2 of its domain", PROSE),
@@ -137,9 +129,9 @@ def _domains(operator: Operator) -> Iterator[Case]:
         yield _case(spoilt, name, title, tag, "version", group="domain", named=operator.name)
 
 
-def _modes() -> Iterator[Case]:
-    for name, mode in MODES.items():
-        spoilt = optimizer_draft(MOMENTUM).with_attributes(mode=mode)
+def _modes(operator: Operator) -> Iterator[Case]:
+    for name, mode in MODES.items() if "mode" in operator.signature.choices else ():
+        spoilt = optimizer_draft(operator).with_attributes(mode=mode)
         yield _case(spoilt, f"mode_{name}", f'with the mode "{mode}"', PROSE, "mode", group="attributes")
 
 

@@ -13,7 +13,8 @@ import onnx
 
 from conformance.lowering.lowering import lower
 from conformance.verdicts import Level
-from generators import adagrad, adam, momentum, training
+from generators import training
+from generators.training_optimizers.table import GENERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -60,8 +61,8 @@ LONGEST_GRAPH = 40
 
 def cases() -> Iterator[Case]:
     """All siblings."""
-    for generator in (adam, momentum, adagrad, training):
-        yield from (_sibling(case) for case in generator.cases() if _has_sibling(case))
+    for generator in (*GENERATORS.values(), training.cases):
+        yield from (_sibling(case) for case in generator() if _has_sibling(case))
 
 
 def _has_sibling(case: Case) -> bool:

@@ -12,7 +12,7 @@ from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS, shared
 from generators.training_optimizers.graphs import structures
 from generators.training_optimizers.matrix import ABOVE_0, Matrix
-from generators.training_optimizers.operator import Operator, OperatorSetting, optimizer_case
+from generators.training_optimizers.operator import FunctionCase, Operator, OperatorSetting, TrainingRun, optimizer_case
 from generators.training_optimizers.page_examples import upstream_case
 
 if TYPE_CHECKING:
@@ -20,7 +20,40 @@ if TYPE_CHECKING:
 
     from conformance.corpus.case import Case
 
-MOMENTUM = Operator("Momentum", usual={"alpha": 0.75, "beta": 0.5, "mode": "standard", "norm_coefficient": 0.25})
+USUAL = {"alpha": 0.75, "beta": 0.5, "mode": "standard", "norm_coefficient": 0.25}
+NESTEROV = {**USUAL, "mode": "nesterov"}
+
+RUN = {"alpha": 0.5, "beta": 0.75, "norm_coefficient": 0.0}
+"""The attributes of training runs, but for the mode."""
+
+OPERATOR = Operator(
+    "Momentum",
+    usual=USUAL,
+    step="x_new_standard",
+    state=("x_new_standard", "v_new"),
+    lookalikes=("NesterovMomentum", "dampening"),
+    functions=(
+        FunctionCase("standard", "mode standard", ("x_new_standard", "mode"), USUAL),
+        FunctionCase("nesterov", "mode nesterov", ("x_new_nesterov", "mode"), NESTEROV),
+        FunctionCase(
+            "two_tensors", "two tensors", ("several_tensors", "operands", "results"), NESTEROV, ((2,), (2, 2))
+        ),
+    ),
+    runs=(
+        TrainingRun(
+            "momentum",
+            {**RUN, "mode": "standard"},
+            0.03125,
+            ("x_new_standard", "v_new", "beta_adjusted", "results"),
+        ),
+        TrainingRun(
+            "momentum_nesterov",
+            {**RUN, "mode": "nesterov"},
+            0.03125,
+            ("x_new_nesterov", "v_new", "beta_adjusted", "results"),
+        ),
+    ),
+)
 
 MODES = {"standard": "x_new_standard", "nesterov": "x_new_nesterov"}
 
@@ -30,7 +63,7 @@ ALONE = {"alpha": (0.625, "v_new"), "norm_coefficient": (0.5, "g_regularized")}
 """Attributes away from neutral alone: the value and the chief clause; that of beta is the update counts' own."""
 
 MATRIX = Matrix(
-    MOMENTUM,
+    OPERATOR,
     ("v_new", "beta_adjusted", "g_regularized", "mode"),
     {
         "alpha": {"zero": 0.0, "one": 1.0, "usual": 0.75, "extreme": 1.5},
@@ -45,8 +78,8 @@ MATRIX = Matrix(
 def cases() -> Iterator[Case]:
     """All cases of Momentum."""
     yield from _upstream()
-    yield from shared(MOMENTUM, {True: ("beta_adjusted", "v_new"), False: ("t_switch", "v_new")})
-    yield from structures(MOMENTUM)
+    yield from shared(OPERATOR, {True: ("beta_adjusted", "v_new"), False: ("t_switch", "v_new")})
+    yield from structures(OPERATOR)
     yield from MATRIX.cases()
     yield from _attributes()
     yield from _special_values()
@@ -56,7 +89,7 @@ def _upstream() -> Iterator[Case]:
     one = {"X": [[1.2, 2.8]], "G": [[-0.94, -2.5]], "V": [[1.7, 3.6]]}
     two = {"X": [[1.0], [1.0, 2.0]], "G": [[-1.0], [-1.0, -3.0]], "V": [[2.0], [4.0, 1.0]]}
     yield upstream_case(
-        MOMENTUM,
+        OPERATOR,
         "test_momentum",
         "Momentum computes the standard example of its page",
         ("x_new_standard", "v_new", "mode"),
@@ -64,7 +97,7 @@ def _upstream() -> Iterator[Case]:
         one,
     )
     yield upstream_case(
-        MOMENTUM,
+        OPERATOR,
         "test_nesterov_momentum",
         "Momentum computes the Nesterov example of its page",
         ("x_new_nesterov", "v_new", "mode"),
@@ -72,7 +105,7 @@ def _upstream() -> Iterator[Case]:
         one,
     )
     yield upstream_case(
-        MOMENTUM,
+        OPERATOR,
         "test_momentum_multiple",
         "Momentum computes the two-tensor example of its page",
         ("several_tensors", "operands", "results"),
@@ -85,7 +118,7 @@ def _attributes() -> Iterator[Case]:
     """One attribute away from its neutral value, and all as people set them."""
     for name, (value, clause) in ALONE.items():
         yield optimizer_case(
-            MOMENTUM,
+            OPERATOR,
             f"only_{name}_float",
             f"Momentum computes with {name} = {value} and the other attributes neutral",
             (clause, "x_new_nesterov"),
@@ -95,7 +128,7 @@ def _attributes() -> Iterator[Case]:
         )
     for dtype, (mode, step) in zip(FLOATS, MODES.items(), strict=True):
         yield optimizer_case(
-            MOMENTUM,
+            OPERATOR,
             f"float32_attributes_{mode}_{TYPES[dtype]}",
             f"Momentum in mode {mode} computes with the float32 values of its attributes in {TYPES[dtype]}",
             ("attribute_type", "v_new", step),
@@ -107,11 +140,11 @@ def _attributes() -> Iterator[Case]:
 
 def _special_values() -> Iterator[Case]:
     """What IEEE 754 decides: a zero coefficient of a NaN, and subnormal state."""
-    unregularized = {**MOMENTUM.usual, "norm_coefficient": 0.0}
+    unregularized = {**OPERATOR.usual, "norm_coefficient": 0.0}
     for dtype in FLOATS:
         least = float(np.finfo(dtype).smallest_subnormal)
         yield optimizer_case(
-            MOMENTUM,
+            OPERATOR,
             f"nan_in_x_unregularized_{TYPES[dtype]}",
             "Momentum multiplies a NaN in X by norm_coefficient = 0 and gets NaN",
             ("ieee", "g_regularized"),
@@ -121,7 +154,7 @@ def _special_values() -> Iterator[Case]:
             ("special_values", "nan"),
         )
         yield optimizer_case(
-            replace(MOMENTUM, rate=1.0),
+            replace(OPERATOR, rate=1.0),
             f"subnormal_v_{TYPES[dtype]}",
             f"Momentum keeps subnormals of V in {TYPES[dtype]}",
             ("ieee", "v_new"),

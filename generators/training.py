@@ -17,81 +17,43 @@ from onnx import helper
 
 from conformance.corpus.case import Case
 from conformance.generation.models import TYPES, declared, model
-from conformance.models.signatures import TRAINING, TRAINING_OPTIMIZERS
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS
+from generators.training_optimizers.table import OPERATORS
 from generators.training_step import training_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     import onnx
 
     from conformance.models.arrays import Array
+    from generators.training_optimizers.operator import Operator, TrainingRun
 
 OPSET = 13
 
 
 @dataclass(frozen=True)
 class Run:
-    """How an optimizer is set to go from START to OPTIMUM.
+    """An optimizer on its way from START to OPTIMUM."""
 
-    Attributes:
-        op_type: Adam, Momentum or Adagrad.
-        name: the cases' word for it.
-        attributes: what its node carries.
-        rate: R.
-        clauses: without the operator's prefix.
-    """
-
-    op_type: str
-    name: str
-    attributes: Mapping[str, Any]
-    rate: float
-    clauses: Sequence[str]
-
-    @property
-    def prefix(self) -> str:
-        """The first word of its clauses."""
-        return self.op_type.lower()
+    operator: Operator
+    setting: TrainingRun
 
     @property
     def title(self) -> str:
         """The first words of its cases' titles."""
-        mode = self.attributes.get("mode")
-        return f"{self.op_type} in mode {mode}" if mode else self.op_type
+        mode = self.setting.attributes.get("mode")
+        return f"{self.operator.name} in mode {mode}" if mode else self.operator.name
 
     @property
     def state(self) -> list[str]:
         """The operands that a step hands on to the next, X first."""
-        return [name for name in TRAINING_OPTIMIZERS[self.op_type].operands if name != "G"]
+        return [name for name in self.operator.signature.operands if name != "G"]
 
 
-RUNS = (
-    Run(
-        "Adam",
-        "adam",
-        {"alpha": 0.5, "beta": 0.75, "epsilon": 1.0},
-        0.0625,
-        ("x_new", "v_new", "h_new", "r_adjusted", "results"),
-    ),
-    Run(
-        "Momentum",
-        "momentum",
-        {"alpha": 0.5, "beta": 0.75, "mode": "standard", "norm_coefficient": 0.0},
-        0.03125,
-        ("x_new_standard", "v_new", "beta_adjusted", "results"),
-    ),
-    Run(
-        "Momentum",
-        "momentum_nesterov",
-        {"alpha": 0.5, "beta": 0.75, "mode": "nesterov", "norm_coefficient": 0.0},
-        0.03125,
-        ("x_new_nesterov", "v_new", "beta_adjusted", "results"),
-    ),
-    Run("Adagrad", "adagrad", {"decay_factor": 0.0078125, "epsilon": 0.0625}, 0.25, ("x_new", "h_new", "r", "results")),
-)
+RUNS = tuple(Run(operator, setting) for operator in OPERATORS for setting in operator.runs)
 
 START = (2.0, -1.0, 0.25)
 OPTIMUM = (0.5, 0.75, -1.25)
@@ -115,7 +77,7 @@ def cases() -> Iterator[Case]:
 
 def _unrolled(run: Run, steps: int, dtype: Any) -> Case:
     """Steps in a row in one graph."""
-    id = f"test_{run.name}_training_{_counted(steps)}_{TYPES[dtype]}".replace(" ", "_")
+    id = f"test_{run.setting.name}_training_{_counted(steps)}_{TYPES[dtype]}".replace(" ", "_")
     starts = tuple(_start(run, T, dtype) for T in FIRST_COUNTS)
     title = f"{run.title} goes {_counted(steps)} towards the optimum of a quadratic"
     return _case(run, id, title, _model(run, id, steps, starts[0]), starts, "unrolled")
@@ -123,7 +85,7 @@ def _unrolled(run: Run, steps: int, dtype: Any) -> Case:
 
 def _fed(run: Run, steps: int, dtype: Any) -> Case:
     """Data sets each of which starts where the one before it has to end."""
-    id = f"test_{run.name}_training_fed_{FED_DATA_SETS}_times_{steps}_{TYPES[dtype]}"
+    id = f"test_{run.setting.name}_training_fed_{FED_DATA_SETS}_times_{steps}_{TYPES[dtype]}"
     model = _model(run, id, steps, _start(run, 1, dtype))
     title = (
         f"{run.title} goes {FED_DATA_SETS} times {_counted(steps)} towards the optimum of a quadratic, run after run"
@@ -148,7 +110,7 @@ def _following(model: bytes, inputs: tuple[Array, ...]) -> Iterator[tuple[Array,
 def _start(run: Run, T: int, dtype: Any) -> tuple[Array, ...]:
     """R, T, the first X, and a state of zeros."""
     zeros = (np.zeros(len(START), dtype=dtype) for _ in run.state[1:])
-    return np.array(run.rate, dtype=dtype), np.array(T, dtype=np.int64), np.array(START, dtype=dtype), *zeros
+    return np.array(run.setting.rate, dtype=dtype), np.array(T, dtype=np.int64), np.array(START, dtype=dtype), *zeros
 
 
 def _model(run: Run, id: str, steps: int, inputs: Sequence[Array]) -> bytes:
@@ -172,7 +134,7 @@ def _model(run: Run, id: str, steps: int, inputs: Sequence[Array]) -> bytes:
         nodes,
         [declared(name, array) for name, array in zip(names, inputs, strict=True)],
         [declared(name, array) for name, array in zip(results, inputs[1:], strict=True)],
-        {"": OPSET, TRAINING: 1},
+        {"": OPSET, **run.operator.imports},
         constants,
     )
 
@@ -184,7 +146,13 @@ def _step(run: Run, step: int, taken: Sequence[str], given: Sequence[str]) -> li
     return [
         helper.make_node("Sub", [X, "B"], [f"distance_{step}"]),
         helper.make_node("Mul", ["A", f"distance_{step}"], [G]),
-        helper.make_node(run.op_type, ["R", T, X, G, *state], given[1:], domain=TRAINING, **run.attributes),
+        helper.make_node(
+            run.operator.name,
+            ["R", T, X, G, *state],
+            given[1:],
+            domain=run.operator.signature.domain,
+            **run.setting.attributes,
+        ),
         helper.make_node("Add", [T, "one"], [given[0]]),
     ]
 
@@ -194,8 +162,8 @@ def _case(run: Run, id: str, title: str, model: bytes, data_sets: tuple[tuple[Ar
         id=id,
         title=title,
         level=Level.MUST,
-        clauses=tuple(f"{run.prefix}.{clause}" for clause in run.clauses),
-        tags=(run.prefix, TYPES[data_sets[0][2].dtype.type], "training", family),
+        clauses=tuple(f"{run.operator.prefix}.{clause}" for clause in run.setting.clauses),
+        tags=(run.operator.prefix, TYPES[data_sets[0][2].dtype.type], "training", family),
         model=model,
         data_sets=data_sets,
     )

@@ -14,13 +14,10 @@ from onnx import helper
 from conformance.corpus.case import Case
 from conformance.generation.models import TYPES, declared, model
 from conformance.generation.values import scattered
-from conformance.models.signatures import TRAINING
 from conformance.verdicts import Level
-from generators.adagrad import ADAGRAD
-from generators.adam import ADAM
-from generators.momentum import MOMENTUM
 from generators.training_optimizers.families import FLOATS
 from generators.training_optimizers.operator import RANGES, Operator
+from generators.training_optimizers.table import OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -69,20 +66,21 @@ ATTRIBUTES: Mapping[str, Mapping[str, Any]] = {
 
 def training_steps() -> Iterator[Case]:
     """A step of each optimizer in both types."""
-    for operator in (ADAM, MOMENTUM, ADAGRAD):
+    for operator in OPERATORS:
         for dtype in FLOATS:
             yield _case(operator, dtype)
 
 
 def _case(operator: Operator, dtype: Any) -> Case:
     id = f"test_{operator.prefix}_training_network_{TYPES[dtype]}"
-    chief = "x_new_standard" if operator.name == "Momentum" else "x_new"
     data_sets = tuple(_inputs(operator, id, T, dtype) for T in COUNTS)
     return Case(
         id=id,
         title=f"{operator.name} takes a network's training step: forward, loss, gradient and update in one graph",
         level=Level.MUST,
-        clauses=tuple(f"{operator.prefix}.{clause}" for clause in (chief, "several_tensors", "operands", "results")),
+        clauses=tuple(
+            f"{operator.prefix}.{clause}" for clause in (operator.step, "several_tensors", "operands", "results")
+        ),
         tags=(operator.prefix, TYPES[dtype], "training", "network"),
         model=_model(operator, id, data_sets[0], dtype),
         data_sets=data_sets,
@@ -115,7 +113,11 @@ def _model(operator: Operator, id: str, inputs: Sequence[Array], dtype: Any) -> 
     gradients = [f"d_{name}" for name in PARAMETERS]
     results = [f"{name}_new" for name in (*PARAMETERS, *state)]
     optimizer = helper.make_node(
-        operator.name, ["R", "T", *PARAMETERS, *gradients, *state], results, domain=TRAINING, **operator.usual
+        operator.name,
+        ["R", "T", *PARAMETERS, *gradients, *state],
+        results,
+        domain=operator.signature.domain,
+        **operator.usual,
     )
     constants = {
         "zero": np.array(0, dtype=dtype),
@@ -130,7 +132,7 @@ def _model(operator: Operator, id: str, inputs: Sequence[Array], dtype: Any) -> 
             declared("loss", inputs[0]),
             *(declared(name, array) for name, array in zip(results, inputs[4:], strict=True)),
         ],
-        {"": OPSET, TRAINING: 1},
+        {"": OPSET, **operator.imports},
         constants,
     )
 

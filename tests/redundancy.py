@@ -17,7 +17,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from conformance.models.arrays import type_name
-from conformance.models.signatures import TRAINING_OPTIMIZERS
+from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 from conformance.strength.operators import UPSTREAM
 from generators import adagrad, adam, momentum
 from generators.training_optimizers.matrix import COUNTS, TENSORS

@@ -18,7 +18,7 @@ from conformance.corpus.corpus import MANIFEST, bundled, find_case, open_corpus
 from conformance.corpus.document import case_json
 from conformance.corpus.loading import LoadedCase, load_case
 from conformance.errors import CorpusError, UnknownName
-from conformance.models.signatures import TRAINING_OPTIMIZERS
+from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 from conformance.schemas import complaint
 from conformance.verdicts import Level
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from support import quiet
 
-from conformance.models.signatures import TRAINING_OPTIMIZERS
-from conformance.reference.operators.training import FORMULAS
+from conformance.reference.operators.training import FORMULAS, TRAINING_OPTIMIZERS
 from conformance.strength.running_bound import running
 from conformance.strength.sweep import SWEEPS, RandomSetting, outputs_of, sweep
 from conformance.strength.variants import VARIANTS

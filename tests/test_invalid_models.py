@@ -16,7 +16,8 @@ from conformance.corpus.case import Case
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import load_case
 from conformance.judging.backend import judge_backend
-from conformance.models.signatures import TRAINING, TRAINING_OPTIMIZERS
+from conformance.models.signatures import TRAINING
+from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 from conformance.reference.validity import InvalidModel, check
 from conformance.subjects.failures import is_unsupported
 from conformance.verdicts import Level, Verdict

@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from conformance.deviations.deviation import Alteration, AlteredBackend, Deviation
+from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FAMILIES", "Alteration", "AlteredBackend", "Deviation", "catalogue", "family_of", "op_types"]
 
-FAMILIES = ("Adam", "Momentum", "Adagrad", "ArgMax")
+FAMILIES = (*TRAINING_OPTIMIZERS, "ArgMax")
 """The operators that a model is about; Log, Exp, Sqrt, Softmax, LogSoftmax and Relu show in the ArgMax behind them."""
 
 

@@ -14,11 +14,12 @@ from conformance.backends.reference import PreparedGraph
 from conformance.deviations.arithmetic import Rounding
 from conformance.deviations.pseudocode import rewritten
 from conformance.models.arrays import Array
-from conformance.models.signatures import TRAINING
-from conformance.reference.graph import MAIN_DOMAINS, Graph
+from conformance.models.signatures import MAIN_DOMAINS
+from conformance.reference.graph import Graph
 from conformance.reference.nodes import Evaluation, Node
 from conformance.reference.numbers.native import Native
 from conformance.reference.numbers.values import NumberSystem, Value
+from conformance.reference.operators.training import DOMAINS as TRAINING_DOMAINS
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-DOMAINS = {*MAIN_DOMAINS, TRAINING}
+DOMAINS = {*MAIN_DOMAINS, *TRAINING_DOMAINS}
 """Where the operators are that have deviations; another domain may have others of the same names."""
 
 Kernel: TypeAlias = Callable[[Node, list[Array]], list[Array]]

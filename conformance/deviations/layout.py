@@ -25,7 +25,7 @@ from conformance.deviations.twists import (
     overwriting,
     refusing,
 )
-from conformance.models.signatures import TRAINING_OPTIMIZERS
+from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 
 if TYPE_CHECKING:
     from conformance.deviations.deviation import Kernel

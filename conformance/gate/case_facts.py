@@ -5,19 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from conformance.clauses import families
 from conformance.corpus.case import CaseKind
 
 if TYPE_CHECKING:
     from conformance.results.records import CaseRecord
-
-FAMILIES = {
-    "adam": "Adam",
-    "momentum": "Momentum",
-    "adagrad": "Adagrad",
-    "argmax": "ArgMax",
-    "monotone": "eliminate_nop_monotone_argmax",
-}
-"""What the first part of a clause's id is called in prose; any other is called by its own name."""
 
 
 @dataclass(frozen=True)
@@ -45,4 +37,4 @@ def facts(case: CaseRecord) -> Facts:
 def family(case: CaseRecord) -> str:
     """The operator or pass that a case is about."""
     named = case["clauses"][0].partition(".")[0] if case["clauses"] else case["kind"]
-    return FAMILIES.get(named, named)
+    return families().get(named, named)

@@ -9,7 +9,7 @@ from onnx import inliner
 
 from conformance.errors import ModelError
 from conformance.models.graphs import all_nodes, nodes_of
-from conformance.models.signatures import TRAINING, TRAINING_OPTIMIZERS
+from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 
 
 def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -59,7 +59,7 @@ def _functions_to_inline(model: onnx.ModelProto) -> set[tuple[str, str]]:
         (function.domain, function.name): {(node.domain, node.op_type) for node in nodes_of(function)}
         for function in model.functions
     }
-    optimizers = {(TRAINING, name) for name in TRAINING_OPTIMIZERS}
+    optimizers = {(optimizer.domain, name) for name, optimizer in TRAINING_OPTIMIZERS.items()}
     found = optimizers & calls.keys()
     while more := {name for name, called in calls.items() if called & (optimizers | found)} - found:
         found |= more

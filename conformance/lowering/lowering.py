@@ -20,11 +20,10 @@ from conformance.lowering.inlining import inlined
 from conformance.lowering.optimizers import has_training_optimizers, is_training_optimizer
 from conformance.models.arrays import dtype_of
 from conformance.models.graphs import graphs_of, inner_graphs, names_in, nodes_of
-from conformance.models.signatures import TRAINING, TRAINING_OPTIMIZERS
-from conformance.reference.graph import MAIN_DOMAINS
-from conformance.reference.nodes import attribute_values, optimizer_attributes
+from conformance.models.signatures import MAIN_DOMAINS
+from conformance.reference.nodes import attribute_values
 from conformance.reference.numbers.symbolic import INT64, Emission, Term, Terms, traced
-from conformance.reference.operators.training import FORMULAS
+from conformance.reference.operators.training import DOMAINS, TRAINING_OPTIMIZERS
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -158,7 +157,7 @@ class _Place:
         if len(node.output) != count * len(signature.results):
             raise _unfit(node, f"has {len(node.output)} outputs, not {len(signature.results)} for every tensor")
         try:
-            attributes = optimizer_attributes(node.op_type, attribute_values(node.attribute))
+            attributes = signature.attributes(attribute_values(node.attribute))
         except Unsupported as error:
             raise _unfit(node, f"has other attributes than its schema: {error}") from None
         return cls(node, attributes, count, types)
@@ -185,7 +184,7 @@ class _Place:
         }
         tensors = [R.terms.named(name, dtype) for name in operands]
         try:
-            return traced(FORMULAS[self.node.op_type], R, T, tensors, attributes)
+            return traced(TRAINING_OPTIMIZERS[self.node.op_type].formula, R, T, tensors, attributes)
         except ValueError as error:  # of an unknown mode
             raise _unfit(self.node, f"cannot be computed: {error}") from None
 
@@ -201,12 +200,11 @@ def _unfit(node: onnx.NodeProto, problem: str) -> ModelError:
 
 
 def _drop_training_import(model: onnx.ModelProto) -> None:
-    """Without a node of the training domain, and without a function that imports it, the model need not import it."""
+    """A domain without a node, and without a function that imports it, need not be imported."""
     nodes = chain.from_iterable(map(nodes_of, graphs_of(model)))
     imported = chain.from_iterable(function.opset_import for function in model.functions)
-    if any(thing.domain == TRAINING for thing in chain(nodes, imported, model.functions)):
-        return
-    kept = [entry for entry in model.opset_import if entry.domain != TRAINING]
+    left = DOMAINS - {thing.domain for thing in chain(nodes, imported, model.functions)}
+    kept = [entry for entry in model.opset_import if entry.domain not in left]
     del model.opset_import[:]
     model.opset_import.extend(kept)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.models.graphs import all_nodes
-from conformance.models.signatures import TRAINING, TRAINING_OPTIMIZERS
+from conformance.reference.operators.training import training_optimizer_of
 
 if TYPE_CHECKING:
     import onnx
 
 
 def is_training_optimizer(node: onnx.NodeProto) -> bool:
-    """Whether a node is an Adam, Momentum or Adagrad."""
-    return node.domain == TRAINING and node.op_type in TRAINING_OPTIMIZERS
+    """Whether a node is one."""
+    return training_optimizer_of(node.domain, node.op_type) is not None
 
 
 def has_training_optimizers(model: onnx.ModelProto) -> bool:

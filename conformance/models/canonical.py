@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import onnx
 from onnx import AttributeProto, numpy_helper
 
-from conformance.models.scopes import MAIN_DOMAINS
+from conformance.models.signatures import MAIN_DOMAINS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -12,9 +12,6 @@ if TYPE_CHECKING:
 
     import onnx
 
-MAIN_DOMAINS = {"", "ai.onnx"}
-"""The two ways to write the domain of ONNX's own operators."""
-
 
 @dataclass(frozen=True)
 class Scope:

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 from onnx import AttributeProto
 
-from conformance.models.scopes import MAIN_DOMAINS, Scope
+from conformance.models.scopes import Scope
+from conformance.models.signatures import MAIN_DOMAINS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

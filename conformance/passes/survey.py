@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import onnx
 from onnx import TensorProto, shape_inference
 
-from conformance.models.scopes import MAIN_DOMAINS, Scope
+from conformance.models.scopes import Scope
+from conformance.models.signatures import MAIN_DOMAINS
 from conformance.passes.eliminate_nop_monotone_argmax import (
     ALONG_AXIS,
     ELEMENTWISE,

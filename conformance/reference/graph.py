@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.models.constants import initializers_of
 from conformance.models.feeds import fed_names
-from conformance.models.signatures import TRAINING, TRAINING_OPTIMIZERS
+from conformance.models.signatures import MAIN_DOMAINS
 from conformance.reference.nodes import (
     Evaluation,
     Node,
     attribute_values,
     captured_names,
     given_attributes,
-    optimizer_attributes,
     resolved,
 )
 from conformance.reference.numbers.values import ABSENT, NumberSystem, Value
 from conformance.reference.operators.control_flow import CONTROL_FLOW, Body, captures, evaluation_of
 from conformance.reference.operators.sequences import sequence
 from conformance.reference.operators.table import OPERATORS
-from conformance.reference.operators.training import training_optimizer
+from conformance.reference.operators.training import evaluate_optimizer, training_optimizer_of
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     import onnx
 
     from conformance.models.arrays import Array
-
-MAIN_DOMAINS = {"", "ai.onnx"}
 
 
 @dataclass(frozen=True)
@@ -138,8 +135,8 @@ class _Scope:
         function = self.functions.get(_signature(proto, proto.op_type))
         evaluation: Evaluation | None = None
         captured: tuple[str, ...] = ()
-        if proto.domain == TRAINING and proto.op_type in TRAINING_OPTIMIZERS:
-            evaluation, values = training_optimizer, optimizer_attributes(proto.op_type, values)
+        if (optimizer := training_optimizer_of(proto.domain, proto.op_type)) is not None:
+            evaluation, values = evaluate_optimizer, optimizer.attributes(values)
         elif proto.domain in MAIN_DOMAINS and proto.op_type in CONTROL_FLOW:
             bodies = {attribute.name: self._inner(attribute.g) for attribute in attributes if attribute.HasField("g")}
             evaluation, captured = evaluation_of(proto.op_type, bodies), captures(bodies)

@@ -5,20 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
 import onnx
 from onnx import helper
 
 from conformance.models.constants import dense_of, elements_of
-from conformance.models.signatures import TRAINING_OPTIMIZERS
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from conformance.reference.numbers.values import NumberSystem, Value
-
-__all__ = ["Evaluation", "Node", "Unsupported"]
 
 
 @dataclass(frozen=True)
@@ -89,21 +85,6 @@ def given_attributes(
     if missing := [name for name in function.attribute if name not in values]:
         raise Unsupported(f"a call of the function {function.name} lacks {missing}")
     return values
-
-
-def optimizer_attributes(op_type: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Attributes with the schema's defaults, floats as the float32 values that the model holds.
-
-    Raises:
-        Unsupported: a required one is missing, or there is one that the schema does not know.
-    """
-    signature = TRAINING_OPTIMIZERS[op_type]
-    missing = [name for name in signature.required if name not in given]
-    unknown = [name for name in given if name not in {*signature.required, *signature.defaults}]
-    if missing or unknown:
-        raise Unsupported(f"{op_type} lacks {missing} or does not know {unknown}")
-    values = {**{name: float(np.float32(value)) for name, value in signature.defaults.items()}, **given}
-    return {name: values[name] for name in (*signature.required, *signature.defaults)}
 
 
 def _value(proto: onnx.AttributeProto) -> Any:

@@ -12,17 +12,19 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, TensorProto
 
-from conformance.models.signatures import ARGMAX_DEFAULTS, MODES, TRAINING, TRAINING_OPTIMIZERS
+from conformance.models.signatures import ARGMAX_DEFAULTS
 from conformance.reference.nodes import attribute_values
+from conformance.reference.operators.training import (
+    DOMAINS,
+    TRAINING_OPTIMIZERS,
+    TrainingOptimizer,
+    training_optimizer_of,
+)
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.models.signatures import TrainingOptimizer
-
-VERSION = 1
-"""The one version of the training domain."""
 
 FLOATS = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE})
 COUNTS = frozenset({TensorProto.INT64})
@@ -76,7 +78,7 @@ def check(model: onnx.ModelProto) -> None:
         place = _Place(node, opsets, tensors)
         if (node.domain, node.op_type) in functions:
             continue
-        if node.domain == TRAINING:
+        if node.domain in DOMAINS:
             _check_optimizer(place)
         elif node.domain in {"", "ai.onnx"} and node.op_type == "ArgMax":
             _check_argmax(place)
@@ -101,22 +103,25 @@ def _shape(type: onnx.TypeProto.Tensor) -> tuple[int, ...] | None:
 
 
 def _check_optimizer(place: _Place) -> None:
-    version, op_type = place.opsets.get(TRAINING), place.node.op_type
+    domain, version = place.node.domain, place.opsets.get(place.node.domain)
     if version is None:
-        raise place.refuse(f"is of the domain {TRAINING}, of which the model imports no version")
-    if version != VERSION:
-        raise Unsupported(f"{TRAINING} has no version {version}")
-    if op_type not in TRAINING_OPTIMIZERS:
-        raise Unsupported(f"{TRAINING} has no operator {op_type}")
-    signature = TRAINING_OPTIMIZERS[op_type]
+        raise place.refuse(f"is of the domain {domain}, of which the model imports no version")
+    if all(version != optimizer.version for optimizer in TRAINING_OPTIMIZERS.values() if optimizer.domain == domain):
+        raise Unsupported(f"{domain} has no version {version}")
+    signature = training_optimizer_of(domain, place.node.op_type)
+    if signature is None:
+        raise Unsupported(f"{domain} has no operator {place.node.op_type}")
     types = dict.fromkeys([*signature.defaults, *signature.required], AttributeProto.FLOAT)
-    if "mode" in types:
-        types["mode"] = AttributeProto.STRING
-    _check_attributes(place, types, signature.required)
-    mode = attribute_values(place.node.attribute).get("mode", MODES[0])
-    if mode not in MODES:
-        raise place.refuse(f"has the modes {' and '.join(MODES)}, not {mode!r}")
+    _check_attributes(place, types | dict.fromkeys(signature.choices, AttributeProto.STRING), signature.required)
+    _check_choices(place, signature)
     _check_operands(place, signature, _check_counts(place, signature))
+
+
+def _check_choices(place: _Place, signature: TrainingOptimizer) -> None:
+    given = attribute_values(place.node.attribute)
+    for name, choices in signature.choices.items():
+        if name in given and given[name] not in choices:
+            raise place.refuse(f"has the {name}s {' and '.join(choices)}, not {given[name]!r}")
 
 
 def _check_attributes(place: _Place, types: Mapping[str, int], required: Sequence[str] = ()) -> None:

@@ -14,9 +14,8 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from conformance.models.arrays import type_name
-from conformance.models.signatures import TRAINING, TRAINING_OPTIMIZERS
 from conformance.reference.numbers.values import Value
-from conformance.reference.operators.training import FORMULAS
+from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 from conformance.reference.oracle import answers
 from conformance.strength.running_bound import running
 from conformance.strength.variants import VARIANTS
@@ -127,13 +126,15 @@ def outputs_of(variant: Variant, setting: RandomSetting) -> list[Array]:
     arithmetic = variant.alterations[setting.operator].arithmetic
     R, T, *tensors = (Value(array, array.dtype) for array in (setting.R, setting.T, *setting.tensors))
     with np.errstate(all="ignore"):
-        results = arithmetic.optimizer(FORMULAS[setting.operator], R, T, tensors, setting.attributes)
+        results = arithmetic.optimizer(TRAINING_OPTIMIZERS[setting.operator].formula, R, T, tensors, setting.attributes)
     return [value.elements for value in results]
 
 
 def _screen(setting: RandomSetting, outputs: Mapping[Variant, list[Array]]) -> Array:
     """Per element the largest error of any variant and output, as a fraction of the running bound."""
-    bounds = running(FORMULAS[setting.operator], setting.R, setting.T, setting.tensors, setting.attributes)
+    bounds = running(
+        TRAINING_OPTIMIZERS[setting.operator].formula, setting.R, setting.T, setting.tensors, setting.attributes
+    )
     largest = np.zeros(BLOCK)
     with np.errstate(all="ignore"):
         for number, (value, bound) in enumerate(bounds):
@@ -158,13 +159,17 @@ def _width(expected: Array, bound: Array) -> Array:
 def _model(setting: RandomSetting) -> bytes:
     signature = TRAINING_OPTIMIZERS[setting.operator]
     node = helper.make_node(
-        setting.operator, ["R", "T", *signature.operands], signature.results, domain=TRAINING, **setting.attributes
+        setting.operator,
+        ["R", "T", *signature.operands],
+        signature.results,
+        domain=signature.domain,
+        **setting.attributes,
     )
     names = ("R", "T", *signature.operands)
     inputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in names]
     outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in signature.results]
     model = helper.make_model(helper.make_graph([node], "sweep", inputs, outputs))
-    model.opset_import.append(helper.make_opsetid(TRAINING, 1))
+    model.opset_import.append(helper.make_opsetid(signature.domain, signature.version))
     return bytes(model.SerializeToString())
 
 
@@ -204,10 +209,6 @@ def _attributes(operator: str, random: np.random.Generator) -> dict[str, Any]:
         "decay_factor": random.choice([0.0, random.uniform(), 10.0 ** random.uniform(-8, 0)]),
     }
     signature = TRAINING_OPTIMIZERS[operator]
-    names = {*signature.required, *signature.defaults} - {"mode"}
+    names = {*signature.required, *signature.defaults} - {*signature.choices}
     attributes: dict[str, Any] = {name: float(np.float32(drawn[name])) for name in sorted(names)}
-    return (
-        {**attributes, "mode": str(random.choice(["standard", "nesterov"]))}
-        if "mode" in signature.required
-        else attributes
-    )
+    return attributes | {name: str(random.choice(texts)) for name, texts in signature.choices.items()}

@@ -10,6 +10,7 @@ import numpy as np
 from conformance.deviations import adagrad, adam, arithmetic, momentum
 from conformance.deviations.deviation import Alteration, AlteredBackend, Arithmetic
 from conformance.deviations.twists import each_input
+from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,7 +48,7 @@ def _edited(id: str, text: str, **edits: Mapping[str, str]) -> Variant:
 
 
 def _everywhere(id: str, text: str, arithmetic: NumberSystem) -> Variant:
-    return Variant(id, text, dict.fromkeys(("Adam", "Momentum", "Adagrad"), Alteration(arithmetic=arithmetic)))
+    return Variant(id, text, dict.fromkeys(TRAINING_OPTIMIZERS, Alteration(arithmetic=arithmetic)))
 
 
 def _before_argmax(id: str, text: str, twist: Twist, *operators: str) -> Variant:

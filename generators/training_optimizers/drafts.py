@@ -11,7 +11,6 @@ from onnx import helper
 from conformance.generation.models import declared, declared_as, model
 from conformance.generation.values import scattered
 from conformance.models.arrays import type_name
-from conformance.models.signatures import TRAINING
 from generators.training_optimizers.operator import RANGES, Operator, numbered
 
 if TYPE_CHECKING:
@@ -91,11 +90,11 @@ def optimizer_draft(operator: Operator, dtype: Any = np.float32, shapes: Sequenc
     type = type_name(np.dtype(dtype))
     return Draft(
         operator.name,
-        TRAINING,
+        signature.domain,
         operator.usual,
         {"R": np.array(operator.rate, dtype=np.float32), "T": np.array(2, dtype=np.int64), **tensors},
         {name: (type, shapes[place % len(shapes)]) for place, name in enumerate(results)},
-        {TRAINING: 1},
+        operator.imports,
     )
 
 

@@ -46,7 +46,6 @@ def update_counts(
     for name, T in COUNTS.items():
         for dtype in FLOATS:
             branch = "above 0" if T > 0 else "of 0" if T == 0 else "below 0"
-            negative_adagrad = operator.name == "Adagrad" and T < 0
             yield optimizer_case(
                 operator,
                 f"{name}_{TYPES[dtype]}",
@@ -54,7 +53,7 @@ def update_counts(
                 (*clauses[T > 0], "update_count_type"),
                 attributes,
                 OperatorSetting(dtype, counts=(T,)),
-                Level.SHOULD if negative_adagrad else Level.MUST,
+                operator.below_0 if T < 0 else Level.MUST,
                 ("update_count",),
             )
 
@@ -76,6 +75,7 @@ def shapes(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Case]:
 
 def data_sets(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Case]:
     """Several runs of one prepared model: nothing is kept between them, and nothing is written into the inputs."""
+    runs = 6 if operator.below_0 is Level.MUST else 5
     for dtype in FLOATS:
         yield optimizer_case(
             operator,
@@ -85,8 +85,8 @@ def data_sets(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Cas
             attributes,
             OperatorSetting(
                 dtype,
-                counts=(0, 1, 10, 0, 2, -1) if operator.name != "Adagrad" else (0, 1, 10, 0, 2),
-                rates=(0.125, 0.25, 0.125, 0.5, 0.0625, 0.125)[: 6 if operator.name != "Adagrad" else 5],
+                counts=(0, 1, 10, 0, 2, -1)[:runs],
+                rates=(0.125, 0.25, 0.125, 0.5, 0.0625, 0.125)[:runs],
             ),
             tags=("data_sets",),
         )
@@ -109,7 +109,7 @@ def nan_operands(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[
                 operator,
                 f"nan_in_{name.lower()}_{TYPES[dtype]}",
                 f"{operator.name} gives NaN in the elements that depend on a NaN in {name}, and in no other",
-                ("elementwise", *_state_clauses(operator)),
+                ("elementwise", *operator.state),
                 attributes,
                 OperatorSetting(dtype, operands={name: [0.5, np.nan, 1.0, 2.0]}),
                 tags=("special_values", "nan"),
@@ -125,7 +125,7 @@ def infinite_operands(operator: Operator, attributes: Mapping[str, Any]) -> Iter
                 operator,
                 f"infinite_{name.lower()}_{TYPES[dtype]}",
                 f"{operator.name} carries infinities in {name} through the pseudo-code",
-                _state_clauses(operator),
+                operator.state,
                 attributes,
                 OperatorSetting(dtype, operands={name: values}),
                 tags=("special_values", "infinity"),
@@ -143,7 +143,7 @@ def magnitudes(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Ca
                 operator,
                 f"{name}_{TYPES[dtype]}",
                 f"{operator.name} computes with {name} {TYPES[dtype]} operands",
-                ("tensor_type", *_state_clauses(operator)),
+                ("tensor_type", *operator.state),
                 attributes,
                 OperatorSetting(dtype, operands={key: operands[key] for key in operator.signature.operands}),
                 tags=("special_values", "magnitude"),
@@ -184,11 +184,3 @@ def shared(operator: Operator, counts: Mapping[bool, Sequence[str]]) -> Iterator
     yield from magnitudes(operator, usual)
     unregularized = {**usual, "norm_coefficient": 0.0}
     yield from zeros_and_subnormals(operator, unregularized)
-
-
-def _state_clauses(operator: Operator) -> tuple[str, ...]:
-    return {
-        "Adam": ("x_new", "v_new", "h_new"),
-        "Momentum": ("x_new_standard", "v_new"),
-        "Adagrad": ("x_new", "h_new"),
-    }[operator.name]

@@ -10,7 +10,6 @@ from onnx import helper
 from conformance.corpus.case import Case
 from conformance.generation.models import TYPES, declared, model
 from conformance.generation.values import scattered
-from conformance.models.signatures import TRAINING
 from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS
 from generators.training_optimizers.operator import Operator, OperatorSetting, numbered, optimizer_model
@@ -43,10 +42,14 @@ def _constants(operator: Operator, dtype: Any) -> Case:
         ("scalars",),
         model(
             id,
-            [helper.make_node(operator.name, ["R", "T", *names], results, domain=TRAINING, **operator.usual)],
+            [
+                helper.make_node(
+                    operator.name, ["R", "T", *names], results, domain=operator.signature.domain, **operator.usual
+                )
+            ],
             [declared(name, array) for name, array in zip(names, tensors, strict=True)],
             [declared(name, tensors[0]) for name in results],
-            {TRAINING: 1},
+            operator.imports,
             {"R": R, "T": T},
         ),
         tensors,
@@ -66,7 +69,7 @@ def _two_nodes(operator: Operator, dtype: Any) -> Case:
     for number, (arrays, attributes) in enumerate(((first, operator.usual), (second, half)), 1):
         names = [f"{name}{number}" for name in ("R", "T", *operator.signature.operands)]
         results = numbered(operator.signature.results, 2)[number - 1 :: 2]
-        nodes.append(helper.make_node(operator.name, names, results, domain=TRAINING, **attributes))
+        nodes.append(helper.make_node(operator.name, names, results, domain=operator.signature.domain, **attributes))
         inputs += [declared(name, array) for name, array in zip(names, arrays, strict=True)]
         outputs += [declared(name, arrays[2]) for name in results]
     return _case(
@@ -74,7 +77,7 @@ def _two_nodes(operator: Operator, dtype: Any) -> Case:
         id,
         f"Two {operator.name} nodes in one graph use their own attributes, R and T",
         ("pure", "several_tensors"),
-        model(id, nodes, inputs, outputs, {TRAINING: 1}),
+        model(id, nodes, inputs, outputs, operator.imports),
         [*first, *second],
         dtype,
     )
@@ -88,23 +91,23 @@ def _chained_steps(operator: Operator, dtype: Any) -> Case:
     operands, results = operator.signature.operands, operator.signature.results
     state = {operand: f"{operand}_1" for operand in operands if operand != "G"}
     first = helper.make_node(
-        operator.name, ["R", "T", *operands], list(state.values()), domain=TRAINING, **operator.usual
+        operator.name, ["R", "T", *operands], list(state.values()), domain=operator.signature.domain, **operator.usual
     )
     taken = ["R", "T2", *(state.get(operand, "G2") for operand in operands)]
-    second = helper.make_node(operator.name, taken, results, domain=TRAINING, **operator.usual)
+    second = helper.make_node(operator.name, taken, results, domain=operator.signature.domain, **operator.usual)
     inputs = [R, T, *tensors, np.array(2, dtype=np.int64), G2]
     names = ["R", "T", *operands, "T2", "G2"]
     return _case(
         operator,
         id,
         f"{operator.name} goes on from the state of a step before it in the same graph",
-        ("x_new_standard" if operator.name == "Momentum" else "x_new", "results"),
+        (operator.step, "results"),
         model(
             id,
             [first, second],
             [declared(name, array) for name, array in zip(names, inputs, strict=True)],
             [declared(name, tensors[0]) for name in results],
-            {TRAINING: 1},
+            operator.imports,
         ),
         inputs,
         dtype,

@@ -11,7 +11,7 @@ from onnx import helper
 from conformance.corpus.case import Case
 from conformance.generation.models import TYPES, declared, model
 from conformance.generation.values import scattered
-from conformance.models.signatures import TRAINING, TRAINING_OPTIMIZERS, TrainingOptimizer
+from conformance.reference.operators.training import TRAINING_OPTIMIZERS, TrainingOptimizer
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -24,17 +24,65 @@ RANGES = {"X": (-2.0, 2.0), "G": (-2.0, 2.0), "V": (-1.0, 1.0), "H": (0.25, 4.25
 
 
 @dataclass(frozen=True)
+class FunctionCase:
+    """A case in which an optimizer is a model-local function.
+
+    Attributes:
+        name: the case's word for it.
+        given: what it gives the function, in prose.
+        clauses: without the operator's prefix.
+        attributes: those of the call.
+        shapes: of the tensors.
+    """
+
+    name: str
+    given: str
+    clauses: Sequence[str]
+    attributes: Mapping[str, Any]
+    shapes: Sequence[Sequence[int]] = ((3,),)
+
+
+@dataclass(frozen=True)
+class TrainingRun:
+    """How an optimizer is set to go from a start to an optimum.
+
+    Attributes:
+        name: the cases' word for it.
+        attributes: what its node carries.
+        rate: R.
+        clauses: without the operator's prefix.
+    """
+
+    name: str
+    attributes: Mapping[str, Any]
+    rate: float
+    clauses: Sequence[str]
+
+
+@dataclass(frozen=True)
 class Operator:
     """An optimizer as its cases see it.
 
     Attributes:
         name: its op_type.
         usual: attributes that all matter and are exact in float32, and so keep bounds sharp in double.
+        step: the clause of X_new, without the operator's prefix.
+        state: the clauses of all results.
+        lookalikes: a name that its domain does not have, and an attribute that libraries have and the operator has not.
+        below_0: how strongly its page stands behind a T below 0.
+        functions: its cases as a model-local function.
+        runs: its training runs.
         rate: its learning rate in cases that are not about it.
     """
 
     name: str
     usual: Mapping[str, Any]
+    step: str
+    state: tuple[str, ...]
+    lookalikes: tuple[str, str]
+    below_0: Level = Level.MUST
+    functions: Sequence[FunctionCase] = ()
+    runs: Sequence[TrainingRun] = ()
     rate: float = 0.125
 
     @property
@@ -46,6 +94,11 @@ class Operator:
     def signature(self) -> TrainingOptimizer:
         """Its operands, results and attributes."""
         return TRAINING_OPTIMIZERS[self.name]
+
+    @property
+    def imports(self) -> dict[str, int]:
+        """What a model of it imports."""
+        return {self.signature.domain: self.signature.version}
 
 
 @dataclass(frozen=True)
@@ -132,13 +185,13 @@ def optimizer_model(operator: Operator, id: str, attributes: Mapping[str, Any], 
     count = (len(inputs) - 2) // len(signature.operands)
     names = ["R", "T", *numbered(signature.operands, count)]
     results = numbered(signature.results, count)
-    node = helper.make_node(operator.name, names, results, domain=TRAINING, **attributes)
+    node = helper.make_node(operator.name, names, results, domain=signature.domain, **attributes)
     return model(
         id,
         [node],
         [declared(name, array) for name, array in zip(names, inputs, strict=True)],
         [declared(name, inputs[2 + place % count]) for place, name in enumerate(results)],
-        {TRAINING: 1},
+        operator.imports,
     )
 
 

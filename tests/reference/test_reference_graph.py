@@ -20,8 +20,9 @@ from reference_models import (
     optimizer_node,
 )
 
-from conformance.models.signatures import ARGMAX_DEFAULTS, TRAINING_OPTIMIZERS, softmax_default_axis
+from conformance.models.signatures import ARGMAX_DEFAULTS, softmax_default_axis
 from conformance.reference.graph import Graph
+from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level, Unsupported
 

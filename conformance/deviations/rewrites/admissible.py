@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.deviations.rewrites.fault import FaultyRewrite, afterwards, altered
-from conformance.models.scopes import MAIN_DOMAINS, Scope, captures, held_graphs
+from conformance.models.scopes import Scope, captures, held_graphs
+from conformance.models.signatures import MAIN_DOMAINS
 from conformance.optimizers import identity
 from conformance.passes.eliminate_nop_monotone_argmax import (
     ALONG_AXIS,
