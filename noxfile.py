@@ -175,11 +175,12 @@ def versions(session: nox.Session, pair: Mapping[str, str]) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Check style, formatting, and which room may import which."""
+    """Check style, formatting, which room may import which, and how large the house is."""
     session.install(*GROUPS["lint"])
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("lint-imports", "--no-cache")
+    session.run("python", "scripts/house.py")
 
 
 @nox.session

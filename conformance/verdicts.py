@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -34,16 +35,26 @@ class Verdict(StrEnum):
 
     @property
     def meaning(self) -> str:
-        return _VERDICTS[self]
+        """What it says of the subject, a sentence without its subject."""
+        return _VERDICTS[self].meaning
 
     @property
     def is_defect(self) -> bool:
         """Whether the subject did something wrong, as against saying that it cannot, or not being asked."""
-        return self in {Verdict.FAIL, Verdict.ERROR, Verdict.CRASH, Verdict.TIMEOUT}
+        return _VERDICTS[self].badness >= _WRONG
+
+    @property
+    def lacks_answer(self) -> bool:
+        """Whether it is a defect because no answer came."""
+        return self.is_defect and self is not Verdict.FAIL
 
     def is_worse_than(self, other: Verdict) -> bool:
         """Whether a change from the other verdict to this one is a regression."""
-        return _BADNESS[self] > _BADNESS[other]
+        return _VERDICTS[self].badness > _VERDICTS[other].badness
+
+    def verb(self, cases: int) -> str:
+        """What so many cases do: `fails`, `fail`."""
+        return _VERDICTS[self].verbs[cases > 1]
 
 
 def check_name(*, bound: object | None, choices: object | None) -> str:
@@ -66,34 +77,27 @@ _LEVELS = {
     Level.SILENT: "the specification leaves the answer open: recorded, never failed",
 }
 
+_WRONG = 2
+"""From which badness on a verdict is a defect."""
+
+
+@dataclass(frozen=True)
+class _Row:
+    """What there is to know of a verdict: its meaning, what one case and several do, and how bad it is."""
+
+    meaning: str
+    verbs: tuple[str, str]
+    badness: int
+
+
 _VERDICTS = {
-    Verdict.PASS: "ran, and every output is acceptable",
-    Verdict.FAIL: "ran, and an output is wrong",
-    Verdict.ERROR: "raised an error instead of an answer",
-    Verdict.CRASH: "the process died",
-    Verdict.TIMEOUT: "did not answer in time",
-    Verdict.UNSUPPORTED: "says that it has no such operator, type or opset",
-    Verdict.SKIPPED: "was not asked to run",
+    Verdict.PASS: _Row("ran, and every output is acceptable", ("passes", "pass"), 0),
+    Verdict.FAIL: _Row("ran, and an output is wrong", ("fails", "fail"), 2),
+    Verdict.ERROR: _Row("raised an error instead of an answer", ("ends in an error", "end in an error"), 2),
+    Verdict.CRASH: _Row("the process died", ("crashes", "crash"), 3),
+    Verdict.TIMEOUT: _Row("did not answer in time", ("takes too long", "take too long"), 3),
+    Verdict.UNSUPPORTED: _Row(
+        "says that it has no such operator, type or opset", ("is unsupported", "are unsupported"), 1
+    ),
+    Verdict.SKIPPED: _Row("was not asked to run", ("is skipped", "are skipped"), 1),
 }
-
-_BADNESS = {
-    Verdict.PASS: 0,
-    Verdict.UNSUPPORTED: 1,
-    Verdict.SKIPPED: 1,
-    Verdict.FAIL: 2,
-    Verdict.ERROR: 2,
-    Verdict.TIMEOUT: 3,
-    Verdict.CRASH: 3,
-}
-
-
-VERBS = {
-    "pass": ("passes", "pass"),
-    "fail": ("fails", "fail"),
-    "error": ("ends in an error", "end in an error"),
-    "crash": ("crashes", "crash"),
-    "timeout": ("takes too long", "take too long"),
-    "unsupported": ("is unsupported", "are unsupported"),
-    "skipped": ("is skipped", "are skipped"),
-}
-"""What a case, and what several cases do, by verdict."""

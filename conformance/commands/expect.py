@@ -82,11 +82,11 @@ def _difference(before: str, after: str, name: str) -> str:
 
 def _tell(done: Update) -> None:
     from conformance.report.text import one_line
-    from conformance.verdicts import VERBS
+    from conformance.verdicts import Verdict
 
     for missing in done.missing:
         cases = ", ".join(missing.cases[:3]) + (f" and {len(missing.cases) - 3} more" if len(missing.cases) > 3 else "")
-        verb = VERBS[missing.verdict][len(missing.cases) > 1]
+        verb = Verdict(missing.verdict).verb(len(missing.cases))
         typer.echo(f"no reason is known why {cases} {verb}: {one_line(missing.message)}")
     if done.missing:
         typer.echo("Write an entry for each, or give --reason TEXT for all of them.")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum, auto
 from typing import TYPE_CHECKING
 
-from conformance.verdicts import VERBS
+from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,7 +57,7 @@ def reasons(surprises: Mapping[Surprise, Sequence[str]]) -> list[str]:
 
 
 def _sentence(surprise: Surprise, cases: Sequence[str]) -> str:
-    verb = VERBS[surprise.verdict][len(cases) > 1]
+    verb = Verdict(surprise.verdict).verb(len(cases))
     which, first = _named(surprise.family, cases)
     on = f"on {surprise.subject}"
     match surprise.kind:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from conformance.harness_check.conversation import Ended, Silence
 from conformance.harness_check.fact import Fact
-from conformance.harness_check.questions import VERSION, Complaint, Questions, shown
+from conformance.harness_check.questions import Complaint, Questions, shown
+from conformance.isolation.protocol import PROTOCOL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +24,8 @@ def _starts(ask: Questions) -> None:
     missing = [key for key in ("version", "name", "runtime_version", "language", "kind") if key not in answer]
     if missing:
         raise Complaint(f"the answer has no {', '.join(missing)}")
-    if answer["version"] != VERSION:
-        raise Complaint(f"the harness speaks version {shown(answer['version'])}, and this suite version {VERSION}")
+    if answer["version"] != PROTOCOL:
+        raise Complaint(f"the harness speaks version {shown(answer['version'])}, and this suite version {PROTOCOL}")
     if answer["kind"] not in KINDS:
         raise Complaint(f"the kind is {shown(answer['kind'])}, and neither {' nor '.join(KINDS)}")
 

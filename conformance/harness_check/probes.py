@@ -10,11 +10,11 @@ import onnx
 from onnx import helper
 
 from conformance.models.arrays import Array, type_name, type_number
+from conformance.models.signatures import TRAINING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-TRAINING = "ai.onnx.preview.training"
 IR_VERSION = 8
 OPSET = 13
 

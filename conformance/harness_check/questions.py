@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from conformance.harness_check.conversation import Conversation, Ended, Silence
-from conformance.isolation.protocol import encoded
+from conformance.isolation.protocol import PROTOCOL, encoded
 from conformance.schemas import complaint
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from conformance.harness_check.probes import Probe
     from conformance.models.arrays import Array
 
-VERSION = 1
 FIRST_SEQ = 101
 """Neither 0 nor 1, so that an answer with a fixed number shows."""
 
@@ -87,7 +86,7 @@ class Questions:
             self._conversation = Conversation(self._argv, self.timeout)
         except OSError as error:
             raise Complaint(f"the command cannot be started: {error.strerror}", "Name a program that exists.") from None
-        self.started = self.ask("start", version=VERSION)
+        self.started = self.ask("start", version=PROTOCOL)
         return self.started
 
     def ask(self, cmd: str, **fields: Any) -> Answer:

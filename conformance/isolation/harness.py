@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-VERSION = 1
 _UNSAID = ("",)
 """The passes of a graph optimizer that does not say which it implements."""
 
@@ -98,7 +97,8 @@ class Harness:
 
     def _start(self, _: dict[str, Any]) -> dict[str, Any]:
         from conformance.errors import ConformanceError
-        from conformance.subjects.loading import load_subject
+        from conformance.isolation.protocol import PROTOCOL
+        from conformance.subjects.loading import load_subject, takes_fixed_point
         from conformance.subjects.naming import SubjectKind, SubjectName
 
         try:
@@ -107,14 +107,14 @@ class Harness:
             return {"error": error.problem, "mend": error.mend}
         self._target = subject.target
         started: dict[str, Any] = {
-            "version": VERSION,
+            "version": PROTOCOL,
             "name": subject.id[:200],
             "runtime_version": subject.version[:200] or "unknown",
             "language": "Python",
             "kind": self._kind,
         }
         if self._kind == "optimizer":
-            started["fixed_point"] = _takes_fixed_point(subject.target)
+            started["fixed_point"] = takes_fixed_point(subject.target)
             started |= {"passes": list(subject.passes)} if subject.passes != _UNSAID else {}
         return started
 
@@ -138,9 +138,11 @@ class Harness:
     def _optimize(self, command: dict[str, Any]) -> dict[str, Any]:
         import onnx
 
+        from conformance.subjects.loading import takes_fixed_point
+
         model = _model(command["model"])
         before = model.SerializeToString(deterministic=True)
-        options = {"fixed_point": command["fixed_point"]} if _takes_fixed_point(self._target) else {}
+        options = {"fixed_point": command["fixed_point"]} if takes_fixed_point(self._target) else {}
         rewritten = self._target(model, **options)
         if not isinstance(rewritten, onnx.ModelProto):
             return {"returned": _type_of(rewritten)}
@@ -179,16 +181,6 @@ def _output(output: Any) -> dict[str, Any]:
 
 def _type_of(thing: object) -> str:
     return type(thing).__name__[:200]
-
-
-def _takes_fixed_point(optimize: Any) -> bool:
-    """Whether a graph optimizer knows a single run and runs to a fixed point apart."""
-    from inspect import signature
-
-    try:
-        return "fixed_point" in signature(optimize).parameters
-    except (TypeError, ValueError):
-        return False
 
 
 if __name__ == "__main__":

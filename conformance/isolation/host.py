@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from conformance.errors import SubjectError
 from conformance.isolation.environment import command_of
 from conformance.isolation.failures import NotStarted, Panicked, Raised, SaidUnsupported, SpokeNonsense
-from conformance.isolation.process import SubjectProcess, shown
-from conformance.schemas import complaint
+from conformance.isolation.process import SubjectProcess
+from conformance.isolation.protocol import PROTOCOL, answer_in, line_of
 from conformance.subjects.failures import SubjectFailure
 
 if TYPE_CHECKING:
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from conformance.isolation.limits import Limits
     from conformance.subjects.naming import SubjectName
 
-VERSION = 1
 ATTEMPTS = 3
 """How many times in a row a process may fail to start before the subject counts as not started."""
 
@@ -138,7 +136,7 @@ class Host:
         """Tell the process to stop, if there is one, and end what is left of it."""
         if self._child is not None:
             self._seq += 1
-            self._child.stop(_line({"cmd": "stop", "seq": self._seq}))
+            self._child.stop(line_of({"cmd": "stop", "seq": self._seq}))
         self.end()
 
     def end(self) -> None:
@@ -152,8 +150,8 @@ class Host:
         """The answer to a command, held against its schema."""
         self._seq += 1
         try:
-            line = child.ask(_line({"cmd": what, "seq": self._seq, **members}), what, seconds)
-            return _read(line, what, self._seq)
+            line = child.ask(line_of({"cmd": what, "seq": self._seq, **members}), what, seconds)
+            return answer_in(line, what, self._seq)
         except BaseException:
             self.end()
             raise
@@ -184,7 +182,7 @@ class Host:
 
     def _start_once(self) -> None:
         self._child, self._seq = SubjectProcess(self._command, self.limits), 0
-        answer = self._asked(self._child, "start", {"version": VERSION}, self.limits.timeout)
+        answer = self._asked(self._child, "start", {"version": PROTOCOL}, self.limits.timeout)
         kind = answer.get("kind", self.named.kind)
         if "error" not in answer and "unsupported" not in answer and kind == self.named.kind:
             self.introduction = Introduction(
@@ -203,31 +201,3 @@ class Host:
         raise SubjectError(
             answer.get("error") or answer["unsupported"], answer.get("mend", "Its harness says so; start it by hand.")
         )
-
-
-def _line(message: Mapping[str, Any]) -> bytes:
-    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
-
-
-def _read(line: bytes, what: str, seq: int) -> dict[str, Any]:
-    """A line as the answer that it should be.
-
-    Raises:
-        SpokeNonsense: it is something else; the message shows it.
-    """
-    try:
-        answer = json.loads(line, parse_constant=_refuse)
-        problem = complaint("protocol", answer, f"{what}_answer")
-    except (ValueError, RecursionError, OverflowError) as error:
-        raise SpokeNonsense(
-            f"answered `{what}` with what is not JSON ({type(error).__name__}): {shown(line)}"
-        ) from None
-    if isinstance(answer, dict) and answer.get("seq") != seq:
-        raise SpokeNonsense(f"answered `{what}` with another number than {seq}: {shown(line)}")
-    if problem:
-        raise SpokeNonsense(f"answered `{what}` with what is no such answer: {shown(line)}")
-    return dict(answer)
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(constant)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from conformance.isolation.environment import Scratch
 from conformance.isolation.failures import Crashed, SpokeNonsense, TimedOut
+from conformance.isolation.protocol import _SHOWN, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +30,6 @@ GRACE = 2.0
 
 _GUARD = str(Path(__file__).with_name("guard.py"))
 _CHUNK = 2**16
-_SHOWN = 200
 
 
 class SubjectProcess:
@@ -229,12 +229,6 @@ class SubjectProcess:
     def _last_words(self) -> str:
         lines = [line for line in self.said().splitlines() if line.strip()]
         return f"; the last it said: {lines[-1].strip()[:_SHOWN]}" if lines else ""
-
-
-def shown(line: bytes | bytearray) -> str:
-    """A line as it can be shown: its beginning, quoted."""
-    text = line[:_SHOWN].decode(errors="backslashreplace")
-    return repr(text) + ("…" if len(line) > _SHOWN else "")
 
 
 def _signal_name(number: int) -> str:

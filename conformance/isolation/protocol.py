@@ -1,7 +1,8 @@
-"""Tensors as the protocol carries them: a name, an element type, a shape, and the elements in base64."""
+"""The harness protocol: its version, a line out and the answer in a line, and tensors as it carries them."""
 
 from __future__ import annotations
 
+import json
 from binascii import a2b_base64, b2a_base64
 from functools import cache
 from math import prod
@@ -9,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from conformance.isolation.failures import SpokeNonsense
 from conformance.models.arrays import dtype_of, type_name, type_number
+from conformance.schemas import complaint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,3 +55,44 @@ def decoded(message: Mapping[str, Any]) -> Array:
             f"has {len(data)} bytes of data, which is not what {message['dtype']} of shape {list(shape)} has"
         )
     return np.frombuffer(data, dtype).reshape(shape).copy()
+
+
+_SHOWN = 200
+
+
+def shown(line: bytes | bytearray) -> str:
+    """A line as it can be shown: its beginning, quoted."""
+    text = line[:_SHOWN].decode(errors="backslashreplace")
+    return repr(text) + ("…" if len(line) > _SHOWN else "")
+
+
+PROTOCOL = 1
+
+
+def line_of(message: Mapping[str, Any]) -> bytes:
+    """A command as the line that is sent."""
+    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+
+
+def answer_in(line: bytes, what: str, seq: int) -> dict[str, Any]:
+    """A line as the answer that it should be.
+
+    Raises:
+        SpokeNonsense: it is something else; the message shows it.
+    """
+    try:
+        answer = json.loads(line, parse_constant=_refuse)
+        problem = complaint("protocol", answer, f"{what}_answer")
+    except (ValueError, RecursionError, OverflowError) as error:
+        raise SpokeNonsense(
+            f"answered `{what}` with what is not JSON ({type(error).__name__}): {shown(line)}"
+        ) from None
+    if isinstance(answer, dict) and answer.get("seq") != seq:
+        raise SpokeNonsense(f"answered `{what}` with another number than {seq}: {shown(line)}")
+    if problem:
+        raise SpokeNonsense(f"answered `{what}` with what is no such answer: {shown(line)}")
+    return dict(answer)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)

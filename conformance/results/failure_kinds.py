@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from conformance.corpus.case import CaseKind
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def normalized(message: str) -> str:
 
 
 def _text(case: CaseRecord, result: ResultRecord) -> str:
-    if case["kind"] == "invalid" and result["verdict"] == Verdict.FAIL:
+    if case["kind"] == CaseKind.INVALID and result["verdict"] == Verdict.FAIL:
         return OF_INVALID
     return normalized(_complaint(result))
 

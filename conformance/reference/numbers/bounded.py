@@ -26,15 +26,9 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from conformance.reference.numbers import rounding
 from conformance.reference.numbers.exact import exponential, logarithm
 from conformance.reference.numbers.precision import Precision, Role
-from conformance.reference.numbers.rounding import (
-    association_matters,
-    hull,
-    is_power_of_two,
-    sums_exactly,
-    underflowing,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,7 +123,7 @@ class Bounded:
         exact = self.is_exact and other.is_exact and precision.fits(value)
         return _widened(
             value,
-            hull([a * b for a in (self.low, self.high) for b in (other.low, other.high)]),
+            rounding.hull([a * b for a in (self.low, self.high) for b in (other.low, other.high)]),
             precision,
             ZERO if exact else precision.roundoff(value),
             doubt=self.doubt or other.doubt or _skips(self, other) or _skips(other, self),
@@ -139,7 +133,9 @@ class Bounded:
 
     @_arithmetic
     def __truediv__(self, other: Bounded) -> Bounded:
-        scales = other.is_exact and is_power_of_two(other.value) and self.precision.role >= other.precision.role
+        scales = (
+            other.is_exact and rounding.is_power_of_two(other.value) and self.precision.role >= other.precision.role
+        )
         precision = self.precision if scales else _joint(self, other)
         doubt = self.doubt or other.doubt
         value = self.value / other.value
@@ -147,11 +143,11 @@ class Bounded:
             agreed = precision.strict and other.is_exact and (self.is_exact or not self.can_be_zero)
             return Bounded(value, precision, None if agreed else (-INFINITY, INFINITY), doubt=doubt or not agreed)
         exact = self.is_exact and other.is_exact
-        exact = exact and (not self.value or (is_power_of_two(other.value) and precision.fits(value)))
-        u = precision.roundoff(value) if is_power_of_two(other.value) else precision.format.unit_roundoff
+        exact = exact and (not self.value or (rounding.is_power_of_two(other.value) and precision.fits(value)))
+        u = precision.roundoff(value) if rounding.is_power_of_two(other.value) else precision.format.unit_roundoff
         return _widened(
             value,
-            hull([a / b for a in (self.low, self.high) for b in (other.low, other.high)]),
+            rounding.hull([a / b for a in (self.low, self.high) for b in (other.low, other.high)]),
             precision,
             ZERO if exact else 2 * u + u * u,
             doubt=doubt,
@@ -183,7 +179,7 @@ class Bounded:
             )
         if self.low < 0:
             return Bounded(value, self.precision, (-INFINITY, INFINITY), doubt=True)
-        exact = self.is_exact and (not value or (is_power_of_two(value) and self.precision.fits(value)))
+        exact = self.is_exact and (not value or (rounding.is_power_of_two(value) and self.precision.fits(value)))
         error = ZERO if exact else 2 * self.precision.roundoff(value)
         return _widened(value, (self.low.sqrt(), self.high.sqrt()), self.precision, error, doubt=self.doubt)
 
@@ -214,7 +210,7 @@ class Bounded:
         ends = [self.low**count, self.high**count, *([ZERO] if self.can_be_zero else [])]
         one_or_zero = self.is_exact and self.value in {ZERO, ONE}
         error = ZERO if one_or_zero else exponential(steps * u) - 1
-        return _widened(value, hull(ends), self.precision, error, doubt=self.doubt)
+        return _widened(value, rounding.hull(ends), self.precision, error, doubt=self.doubt)
 
     def rounded(self, times: int) -> Bounded:
         """The same number after so many roundings of it; before the last of several it may have underflowed."""
@@ -263,7 +259,7 @@ def _kept(a: Bounded, b: Bounded) -> tuple[Decimal, ...]:
 def _sum(a: Bounded, b: Bounded, value: Decimal, interval: tuple[Decimal, Decimal]) -> Bounded:
     """A sum, enclosing every order in which the terms that led to it may be added."""
     precision, terms, doubt = _joint(a, b), (*a.terms, *b.terms)[-MOST_TERMS:], a.doubt or b.doubt
-    exact = a.is_exact and b.is_exact and precision.fits(value) and sums_exactly(terms, precision)
+    exact = a.is_exact and b.is_exact and precision.fits(value) and rounding.sums_exactly(terms, precision)
     if not exact and len(terms) > 2 and value.is_finite():
         slack = (len(terms) - 1) * sum(map(abs, terms), ZERO) * precision.roundoff(value)
         interval = interval[0] - slack, interval[1] + slack
@@ -291,12 +287,12 @@ def _widened(
     low = low - abs(low) * error if low.is_finite() else low
     high = high + abs(high) * error if high.is_finite() else high
     if low < format.smallest_normal and high > -format.smallest_normal and (value or low != high):
-        low, high = underflowing(low, high, precision, rounded=bool(error))
+        low, high = rounding.underflowing(low, high, precision, rounded=bool(error))
     overflows = (high >= format.overflow_threshold or low <= -format.overflow_threshold) and value.is_finite()
     if overflows:
         low = -INFINITY if low <= -format.overflow_threshold else low
         high = INFINITY if high >= format.overflow_threshold else high
-    doubt = doubt or overflows or (span is not None and association_matters(value, span, format))
+    doubt = doubt or overflows or (span is not None and rounding.association_matters(value, span, format))
     return Bounded(value, precision, (low, high), doubt=doubt, span=span, terms=terms)
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from conformance.results.file import Results
 
-NO_ANSWER = {Verdict.ERROR, Verdict.CRASH, Verdict.TIMEOUT}
-
 
 def render(runs: Sequence[Results]) -> str:
     """The document; the same runs give the same bytes."""
@@ -55,7 +53,7 @@ def _add_test(suite: ET.Element, subject: str, one: CiResult) -> None:
     if one.status is Status.SKIPPED:
         ET.SubElement(test, "skipped", {"message": visible(one.why)})
     elif one.status is Status.FAILED:
-        element = ET.SubElement(test, "error" if result["verdict"] in NO_ANSWER else "failure")
+        element = ET.SubElement(test, "error" if Verdict(result["verdict"]).lacks_answer else "failure")
         element.set("type", result["verdict"])
         element.set("message", visible(one.why.partition("\n")[0]))
         element.text = visible(f"{one.case['title']}\n{one.why}")

@@ -53,6 +53,7 @@ def index(runs: Sequence[Results], shown: Sequence[Column]) -> dict[str, Any]:
         ],
         "levels": {level: level.meaning for level in Level},
         "verdicts": {verdict: verdict.meaning for verdict in Verdict},
+        "defects": [verdict for verdict in Verdict if verdict.is_defect],
         "checks": CHECKS,
         "scripts": {"case": CASE, "subject": SUBJECT, "of": OF_KIND},
         "clauses": [[name, *texts.get(name, {"text": "", "source": ""}).values()] for name in clauses],

@@ -65,7 +65,7 @@ function looks(one, subject) {
 }
 
 function isDefect(verdict) {
-  return ["fail", "error", "crash", "timeout"].includes(verdict);
+  return DATA.defects.includes(verdict);
 }
 
 function subjectCalled(label) {
