@@ -137,7 +137,7 @@ def board(session: nox.Session) -> None:
 def rewrites(session: nox.Session) -> None:
     """Compare onnxoptimizer's pass with the suite's own on random models; `-- --seed N --examples M` for others."""
     session.install("-e", ".[onnxoptimizer]", ONNX, *OPTIMIZERS["onnxoptimizer"]["requirements"], *GROUPS["tests"])
-    session.run("python", "tests/rewriting/differential.py", *session.posargs)
+    session.run("python", "tests/support/differential.py", *session.posargs)
 
 
 @nox.session
@@ -152,7 +152,7 @@ def browser(session: nox.Session) -> None:
     """Open the HTML report in headless Chromium; needs Debian's chromium and chromium-driver."""
     need(session, {"chromedriver": "chromium chromium-driver"})
     session.install("-e", ".", *GROUPS["tests"], *GROUPS["browser"])
-    session.run("pytest", "-o", "addopts=--strict-markers", "tests/browser", *session.posargs)
+    session.run("pytest", "-o", "addopts=--strict-markers --import-mode=importlib", "tests/browser", *session.posargs)
 
 
 @nox.session
@@ -170,7 +170,7 @@ def versions(session: nox.Session, pair: Mapping[str, str]) -> None:
     for seed in ("0", "42"):
         session.run("onnx-conformance", "generate", "--check", env={"PYTHONHASHSEED": seed})
     session.run("onnx-conformance", "run", "-b", "reference", "--level", "should")
-    session.run("pytest", "tests/test_upstream.py")
+    session.run("pytest", "tests/corpus/test_upstream.py")
 
 
 @nox.session

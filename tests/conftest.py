@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from conformance.corpus.case import Case
     from conformance.corpus.corpus import Corpus
 
-TESTS = Path(__file__).parent
+SUPPORT = Path(__file__).parent / "support"
 
 settings.register_profile("suite", derandomize=True, deadline=None)
 settings.load_profile("suite")
@@ -112,7 +112,7 @@ def process(here: Path) -> Callable[..., Ended]:
     """Runs a program of this environment in a process of its own, in an empty directory, with the fakes importable."""
 
     def run(program: str, *arguments: Any, **variables: str) -> Ended:
-        path = os.pathsep.join(filter(None, (str(TESTS), variables.pop("PYTHONPATH", ""))))
+        path = os.pathsep.join(filter(None, (str(SUPPORT), variables.pop("PYTHONPATH", ""))))
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
         done = subprocess.run(
             [str(Path(sysconfig.get_path("scripts")) / program), *map(str, arguments)],

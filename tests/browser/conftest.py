@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import shutil
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from report_page import ReportPage
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
-from report_page import ReportPage
+    from pathlib import Path
 
 SWITCHES = (
     "--headless=new",

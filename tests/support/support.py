@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from conformance.corpus.case import Case
     from conformance.generation.generation import Written
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 DATA = ROOT / "data"
 
 ADAM = "test_adam"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx
 import pytest
-from graphs import IN_BRANCH, fed_by, model, op_types
+from argmax_models import IN_BRANCH, fed_by, model, op_types
 
 from conformance.plugins import registered
 from conformance.subjects.failures import is_unsupported

@@ -11,7 +11,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
-from isolation_support import TESTS, processes_in, until
+from isolation_support import SUPPORT, processes_in, until
 from support import SMALL, records
 
 from conformance.results.file import read
@@ -36,7 +36,7 @@ def begin(here, small_corpus):
         process = subprocess.Popen(
             [*command, "--results", "out.jsonl", "-b", HANGS, *map(str, arguments)],
             cwd=here,
-            env={**environment, "PYTHONPATH": str(TESTS), "TMPDIR": str(here / "tmp")},
+            env={**environment, "PYTHONPATH": str(SUPPORT), "TMPDIR": str(here / "tmp")},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )

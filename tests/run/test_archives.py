@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import fake_backends as fakes
 import pytest
+from recorded_runs import EXPECTED, record
 from support import ADAM, SMALL, records
-from test_results import EXPECTED, record
 
 from conformance.corpus.corpus import open_corpus
 from conformance.results.file import read

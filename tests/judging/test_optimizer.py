@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from graphs import CAPTURED, IN_BRANCH, fed_by, model
+from argmax_models import CAPTURED, IN_BRANCH, fed_by, model
 from onnx import TensorProto, helper
 
 from conformance.corpus.case import Firing, Rewrite

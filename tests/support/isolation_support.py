@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from conformance.subjects.loading import Subject
 
-TESTS = Path(__file__).parent
+SUPPORT = Path(__file__).parent
 LONGEST_WAIT = 60.0
 
 
@@ -27,7 +27,7 @@ def apart(text: str, limits: Limits | None = None, kind: SubjectKind = SubjectKi
 
 def harness(name: str) -> str:
     """The text that names one of the harnesses that break the protocol."""
-    return f"exec:{sys.executable} {TESTS / 'exec_faults.py'} {name}"
+    return f"exec:{sys.executable} {SUPPORT / 'exec_faults.py'} {name}"
 
 
 def processes_in(directory: Path) -> list[int]:

@@ -1,4 +1,4 @@
-"""What the report formats make of the results in `golden/`; run as a program, this writes it there to be reviewed."""
+"""What the report formats make of the results in `report/golden/`; as a program this writes it there for review."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from conformance.report.formats import json as summary_json
 from conformance.results.diff import differences
 from conformance.results.file import Results, read
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parents[1] / "report" / "golden"
 FORMATS = {
     "badge.svg": badge.render,
     "ctrf.json": ctrf.render,

@@ -7,49 +7,18 @@ import json
 
 import fake_backends as fakes
 import pytest
+from recorded_runs import EXPECTED, record, result_of
 from support import ADAM, EXACT, SMALL, records
 
-from conformance.corpus.loading import load_case
 from conformance.errors import ResultsError
-from conformance.expectations.file import Expectation, Expectations
 from conformance.gate.gate import Gate
 from conformance.gate.rules import Rules
-from conformance.judging.backend import judge_backend
 from conformance.report.writing import Outputs, write_reports
 from conformance.results import file as results
 from conformance.results.file import read, read_all
 from conformance.run.recorder import Recorder
 from conformance.schemas import complaint
 from conformance.subjects.loading import Subject
-from conformance.verdicts import Level, Verdict
-
-EXPECTED = Expectations("acme", (Expectation((ADAM,), Verdict.FAIL, "known <script>", "acme.toml, entry 1"),))
-
-
-def result_of(subject: str, backend, corpus, case: str) -> dict:
-    """A case's result as a run hands it to the recorder."""
-    outcome = judge_backend(backend, load_case(corpus, corpus.cases[case]))
-    return {
-        "subject": subject,
-        "case": case,
-        "verdict": str(outcome.verdict),
-        "phase": outcome.phase,
-        "message": outcome.message,
-        "seconds": outcome.seconds,
-        "outputs": list(outcome.outputs),
-    }
-
-
-def record(corpus, path, backends: dict, expectations=None) -> None:
-    """Run every case of a corpus on some backends and write their results file."""
-    gate = Gate(Rules(Level.MUST, expectations or {}), list(backends))
-    subjects = [Subject(name, "1.0", backend) for name, backend in backends.items()]
-    recorder = Recorder(corpus, subjects, gate, path)
-    recorder.begin(len(corpus.cases), {"-k": "test"}, "onnx-conformance run")
-    for name, backend in backends.items():
-        for case in corpus.cases:
-            recorder.add(result_of(name, backend, corpus, case))
-    recorder.end(gate.reasons(partial=False))
 
 
 @pytest.fixture(scope="module")

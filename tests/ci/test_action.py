@@ -19,7 +19,7 @@ from support import ADAM, ROOT
 from conformance.expectations.file import read_expectations
 
 RIGHT, WRONG, ARGMAX = (f"fake_backends:{name}" for name in ("AlwaysRight", "AlwaysWrong", "WrongOnArgMax"))
-TESTS = ROOT / "tests"
+SUPPORT = ROOT / "tests" / "support"
 SCRIPT = ROOT / ".ci" / "action.sh"
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 BLOCKS = re.findall(
@@ -44,7 +44,7 @@ def shell(here):
 
     def run(*arguments, **variables):
         kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-        variables = {"PYTHONPATH": str(TESTS), "PATH": f"{SCRIPTS}{os.pathsep}{kept['PATH']}", **variables}
+        variables = {"PYTHONPATH": str(SUPPORT), "PATH": f"{SCRIPTS}{os.pathsep}{kept['PATH']}", **variables}
         return subprocess.run(
             ["bash", *map(str, arguments)],
             cwd=here,
@@ -169,7 +169,7 @@ class TestTheDocument:
         )
         for tool in bin.iterdir():
             tool.chmod(0o755)
-        return {"PATH": f"{bin}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": f"{here}{os.pathsep}{TESTS}"}
+        return {"PATH": f"{bin}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": f"{here}{os.pathsep}{SUPPORT}"}
 
     def test_gitlab_s_script_runs_as_it_stands(self, shell, project, here):
         job = yaml.safe_load(snippet("yaml", "onnx-conformance:"))["onnx-conformance"]

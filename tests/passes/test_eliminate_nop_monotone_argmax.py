@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx
 import pytest
-from graphs import CAPTURED, CAPTURED_TWICE_INSIDE, IN_BRANCH, NAME_REUSED, fed_by, model, op_types
+from argmax_models import CAPTURED, CAPTURED_TWICE_INSIDE, IN_BRANCH, NAME_REUSED, fed_by, model, op_types
 from onnx import TensorProto, helper, parser
 
 from conformance.passes.eliminate_nop_monotone_argmax import eliminate

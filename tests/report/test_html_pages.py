@@ -129,7 +129,7 @@ def test_an_error_falls_into_the_bar_of_its_tenth(error: float, bar: int) -> Non
 
 def output_of(script: str, *arguments: str) -> str:
     command = [sys.executable, "-c", script, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT / "tests", check=True).stdout
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT / "tests" / "support", check=True).stdout
 
 
 def profile(subject: str, run: Any = None) -> Any:

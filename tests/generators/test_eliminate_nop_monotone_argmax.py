@@ -9,7 +9,7 @@ import onnx
 import pytest
 from rewrites import declared_answers, produced, without
 
-from conformance.corpus.case import INVALID, PASS, Firing
+from conformance.corpus.case import CaseKind, Firing
 from conformance.corpus.corpus import MANIFEST
 from conformance.generation.defined import defined_cases
 from conformance.judging.rewriting import refusal
@@ -19,7 +19,7 @@ from generators.eliminate_nop_monotone_argmax.hazards import PRECISION, hazards
 from generators.eliminate_nop_monotone_argmax.scenario import FIVE
 
 CASES = {case.id: case for _, case in defined_cases(["eliminate_nop_monotone_argmax"])}
-OF_THE_PASS = [case for case in CASES.values() if case.kind == PASS]
+OF_THE_PASS = [case for case in CASES.values() if case.kind is CaseKind.PASS]
 FIRING = [case for case in OF_THE_PASS if case.rewrite.answer is Firing.FIRES]
 NOT_STAYING = [case for case in OF_THE_PASS if case.rewrite.answer is not Firing.STAYS]
 HAZARDOUS = [case for case in OF_THE_PASS if case.hazards]
@@ -54,7 +54,7 @@ class TestFamilies:
         assert Counter(map(family_of, OF_THE_PASS))[family] >= fewest
 
     def test_invalid_models_are_cases_of_a_graph_optimizer_too(self):
-        assert len([case for case in CASES.values() if case.kind == INVALID and case.rewrite]) >= 12
+        assert len([case for case in CASES.values() if case.kind is CaseKind.INVALID and case.rewrite]) >= 12
 
     @pytest.mark.parametrize("answer", Firing)
     def test_every_answer_is_asked_for(self, answer):
@@ -167,7 +167,7 @@ class TestHazards:
 
 class TestCommitted:
     def test_the_pass_s_part_of_the_corpus_is_small(self, whole_corpus):
-        files = [file for file in (whole_corpus.path / PASS).rglob("*") if file.is_file()]
+        files = [file for file in (whole_corpus.path / CaseKind.PASS).rglob("*") if file.is_file()]
         assert len(files) > len(OF_THE_PASS)
         assert sum(file.stat().st_size for file in files) < 8_000_000
 

@@ -41,7 +41,7 @@ def holding():
 @pytest.mark.parametrize("name", sorted(rendered()))
 def test_golden_results_give_golden_reports(name):
     golden = (GOLDEN / name).read_text(encoding="utf-8")
-    assert rendered()[name] == golden, "to accept it: python tests/golden_files.py"
+    assert rendered()[name] == golden, "to accept it: python tests/support/golden_files.py"
 
 
 @pytest.mark.parametrize("format", sorted(FORMATS))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from graphs import fed_by
+from argmax_models import fed_by
 from onnx import helper
 from support import ADAM, records, results_of, write_corpus
 

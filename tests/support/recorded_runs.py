@@ -1,0 +1,42 @@
+"""Results files of whole runs, as a recorder writes them."""
+
+from __future__ import annotations
+
+from support import ADAM
+
+from conformance.corpus.loading import load_case
+from conformance.expectations.file import Expectation, Expectations
+from conformance.gate.gate import Gate
+from conformance.gate.rules import Rules
+from conformance.judging.backend import judge_backend
+from conformance.run.recorder import Recorder
+from conformance.subjects.loading import Subject
+from conformance.verdicts import Level, Verdict
+
+EXPECTED = Expectations("acme", (Expectation((ADAM,), Verdict.FAIL, "known <script>", "acme.toml, entry 1"),))
+
+
+def result_of(subject: str, backend, corpus, case: str) -> dict:
+    """A case's result as a run hands it to the recorder."""
+    outcome = judge_backend(backend, load_case(corpus, corpus.cases[case]))
+    return {
+        "subject": subject,
+        "case": case,
+        "verdict": str(outcome.verdict),
+        "phase": outcome.phase,
+        "message": outcome.message,
+        "seconds": outcome.seconds,
+        "outputs": list(outcome.outputs),
+    }
+
+
+def record(corpus, path, backends: dict, expectations=None) -> None:
+    """Run every case of a corpus on some backends and write their results file."""
+    gate = Gate(Rules(Level.MUST, expectations or {}), list(backends))
+    subjects = [Subject(name, "1.0", backend) for name, backend in backends.items()]
+    recorder = Recorder(corpus, subjects, gate, path)
+    recorder.begin(len(corpus.cases), {"-k": "test"}, "onnx-conformance run")
+    for name, backend in backends.items():
+        for case in corpus.cases:
+            recorder.add(result_of(name, backend, corpus, case))
+    recorder.end(gate.reasons(partial=False))
