@@ -80,7 +80,7 @@ def _unknown(names: Sequence[str], own: Iterable[str], others: Sequence[str]) ->
     """What to say of a name that there is not, or of none where there are no generators of the suite."""
     known = [*own, *others]
     unknown = next((name for name in names if name not in known), "")
-    problem = f"There is no generator {unknown} here." if unknown else "No generator is named."
+    problem = f"There is no generator {unknown}." if unknown else "No generator is named."
     if own:
         return UnknownName(problem, f"There are {', '.join(sorted(known))}.")
     there = f" Installed here: {', '.join(others)}." if others else ""

@@ -13,7 +13,7 @@ from conformance.deviations.deviation import Arithmetic
 from conformance.deviations.pseudocode import pseudocode, rewritten
 from conformance.deviations.twists import grouped, interleaved
 from conformance.reference.operators.adam import adam
-from conformance.reference.operators.training import FORMULAS
+from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 from conformance.verdicts import Level
 
 EVERY = [deviation for rows in catalogue().values() for deviation in rows]
@@ -41,7 +41,7 @@ def test_no_two_deviations_of_an_operator_are_told_in_the_same_words():
 
 @pytest.mark.parametrize("deviation", [one for one in EVERY if one.edits], ids=lambda deviation: deviation.id)
 def test_what_is_replaced_stands_in_the_pseudo_code_once(deviation):
-    assert callable(rewritten(FORMULAS[deviation.operator], deviation.edits))
+    assert callable(rewritten(TRAINING_OPTIMIZERS[deviation.operator].formula, deviation.edits))
 
 
 def test_most_deviations_are_of_level_must_and_the_others_break_what_ieee_754_or_quality_asks():

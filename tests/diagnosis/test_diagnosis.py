@@ -174,5 +174,5 @@ def test_a_run_without_failures_has_no_diagnosis_and_loads_no_deviation(process,
     file = tmp_path / "results.jsonl"
     process("onnx-conformance", "run", "-b", "reference", "--data", small_corpus, "--results", file)
     assert records(file)[-1]["diagnoses"] == []
-    program = "import sys; from conformance import session; sys.exit('conformance.deviations' in sys.modules)"
+    program = "import sys; from conformance.run import session; sys.exit('conformance.deviations' in sys.modules)"
     assert process("python", "-c", program).status == 0

@@ -11,9 +11,10 @@ import pytest
 from onnx import helper
 from support import ADAM, DATA, EXACT, INDEX, SEVERAL, SMALL, quiet, tree, write_corpus
 
-from conformance.corpus.case import Case
-from conformance.corpus.corpus import MANIFEST, Corpus, open_corpus
+from conformance.corpus.case import Case, CaseKind
+from conformance.corpus.corpus import MANIFEST, Corpus, CorpusCase, open_corpus
 from conformance.errors import CaseError, CorpusError, UnknownName, UsageError
+from conformance.generation import defined as definitions
 from conformance.generation import generation
 from conformance.generation.defined import defined_cases
 from conformance.generation.generation import differences, generate
@@ -297,13 +298,13 @@ class TestRefusedCases:
             def load(self):
                 return lambda: [argmax_case(), argmax_case()]
 
-        monkeypatch.setattr(generation, "registered", lambda _: {"twice": TwiceTheSame()})
+        monkeypatch.setattr(definitions, "registered", lambda _: {"twice": TwiceTheSame()})
         with pytest.raises(CaseError, match="Two cases are called test_small"):
             defined_cases(["twice"])
 
     def test_a_generator_that_cannot_be_imported(self, monkeypatch):
         broken = EntryPoint("broken", "a_package_that_is_not_there:cases", "onnx_conformance.generators")
-        monkeypatch.setattr(generation, "registered", lambda _: {"broken": broken})
+        monkeypatch.setattr(definitions, "registered", lambda _: {"broken": broken})
         with pytest.raises(CaseError, match=r"broken .* fails: ModuleNotFoundError"):
             defined_cases(["broken"])
 
@@ -312,7 +313,7 @@ class TestRefusedCases:
             def load(self):
                 return list
 
-        monkeypatch.setattr(generation, "registered", lambda _: {"nothing": Nothing()})
+        monkeypatch.setattr(definitions, "registered", lambda _: {"nothing": Nothing()})
         with pytest.raises(CaseError, match="define no case"):
             defined_cases(["nothing"])
 
@@ -422,7 +423,7 @@ class TestVersion:
 
     def test_a_change_names_its_reason(self):
         files = {"model.onnx": "a", "case.json": "b"}
-        old = Corpus(Path(), "1.0.0", "", {"node/x": files}, {"node/x": "must"})
+        old = Corpus(Path(), "1.0.0", "", {"x": CorpusCase("x", CaseKind.NODE, Level.MUST, files)})
         assert change(old, {"node/x": {**files, "model.onnx": "c"}}, {"node/x": "must"}) == (
             VersionChange.MAJOR,
             "node/x judges otherwise than before",

@@ -21,10 +21,10 @@ from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 from conformance.reference.validity import InvalidModel, check
 from conformance.subjects.failures import is_unsupported
 from conformance.verdicts import Level, Verdict
-from generators.adagrad import ADAGRAD
-from generators.adam import ADAM
+from generators.adagrad import OPERATOR as ADAGRAD
+from generators.adam import OPERATOR as ADAM
 from generators.invalid import cases
-from generators.momentum import MOMENTUM
+from generators.momentum import OPERATOR as MOMENTUM
 from generators.training_optimizers.drafts import argmax_draft, optimizer_draft
 
 CASES = {case.id: case for case in cases()}

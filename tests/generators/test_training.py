@@ -55,7 +55,7 @@ def test_the_bound_after_a_hundred_steps_is_small_beside_the_way(id):
 def test_the_last_step_moves_x_by_more_than_the_bound(id):
     case = RUNS[id]
     model = proto(case)
-    last = next(node for node in reversed(model.graph.node) if node.domain == training.TRAINING)
+    last = next(node for node in reversed(model.graph.node) if node.domain == TRAINING)
     model.graph.output.append(onnx.ValueInfoProto(name=last.input[2]))
     _, X_new, *_, X = answers(model.SerializeToString(), case.data_sets[0], case.level)
     assert (np.abs(X_new.expected - X.expected) > X_new.bound).any()

@@ -123,7 +123,7 @@ def test_diagnosis_observes_the_same(start, opened, fake):
 )
 def test_only_an_ordinary_error_rejects_an_invalid_model(start, opened, fake, verdict):
     case = LoadedCase(opened, opened.cases[SEVERAL], case_in_memory(opened, opened.cases[SEVERAL]).model)
-    invalid = type("Invalid", (LoadedCase,), {"is_invalid": True})(case.corpus, case.path, case.model)
+    invalid = type("Invalid", (LoadedCase,), {"is_invalid": True})(case.corpus, case.entry, case.model)
     assert judge_backend(start(fake), invalid).verdict is verdict
 
 

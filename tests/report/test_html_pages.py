@@ -270,8 +270,8 @@ def test_what_cases_have_in_common_is_carried_once() -> None:
 
 
 @pytest.mark.parametrize("kind", ["backend", "optimizer"])
-def test_a_script_has_ten_lines_or_so(kind: str) -> None:
-    assert 8 <= len([line for line in OF_KIND[kind].splitlines() if line]) <= 12
+def test_a_script_is_a_few_lines(kind: str) -> None:
+    assert len([line for line in OF_KIND[kind].splitlines() if line]) <= 5
 
 
 @pytest.mark.parametrize(

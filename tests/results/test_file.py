@@ -127,7 +127,7 @@ class TestRoundTrip:
         gate = Gate(Rules(), ["acme"])
         recorder = Recorder(opened, [Subject("acme", "1", fakes.AlwaysRight)], gate, None)
         recorder.begin(1, {}, "")
-        assert recorder.add(result_of("acme", fakes.AlwaysRight, opened, f"node/{ADAM}"))
+        assert recorder.add(result_of("acme", fakes.AlwaysRight, opened, ADAM))
         recorder.end([])
         assert recorder.results == 1
 
@@ -271,7 +271,7 @@ class TestSeveralFiles:
 
     def test_a_report_of_a_refused_file_is_not_written(self, file, lines, tmp_path):
         with pytest.raises(ResultsError):
-            write_reports([file(lines[:-1])], Outputs(html=tmp_path / "out.html"))
+            write_reports([file(lines[:-1])], Outputs({"html": tmp_path / "out.html"}))
         assert [path.name for path in tmp_path.iterdir()] == ["results.jsonl"]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support import quiet
 
-from conformance.reference.operators.training import FORMULAS, TRAINING_OPTIMIZERS
+from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 from conformance.strength.running_bound import running
 from conformance.strength.sweep import SWEEPS, RandomSetting, outputs_of, sweep
 from conformance.strength.variants import VARIANTS
@@ -54,7 +54,7 @@ def test_a_variant_gives_the_types_and_about_the_values_of_the_plain_one(variant
 @pytest.mark.parametrize("operator", TRAINING_OPTIMIZERS)
 def test_the_running_values_are_those_of_the_formula(operator):
     case = setting(operator, np.float64, **SETTINGS[operator])
-    bounds = running(FORMULAS[operator], case.R, case.T, case.tensors, case.attributes)
+    bounds = running(TRAINING_OPTIMIZERS[operator].formula, case.R, case.T, case.tensors, case.attributes)
     for (value, bound), plain in zip(bounds, outputs_of(VARIANTS[0], case), strict=True):
         np.testing.assert_allclose(value.astype(np.float64), plain, rtol=1e-14)
         assert (bound > 0).all()

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from conformance.backends.onnxruntime import OnnxRuntimeBackend
 from conformance.errors import SubjectError, UsageError
 from conformance.subjects.loading import load_backend
 from conformance.subjects.naming import SubjectKind, SubjectName
@@ -100,7 +99,7 @@ def test_a_mistake_in_the_options_ends_the_command_before_anything_is_run(text, 
 
 def test_the_execution_providers_that_are_there_are_told():
     with pytest.raises(SubjectError) as caught:
-        OnnxRuntimeBackend.check_options(provider="AcmeExecutionProvider")
+        load_backend("onnxruntime[provider=AcmeExecutionProvider]")
     assert "CPUExecutionProvider" in caught.value.mend
 
 

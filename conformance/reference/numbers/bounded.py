@@ -133,9 +133,8 @@ class Bounded:
 
     @_arithmetic
     def __truediv__(self, other: Bounded) -> Bounded:
-        scales = (
-            other.is_exact and rounding.is_power_of_two(other.value) and self.precision.role >= other.precision.role
-        )
+        outranks = self.precision.role >= other.precision.role
+        scales = outranks and other.is_exact and rounding.is_power_of_two(other.value)
         precision = self.precision if scales else _joint(self, other)
         doubt = self.doubt or other.doubt
         value = self.value / other.value
