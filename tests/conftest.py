@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from corpora import SMALL, write_corpus
 from hypothesis import settings
-from support import SMALL, write_corpus
 
 from conformance.cli import main
 from conformance.corpus.corpus import open_corpus

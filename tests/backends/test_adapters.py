@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
-from support import DATA
+from repository import DATA
 
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import load_case

@@ -7,7 +7,7 @@ from itertools import chain
 
 import pytest
 from packaging.requirements import Requirement
-from support import ROOT
+from repository import ROOT
 
 WITHOUT_EXTRA = {"onnx-reference"}
 """It comes with onnx, which the suite needs itself."""

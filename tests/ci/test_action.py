@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support import ADAM, ROOT
+from corpora import ADAM
+from repository import ROOT
 
 from conformance.expectations.file import read_expectations
 

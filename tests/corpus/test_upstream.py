@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx.backend.test import loader, runner
-from support import DATA
+from repository import DATA
 
 from conformance.backends.reference import ReferenceBackend
 from conformance.corpus.corpus import open_corpus

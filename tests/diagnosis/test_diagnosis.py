@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support import records
+from outputs import records
 
 from conformance.deviations import FAMILIES, Alteration, AlteredBackend, catalogue, op_types
 from conformance.diagnosis.diagnosis import FamilyEvidence

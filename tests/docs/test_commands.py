@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from support import ROOT
+from repository import ROOT
 
 PAGES = sorted(path.name for path in (ROOT / "docs").glob("*.md"))
 """Those whose commands need nothing but the suite; what findings/ shows is reproduced by tests of its own."""

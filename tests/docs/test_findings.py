@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 import typer.main
 from isolation_support import apart
-from support import DATA, ROOT
+from repository import DATA, ROOT
 
 from conformance.cli import app
 from conformance.corpus.corpus import open_corpus

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import onnx
 import pytest
-from support import ROOT
+from repository import ROOT
 
 from conformance.harness_check.check import check_harness
 from conformance.harness_check.fact import State

@@ -2,61 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import helper
-from support import ADAM, DATA, EXACT, INDEX, SEVERAL, SMALL, quiet, tree, write_corpus
+from argmax_cases import argmax_case
+from corpora import ADAM, EXACT, INDEX, SEVERAL, SMALL, quiet, write_corpus
+from outputs import only_the_old, tree
+from repository import DATA
 
-from conformance.corpus.case import Case, CaseKind
-from conformance.corpus.corpus import MANIFEST, Corpus, CorpusCase, open_corpus
-from conformance.errors import CaseError, CorpusError, UnknownName, UsageError
-from conformance.generation import defined as definitions
+from conformance.corpus.corpus import MANIFEST, open_corpus
+from conformance.errors import CaseError, CorpusError
 from conformance.generation import generation
 from conformance.generation.defined import defined_cases
 from conformance.generation.generation import differences, generate
-from conformance.generation.models import declared, declared_as, model
-from conformance.generation.versioning import VersionChange, change, least_version, parsed
-from conformance.verdicts import Level
-
-X = np.array([1.0, 3.0, 2.0], dtype=np.float32)
-
-
-@pytest.fixture
-def few(defined):
-    """Three of the suite's cases."""
-    return [defined[id][1] for id in (ADAM, EXACT, INDEX)]
-
-
-@pytest.fixture
-def old(tmp_path, few):
-    """A corpus of two of them, and nothing else in its parent directory."""
-    directory = tmp_path / "parent" / "corpus"
-    write_corpus(directory, few[:2])
-    return directory
-
-
-def argmax_case(**changes) -> Case:
-    """A case of ArgMax that nothing is wrong with but the changes."""
-    node = helper.make_node("ArgMax", ["X"], ["index"], axis=0, keepdims=0)
-    sound = Case(
-        id="test_small",
-        title="ArgMax gives the index of the largest element",
-        level=Level.MUST,
-        clauses=("argmax.index",),
-        tags=("argmax",),
-        model=model("test_small", [node], [declared("X", X)], [declared_as("index", "int64", [])], {"": 13}),
-        data_sets=((X,),),
-    )
-    return dataclasses.replace(sound, **changes)
-
-
-def only_the_old(directory: Path, before: dict[str, bytes]) -> bool:
-    """Whether a directory's parent holds the corpus as it was, and nothing else."""
-    return tree(directory) == before and [path.name for path in directory.parent.iterdir()] == [directory.name]
 
 
 class TestCommitted:
@@ -224,210 +183,6 @@ class TestInterruption:
         with pytest.raises(CaseError):
             write_corpus(tmp_path / "new", [*few, argmax_case(clauses=("argmax.nothing",))])
         assert list(tmp_path.iterdir()) == []
-
-
-class TestRefusedCases:
-    def refused(self, tmp_path, **changes) -> str:
-        case = argmax_case(**changes)
-        with pytest.raises(CaseError) as refused:
-            write_corpus(tmp_path / "new", [case])
-        assert list(tmp_path.iterdir()) == []
-        assert case.id in refused.value.problem
-        return refused.value.problem
-
-    def argmax_model(self, *, op_type="ArgMax", inputs=(X,), opset=13, type="int64", **attributes) -> bytes:
-        names = [f"X{number}" for number in range(len(inputs))]
-        node = helper.make_node(op_type, names, ["index"], **attributes)
-        values = [declared(name, array) for name, array in zip(names, inputs, strict=True)]
-        return model("test_small", [node], values, [declared_as("index", type, [])], {"": opset})
-
-    def test_nothing_is_wrong_with_the_others_base(self, tmp_path):
-        assert write_corpus(tmp_path / "new", [argmax_case()]).cases == 1
-
-    def test_an_unknown_clause(self, tmp_path):
-        assert "names the clause argmax.nothing" in self.refused(tmp_path, clauses=("argmax.nothing",))
-
-    def test_an_operator_that_the_oracle_lacks(self, tmp_path):
-        assert "cannot run case" in self.refused(tmp_path, model=self.argmax_model(op_type="Tan"))
-
-    def test_an_attribute_that_the_operator_lacks(self, tmp_path):
-        self.refused(tmp_path, model=self.argmax_model(keepdims=0, bogus=1))
-
-    def test_bytes_that_are_no_model(self, tmp_path):
-        self.refused(tmp_path, model=b"no protobuf at all")
-
-    def test_a_model_that_onnx_refuses(self, tmp_path):
-        self.refused(tmp_path, model=self.argmax_model(keepdims=0, opset=0))
-
-    def test_more_inputs_than_the_graph_has(self, tmp_path):
-        self.refused(tmp_path, data_sets=((X, X),))
-
-    def test_inputs_of_another_type_than_the_graph_declares(self, tmp_path):
-        self.refused(tmp_path, data_sets=((X.astype(np.float64),),))
-
-    def test_a_title_of_nothing(self):
-        with pytest.raises(CaseError, match="lacks a title, a clause or a data set"):
-            argmax_case(title="")
-
-    @pytest.mark.parametrize("field", ["clauses", "data_sets"])
-    def test_no_clause_or_data_set(self, field):
-        with pytest.raises(CaseError, match="lacks a title, a clause or a data set"):
-            argmax_case(**{field: ()})
-
-    @pytest.mark.parametrize(
-        "id", ["adam", "test_Adam", "test_", "test_a/b", "test_../x", "test_a\n", "test_" + "a" * 121]
-    )
-    def test_an_id_that_is_no_directory_s_name(self, id):
-        with pytest.raises(CaseError, match="cannot be a case's id"):
-            argmax_case(id=id)
-
-    def test_an_unknown_kind(self):
-        with pytest.raises(CaseError, match="is of kind 'nodes'"):
-            argmax_case(kind="nodes")
-
-    def test_a_clause_named_twice(self, tmp_path):
-        assert "invalid case.json" in self.refused(tmp_path, clauses=("argmax.index", "argmax.index"))
-
-    def test_a_must_case_on_which_admissible_evaluations_disagree(self, tmp_path, defined):
-        doubtful = dataclasses.replace(defined["test_adagrad_squared_gradient_overflows_float"][1], level=Level.MUST)
-        with pytest.raises(CaseError, match="is must, but admissible evaluations disagree"):
-            write_corpus(tmp_path / "new", [doubtful])
-
-    def test_two_cases_of_one_id(self, monkeypatch):
-        class TwiceTheSame:
-            def load(self):
-                return lambda: [argmax_case(), argmax_case()]
-
-        monkeypatch.setattr(definitions, "registered", lambda _: {"twice": TwiceTheSame()})
-        with pytest.raises(CaseError, match="Two cases are called test_small"):
-            defined_cases(["twice"])
-
-    def test_a_generator_that_cannot_be_imported(self, monkeypatch):
-        broken = EntryPoint("broken", "a_package_that_is_not_there:cases", "onnx_conformance.generators")
-        monkeypatch.setattr(definitions, "registered", lambda _: {"broken": broken})
-        with pytest.raises(CaseError, match=r"broken .* fails: ModuleNotFoundError"):
-            defined_cases(["broken"])
-
-    def test_no_case_at_all(self, monkeypatch):
-        class Nothing:
-            def load(self):
-                return list
-
-        monkeypatch.setattr(definitions, "registered", lambda _: {"nothing": Nothing()})
-        with pytest.raises(CaseError, match="define no case"):
-            defined_cases(["nothing"])
-
-    def test_an_unknown_generator(self):
-        with pytest.raises(UnknownName) as refused:
-            defined_cases(["adam", "adan"])
-        assert refused.value.problem == "There is no generator adan."
-        assert "adagrad, adam, argmax" in refused.value.mend
-
-
-class TestVersion:
-    @pytest.fixture
-    def retitled(self, few):
-        return [dataclasses.replace(few[0], title="Adam computes an example"), few[1]]
-
-    @pytest.fixture
-    def judged_otherwise(self, few):
-        R, T, *rest = few[0].data_sets[0]
-        return [dataclasses.replace(few[0], data_sets=((R + 1, T, *rest),)), few[1]]
-
-    def test_nothing_changes_at_the_same_version(self, old, few):
-        before = tree(old)
-        write_corpus(old, few[:2])
-        assert tree(old) == before
-
-    def test_another_title_is_a_patch(self, old, retitled):
-        assert self.least(old, retitled) == "1.0.1"
-
-    def test_a_new_case_is_minor(self, old, few):
-        assert self.least(old, few) == "1.1.0"
-
-    def test_a_case_less_is_minor(self, old, few):
-        assert self.least(old, few[:1]) == "1.1.0"
-
-    def test_another_input_is_major(self, old, judged_otherwise):
-        assert self.least(old, judged_otherwise) == "2.0.0"
-
-    def test_another_model_is_major(self, old, few, defined):
-        assert self.least(old, [few[0], dataclasses.replace(few[1], model=self.negated(few[1]))]) == "2.0.0"
-
-    @staticmethod
-    def negated(case: Case) -> bytes:
-        return case.model.replace(b"keepdims\x18\x00", b"keepdims\x18\x01") + b"\x2a\x00"
-
-    def test_a_level_that_rises_is_major(self, tmp_path, defined):
-        corpus, case = tmp_path / "corpus", defined[EXACT][1]
-        write_corpus(corpus, [dataclasses.replace(case, level=Level.SILENT)])
-        assert self.least(corpus, [case]) == "2.0.0"
-
-    def test_the_weightiest_change_counts(self, old, judged_otherwise, few):
-        assert self.least(old, [*judged_otherwise, few[2]]) == "2.0.0"
-
-    def test_a_version_may_be_higher_than_the_least(self, old, few):
-        assert write_corpus(old, few, "3.2.1").version == "3.2.1"
-
-    @pytest.mark.parametrize("version", ["0.9.0", "0.99.99"])
-    def test_a_version_never_goes_back(self, old, few, version):
-        with pytest.raises(UsageError, match="cannot be version"):
-            write_corpus(old, few[:2], version)
-
-    def test_a_refusal_names_the_first_case_that_is_the_reason(self, old, few):
-        with pytest.raises(UsageError) as refused:
-            write_corpus(old, few, "1.0.1")
-        assert (
-            refused.value.problem
-            == f"This corpus cannot be version 1.0.1: pass/{INDEX} is new, a minor change to 1.0.0."
-        )
-
-    @pytest.mark.parametrize(
-        "version",
-        ["", "1", "1.2", "1.2.3.4", "1.2.x", "v1.2.3", "-1.0.0", "+2.0.0", "2_0.0.0", " 2.0.0", "2.0.0\n", "२.0.0"],
-    )
-    def test_what_is_no_version_is_refused(self, old, few, version):
-        before = tree(old)
-        with pytest.raises(UsageError, match="is not a version"):
-            write_corpus(old, few[:2], version)
-        assert only_the_old(old, before)
-
-    @staticmethod
-    def least(directory: Path, cases: list[Case]) -> str:
-        """The least version that a corpus of these cases may have, as the refusal of the old one says."""
-        before = tree(directory)
-        with pytest.raises(UsageError) as refused:
-            write_corpus(directory, cases)
-        assert only_the_old(directory, before)
-        version = refused.value.mend.removeprefix("Add --corpus-version ").removesuffix(".")
-        assert write_corpus(directory, cases, version).version == version
-        return version
-
-    @pytest.mark.parametrize(
-        ("old", "change", "least"),
-        [
-            ("1.2.3", VersionChange.NONE, "1.2.3"),
-            ("1.2.3", VersionChange.PATCH, "1.2.4"),
-            ("1.2.3", VersionChange.MINOR, "1.3.0"),
-            ("1.2.3", VersionChange.MAJOR, "2.0.0"),
-            ("0.2.3", VersionChange.PATCH, "0.2.4"),
-            ("0.2.3", VersionChange.MINOR, "0.3.0"),
-            ("0.2.3", VersionChange.MAJOR, "0.3.0"),
-        ],
-    )
-    def test_the_least_version_after_a_change(self, old, change, least):
-        assert least_version(old, change) == least
-
-    def test_versions_are_compared_by_number(self):
-        assert parsed("1.10.0") > parsed("1.9.9")
-
-    def test_a_change_names_its_reason(self):
-        files = {"model.onnx": "a", "case.json": "b"}
-        old = Corpus(Path(), "1.0.0", "", {"x": CorpusCase("x", CaseKind.NODE, Level.MUST, files)})
-        assert change(old, {"node/x": {**files, "model.onnx": "c"}}, {"node/x": "must"}) == (
-            VersionChange.MAJOR,
-            "node/x judges otherwise than before",
-        )
 
 
 class TestDeterminism:

@@ -7,8 +7,8 @@ import dataclasses
 import numpy as np
 import onnx
 import pytest
+from corpora import write_corpus
 from onnx import helper
-from support import write_corpus
 
 from conformance.corpus.case import Case, Firing, Rewrite
 from conformance.corpus.corpus import open_corpus

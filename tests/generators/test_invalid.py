@@ -7,9 +7,10 @@ from collections import Counter
 import numpy as np
 import onnx
 import pytest
-from fake_backends import Panic, Unsupported
+from corpora import write_corpus
 from onnx import helper, numpy_helper
-from support import records, results_of, tree, write_corpus
+from outputs import records, results_of, tree
+from raising_backends import Panic, Unsupported
 
 from conformance.backends.reference import ReferenceBackend
 from conformance.corpus.case import Case

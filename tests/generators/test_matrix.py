@@ -10,8 +10,9 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from corpora import quiet
 from redundancy import MATRICES, combinations_of, superfluous
-from support import ROOT, quiet
+from repository import ROOT
 
 from conformance.deviations import FAMILIES
 from conformance.generation.case_files import files_of

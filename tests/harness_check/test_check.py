@@ -7,12 +7,21 @@ import sys
 from pathlib import Path
 
 import fake_harnesses
+import fake_optimizer_harnesses
+import fake_output_harnesses
 import pytest
 
 from conformance.harness_check.check import check_harness
 from conformance.harness_check.fact import State
 
-FAKES = Path(fake_harnesses.__file__)
+FAKES = {
+    name: Path(module.__file__)
+    for module in (fake_harnesses, fake_output_harnesses, fake_optimizer_harnesses)
+    for name, thing in vars(module).items()
+    if isinstance(thing, type) and thing.__module__ == module.__name__
+}
+"""The program of each harness."""
+
 HANG = {"SaysNothing", "IgnoresUnknownCommands", "IgnoresStop", "OutlivesItsInput"}
 QUICK, PATIENT = 3.0, 60.0
 """Seconds within which a harness that hangs is given up, and others, which answer sooner."""
@@ -75,7 +84,7 @@ SKIPS = {
 
 
 def checked(name: str) -> list:
-    return list(check_harness([sys.executable, str(FAKES), name], QUICK if name in HANG else PATIENT))
+    return list(check_harness([sys.executable, str(FAKES[name]), name], QUICK if name in HANG else PATIENT))
 
 
 @pytest.mark.parametrize("name", ["WellBehaved", "Copies"])
@@ -113,8 +122,7 @@ def test_one_fault_hides_no_other_fact():
 
 
 def test_every_fake_is_looked_at():
-    fakes = {name for name, thing in vars(fake_harnesses).items() if isinstance(thing, type) and name != "Path"}
-    assert fakes == {"WellBehaved", "Copies", *COMPLAINTS, *SKIPS}
+    assert set(FAKES) == {"WellBehaved", "Copies", *COMPLAINTS, *SKIPS}
 
 
 class TestCommand:
@@ -163,4 +171,4 @@ class TestCommand:
 
 
 def _exec(name: str) -> str:
-    return f"exec:{shlex.join([sys.executable, str(FAKES), name])}"
+    return f"exec:{shlex.join([sys.executable, str(FAKES[name]), name])}"

@@ -10,7 +10,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support import DATA, ROOT, results_of
+from outputs import results_of
+from repository import DATA, ROOT
 
 from conformance.harness_check.check import check_harness
 from conformance.harness_check.fact import State

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import isolation_faults as faults
 import pytest
+from corpora import ADAM, SEVERAL
 from isolation_support import apart, harness, processes_in, until
-from support import ADAM, SEVERAL
 
 from conformance.isolation.limits import Limits
 from conformance.isolation.process import LONGEST_STDERR

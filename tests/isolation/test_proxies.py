@@ -9,8 +9,11 @@ from types import SimpleNamespace
 import fake_backends as fakes
 import numpy as np
 import pytest
+import raising_backends as raising
+from corpora import ADAM, EXACT, REPEATED, SEVERAL, SMALL
 from isolation_support import apart
-from support import ADAM, DATA, EXACT, REPEATED, SEVERAL, SMALL, results_of
+from outputs import results_of
+from repository import DATA
 
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import LoadedCase, case_in_memory, load_case
@@ -31,11 +34,7 @@ OTHERWISE = {fakes.Interrupted, fakes.KillsItsProcess}
 IN_OTHER_WORDS = {fakes.ReturnsObjects, fakes.ReturnsRecords, fakes.ReturnsSwappedBytes}
 """Fakes whose outputs have types that ONNX has not, and the protocol neither: the verdict is the same."""
 
-FAKES = [
-    member
-    for member in vars(fakes).values()
-    if inspect.isclass(member) and hasattr(member, "prepare") and member not in OTHERWISE
-]
+FAKES = [fake for fake in raising.every_fake() if fake not in OTHERWISE]
 
 
 @pytest.fixture
@@ -59,7 +58,7 @@ def told(outcome):
 
 @pytest.mark.parametrize("fake", FAKES, ids=lambda fake: fake.__name__)
 def test_a_backend_is_told_as_in_this_process(start, case_of, fake):
-    subject = start(f"fake_backends:{fake.__name__}")
+    subject = start(f"{fake.__module__}:{fake.__name__}")
     cases = (ADAM, EXACT, REPEATED, SEVERAL)
     here, there = ([judge_backend(target, case_of(case)) for case in cases] for target in (fake, subject))
     if fake in IN_OTHER_WORDS:
@@ -98,10 +97,12 @@ def test_an_input_that_an_initializer_gives_a_value_to_is_not_named(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("fake", [fakes.AlwaysWrong, fakes.RaisesOnRun, fakes.ChangesItsInputs, fakes.SaysUnsupported])
+@pytest.mark.parametrize(
+    "fake", [fakes.AlwaysWrong, raising.RaisesOnRun, fakes.ChangesItsInputs, raising.SaysUnsupported]
+)
 def test_diagnosis_observes_the_same(start, opened, fake):
     case = case_in_memory(opened, opened.cases[ADAM])
-    here, there = observe(fake, case), observe(start(f"fake_backends:{fake.__name__}"), case)
+    here, there = observe(fake, case), observe(start(f"{fake.__module__}:{fake.__name__}"), case)
     if here is None or there is None:
         assert here is there
     else:
@@ -112,11 +113,11 @@ def test_diagnosis_observes_the_same(start, opened, fake):
 @pytest.mark.parametrize(
     ("fake", "verdict"),
     [
-        ("fake_backends:RaisesOnPrepare", Verdict.PASS),
-        ("fake_backends:RaisesOnRun", Verdict.PASS),
-        ("fake_backends:ExitsOnPrepare", Verdict.ERROR),
-        ("fake_backends:PanicsOnRun", Verdict.ERROR),
-        ("fake_backends:SaysUnsupported", Verdict.UNSUPPORTED),
+        ("raising_backends:RaisesOnPrepare", Verdict.PASS),
+        ("raising_backends:RaisesOnRun", Verdict.PASS),
+        ("raising_backends:ExitsOnPrepare", Verdict.ERROR),
+        ("raising_backends:PanicsOnRun", Verdict.ERROR),
+        ("raising_backends:SaysUnsupported", Verdict.UNSUPPORTED),
         ("fake_backends:AlwaysRight", Verdict.FAIL),
         ("isolation_faults:exits_0_midway", Verdict.CRASH),
     ],

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 
 import pytest
+from corpora import SMALL
 from isolation_support import apart, processes_in
-from support import SMALL, records, results_of
+from outputs import records, results_of
 
 from conformance.errors import SubjectError, UnknownName
 from conformance.isolation.host import ATTEMPTS

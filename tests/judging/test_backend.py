@@ -6,7 +6,8 @@ import inspect
 
 import fake_backends as fakes
 import pytest
-from support import ADAM, EXACT, INDEX, REPEATED, SEVERAL, SHOULD, SILENT, SMALL
+import raising_backends as raising
+from corpora import ADAM, EXACT, INDEX, REPEATED, SEVERAL, SHOULD, SILENT, SMALL
 
 from conformance.judging.backend import judge_backend
 from conformance.subjects.failures import LONGEST_MESSAGE
@@ -32,17 +33,17 @@ OUTCOMES = [
     (fakes.ReturnsObjects, ADAM, FAIL, "compare", "X_new has type "),
     (fakes.ReturnsRecords, ADAM, FAIL, "compare", "X_new has type "),
     (fakes.ReturnsSwappedBytes, ADAM, FAIL, "compare", "X_new has type "),
-    (fakes.RaisesOnPrepare, ADAM, ERROR, "load", "ValueError: cannot read this model"),
-    (fakes.RaisesOnRun, ADAM, ERROR, "run", "ValueError: cannot run this model"),
-    (fakes.RaisesOnSecondRun, REPEATED, ERROR, "run", "ValueError: has run before"),
-    (fakes.ExitsOnPrepare, ADAM, ERROR, "load", "SystemExit: 0"),
-    (fakes.ExitsOnRun, ADAM, ERROR, "run", "SystemExit: 0"),
-    (fakes.PanicsOnRun, ADAM, ERROR, "run", "Panic: index out of range"),
-    (fakes.RaisesUnprintable, ADAM, ERROR, "run", "UnprintableError: (its message cannot be read)"),
-    (fakes.SaysNotSupposedTo, ADAM, UNSUPPORTED, "load", "BackendIsNotSupposedToImplementIt: no such operator"),
-    (fakes.SaysNotImplemented, ADAM, UNSUPPORTED, "load", "NotImplementedError: no such operator"),
-    (fakes.SaysUnsupported, ADAM, UNSUPPORTED, "load", "Unsupported: no such operator"),
-    (fakes.SaysUnsupportedOnRun, ADAM, UNSUPPORTED, "run", "Unsupported: no such type"),
+    (raising.RaisesOnPrepare, ADAM, ERROR, "load", "ValueError: cannot read this model"),
+    (raising.RaisesOnRun, ADAM, ERROR, "run", "ValueError: cannot run this model"),
+    (raising.RaisesOnSecondRun, REPEATED, ERROR, "run", "ValueError: has run before"),
+    (raising.ExitsOnPrepare, ADAM, ERROR, "load", "SystemExit: 0"),
+    (raising.ExitsOnRun, ADAM, ERROR, "run", "SystemExit: 0"),
+    (raising.PanicsOnRun, ADAM, ERROR, "run", "Panic: index out of range"),
+    (raising.RaisesUnprintable, ADAM, ERROR, "run", "UnprintableError: (its message cannot be read)"),
+    (raising.SaysNotSupposedTo, ADAM, UNSUPPORTED, "load", "BackendIsNotSupposedToImplementIt: no such operator"),
+    (raising.SaysNotImplemented, ADAM, UNSUPPORTED, "load", "NotImplementedError: no such operator"),
+    (raising.SaysUnsupported, ADAM, UNSUPPORTED, "load", "Unsupported: no such operator"),
+    (raising.SaysUnsupportedOnRun, ADAM, UNSUPPORTED, "run", "Unsupported: no such type"),
     (fakes.PreparesNone, ADAM, ERROR, "run", "NoneType"),
     (fakes.ChangesItsInputs, ADAM, FAIL, "compare", "input 5 is not what it was before the run"),
     (fakes.UpdatesInPlace, ADAM, FAIL, "compare", "input 2 is not what it was before the run"),
@@ -89,11 +90,7 @@ def test_what_is_wrong_passes_no_case(case_of, case):
 
 @pytest.mark.parametrize(
     "fake",
-    [
-        member
-        for member in vars(fakes).values()
-        if inspect.isclass(member) and hasattr(member, "prepare") and member not in ENDS_THE_PROCESS
-    ],
+    [fake for fake in raising.every_fake() if fake not in ENDS_THE_PROCESS],
     ids=_name,
 )
 def test_no_fake_makes_judging_raise(case_of, fake):
@@ -107,11 +104,11 @@ def test_an_interruption_by_the_user_is_no_verdict(case_of):
 
 
 def test_a_long_message_is_cut(case_of):
-    assert len(judge_backend(fakes.RaisesAtLength, case_of(ADAM)).message) <= LONGEST_MESSAGE
+    assert len(judge_backend(raising.RaisesAtLength, case_of(ADAM)).message) <= LONGEST_MESSAGE
 
 
 def test_a_message_can_be_written_as_utf_8(case_of):
-    assert judge_backend(fakes.RaisesStrangeText, case_of(ADAM)).message.encode()
+    assert judge_backend(raising.RaisesStrangeText, case_of(ADAM)).message.encode()
 
 
 def test_every_output_of_every_data_set_has_its_evidence(case_of):
@@ -122,7 +119,7 @@ def test_every_output_of_every_data_set_has_its_evidence(case_of):
 
 
 def test_a_run_that_raises_keeps_the_evidence_of_the_data_sets_before(case_of):
-    outcome = judge_backend(fakes.RaisesOnSecondRun, case_of(REPEATED))
+    outcome = judge_backend(raising.RaisesOnSecondRun, case_of(REPEATED))
     assert {output["data_set"] for output in outcome.outputs} == {0}
 
 

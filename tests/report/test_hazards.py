@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support import ROOT
+from repository import ROOT
 
 from conformance.report.formats import hazards as report
 from conformance.results.file import Results

@@ -13,9 +13,10 @@ import zipfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from corpora import ADAM, SHOULD
 from report_sample import CLAUSES, SMALL, SUBJECTS, large, small
 from report_sample_optimizers import EVIL_HAZARD, FIRES, OPTIMIZER, STAYS, TIES, packed, rewriting
-from support import ADAM, ROOT, SHOULD
+from repository import ROOT
 
 from conformance.report.formats.html import render
 from conformance.report.html import data as html_data

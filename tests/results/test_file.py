@@ -7,8 +7,10 @@ import json
 
 import fake_backends as fakes
 import pytest
+import raising_backends as raising
+from corpora import ADAM, EXACT, SMALL
+from outputs import records
 from recorded_runs import EXPECTED, record, result_of
-from support import ADAM, EXACT, SMALL, records
 
 from conformance.errors import ResultsError
 from conformance.gate.gate import Gate
@@ -112,12 +114,12 @@ class TestRoundTrip:
 
     def test_a_message_of_any_text_comes_back(self, tmp_path, opened):
         path = tmp_path / "results.jsonl"
-        record(opened, path, {"acme": fakes.RaisesStrangeText})
+        record(opened, path, {"acme": raising.RaisesStrangeText})
         message = read(path).results[0]["message"]
         assert message.startswith("ValueError: one\u2028two\x85three\x0bfour\x00five")
         assert message.endswith("six\nseven<script>")
 
-    @pytest.mark.parametrize("fake", [fakes.ReturnsLists, fakes.WrongType, fakes.ReturnsNone, fakes.SaysUnsupported])
+    @pytest.mark.parametrize("fake", [fakes.ReturnsLists, fakes.WrongType, fakes.ReturnsNone, raising.SaysUnsupported])
     def test_every_kind_of_failure_satisfies_the_schema(self, tmp_path, opened, fake):
         path = tmp_path / "results.jsonl"
         record(opened, path, {"acme": fake})
@@ -277,5 +279,5 @@ class TestSeveralFiles:
 
 def test_reading_lines_by_newline_alone_gives_the_records_that_were_written(tmp_path, opened):
     path = tmp_path / "results.jsonl"
-    record(opened, path, {"acme": fakes.RaisesStrangeText})
+    record(opened, path, {"acme": raising.RaisesStrangeText})
     assert [line["record"] for line in records(path)].count("result") == len(SMALL)

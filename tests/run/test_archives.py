@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import fake_backends as fakes
 import pytest
+from corpora import ADAM, SMALL
+from outputs import records
 from recorded_runs import EXPECTED, record
-from support import ADAM, SMALL, records
 
 from conformance.corpus.corpus import open_corpus
 from conformance.results.file import read

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -11,8 +10,9 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from corpora import SMALL
 from isolation_support import SUPPORT, processes_in, until
-from support import SMALL, records
+from outputs import comparable
 
 from conformance.results.file import read
 from conformance.run.resuming import partial_of
@@ -57,14 +57,6 @@ def results_so_far(here) -> int:
 
 def nothing_runs(here) -> bool:
     return not processes_in(here / "tmp")
-
-
-def comparable(path):
-    lines = records(path)
-    for line in lines:
-        for name in ("seconds", "command"):
-            line.pop(name, None)
-    return sorted(lines, key=lambda line: json.dumps(line, sort_keys=True))
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from argmax_models import fed_by
+from corpora import ADAM, write_corpus
 from onnx import helper
-from support import ADAM, records, results_of, write_corpus
+from outputs import records, results_of
 
 from conformance.corpus.case import Case, Firing, Rewrite
 from conformance.results.file import read

@@ -6,7 +6,8 @@ import re
 from types import SimpleNamespace
 
 import pytest
-from support import ADAM, EXACT, INDEX, SEVERAL, SMALL, results_of
+from corpora import ADAM, EXACT, INDEX, SEVERAL, SMALL
+from outputs import results_of
 
 from conformance.results.file import read
 from conformance.run.session import ConformanceSession
@@ -81,13 +82,13 @@ class TestWithABackend:
         assert "Traceback" not in out
 
     def test_unsupported_cases_are_skipped_with_their_reason(self, run):
-        ended = run("fake_backends:SupportsOnlyAdam")
+        ended = run("raising_backends:SupportsOnlyAdam")
         assert ended.status == 0
         assert counts(ended) == {"passed": 1 + 2, "skipped": len(SMALL) - 2}
         assert "unsupported: Unsupported: Adam only" in ended.out
 
     def test_a_subject_that_passed_nothing_fails_the_session(self, run):
-        assert run("fake_backends:SaysUnsupported").status == 1
+        assert run("raising_backends:SaysUnsupported").status == 1
 
     def test_k_selects_among_them(self, run):
         ended = run(RIGHT, "-k", "argmax")

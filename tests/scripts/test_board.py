@@ -10,7 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from support import ROOT
+from repository import ROOT
 
 BOARD = ROOT / "reports" / "scoreboard" / "results.jsonl.gz"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from support import quiet
+from corpora import quiet
 
 from conformance.deviations import FAMILIES, catalogue
 from conformance.strength.operators import DECISIVE, UPSTREAM, held_cases, measure, noticed, work

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from support import quiet, write_corpus
+from corpora import quiet, write_corpus
 
 from conformance.corpus.corpus import open_corpus
 from conformance.deviations.rewrites import faulty_rewrites

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support import quiet
+from corpora import quiet
 
 from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 from conformance.strength.running_bound import running

@@ -7,7 +7,6 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from onnx.backend.test.runner import BackendIsNotSupposedToImplementIt
 
 from conformance.backends.reference import ReferenceBackend
 
@@ -138,95 +137,6 @@ class ReturnsOtherLayouts(AlwaysRight):
         for output in spread:
             output.flags.writeable = False
         return spread
-
-
-class RaisesOnPrepare(AlwaysRight):
-    def __init__(self, model: onnx.ModelProto) -> None:
-        raise ValueError("cannot read this model")
-
-
-class RaisesOnRun(AlwaysRight):
-    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
-        raise ValueError("cannot run this model")
-
-
-class RaisesOnSecondRun(AlwaysRight):
-    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
-        if self.runs:
-            raise ValueError("has run before")
-        return outputs
-
-
-class ExitsOnPrepare(AlwaysRight):
-    def __init__(self, model: onnx.ModelProto) -> None:
-        sys.exit(0)
-
-
-class ExitsOnRun(AlwaysRight):
-    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
-        sys.exit(0)
-
-
-class Panic(BaseException):
-    """As Rust's panics arrive in Python: an exception that is not an Exception."""
-
-
-class PanicsOnRun(AlwaysRight):
-    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
-        raise Panic("index out of range")
-
-
-class UnprintableError(Exception):
-    def __str__(self) -> str:
-        raise RuntimeError("no words")
-
-
-class RaisesUnprintable(AlwaysRight):
-    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
-        raise UnprintableError
-
-
-class RaisesAtLength(AlwaysRight):
-    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
-        raise ValueError("long " * 10_000)
-
-
-class RaisesStrangeText(AlwaysRight):
-    """A message with separators of lines, a NUL and half of a surrogate pair."""
-
-    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
-        raise ValueError("one\u2028two\x85three\x0bfour\x00five\udcffsix\nseven<script>")
-
-
-class SaysNotSupposedTo(AlwaysRight):
-    def __init__(self, model: onnx.ModelProto) -> None:
-        raise BackendIsNotSupposedToImplementIt("no such operator")
-
-
-class SaysNotImplemented(AlwaysRight):
-    def __init__(self, model: onnx.ModelProto) -> None:
-        raise NotImplementedError("no such operator")
-
-
-class Unsupported(Exception):
-    """A runtime's own way to say so."""
-
-
-class SaysUnsupported(AlwaysRight):
-    def __init__(self, model: onnx.ModelProto) -> None:
-        raise Unsupported("no such operator")
-
-
-class SaysUnsupportedOnRun(AlwaysRight):
-    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
-        raise Unsupported("no such type")
-
-
-class SupportsOnlyAdam(AlwaysRight):
-    def __init__(self, model: onnx.ModelProto) -> None:
-        if any(node.op_type != "Adam" for node in model.graph.node):
-            raise Unsupported("Adam only")
-        super().__init__(model)
 
 
 class PreparesNone:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -157,45 +155,6 @@ class SupportsNothing(WellBehaved):
         return {"unsupported": "I am a template"}
 
 
-class MistakesTypes(WellBehaved):
-    def output(self, tensor):
-        return {**tensor, "dtype": "int32"}
-
-
-class SaysFloat32(WellBehaved):
-    def output(self, tensor):
-        return {**tensor, "dtype": "float32"}
-
-
-class FlattensShapes(WellBehaved):
-    def output(self, tensor):
-        size = len(base64.b64decode(tensor["data"])) // 4
-        return {**tensor, "shape": [size]}
-
-
-class RunsTheGraphsOutputsTwice(WellBehaved):
-    def run(self, command):
-        answer = super().run(command)
-        return {"outputs": answer["outputs"] * 2} if "outputs" in answer else answer
-
-
-class CutsData(WellBehaved):
-    def output(self, tensor):
-        return {**tensor, "data": base64.b64encode(base64.b64decode(tensor["data"])[:-1]).decode()}
-
-
-class LeavesOutPadding(WellBehaved):
-    def output(self, tensor):
-        return {**tensor, "data": tensor["data"].rstrip("=") + "!"}
-
-
-class WritesBigEndian(WellBehaved):
-    def output(self, tensor):
-        data = base64.b64decode(tensor["data"])
-        swapped = b"".join(data[i : i + 4][::-1] for i in range(0, len(data), 4))
-        return {**tensor, "data": base64.b64encode(swapped).decode()}
-
-
 class RemembersItsFirstInputs(WellBehaved):
     def load(self, command):
         self.first = None
@@ -308,68 +267,6 @@ class LeavesAProcess(WellBehaved):
         nowhere = subprocess.DEVNULL
         subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], stdout=nowhere, stderr=nowhere)
         return 0
-
-
-class Copies(WellBehaved):
-    """A graph optimizer that keeps to the protocol, and changes nothing."""
-
-    kind = "optimizer"
-
-    def start(self, command):
-        return {**super().start(command), "passes": [], "fixed_point": True}
-
-    def load(self, command):
-        return self.unknown(command)
-
-    run = load
-
-    def optimize(self, command):
-        import onnx
-
-        onnx.load(command["model"])
-        self.rewrite(Path(command["model"]), Path(command["output"]))
-        return {"optimized": True}
-
-    def rewrite(self, given, output):
-        shutil.copyfile(given, output)
-
-
-class KnowsOneKindOfRun(Copies):
-    def start(self, command):
-        return {**super().start(command), "fixed_point": False}
-
-
-class WritesNoFile(Copies):
-    def rewrite(self, given, output):
-        pass
-
-
-class WritesNonsense(Copies):
-    def rewrite(self, given, output):
-        output.write_text("optimized!")
-
-
-class RemovesEveryNode(Copies):
-    def rewrite(self, given, output):
-        import onnx
-
-        model = onnx.load(given)
-        del model.graph.node[:]
-        onnx.save(model, output)
-
-
-class SpoilsItsInput(Copies):
-    def rewrite(self, given, output):
-        super().rewrite(given, output)
-        given.write_bytes(given.read_bytes() + b"\x3a\x00")
-
-
-class RewritesItsFirstModelAgain(Copies):
-    first = None
-
-    def rewrite(self, given, output):
-        self.first = self.first or given.read_bytes()
-        output.write_bytes(self.first)
 
 
 if __name__ == "__main__":

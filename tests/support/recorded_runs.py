@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support import ADAM
+from corpora import ADAM
 
 from conformance.corpus.loading import load_case
 from conformance.expectations.file import Expectation, Expectations

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
+import pytest
+from hypothesis import settings
 from onnx import helper
 
 from conformance.models.arrays import type_name, type_number
@@ -20,6 +22,12 @@ from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+
+law = settings(max_examples=60, deadline=None, derandomize=True)
+"""Of what holds for all numbers."""
+
+both_levels = pytest.mark.parametrize("level", [Level.MUST, Level.SHOULD])
 
 TRAINING = "ai.onnx.preview.training"
 OPERANDS = {"Adam": "XGVH", "Momentum": "XGV", "Adagrad": "XGH"}

@@ -7,7 +7,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from support import ADAM, SMALL, results_of, tree
+from corpora import ADAM, SMALL
+from outputs import results_of, tree
 
 from conformance.corpus.corpus import open_corpus
 from conformance.results.file import read

@@ -3,34 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import onnx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from onnx import helper
-from reference_models import excess, judged_array, model_of
+from indexed_models import acceptable, indexed
+from reference_models import both_levels, judged_array, law
 
 from conformance.models.arrays import BFLOAT16
-from conformance.reference.oracle import answers
 from conformance.verdicts import Level, Unsupported
-
-FLOAT, INT64 = onnx.TensorProto.FLOAT, onnx.TensorProto.INT64
-law = settings(max_examples=60, deadline=None, derandomize=True)
-both_levels = pytest.mark.parametrize("level", [Level.MUST, Level.SHOULD])
-
-
-def indexed(X, function, *, level=Level.MUST, opset=13, function_attributes=None, **attributes):
-    """What ArgMax of a function of X may be."""
-    nodes = [
-        helper.make_node(function, ["X"], ["Y"], **(function_attributes or {})),
-        helper.make_node("ArgMax", ["Y"], ["I"], **{"axis": 0, "keepdims": 0, **attributes}),
-    ]
-    return answers(model_of(nodes, {"X": X}, {"I": INT64}, opset=opset), [X], level)[0]
-
-
-def acceptable(answer):
-    """The acceptable indices of an answer of one element."""
-    return [answer.expected.item()] if answer.choices is None else np.flatnonzero(answer.choices).tolist()
 
 
 @pytest.mark.parametrize(
@@ -202,120 +182,3 @@ def test_another_axis_without_elements_gives_no_indices():
 def test_an_axis_without_elements_is_unsupported():
     with pytest.raises(Unsupported):
         judged_array("ArgMax", np.zeros((0, 3), np.float32), axis=0)
-
-
-CUBE = np.log(np.arange(1, 9, dtype=np.float64)).reshape(2, 2, 2)
-
-
-def softmax_over(X, axes):
-    powers = np.exp(X)
-    return powers / powers.sum(axis=axes, keepdims=True)
-
-
-@pytest.mark.parametrize(
-    ("opset", "attributes", "axes"),
-    [
-        (13, {}, (2,)),
-        (13, {"axis": 1}, (1,)),
-        (13, {"axis": 0}, (0,)),
-        (13, {"axis": -3}, (0,)),
-        (12, {}, (1, 2)),
-        (12, {"axis": 0}, (0, 1, 2)),
-        (12, {"axis": 1}, (1, 2)),
-        (12, {"axis": 2}, (2,)),
-        (11, {"axis": -1}, (2,)),
-        (11, {"axis": -2}, (1, 2)),
-        (1, {}, (1, 2)),
-    ],
-)
-@pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax"])
-def test_softmax_goes_along_one_axis_since_opset_13_and_over_all_from_the_axis_on_before(
-    op_type, opset, attributes, axes
-):
-    expected = softmax_over(CUBE, axes)
-    answer = judged_array(op_type, CUBE, opset=opset, **attributes)
-    np.testing.assert_allclose(answer.expected, expected if op_type == "Softmax" else np.log(expected), rtol=1e-14)
-
-
-def test_the_coerced_softmax_keeps_the_shape():
-    assert judged_array("Softmax", CUBE, opset=12).expected.shape == CUBE.shape
-
-
-def test_softmax_of_large_elements_is_not_nan():
-    answer = judged_array("Softmax", np.array([1000.0, 1000.0], np.float32))
-    assert answer.expected.tolist() == [0.5, 0.5]
-
-
-@pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax"])
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-@law
-@given(data=st.data())
-def test_softmax_encloses_its_evaluation_in_the_tensors_type(op_type, dtype, data):
-    width = np.dtype(dtype).itemsize * 8
-    X = np.array(data.draw(st.lists(st.floats(-8, 8, width=width), min_size=1, max_size=20)), dtype)
-    shifted = X - X.max()
-    powers = np.exp(shifted)
-    total = np.add.accumulate(powers)[-1]
-    Y = powers / total if op_type == "Softmax" else shifted - np.log(total)
-    assert excess(judged_array(op_type, X, level=Level.MUST), Y) <= 1
-
-
-@pytest.mark.parametrize("op_type", ["Exp", "Log", "Sqrt"])
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-@law
-@given(data=st.data())
-def test_a_function_encloses_its_evaluation_in_the_tensors_type(op_type, dtype, data):
-    width = np.dtype(dtype).itemsize * 8
-    first, last = (-8, 8) if op_type == "Exp" else (2.0**-10, 2.0**10)
-    X = np.array(data.draw(st.lists(st.floats(first, last, width=width), min_size=1, max_size=20)), dtype)
-    Y = {"Exp": np.exp, "Log": np.log, "Sqrt": np.sqrt}[op_type](X)
-    assert excess(judged_array(op_type, X, level=Level.MUST), Y) <= 1
-
-
-def article(X, level=Level.MUST, opset=13):
-    """The model of the article on the pass: Relu, Softmax and Log, each to its ArgMax, side by side."""
-    nodes = [helper.make_node("Softmax", ["X"], ["softmax_out"], axis=0)]
-    nodes += [helper.make_node(name, ["X"], [f"{name.lower()}_out"]) for name in ("Relu", "Log")]
-    nodes += [
-        helper.make_node("ArgMax", [f"{name}_out"], [f"argmax_{name}"], axis=0) for name in ("relu", "softmax", "log")
-    ]
-    nodes.append(helper.make_node("Concat", ["argmax_relu", "argmax_softmax", "argmax_log"], ["Y"], axis=0))
-    return answers(model_of(nodes, {"X": X}, {"Y": INT64}, opset=opset), [X], level)[0]
-
-
-@both_levels
-@pytest.mark.parametrize("opset", [11, 13])
-def test_the_articles_three_branches_agree_on_a_clear_winner(opset, level):
-    answer = article(np.arange(1, 11, dtype=np.float32)[::-1].copy(), level, opset)
-    assert answer.expected.tolist() == [0, 0, 0]
-
-
-def test_the_articles_relu_branch_takes_the_first_of_negative_elements():
-    # Relu makes them all zero, Softmax keeps the order, and the Log of a negative number is NaN.
-    assert article(np.array([-3, -1, -2], np.float32)).expected.tolist()[:2] == [0, 1]
-
-
-def test_the_articles_relu_branch_leaves_one_index_where_the_others_leave_two():
-    X = np.array([1e30, np.nextafter(np.float32(1e30), np.float32(np.inf)), 1], np.float32)
-    choices = article(X).choices
-    assert [np.flatnonzero(row).tolist() for row in choices] == [[1], [1], [0, 1]]
-
-
-def test_choices_of_different_widths_stand_side_by_side():
-    wide, narrow = np.array([0, 1, 2, 9], np.float32), np.array([1e30, 1e30], np.float32)
-    nodes = [
-        helper.make_node("ArgMax", ["wide"], ["i"], axis=0),
-        helper.make_node("Log", ["narrow"], ["log"]),
-        helper.make_node("ArgMax", ["log"], ["j"], axis=0),
-        helper.make_node("Concat", ["i", "j"], ["Y"], axis=-1),
-    ]
-    answer = answers(model_of(nodes, {"wide": wide, "narrow": narrow}, {"Y": INT64}), [wide, narrow], Level.MUST)[0]
-    assert [np.flatnonzero(row).tolist() for row in answer.choices] == [[3], [0, 1]]
-
-
-def test_concat_of_certain_indices_leaves_no_choice():
-    X = np.array([1, 3, 2], np.float32)
-    nodes = [helper.make_node("ArgMax", ["X"], [name], axis=0) for name in "ij"]
-    nodes.append(helper.make_node("Concat", ["i", "j"], ["Y"], axis=0))
-    answer = answers(model_of(nodes, {"X": X}, {"Y": INT64}), [X], Level.MUST)[0]
-    assert (answer.expected.tolist(), answer.choices) == ([1, 1], None)

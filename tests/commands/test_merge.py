@@ -1,4 +1,4 @@
-"""`merge` and `diff`: several runs as one, and what changed between two."""
+"""`merge`: several runs as one."""
 
 from __future__ import annotations
 
@@ -6,21 +6,13 @@ import json
 import re
 
 import pytest
-from support import ADAM, EXACT, INDEX, SHOULD, SMALL, expecting, records, tree
+from corpora import ADAM, EXACT, SMALL
+from outputs import comparable, expecting, records, tree
 
 from conformance.results.file import read
 from conformance.schemas import complaint
 
 RIGHT, WRONG, MOODY = "fake_backends:AlwaysRight", "fake_backends:AlwaysWrong", "moody_backends:DoesAsTold"
-
-
-def comparable(path):
-    """A results file but for the order of its lines, its times, its command and how many results a part was to have."""
-    lines = records(path)
-    for line in lines:
-        for name in ("seconds", "command"):
-            line.pop(name, None)
-    return sorted(json.dumps(line, sort_keys=True) for line in lines)
 
 
 class TestMerge:
@@ -147,48 +139,3 @@ class TestMerge:
         moody_run("-b", RIGHT, "--results", "a.jsonl")
         (here / "a.jsonl").write_text("".join((here / "a.jsonl").read_text().splitlines(keepends=True)[:-1]))
         assert "a.jsonl is truncated" in self.refusal(command, here, "a.jsonl")
-
-
-class TestDiff:
-    @pytest.fixture
-    def runs(self, moody_run):
-        moody_run("-b", MOODY, "--results", "old.jsonl", mood="fail:Adam error:ArgMax")
-        moody_run("-b", MOODY, "--results", "new.jsonl", mood="fail:Adagrad fail:ArgMax")
-
-    def test_a_run_does_not_differ_from_itself(self, command, runs, here):
-        ended = command("diff", "old.jsonl", "old.jsonl", "--json", "out.json")
-        assert (ended.status, ended.out) == (0, "No regressions\n")
-        found = json.loads((here / "out.json").read_text())
-        assert not any(found[key] for key in found if key not in {"format", "before", "after"})
-
-    def test_each_change_is_what_it_is(self, command, runs, here):
-        ended = command("diff", "old.jsonl", "new.jsonl", "--json", "out.json", "--markdown", "out.md")
-        assert ended.status == 1
-        found = json.loads((here / "out.json").read_text())
-        assert [change["case"] for change in found["regressions"]] == ["test_adagrad_data_sets_repeated_float"]
-        assert [change["case"] for change in found["fixes"]] == [ADAM, SHOULD]
-        assert [change["case"] for change in found["changes"]] == [EXACT, INDEX]
-        assert "### Regressions" in (here / "out.md").read_text()
-
-    def test_back_again_fixes_are_regressions(self, command, runs, here):
-        command("diff", "old.jsonl", "new.jsonl", "--json", "there.json")
-        command("diff", "new.jsonl", "old.jsonl", "--json", "back.json")
-        there, back = (json.loads((here / name).read_text()) for name in ("there.json", "back.json"))
-        for one, other in (("regressions", "fixes"), ("fixes", "regressions"), ("changes", "changes")):
-            assert [change["case"] for change in there[one]] == [change["case"] for change in back[other]]
-
-    def test_cases_and_subjects_that_came_and_went_are_named(self, command, moody_run):
-        moody_run("-b", RIGHT, "-b", WRONG, "-k", "argmax", "--results", "old.jsonl")
-        moody_run("-b", RIGHT, "-b", MOODY, "--case", EXACT, "--case", ADAM, "--results", "new.jsonl")
-        out = command("diff", "old.jsonl", "new.jsonl").out
-        for told in (
-            f"Cases added:\n  {RIGHT}: {ADAM}\n",
-            f"Cases removed:\n  {RIGHT}: {INDEX}\n",
-            f"{MOODY} is new",
-            f"{WRONG} is gone",
-        ):
-            assert told in out
-
-    def test_what_cannot_be_read_is_refused(self, command, runs, here):
-        (here / "new.jsonl").write_text("{}\n")
-        assert command("diff", "old.jsonl", "new.jsonl").status == 2

@@ -1,20 +1,22 @@
-"""What a CI uses of `run` and `report`: the gate's settings, formats and shards."""
+"""What the gate of `run` is told: required operators, a baseline, repeats and expectations."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 
 import pytest
-from support import ADAM, EXACT, SMALL, expecting, records, results_of
+from corpora import ADAM, EXACT, SMALL
+from outputs import expecting, records, results_of
 
-from conformance.errors import UsageError
 from conformance.results.file import read
-from conformance.run.selection import Shard
 
-RIGHT, WRONG = "fake_backends:AlwaysRight", "fake_backends:AlwaysWrong"
-MOODY, VARIES = "moody_backends:DoesAsTold", "moody_backends:VariesOnArgMax"
+RIGHT, WRONG, MOODY, VARIES = (
+    "fake_backends:AlwaysRight",
+    "fake_backends:AlwaysWrong",
+    "moody_backends:DoesAsTold",
+    "moody_backends:VariesOnArgMax",
+)
 
 
 class TestTheGate:
@@ -95,59 +97,3 @@ class TestTheGate:
             "place": "e.toml:5",
             "issue": "https://example.org/1",
         }
-
-
-class TestFormats:
-    OPTIONS = ("--html", "--junit", "--ctrf", "--markdown", "--badge", "--json")
-
-    @pytest.mark.parametrize("option", OPTIONS)
-    def test_a_run_writes_what_a_report_writes(self, moody_run, command, here, option):
-        moody_run("-b", WRONG, "--results", "out.jsonl", option, "run.out")
-        assert command("report", "out.jsonl", option, "report.out").status == 0
-        assert (here / "run.out").read_bytes() == (here / "report.out").read_bytes()
-
-    @pytest.mark.parametrize("option", OPTIONS)
-    def test_an_output_that_cannot_be_written_is_refused_before_anything_runs(self, moody_run, here, option):
-        (here / "given").write_text("")
-        assert moody_run("-b", "fake_backends:KillsItsProcess", option, "given/out").status == 2
-
-    def test_a_report_of_nothing_is_refused(self, moody_run, command):
-        moody_run("-b", RIGHT, "--results", "out.jsonl")
-        ended = command("report", "out.jsonl")
-        assert ended.status == 2
-        assert "No report is asked for" in ended.err
-
-    def test_where_one_cannot_be_written_none_is(self, moody_run, command, here):
-        moody_run("-b", RIGHT, "--results", "out.jsonl")
-        (here / "given").write_text("")
-        assert command("report", "out.jsonl", "--badge", "out.svg", "--junit", "given/out").status == 2
-        assert not (here / "out.svg").exists()
-
-
-class TestShards:
-    @pytest.mark.parametrize("of", [1, 2, 3, 7, 8])
-    def test_every_case_is_in_exactly_one_and_they_are_balanced(self, whole_corpus, of):
-        cases = whole_corpus.cases
-        parts = [Shard(number, of).of_cases(cases) for number in range(1, of + 1)]
-        assert Counter(case for part in parts for case in part) == Counter(list(cases))
-        assert max(map(len, parts)) - min(map(len, parts)) <= 1
-
-    @pytest.mark.parametrize("text", ["", "0/2", "3/2", "1", "1/0", "a/b", "1/2/3", "-1/2", "1/99999"])
-    def test_what_is_none_is_refused(self, text):
-        with pytest.raises(UsageError, match="is not a shard"):
-            Shard.read(text)
-
-    def test_a_run_of_one_says_so(self, moody_run, here):
-        assert moody_run("-b", RIGHT, "--shard", "2/3", "--results", "out.jsonl").status == 0
-        header = read(here / "out.jsonl").header
-        assert header["selection"]["--shard"] == "2/3"
-        assert {case for _, case in results_of(here / "out.jsonl")} == set(sorted(SMALL)[1::3])
-
-    def test_several_processes_run_the_same(self, process, small_corpus, here):
-        told = ("--data", small_corpus, "--shard", "2/3", "--results", "out.jsonl", "-n", "2")
-        assert process("onnx-conformance", "run", "-b", RIGHT, *told).status == 0
-        assert {case for _, case in results_of(here / "out.jsonl")} == set(sorted(SMALL)[1::3])
-
-    def test_a_pattern_that_matches_nothing_in_it_shuts_nothing(self, moody_run, here):
-        (here / "e.toml").write_text(expecting(RIGHT, "test_gone"))
-        assert moody_run("-b", RIGHT, "--expect", "e.toml", "--shard", "1/2").status == 0

@@ -1,0 +1,59 @@
+"""`generate`: a corpus is written, compared, and never written over something else."""
+
+from __future__ import annotations
+
+import re
+
+from corpora import EXACT
+from outputs import tree
+from refusals import assert_bad_input
+
+
+class TestGenerate:
+    def test_a_corpus_is_written_and_counted(self, command, here):
+        ended = command("generate", "-g", "argmax", "-o", "out")
+        assert ended.status == 0
+        assert re.fullmatch(r"Wrote corpus 1\.0\.0 to out: \d+ cases, \d+ files, \d+ bytes\.\n", ended.out)
+
+    def test_what_was_written_is_found_unchanged(self, command):
+        command("generate", "-g", "argmax", "-o", "out")
+        ended = command("generate", "-g", "argmax", "-o", "out", "--check")
+        assert ended.status == 0
+        assert "out is what the generators give" in ended.out
+
+    def test_a_difference_is_told_file_by_file(self, command, here):
+        command("generate", "-g", "argmax", "-o", "out")
+        changed = here / "out" / "node" / EXACT / "model.onnx"
+        changed.write_bytes(b"")
+        ended = command("generate", "-g", "argmax", "-o", "out", "--check")
+        assert ended.status == 1
+        assert ended.out == f"node/{EXACT}/model.onnx differs\n1 files differ.\n"
+
+    def test_a_check_of_no_corpus_is_refused(self, command, here):
+        assert_bad_input(command("generate", "-g", "argmax", "-o", "out", "--check"), "out is not a corpus")
+        assert not tree(here)
+
+    def test_an_unknown_generator_is_refused(self, command, here):
+        assert_bad_input(command("generate", "-g", "adan", "-o", "out"), "There is no generator adan", "adagrad, adam")
+        assert not list(here.iterdir())
+
+    def test_something_else_is_not_written_over(self, command, here):
+        (here / "mine.txt").write_text("mine")
+        assert_bad_input(command("generate", "-g", "argmax", "-o", "."), "holds something that is not a corpus")
+        assert tree(here) == {"mine.txt": b"mine"}
+
+    def test_too_low_a_version_is_refused_with_the_least(self, command, here, corpus_copy):
+        before = tree(corpus_copy)
+        ended = command("generate", "-g", "argmax", "-o", corpus_copy, "--corpus-version", "1.0.9")
+        assert_bad_input(ended, "cannot be version 1.0.9", "Add --corpus-version 1.1.0")
+        assert tree(corpus_copy) == before
+
+    def test_what_is_no_version_is_refused(self, command, here):
+        assert_bad_input(
+            command("generate", "-g", "argmax", "-o", "out", "--corpus-version", "one"), "'one' is not a version"
+        )
+        assert not list(here.iterdir())
+
+    def test_a_directory_that_cannot_be_made_is_refused(self, command, here):
+        (here / "file").write_text("")
+        assert_bad_input(command("generate", "-g", "argmax", "-o", "file/out"), "file")
