@@ -28,7 +28,7 @@ from conformance.judging.backend import judge_backend
 from conformance.judging.optimizer import judge_optimizer
 from conformance.subjects.loading import load_subject
 from conformance.subjects.naming import SubjectKind, SubjectName
-from conformance.verdicts import VERBS, Level, Verdict
+from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +55,7 @@ PACKAGES = {
     "tvm": "apache-tvm",
 }
 """The distribution of each subject."""
-VERDICTS = {one: verdict for verdict, (one, _) in VERBS.items()}
+VERDICTS = {verdict.verb(1): str(verdict) for verdict in Verdict}
 
 
 @dataclass(frozen=True)

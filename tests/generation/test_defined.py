@@ -12,7 +12,7 @@ from corpora import write_corpus
 from onnx import helper
 
 from conformance.errors import CaseError, UnknownName
-from conformance.generation import generation
+from conformance.generation import defined as definitions
 from conformance.generation.defined import defined_cases
 from conformance.generation.models import declared, declared_as, model
 from conformance.verdicts import Level
@@ -90,13 +90,13 @@ class TestRefusedCases:
             def load(self):
                 return lambda: [argmax_case(), argmax_case()]
 
-        monkeypatch.setattr(generation, "registered", lambda _: {"twice": TwiceTheSame()})
+        monkeypatch.setattr(definitions, "registered", lambda _: {"twice": TwiceTheSame()})
         with pytest.raises(CaseError, match="Two cases are called test_small"):
             defined_cases(["twice"])
 
     def test_a_generator_that_cannot_be_imported(self, monkeypatch):
         broken = EntryPoint("broken", "a_package_that_is_not_there:cases", "onnx_conformance.generators")
-        monkeypatch.setattr(generation, "registered", lambda _: {"broken": broken})
+        monkeypatch.setattr(definitions, "registered", lambda _: {"broken": broken})
         with pytest.raises(CaseError, match=r"broken .* fails: ModuleNotFoundError"):
             defined_cases(["broken"])
 
@@ -105,7 +105,7 @@ class TestRefusedCases:
             def load(self):
                 return list
 
-        monkeypatch.setattr(generation, "registered", lambda _: {"nothing": Nothing()})
+        monkeypatch.setattr(definitions, "registered", lambda _: {"nothing": Nothing()})
         with pytest.raises(CaseError, match="define no case"):
             defined_cases(["nothing"])
 

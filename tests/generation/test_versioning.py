@@ -9,8 +9,8 @@ import pytest
 from corpora import EXACT, INDEX, write_corpus
 from outputs import only_the_old, tree
 
-from conformance.corpus.case import Case
-from conformance.corpus.corpus import Corpus
+from conformance.corpus.case import Case, CaseKind
+from conformance.corpus.corpus import Corpus, CorpusCase
 from conformance.errors import UsageError
 from conformance.generation.versioning import VersionChange, change, least_version, parsed
 from conformance.verdicts import Level
@@ -115,7 +115,7 @@ class TestVersion:
 
     def test_a_change_names_its_reason(self):
         files = {"model.onnx": "a", "case.json": "b"}
-        old = Corpus(Path(), "1.0.0", "", {"node/x": files}, {"node/x": "must"})
+        old = Corpus(Path(), "1.0.0", "", {"x": CorpusCase("x", CaseKind.NODE, Level.MUST, files)})
         assert change(old, {"node/x": {**files, "model.onnx": "c"}}, {"node/x": "must"}) == (
             VersionChange.MAJOR,
             "node/x judges otherwise than before",

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 
-from conformance.models.signatures import TRAINING_OPTIMIZERS
+from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 
 
 def inputs_of(defined, op_type):

@@ -10,6 +10,7 @@ from onnx import helper
 
 from conformance.corpus.case import Case
 from conformance.lowering.optimizers import has_training_optimizers
+from conformance.models.signatures import TRAINING
 from conformance.reference.graph import Graph
 from conformance.reference.numbers.native import Native
 from conformance.reference.oracle import answers
