@@ -97,13 +97,14 @@ def command_of(named: SubjectName) -> tuple[str, ...]:
 
 
 def _importable(here: str) -> list[str]:
-    """Where this process finds modules, without names that mean another place there.
+    """Where this process finds modules, in the same order, without names that mean another place there.
 
-    The user's directory comes last, so that nothing in it takes the place of a module of Python, of a library or of
-    this suite; the module that is named is looked for there first all the same (see `subjects.loading`).
+    The user's directory comes last, unless it has a place of its own (by PYTHONPATH), so that nothing in it takes the
+    place of a module of Python, of a library or of this suite; the module that is named is looked for there first all
+    the same (see `subjects.loading`).
     """
-    paths = [path and str(Path(path).absolute()) for path in sys.path]
-    return [*(path for path in paths if path not in {"", here}), here]
+    paths = [str(Path(path).absolute()) for path in sys.path if path]
+    return paths if here in paths else [*paths, here]
 
 
 def _wherever(word: str) -> str:
