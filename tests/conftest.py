@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import measured
 import pytest
 from corpora import SMALL, write_corpus
 from hypothesis import settings
+from once import once
+from repository import DATA
 
 from conformance.cli import main
 from conformance.corpus.corpus import open_corpus
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
     from conformance.corpus.case import Case
     from conformance.corpus.corpus import Corpus
+    from conformance.strength.operators import Strength
 
 SUPPORT = Path(__file__).parent / "support"
 
@@ -62,11 +66,15 @@ def opened(small_corpus: Path) -> Corpus:
 
 
 @pytest.fixture(scope="session")
-def whole_corpus(tmp_path_factory: pytest.TempPathFactory, defined: dict[str, tuple[str, Case]]) -> Corpus:
-    """The corpus that the generators give, opened; not to be written to."""
-    directory = tmp_path_factory.mktemp("corpora") / "whole"
-    write_corpus(directory, [case for _, case in defined.values()])
-    return open_corpus(directory)
+def whole_corpus() -> Corpus:
+    """The committed corpus, opened; that it is what the generators give is a test of its own."""
+    return open_corpus(DATA)
+
+
+@pytest.fixture(scope="session")
+def strength(tmp_path_factory: pytest.TempPathFactory) -> Strength:
+    """What the whole corpus notices of the catalogue of deviations, and whom it accuses."""
+    return measured.read(once(tmp_path_factory, "strength", lambda: measured.told(open_corpus(DATA))))
 
 
 @pytest.fixture
@@ -121,7 +129,7 @@ def process(here: Path) -> Callable[..., Ended]:
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=120,
+            timeout=600,
             check=False,
         )
         return Ended(done.returncode, done.stdout, done.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,6 +83,7 @@ def fma(a: Any, b: Any, c: Any) -> Any:
     return np.where(np.isfinite(fused), fused, total)
 
 
+@lru_cache(maxsize=None, typed=True)
 def by_loop(base: Any, T: Any) -> Any:
     """A power by T multiplications, or by as many as change it."""
     power, left = base, int(T) - 1

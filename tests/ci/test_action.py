@@ -52,7 +52,7 @@ def shell(here):
             env={**kept, **variables},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
             check=False,
         )
 

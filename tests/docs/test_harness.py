@@ -85,7 +85,7 @@ def test_its_harness_holds_its_conversation(program, tmp_path):
         input=sent.replace("/scratch", str(tmp_path)),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=True,
     )
     assert [json.loads(line) for line in done.stdout.splitlines()] == messages(CONVERSATIONS[0], "←")

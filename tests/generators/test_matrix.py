@@ -10,14 +10,13 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from corpora import quiet
 from redundancy import MATRICES, combinations_of, superfluous
 from repository import ROOT
 
 from conformance.deviations import FAMILIES
 from conformance.generation.case_files import files_of
 from conformance.reference.oracle import answers
-from conformance.strength.operators import UPSTREAM, measure
+from conformance.strength.operators import UPSTREAM
 from conformance.verdicts import Level
 from generators import adagrad, adam, momentum
 from generators.training_optimizers.pairwise import Table
@@ -151,9 +150,8 @@ def _expected(case, inputs):
 
 
 @pytest.fixture(scope="module")
-def first_killers(whole_corpus):
-    strength = measure(whole_corpus, quiet, only=FAMILIES[:3])
-    standings = (standing for standings in strength.standings.values() for standing in standings)
+def first_killers(strength):
+    standings = (standing for family in FAMILIES[:3] for standing in strength.standings[family])
     return {standing.noticed.case for standing in standings if standing.noticed}
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from corpora import SMALL
-from isolation_support import SUPPORT, processes_in, until
+from isolation_support import LONGEST_WAIT, SUPPORT, processes_in, until
 from outputs import comparable
 
 from conformance.results.file import read
@@ -19,7 +19,14 @@ from conformance.run.resuming import partial_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what processes leave behind is looked for in /proc")
 
-HANGS, RIGHT = "isolation_faults:hangs_on_run", "fake_backends:AlwaysRight"
+HANGS, RIGHT = "isolation_faults:hangs_while_told", "fake_backends:AlwaysRight"
+INTERRUPTIBLE = (
+    sys.executable,
+    "-c",
+    "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])",
+)
+"""Starts a program that SIGINT interrupts, even where it is ignored, as in what a shell starts in the background."""
+
 FINISHED = 4
 """How many of the small corpus's cases come before those of Momentum, on which the subject hangs."""
 
@@ -31,12 +38,18 @@ def begin(here, small_corpus):
 
     def begin(*arguments):
         (here / "tmp").mkdir(exist_ok=True)
+        (here / "hang").touch()
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
         command = [str(Path(sysconfig.get_path("scripts")) / "onnx-conformance"), "run", "--data", str(small_corpus)]
         process = subprocess.Popen(
-            [*command, "--results", "out.jsonl", "-b", HANGS, *map(str, arguments)],
+            [*INTERRUPTIBLE, *command, "--results", "out.jsonl", "-b", HANGS, *map(str, arguments)],
             cwd=here,
-            env={**environment, "PYTHONPATH": str(SUPPORT), "TMPDIR": str(here / "tmp")},
+            env={
+                **environment,
+                "PYTHONPATH": str(SUPPORT),
+                "TMPDIR": str(here / "tmp"),
+                "HANGS_WHILE": str(here / "hang"),
+            },
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
@@ -64,7 +77,7 @@ def nothing_runs(here) -> bool:
 def test_an_interrupted_run_ends_its_children_and_says_so(begin, here, number, workers):
     process = begin(*workers)
     process.send_signal(number)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=LONGEST_WAIT)
     footer = read(here / "out.jsonl").footer
     assert process.returncode == 1, err
     assert b"Traceback" not in err
@@ -81,9 +94,11 @@ def test_a_killed_run_leaves_nothing_running_and_is_continued(begin, process, he
     assert until(lambda: nothing_runs(here))
     with partial_of(here / "out.jsonl").open("ab") as stream:
         stream.write(b'{"record":"result","subject":"half')
-    data = ("--data", small_corpus, "--timeout", "4")
-    assert process("onnx-conformance", "run", "--resume", "out.jsonl", *data, *workers).status == 1
-    assert process("onnx-conformance", "run", "-b", HANGS, "--results", "whole.jsonl", *data).status == 1
+    (here / "hang").unlink()
+    told = {"HANGS_WHILE": str(here / "hang")}
+    resumed = process("onnx-conformance", "run", "--resume", "out.jsonl", "--data", small_corpus, *workers, **told)
+    whole = ("-b", HANGS, "--results", "whole.jsonl", "--data", small_corpus)
+    assert resumed.status == process("onnx-conformance", "run", *whole, **told).status == 0
     assert comparable(here / "out.jsonl") == comparable(here / "whole.jsonl")
     assert not partial_of(here / "out.jsonl").exists()
 

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import json
 
-import pytest
-from corpora import quiet
-
 from conformance.deviations import FAMILIES, catalogue
 from conformance.strength.operators import DECISIVE, UPSTREAM, held_cases, measure, noticed, work
 from conformance.strength.report import document, lines
 from conformance.verdicts import Level
 
 OPTIMIZERS = FAMILIES[:3]
-
-
-@pytest.fixture(scope="module")
-def strength(whole_corpus):
-    return measure(whole_corpus, quiet)
 
 
 def deviation(id):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from corpora import quiet, write_corpus
+from corpora import quiet
 
-from conformance.corpus.corpus import open_corpus
 from conformance.deviations.rewrites import faulty_rewrites
 from conformance.strength.report import rewrite_document, rewrite_lines
 from conformance.strength.rewrites import measure_rewrites, rewrites_work
@@ -16,11 +15,9 @@ FAULTS = [fault for faults in faulty_rewrites().values() for fault in faults]
 
 
 @pytest.fixture(scope="module")
-def strength(defined, tmp_path_factory):
-    """What all the generators' cases that say what the pass does make of the catalogue."""
-    directory = tmp_path_factory.mktemp("corpora") / "pass"
-    write_corpus(directory, [case for _, case in defined.values() if case.rewrite is not None])
-    return measure_rewrites(open_corpus(directory), quiet)
+def strength(whole_corpus):
+    """What the cases that say what the pass does make of the catalogue."""
+    return measure_rewrites(whole_corpus, quiet)
 
 
 def test_every_faulty_rewrite_is_noticed(strength):

@@ -71,6 +71,15 @@ class hangs_on_run(OnMomentum):
         time.sleep(1000)
 
 
+class hangs_while_told(OnMomentum):
+    """Hangs as long as there is the file that the environment names."""
+
+    def harm_on_run(self, outputs: list[Any]) -> Any:
+        while Path(os.environ["HANGS_WHILE"]).exists():
+            time.sleep(0.05)
+        return outputs
+
+
 class ignores_sigterm(OnMomentum):
     def harm_on_run(self, outputs: list[Any]) -> Any:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from conformance.subjects.loading import Subject
 
 SUPPORT = Path(__file__).parent
-LONGEST_WAIT = 60.0
+LONGEST_WAIT = 300.0
 
 
 def apart(text: str, limits: Limits | None = None, kind: SubjectKind = SubjectKind.BACKEND) -> Subject:
