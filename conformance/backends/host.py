@@ -99,7 +99,7 @@ def main(arguments: Sequence[str]) -> int:
     commands, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    host = Host(arguments[0])
+    host = AdapterHost(arguments[0])
     for line in iter(commands.readline, b""):
         command = json.loads(line)
         if command["cmd"] == "stop":
@@ -109,7 +109,7 @@ def main(arguments: Sequence[str]) -> int:
     os._exit(0)  # how a runtime ends is not tested, and need not be waited for
 
 
-class Host:
+class AdapterHost:
     """Keeps one adapter, and the model that it has prepared.
 
     Args:

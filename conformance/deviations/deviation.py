@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-DOMAINS = {*MAIN_DOMAINS, *TRAINING_DOMAINS}
+ALTERED_DOMAINS = {*MAIN_DOMAINS, *TRAINING_DOMAINS}
 """Where the operators are that have deviations; another domain may have others of the same names."""
 
 Kernel: TypeAlias = Callable[[Node, list[Array]], list[Array]]
@@ -196,11 +196,11 @@ class AlteredBackend:
         return copy
 
     def _replaces(self, function: onnx.FunctionProto) -> bool:
-        return function.name in self.alterations and function.domain in DOMAINS
+        return function.name in self.alterations and function.domain in ALTERED_DOMAINS
 
     def _altered(self, node: Node, evaluation: Evaluation, *, hidden: bool) -> Evaluation:
         alteration = self.alterations.get(node.op_type)
-        if alteration is None or node.domain not in DOMAINS or (alteration.only_before_argmax and not hidden):
+        if alteration is None or node.domain not in ALTERED_DOMAINS or (alteration.only_before_argmax and not hidden):
             return evaluation
         return _evaluation(alteration, evaluation)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from conformance.harness_check.conversation import Ended, Silence
 from conformance.harness_check.fact import Fact
-from conformance.harness_check.questions import Complaint, Questions, shown
+from conformance.harness_check.questions import Complaint, Questions, in_short
 from conformance.isolation.protocol import PROTOCOL
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ def _starts(ask: Questions) -> None:
     if missing:
         raise Complaint(f"the answer has no {', '.join(missing)}")
     if answer["version"] != PROTOCOL:
-        raise Complaint(f"the harness speaks version {shown(answer['version'])}, and this suite version {PROTOCOL}")
+        raise Complaint(f"the harness speaks version {in_short(answer['version'])}, and this suite version {PROTOCOL}")
     if answer["kind"] not in KINDS:
-        raise Complaint(f"the kind is {shown(answer['kind'])}, and neither {' nor '.join(KINDS)}")
+        raise Complaint(f"the kind is {in_short(answer['kind'])}, and neither {' nor '.join(KINDS)}")
 
 
 def _goes_on(ask: Questions) -> None:

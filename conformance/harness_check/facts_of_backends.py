@@ -9,7 +9,7 @@ import numpy as np
 
 from conformance.harness_check.fact import Fact
 from conformance.harness_check.probes import FAMILIES, Probe, unheard_of
-from conformance.harness_check.questions import Complaint, Questions, Skip, shown
+from conformance.harness_check.questions import Complaint, Questions, Skip, in_short
 from conformance.isolation.protocol import decoded
 from conformance.models.arrays import type_name
 
@@ -58,7 +58,7 @@ def _has_types_and_shapes(ask: Questions) -> None:
         raise Complaint(f"{len(outputs)} outputs came of a graph that has {len(probe.outputs)}")
     for place, (output, (name, array)) in enumerate(zip(outputs, probe.outputs.items(), strict=True)):
         if (output.get("name") or name) != name:
-            raise Complaint(f"output {place} is called {shown(output['name'])}, and in the graph {name}")
+            raise Complaint(f"output {place} is called {in_short(output['name'])}, and in the graph {name}")
         expected, came = (type_name(array.dtype), list(array.shape)), (output.get("dtype"), output.get("shape"))
         if came != expected:
             raise Complaint(f"output {name} is said to be {_type(*came)}, and is {_type(*expected)}")
@@ -107,7 +107,7 @@ def _of_shape(shape: Sequence[int]) -> Callable[[Questions], None]:
         probe = _family(ask)(shape, 1)
         for answer in (ask.load(probe.model), ask.run(probe.inputs)):
             if "error" in answer:
-                raise Skip(_ERROR_BY_RUNTIME + shown(answer["error"]))
+                raise Skip(_ERROR_BY_RUNTIME + in_short(answer["error"]))
         _compare(probe, ask.expect("outputs", answer))
 
     return look
@@ -164,11 +164,11 @@ def _array(place: int, output: Any) -> Array:
 
 
 def _type(dtype: object, shape: object) -> str:
-    return f"{dtype} of shape {shown(list(shape)) if isinstance(shape, tuple | list) else shape}"
+    return f"{dtype} of shape {in_short(list(shape)) if isinstance(shape, tuple | list) else shape}"
 
 
 def _elements(array: Array) -> str:
-    return shown(array.reshape(-1)[:8].tolist()) + ("…" if array.size > 8 else "")
+    return in_short(array.reshape(-1)[:8].tolist()) + ("…" if array.size > 8 else "")
 
 
 BEFORE = (

@@ -32,7 +32,7 @@ MESSAGES = ("loaded", "outputs", "optimized", "returned", "unsupported", "error"
 
 _DEFINITIONS = {"outputs": "ran"}
 
-Answer: TypeAlias = dict[str, Any]
+AnswerMessage: TypeAlias = dict[str, Any]
 
 
 class Complaint(Exception):
@@ -73,13 +73,13 @@ class Questions:
     def __init__(self, argv: Sequence[str], timeout: float, folder: Path) -> None:
         self._argv, self.timeout, self.folder = tuple(argv), timeout, folder
         self.kept = Kept()
-        self.started: Answer = {}
+        self.started: AnswerMessage = {}
         self.sent, self.came = "", ""
         self._conversation: Conversation | None = None
         self._seq = FIRST_SEQ
         self._asked: set[int] = set()
 
-    def start(self) -> Answer:
+    def start(self) -> AnswerMessage:
         """Start a process and ask it to start; its answer."""
         self.sent, self.came = "", ""
         try:
@@ -89,7 +89,7 @@ class Questions:
         self.started = self.ask("start", version=PROTOCOL)
         return self.started
 
-    def ask(self, cmd: str, **fields: Any) -> Answer:
+    def ask(self, cmd: str, **fields: Any) -> AnswerMessage:
         """The answer to a command.
 
         Raises:
@@ -102,15 +102,15 @@ class Questions:
         self._look_at(cmd, seq, answer)
         return answer
 
-    def load(self, model: onnx.ModelProto | bytes, name: str = "model") -> Answer:
+    def load(self, model: onnx.ModelProto | bytes, name: str = "model") -> AnswerMessage:
         """The answer to loading a model."""
         return self.ask("load", model=str(self.file(model, name)))
 
-    def run(self, inputs: Mapping[str, Array]) -> Answer:
+    def run(self, inputs: Mapping[str, Array]) -> AnswerMessage:
         """The answer to a run on these inputs."""
         return self.ask("run", inputs=[encoded(name, array) for name, array in inputs.items()])
 
-    def outputs_of(self, probe: Probe) -> list[Answer]:
+    def outputs_of(self, probe: Probe) -> list[AnswerMessage]:
         """The outputs of a probe that is loaded and run.
 
         Raises:
@@ -120,14 +120,14 @@ class Questions:
         self.expect("loaded", self.load(probe.model))
         return self.ran(probe)
 
-    def ran(self, probe: Probe) -> list[Answer]:
+    def ran(self, probe: Probe) -> list[AnswerMessage]:
         """The outputs of the loaded model on a probe's inputs; see `outputs_of`."""
         outputs = self.expect("outputs", self.run(probe.inputs))
         if not (isinstance(outputs, list) and all(isinstance(output, dict) for output in outputs)):
             raise Complaint("`outputs` is not a list of objects")
         return outputs
 
-    def expect(self, key: str, answer: Answer) -> Any:
+    def expect(self, key: str, answer: AnswerMessage) -> Any:
         """The field of an answer by which it is known.
 
         Raises:
@@ -137,10 +137,10 @@ class Questions:
         if key in answer:
             return answer[key]
         if "unsupported" in answer:
-            raise Skip(f"the harness says that it is unsupported: {shown(answer['unsupported'])}")
+            raise Skip(f"the harness says that it is unsupported: {in_short(answer['unsupported'])}")
         raise Complaint(f"the answer has no `{key}`")
 
-    def expect_error(self, answer: Answer) -> None:
+    def expect_error(self, answer: AnswerMessage) -> None:
         """Look whether an answer is an error.
 
         Raises:
@@ -149,7 +149,7 @@ class Questions:
         if "error" not in answer:
             raise Complaint("the answer has no `error`")
 
-    def expect_refusal(self, answer: Answer) -> None:
+    def expect_refusal(self, answer: AnswerMessage) -> None:
         """Look whether an answer is an error or `unsupported`.
 
         Raises:
@@ -188,7 +188,7 @@ class Questions:
 
     def stray(self, line: bytes) -> None:
         """Keep a line that is no answer."""
-        self.kept.stray.append(shown(line.decode(errors="replace")))
+        self.kept.stray.append(in_short(line.decode(errors="replace")))
 
     def _handed_over(self) -> Conversation:
         assert self._conversation is not None
@@ -200,11 +200,11 @@ class Questions:
         self._seq += SEQ_STEP
         self._asked.add(self._seq)
         line = json.dumps({"cmd": cmd, "seq": self._seq, **fields}, separators=(",", ":"))
-        self.sent, self.came = shown(line), ""
+        self.sent, self.came = in_short(line), ""
         self._conversation.send(line.encode())
         return self._seq
 
-    def _answer(self, seq: int) -> Answer:
+    def _answer(self, seq: int) -> AnswerMessage:
         """The next line that is an answer to that command, or to none."""
         assert self._conversation is not None
         deadline = self._conversation.deadline()
@@ -222,20 +222,20 @@ class Questions:
             if answer is None or (answer.get("seq") != seq and answer.get("seq") in self._asked):
                 self.stray(line)
                 continue
-            self.came = shown(line.decode(errors="replace"))
+            self.came = in_short(line.decode(errors="replace"))
             return answer
 
-    def _look_at(self, cmd: str, seq: int, answer: Answer) -> None:
+    def _look_at(self, cmd: str, seq: int, answer: AnswerMessage) -> None:
         """Keep what is amiss with an answer, whatever it says."""
         if answer.get("seq") != seq or isinstance(answer.get("seq"), bool):
-            self.kept.numbers.append(f"{shown(answer)} in answer to {self.sent}")
+            self.kept.numbers.append(f"{in_short(answer)} in answer to {self.sent}")
         key = next((key for key in MESSAGES if key in answer), None)
         part = _DEFINITIONS.get(key, key) if key else "started" if cmd == "start" else "error"
         if departure := complaint("protocol", answer, part):
-            self.kept.schema.append(f"{departure}: {shown(answer)}")
+            self.kept.schema.append(f"{departure}: {in_short(answer)}")
 
 
-def _object(line: bytes) -> Answer | None:
+def _object(line: bytes) -> AnswerMessage | None:
     try:
         answer = json.loads(line)
     except (ValueError, RecursionError):
@@ -243,7 +243,7 @@ def _object(line: bytes) -> Answer | None:
     return answer if isinstance(answer, dict) else None
 
 
-def shown(thing: object) -> str:
+def in_short(thing: object) -> str:
     """Something in one short line."""
     text = thing if isinstance(thing, str) else json.dumps(thing)
     text = " ".join(text.split())

@@ -11,7 +11,7 @@ from conformance.errors import SubjectError
 from conformance.isolation.environment import command_of
 from conformance.isolation.failures import NotStarted, Panicked, Raised, SaidUnsupported, SpokeNonsense
 from conformance.isolation.process import SubjectProcess
-from conformance.isolation.protocol import PROTOCOL, answer_in, line_of
+from conformance.isolation.protocol import PROTOCOL, answer_in, as_line
 from conformance.subjects.failures import SubjectFailure
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class Host:
         """Tell the process to stop, if there is one, and end what is left of it."""
         if self._child is not None:
             self._seq += 1
-            self._child.stop(line_of({"cmd": "stop", "seq": self._seq}))
+            self._child.stop(as_line({"cmd": "stop", "seq": self._seq}))
         self.end()
 
     def end(self) -> None:
@@ -150,7 +150,7 @@ class Host:
         """The answer to a command, held against its schema."""
         self._seq += 1
         try:
-            line = child.ask(line_of({"cmd": what, "seq": self._seq, **members}), what, seconds)
+            line = child.ask(as_line({"cmd": what, "seq": self._seq, **members}), what, seconds)
             return answer_in(line, what, self._seq)
         except BaseException:
             self.end()

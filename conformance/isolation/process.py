@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from conformance.isolation.environment import Scratch
 from conformance.isolation.failures import Crashed, SpokeNonsense, TimedOut
-from conformance.isolation.protocol import _SHOWN, shown
+from conformance.isolation.protocol import _SHOWN, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -181,14 +181,14 @@ class SubjectProcess:
             if chunk.endswith(b"\n"):
                 return True
             if len(answer) > self._limits.line:
-                raise SpokeNonsense(f"wrote more than {self._limits.line} bytes without end: {shown(answer)}")
+                raise SpokeNonsense(f"wrote more than {self._limits.line} bytes without end: {quoted(answer)}")
 
     def _only_line(self, answer: bytearray, unsent: memoryview) -> bytes:
         line, _, rest = answer.partition(b"\n")
         if rest:
-            raise SpokeNonsense(f"wrote more than the answer: {shown(line)} and then {shown(rest)}")
+            raise SpokeNonsense(f"wrote more than the answer: {quoted(line)} and then {quoted(rest)}")
         if unsent:
-            raise SpokeNonsense(f"answered before it had read the command: {shown(line)}")
+            raise SpokeNonsense(f"answered before it had read the command: {quoted(line)}")
         return bytes(line)
 
     def _listen(self) -> None:
@@ -210,7 +210,7 @@ class SubjectProcess:
     def _death(self, what: str, answer: bytearray) -> SubjectFailure:
         """What to raise where the process closed a stream: it has ended, or did it for no reason."""
         how = self._how_it_ended()
-        half = f", after {shown(answer)}" if answer else ""
+        half = f", after {quoted(answer)}" if answer else ""
         if how is None:
             return SpokeNonsense(f"closed its standard input or output before it answered `{what}`{half}")
         return Crashed(f"{how} before it answered `{what}`{half}{self._last_words()}")

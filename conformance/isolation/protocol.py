@@ -60,7 +60,7 @@ def decoded(message: Mapping[str, Any]) -> Array:
 _SHOWN = 200
 
 
-def shown(line: bytes | bytearray) -> str:
+def quoted(line: bytes | bytearray) -> str:
     """A line as it can be shown: its beginning, quoted."""
     text = line[:_SHOWN].decode(errors="backslashreplace")
     return repr(text) + ("…" if len(line) > _SHOWN else "")
@@ -69,7 +69,7 @@ def shown(line: bytes | bytearray) -> str:
 PROTOCOL = 1
 
 
-def line_of(message: Mapping[str, Any]) -> bytes:
+def as_line(message: Mapping[str, Any]) -> bytes:
     """A command as the line that is sent."""
     return json.dumps(message, separators=(",", ":")).encode() + b"\n"
 
@@ -85,12 +85,12 @@ def answer_in(line: bytes, what: str, seq: int) -> dict[str, Any]:
         problem = complaint("protocol", answer, f"{what}_answer")
     except (ValueError, RecursionError, OverflowError) as error:
         raise SpokeNonsense(
-            f"answered `{what}` with what is not JSON ({type(error).__name__}): {shown(line)}"
+            f"answered `{what}` with what is not JSON ({type(error).__name__}): {quoted(line)}"
         ) from None
     if isinstance(answer, dict) and answer.get("seq") != seq:
-        raise SpokeNonsense(f"answered `{what}` with another number than {seq}: {shown(line)}")
+        raise SpokeNonsense(f"answered `{what}` with another number than {seq}: {quoted(line)}")
     if problem:
-        raise SpokeNonsense(f"answered `{what}` with what is no such answer: {shown(line)}")
+        raise SpokeNonsense(f"answered `{what}` with what is no such answer: {quoted(line)}")
     return dict(answer)
 
 

@@ -56,7 +56,7 @@ def _standing(result: ResultRecord, case: CaseRecord, gate: Level) -> CiResult:
     return CiResult(result, case, Status.SKIPPED, _tolerated(result, gate))
 
 
-def told(result: ResultRecord) -> str:
+def with_message(result: ResultRecord) -> str:
     """A verdict with its message."""
     return f"{result['verdict']}: {result['message']}" if result["message"] else result["verdict"]
 
@@ -66,10 +66,11 @@ def _surprise(result: ResultRecord) -> str:
     if len(repeats) > 1:
         return f"the verdict varies ({', '.join(f'{n} times {verdict}' for verdict, n in repeats.items())})"
     if "baseline" in result:
-        return f"{told(result)} (in the baseline: {result['baseline']})"
+        return f"{with_message(result)} (in the baseline: {result['baseline']})"
     if expected and expected["verdict"] != result["verdict"]:
-        return f"{told(result)} (expected {expected['verdict']}: {expected['reason']}; {expected.get('place', '')})"
-    return told(result)
+        meant = f"expected {expected['verdict']}: {expected['reason']}; {expected.get('place', '')}"
+        return f"{with_message(result)} ({meant})"
+    return with_message(result)
 
 
 def _tolerated(result: ResultRecord, gate: Level) -> str:
@@ -78,7 +79,11 @@ def _tolerated(result: ResultRecord, gate: Level) -> str:
         issue = f" ({expected['issue']})" if expected.get("issue") else ""
         return f"known {result['verdict']}: {expected['reason']}{issue}"
     if level is Level.SILENT:
-        return f"recorded only, the specification leaves it open: {told(result)}"
+        return f"recorded only, the specification leaves it open: {with_message(result)}"
     if not level.within(gate):
-        return f"not judged, its level is {level}: {told(result)}"
-    return f"{told(result)} (in the baseline: {result['baseline']})" if "baseline" in result else told(result)
+        return f"not judged, its level is {level}: {with_message(result)}"
+    return (
+        f"{with_message(result)} (in the baseline: {result['baseline']})"
+        if "baseline" in result
+        else with_message(result)
+    )

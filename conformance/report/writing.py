@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Format:
+class ReportFormat:
     """A format of reports: the module of that name in `report.formats` renders it.
 
     Attributes:
@@ -27,14 +27,14 @@ class Format:
     compares: bool = False
 
 
-FORMATS: Mapping[str, Format] = {
-    "html": Format("Write a report: one HTML file.", compares=True),
-    "junit": Format("Write JUnit XML."),
-    "ctrf": Format("Write CTRF JSON."),
-    "markdown": Format("Write a summary for a job's page."),
-    "badge": Format("Write a badge: an SVG."),
-    "json": Format("Write a summary for programs: counts, gate, failures."),
-    "hazards": Format("Write what each subject does with hazards: a table."),
+FORMATS: Mapping[str, ReportFormat] = {
+    "html": ReportFormat("Write a report: one HTML file.", compares=True),
+    "junit": ReportFormat("Write JUnit XML."),
+    "ctrf": ReportFormat("Write CTRF JSON."),
+    "markdown": ReportFormat("Write a summary for a job's page."),
+    "badge": ReportFormat("Write a badge: an SVG."),
+    "json": ReportFormat("Write a summary for programs: counts, gate, failures."),
+    "hazards": ReportFormat("Write what each subject does with hazards: a table."),
 }
 """Every format by its name, which is also that of its option."""
 

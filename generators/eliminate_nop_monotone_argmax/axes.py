@@ -15,7 +15,7 @@ from generators.eliminate_nop_monotone_argmax.scenario import (
     FIRES,
     MAY,
     STAYS,
-    Graph,
+    ScenarioGraph,
     scenario,
 )
 
@@ -140,7 +140,9 @@ def _case(
     word = {**ALONG_AXIS, **ELEMENTWISE}[op_type]
     chief = {"fires": "fires", "stays": "axis", "may": "same_dimension" if opset >= 13 else "coerced_axis"}
     clauses = (chief[rewrite.answer], word) if opset >= 13 else (chief[rewrite.answer], "coercion", word)
-    return scenario(FAMILY, name, title, clauses, rewrite, Graph(nodes, (X,), outputs=[index], opsets={"": opset}))
+    return scenario(
+        FAMILY, name, title, clauses, rewrite, ScenarioGraph(nodes, (X,), outputs=[index], opsets={"": opset})
+    )
 
 
 def _place(axis: int) -> str:

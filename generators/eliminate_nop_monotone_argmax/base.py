@@ -9,7 +9,15 @@ from ml_dtypes import bfloat16
 
 from conformance.generation.models import TYPES, argmax_shape, declared_as
 from conformance.generation.values import ranked
-from generators.eliminate_nop_monotone_argmax.scenario import FIRES, FIVE, Graph, argmax, pair, producer, scenario
+from generators.eliminate_nop_monotone_argmax.scenario import (
+    FIRES,
+    FIVE,
+    ScenarioGraph,
+    argmax,
+    pair,
+    producer,
+    scenario,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -56,7 +64,7 @@ def _shaped(op_type: str, word: str, shape: tuple[int, ...], axis: int) -> Case:
         f"{op_type} before ArgMax along axis {axis} of a rank-{len(shape)} tensor is taken away",
         ("fires", word),
         FIRES,
-        Graph(pair(op_type, axis), (ranked(name, shape, np.float32),), outputs=_index(shape, axis)),
+        ScenarioGraph(pair(op_type, axis), (ranked(name, shape, np.float32),), outputs=_index(shape, axis)),
     )
 
 
@@ -73,7 +81,7 @@ def _with_attributes(op_type: str, word: str, name: str, text: str, attributes: 
         f"{op_type} before an ArgMax {text} is taken away, and ArgMax keeps its attributes",
         ("fires", "argmax_unchanged", word),
         FIRES,
-        Graph([producer(op_type), last], (X,), outputs=_index(X.shape, 1, keepdims)),
+        ScenarioGraph([producer(op_type), last], (X,), outputs=_index(X.shape, 1, keepdims)),
     )
 
 
@@ -85,7 +93,9 @@ def _of_opset(op_type: str, word: str, opset: int) -> Case:
         f"{op_type} before ArgMax is taken away in opset {opset}",
         ("fires", "opset", word),
         FIRES,
-        Graph(pair(op_type), (ranked(name, (3, 5), np.float32),), outputs=_index((3, 5), 1), opsets={"": opset}),
+        ScenarioGraph(
+            pair(op_type), (ranked(name, (3, 5), np.float32),), outputs=_index((3, 5), 1), opsets={"": opset}
+        ),
     )
 
 
@@ -98,7 +108,7 @@ def _typed(op_type: str, word: str, dtype: Any) -> Case:
         f"{op_type} before ArgMax is taken away from {type} elements",
         ("fires", "any_type", word),
         FIRES,
-        Graph(pair(op_type), (ranked(name, (3, 5), dtype),), outputs=_index((3, 5), 1)),
+        ScenarioGraph(pair(op_type), (ranked(name, (3, 5), dtype),), outputs=_index((3, 5), 1)),
     )
 
 

@@ -12,7 +12,7 @@ from conformance.generation.values import ranked
 from generators.eliminate_nop_monotone_argmax.scenario import (
     FIVE,
     SHAPE,
-    Graph,
+    ScenarioGraph,
     argmax,
     fires,
     index_of,
@@ -170,4 +170,4 @@ def _case(
 ) -> Case:
     fed = ranked(name, SHAPE, np.float32) + np.float32(1) if X is None else X
     clauses = ("one_per_run", "fixed_point")
-    return scenario(FAMILY, name, title, clauses, rewrite, Graph(nodes, (fed,), outputs=outputs))
+    return scenario(FAMILY, name, title, clauses, rewrite, ScenarioGraph(nodes, (fed,), outputs=outputs))

@@ -15,7 +15,7 @@ from generators.eliminate_nop_monotone_argmax.scenario import (
     FIVE,
     SHAPE,
     STAYS,
-    Graph,
+    ScenarioGraph,
     argmax,
     fires,
     index_of,
@@ -181,5 +181,5 @@ def _case(
     outputs: Sequence[onnx.ValueInfoProto] = (),
     opsets: Mapping[str, int] = IMPORTS,
 ) -> Case:
-    graph = Graph(nodes, outputs=outputs, functions=functions, opsets=opsets)
+    graph = ScenarioGraph(nodes, outputs=outputs, functions=functions, opsets=opsets)
     return scenario(FAMILY, name, title, ("domain", "argmax.index", word), rewrite, graph)

@@ -19,7 +19,7 @@ from conformance.corpus.case import Case
 from conformance.generation.models import TYPES, argmax_shape, declared, declared_as, model
 from conformance.generation.values import ranked
 from conformance.verdicts import Level
-from generators.eliminate_nop_monotone_argmax.scenario import FIRES, FIVE, MAY, Graph, pair, scenario
+from generators.eliminate_nop_monotone_argmax.scenario import FIRES, FIVE, MAY, ScenarioGraph, pair, scenario
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -51,7 +51,7 @@ WITHOUT_NUMBER = np.nan, np.inf
 
 
 @dataclass(frozen=True)
-class Hazard:
+class HazardScenario:
     """Inputs of one class for one operator.
 
     Attributes:
@@ -101,19 +101,19 @@ def cases() -> Iterator[Case]:
             yield _of_backends(hazard)
 
 
-def hazards() -> Iterator[Hazard]:
+def hazards() -> Iterator[HazardScenario]:
     """All classes, by operator and type."""
     for dtype in PRECISION:
-        yield Hazard(
+        yield HazardScenario(
             "Exp", "exp_overflow", "where the exponentials of both elements overflow", [OVERFLOW[dtype]], dtype
         )
-        yield Hazard(
+        yield HazardScenario(
             "Exp", "exp_underflow", "where the exponentials of both elements underflow", [UNDERFLOW[dtype]], dtype
         )
         yield from _ties(dtype)
     for dtype in (np.float32, np.float64):
         yield from _without_number(dtype)
-    yield Hazard(
+    yield HazardScenario(
         "Sqrt",
         "rounding_tie",
         "where two square roots round to one number, of which the last counts",
@@ -124,7 +124,7 @@ def hazards() -> Iterator[Hazard]:
         yield from _coerced(opset)
 
 
-def _ties(dtype: Any) -> Iterator[Hazard]:
+def _ties(dtype: Any) -> Iterator[HazardScenario]:
     """Neighbours, or nearly so, whose images round to one number."""
     bits = PRECISION[dtype]
     least, large = 2.0 ** -(bits + 5), LARGE[dtype]
@@ -136,30 +136,34 @@ def _ties(dtype: Any) -> Iterator[Hazard]:
         "Sqrt": [1, 1 + 2.0 ** (1 - bits)],
     }
     for op_type, values in pairs.items():
-        yield Hazard(op_type, "rounding_tie", "where the images of two elements round to one number", [values], dtype)
+        yield HazardScenario(
+            op_type, "rounding_tie", "where the images of two elements round to one number", [values], dtype
+        )
 
 
-def _without_number(dtype: Any) -> Iterator[Hazard]:
+def _without_number(dtype: Any) -> Iterator[HazardScenario]:
     """Elements that the operator has no number for."""
     nan, infinity = WITHOUT_NUMBER
     for op_type, word in (("Log", "log_negative"), ("Sqrt", "sqrt_negative")):
-        yield Hazard(op_type, word, "of a negative element", [[-1, 2], [2, -1]], dtype, has_nan=True)
+        yield HazardScenario(op_type, word, "of a negative element", [[-1, 2], [2, -1]], dtype, has_nan=True)
     for op_type in ("Softmax", "LogSoftmax"):
-        yield Hazard(op_type, "softmax_infinity", "of an infinite element", [[1, infinity]], dtype, has_nan=True)
-        yield Hazard(op_type, "softmax_nan", "of a NaN", [[1, nan, 2]], dtype, has_nan=True)
+        yield HazardScenario(
+            op_type, "softmax_infinity", "of an infinite element", [[1, infinity]], dtype, has_nan=True
+        )
+        yield HazardScenario(op_type, "softmax_nan", "of a NaN", [[1, nan, 2]], dtype, has_nan=True)
 
 
-def _coerced(opset: int) -> Iterator[Hazard]:
+def _coerced(opset: int) -> Iterator[HazardScenario]:
     """A column whose elements underflow beside the largest of another column."""
     says = f"where opset {opset} normalizes two columns at once"
-    yield Hazard("Softmax", "coercion", says, [[[0, 1000], [5, 1000]]], opset=opset)
-    yield Hazard("LogSoftmax", "coercion", says, [[[0, 1024], [2.0**-16, 1024]]], opset=opset)
+    yield HazardScenario("Softmax", "coercion", says, [[[0, 1000], [5, 1000]]], opset=opset)
+    yield HazardScenario("LogSoftmax", "coercion", says, [[[0, 1024], [2.0**-16, 1024]]], opset=opset)
 
 
-def _graph(hazard: Hazard, feeds: Sequence[Array]) -> Graph:
+def _graph(hazard: HazardScenario, feeds: Sequence[Array]) -> ScenarioGraph:
     """ArgMax over the axis of a tensor with a dynamic size, so that one model has every data set."""
     X = feeds[0]
-    return Graph(
+    return ScenarioGraph(
         pair(hazard.op_type, hazard.axis, **_attributes(hazard)),
         (X,),
         [declared_as("X", TYPES[hazard.dtype], ["classes", *X.shape[1:]])],
@@ -168,11 +172,11 @@ def _graph(hazard: Hazard, feeds: Sequence[Array]) -> Graph:
     )
 
 
-def _attributes(hazard: Hazard) -> dict[str, int]:
+def _attributes(hazard: HazardScenario) -> dict[str, int]:
     return {"select_last_index": 1} if hazard.select_last_index else {}
 
 
-def _of_the_pass(hazard: Hazard) -> Case:
+def _of_the_pass(hazard: HazardScenario) -> Case:
     word = FIVE[hazard.op_type]
     coerced = hazard.kind == "coercion"
     safe = ranked(hazard.name, (3, 2) if coerced else (5,), hazard.dtype)
@@ -188,7 +192,7 @@ def _of_the_pass(hazard: Hazard) -> Case:
     )
 
 
-def _of_backends(hazard: Hazard) -> Case:
+def _of_backends(hazard: HazardScenario) -> Case:
     word, arrays = FIVE[hazard.op_type], hazard.arrays
     id = f"test_{word}_argmax_hazard_{hazard.name.removeprefix(f'{word}_')}"
     X = arrays[0]

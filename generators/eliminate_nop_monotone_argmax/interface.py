@@ -14,7 +14,7 @@ from generators.eliminate_nop_monotone_argmax.scenario import (
     FIVE,
     SHAPE,
     STAYS,
-    Graph,
+    ScenarioGraph,
     argmax,
     fires,
     index_of,
@@ -68,7 +68,7 @@ def _named(name: str, source: str, result: str, index: str) -> Case:
     return _case(
         f"names_{name}",
         f"The names of inputs and outputs stay as they are: {name.replace('_', ' ')}",
-        Graph(
+        ScenarioGraph(
             [producer("Exp", source, result), argmax(result, index)],
             (X,),
             inputs=[declared(source, X)],
@@ -83,7 +83,7 @@ def _declared(name: str, shape: Sequence[int | str | None], text: str) -> Case:
     return _case(
         f"shape_{name}",
         f"An input of {text} stays declared as it is",
-        Graph(
+        ScenarioGraph(
             pair(),
             (fed,),
             inputs=[declared_as("X", "float", shape)],
@@ -97,7 +97,7 @@ def _value_info(op_type: str, word: str) -> Case:
     return _case(
         f"value_info_{word}",
         f"What is declared of the result of {op_type} does not become the input's: it stays of shape [N, 3]",
-        Graph(
+        ScenarioGraph(
             pair(op_type),
             (X,),
             inputs=[declared_as("X", "float", ("N", 3))],
@@ -118,7 +118,7 @@ def _value_infos() -> Iterator[Case]:
         yield _case(
             name,
             f"What is declared of the removed tensor {text}",
-            Graph(
+            ScenarioGraph(
                 pair(),
                 (X,),
                 inputs=[declared_as("X", "float", shape)],
@@ -129,7 +129,7 @@ def _value_infos() -> Iterator[Case]:
     yield _case(
         "value_info_between",
         "What is declared of the removed tensor does not become the declaration of the tensor that takes its place",
-        Graph(
+        ScenarioGraph(
             [helper.make_node("Relu", ["X"], ["R"]), producer("Exp", "R"), argmax()],
             (X,),
             inputs=[declared_as("X", "float", ("N", 3))],
@@ -140,7 +140,7 @@ def _value_infos() -> Iterator[Case]:
     yield _case(
         "value_info_missing_name",
         "A declaration of a tensor that is not there at all changes nothing",
-        Graph(pair(), (X,), value_info=[declared_as("nothing", "float", SHAPE)]),
+        ScenarioGraph(pair(), (X,), value_info=[declared_as("nothing", "float", SHAPE)]),
     )
 
 
@@ -152,7 +152,7 @@ def _initializers() -> Iterator[Case]:
     yield _case(
         "initializer_is_input",
         "An initializer that is an input too stays an input with a default",
-        Graph(
+        ScenarioGraph(
             [*pair(), less],
             (X,),
             inputs=[declared("X", X), declared("W", W)],
@@ -163,7 +163,7 @@ def _initializers() -> Iterator[Case]:
     yield _case(
         "initializer_is_first_input",
         "Inputs with and without an initializer keep their order",
-        Graph(
+        ScenarioGraph(
             [*pair(), less],
             (X,),
             inputs=[declared("W", W), declared("X", X)],
@@ -174,7 +174,7 @@ def _initializers() -> Iterator[Case]:
     yield _case(
         "initializer_before_exp",
         "Exp of an initializer before ArgMax is taken away, and the initializer stays",
-        Graph(
+        ScenarioGraph(
             [producer("Exp", "W"), argmax(), less],
             (X,),
             outputs=[index_of(SHAPE), shown],
@@ -184,7 +184,7 @@ def _initializers() -> Iterator[Case]:
     yield _case(
         "default_before_exp",
         "Exp of an input with a default before ArgMax is taken away, and the input keeps its default",
-        Graph(
+        ScenarioGraph(
             [producer("Exp", "W"), argmax(), less],
             (X,),
             inputs=[declared("X", X), declared("W", W)],
@@ -195,7 +195,7 @@ def _initializers() -> Iterator[Case]:
     yield _case(
         "constant_before_exp",
         "Exp of a Constant before ArgMax is taken away",
-        Graph(
+        ScenarioGraph(
             [
                 helper.make_node("Constant", [], ["W"], value=numpy_helper.from_array(W)),
                 producer("Exp", "W"),
@@ -209,7 +209,7 @@ def _initializers() -> Iterator[Case]:
     yield _case(
         "initializer_unused",
         "An initializer that nobody uses is no reason to change inputs or outputs",
-        Graph(pair(), (X,), initializers={"W": W}),
+        ScenarioGraph(pair(), (X,), initializers={"W": W}),
     )
 
 
@@ -222,17 +222,17 @@ def _several() -> Iterator[Case]:
     yield _case(
         "order",
         "Inputs and outputs keep their order, which is not that of the nodes",
-        Graph(nodes, feeds, inputs, indices[::-1]),
+        ScenarioGraph(nodes, feeds, inputs, indices[::-1]),
     )
     yield _case(
         "input_unused",
         "An input that nobody uses stays",
-        Graph(pair(), (X, A), inputs=[declared("X", X), declared("unused", A)]),
+        ScenarioGraph(pair(), (X, A), inputs=[declared("X", X), declared("unused", A)]),
     )
     yield _case(
         "output_is_input_copied",
         "Exp is taken away, and another output stays a copy of the input",
-        Graph(
+        ScenarioGraph(
             [*pair(), helper.make_node("Identity", ["X"], ["copy"])],
             (X,),
             outputs=[index_of(SHAPE), declared_as("copy", "float", SHAPE)],
@@ -241,15 +241,15 @@ def _several() -> Iterator[Case]:
     yield _case(
         "nothing_to_do",
         "A graph of ArgMax alone stays as it is",
-        Graph([argmax("X")], (X,)),
+        ScenarioGraph([argmax("X")], (X,)),
         STAYS,
     )
     yield _case(
         "output_declared_symbolic",
         "An index whose declared shape is symbolic stays declared so",
-        Graph(pair(), (X,), outputs=[declared_as("index", "int64", ("rows",))]),
+        ScenarioGraph(pair(), (X,), outputs=[declared_as("index", "int64", ("rows",))]),
     )
 
 
-def _case(name: str, title: str, graph: Graph, rewrite: Rewrite = FIRES, word: str = "exp") -> Case:
+def _case(name: str, title: str, graph: ScenarioGraph, rewrite: Rewrite = FIRES, word: str = "exp") -> Case:
     return scenario(FAMILY, name, title, ("interface", word), rewrite, graph)

@@ -15,7 +15,7 @@ from generators.eliminate_nop_monotone_argmax.scenario import (
     FIVE,
     SHAPE,
     STAYS,
-    Graph,
+    ScenarioGraph,
     argmax,
     fires,
     index_of,
@@ -128,7 +128,7 @@ def _around_zero(op_type: str) -> Any:
 
 
 def _stays(op_type: str, nodes: Sequence[onnx.NodeProto], X: Any, shape: Sequence[int], opset: int = 13) -> Case:
-    graph = Graph(nodes, (X,), outputs=[index_of(shape)], opsets={"": opset})
+    graph = ScenarioGraph(nodes, (X,), outputs=[index_of(shape)], opsets={"": opset})
     return scenario(
         FAMILY, op_type.lower(), f"{op_type} before ArgMax stays", ("other_producer", *_relu(op_type)), STAYS, graph
     )
@@ -146,7 +146,7 @@ def _concatenated() -> Case:
         helper.make_node("Concat", ["Y1", "Y2"], ["Y"], axis=1),
         argmax(),
     ]
-    graph = Graph(nodes, outputs=[index_of((2, 6))])
+    graph = ScenarioGraph(nodes, outputs=[index_of((2, 6))])
     return scenario(FAMILY, "concat", "Concat of Exp and Sqrt before ArgMax stays", ("other_producer",), STAYS, graph)
 
 
@@ -172,7 +172,7 @@ def _before_others(op_type: str, word: str) -> Iterator[Case]:
             f"{op_type} before {after} stays",
             ("only_argmax", word),
             STAYS,
-            Graph(nodes, outputs=outputs),
+            ScenarioGraph(nodes, outputs=outputs),
         )
 
 
@@ -192,7 +192,7 @@ def _after_argmax(op_type: str, word: str) -> Case:
         f"{op_type} after ArgMax stays",
         ("only_argmax", word),
         STAYS,
-        Graph(nodes, (X * 4,), outputs=[declared_as("index", "bool", SHAPE)]),
+        ScenarioGraph(nodes, (X * 4,), outputs=[declared_as("index", "bool", SHAPE)]),
     )
 
 
@@ -204,7 +204,7 @@ def _with_a_gap(op_type: str, word: str) -> Case:
         f"{op_type} stays where an Identity comes between it and ArgMax",
         ("adjacent", word),
         STAYS,
-        Graph(nodes),
+        ScenarioGraph(nodes),
     )
 
 
@@ -217,5 +217,5 @@ def _under_another(op_type: str, word: str) -> Case:
         f"{op_type} is taken away between Abs and ArgMax, and Abs stays",
         ("fires", "other_producer", word),
         fires("Y"),
-        Graph(nodes),
+        ScenarioGraph(nodes),
     )

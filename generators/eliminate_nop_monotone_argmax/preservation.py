@@ -14,7 +14,7 @@ from generators.eliminate_nop_monotone_argmax.blocks import function
 from generators.eliminate_nop_monotone_argmax.scenario import (
     FIRES,
     SHAPE,
-    Graph,
+    ScenarioGraph,
     argmax,
     index_of,
     pair,
@@ -39,14 +39,14 @@ def cases() -> Iterator[Case]:
     for name, (text, touch) in TOUCHES.items():
         yield _case(name, f"{text} after the pass as before", touch=touch)
     for name, (text, touch) in NEWER.items():
-        yield _case(name, f"{text} after the pass as before", Graph(pair(), ir_version=10), touch)
+        yield _case(name, f"{text} after the pass as before", ScenarioGraph(pair(), ir_version=10), touch)
     for version in IR_VERSIONS:
         yield _case(f"ir_version_{version}", f"A model of IR version {version} stays one", _of_version(version))
     yield from _elsewhere()
 
 
-def _of_version(version: int) -> Graph:
-    return Graph(pair(), ir_version=version)
+def _of_version(version: int) -> ScenarioGraph:
+    return ScenarioGraph(pair(), ir_version=version)
 
 
 def _doc_strings(model: onnx.ModelProto) -> None:
@@ -199,25 +199,25 @@ def _elsewhere() -> Iterator[Case]:
     yield _case(
         "other_nodes",
         "Nodes elsewhere keep their order, names and doc strings",
-        Graph([far[0], producer("Exp"), far[1], argmax()], outputs=outputs),
+        ScenarioGraph([far[0], producer("Exp"), far[1], argmax()], outputs=outputs),
     )
     yield _case(
         "value_info",
         "What is declared of other intermediate tensors is there after the pass as before",
-        Graph([*far, *pair()], outputs=outputs, value_info=[declared_as("N", "float", SHAPE)]),
+        ScenarioGraph([*far, *pair()], outputs=outputs, value_info=[declared_as("N", "float", SHAPE)]),
     )
     W = ranked("preservation/W", (2, 2, 2), np.float32)
     yield _case(
         "initializers_unused",
         "Initializers that nobody uses are there after the pass as before",
-        Graph(pair(), initializers={"W": W, "empty": W[:0], "count": np.array(7, dtype=np.int64)}),
+        ScenarioGraph(pair(), initializers={"W": W, "empty": W[:0], "count": np.array(7, dtype=np.int64)}),
     )
     yield _case(
         "node_without_consumer",
         "A node whose result nobody wants is there after the pass as before",
-        Graph([*pair(), helper.make_node("Neg", ["X"], ["nobody"])]),
+        ScenarioGraph([*pair(), helper.make_node("Neg", ["X"], ["nobody"])]),
     )
 
 
-def _case(name: str, title: str, graph: Graph | None = None, touch: Touch | None = None) -> Case:
-    return scenario(FAMILY, name, title, ("preservation", "exp"), FIRES, graph or Graph(pair()), touch=touch)
+def _case(name: str, title: str, graph: ScenarioGraph | None = None, touch: Touch | None = None) -> Case:
+    return scenario(FAMILY, name, title, ("preservation", "exp"), FIRES, graph or ScenarioGraph(pair()), touch=touch)

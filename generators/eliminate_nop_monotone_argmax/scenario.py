@@ -40,7 +40,7 @@ def fires(*once: str, then: Sequence[str] = ()) -> Rewrite:
 
 
 @dataclass(frozen=True)
-class Graph:
+class ScenarioGraph:
     """The parts of a scenario's model; by default X of shape [2, 3] and float goes in and index comes out of axis 1.
 
     Attributes:
@@ -66,7 +66,7 @@ def scenario(
     title: str,
     clauses: Sequence[str],
     rewrite: Rewrite,
-    graph: Graph,
+    graph: ScenarioGraph,
     *,
     touch: Callable[[onnx.ModelProto], None] | None = None,
     hazards: Sequence[tuple[str, Sequence[Array]]] = (),

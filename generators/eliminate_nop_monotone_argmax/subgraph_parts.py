@@ -10,7 +10,7 @@ from onnx import helper
 from conformance.generation.models import argmax_shape, declared, declared_as
 from conformance.generation.values import ranked
 from generators.eliminate_nop_monotone_argmax.blocks import branch, constant
-from generators.eliminate_nop_monotone_argmax.scenario import SHAPE, Graph, argmax, scenario
+from generators.eliminate_nop_monotone_argmax.scenario import SHAPE, ScenarioGraph, argmax, scenario
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,8 +69,8 @@ def subgraph_case(
     Args:
         feeds_condition: whether the condition `taken` of an If is an input, and true.
     """
-    graph = Graph(nodes, (X,), outputs=outputs)
+    graph = ScenarioGraph(nodes, (X,), outputs=outputs)
     if feeds_condition:
         inputs = [declared("X", X), declared_as("taken", "bool", [])]
-        graph = Graph(nodes, (X, np.array(True)), inputs=inputs, outputs=outputs)
+        graph = ScenarioGraph(nodes, (X, np.array(True)), inputs=inputs, outputs=outputs)
     return scenario(FAMILY, name, title, clauses, rewrite, graph)

@@ -15,7 +15,7 @@ from generators.eliminate_nop_monotone_argmax.blocks import constant
 from generators.eliminate_nop_monotone_argmax.scenario import (
     FIRES,
     SHAPE,
-    Graph,
+    ScenarioGraph,
     argmax,
     index_of,
     pair,
@@ -64,7 +64,7 @@ def cases() -> Iterator[Case]:
         yield _case(
             name,
             f"Exp before ArgMax of a tensor {text} is taken away",
-            Graph(
+            ScenarioGraph(
                 pair(axis=axis),
                 (ranked(name, shape, np.float32),),
                 outputs=[declared_as("index", "int64", argmax_shape(shape, axis, 0))],
@@ -72,7 +72,9 @@ def cases() -> Iterator[Case]:
         )
     yield from _dynamic()
     for name, (number, elements, ir_version, opset) in SMALL.items():
-        yield _beside_small(name, number, elements, Graph(pair(), (X,), opsets={"": opset}, ir_version=ir_version))
+        yield _beside_small(
+            name, number, elements, ScenarioGraph(pair(), (X,), opsets={"": opset}, ir_version=ir_version)
+        )
     for dtype in OLD:
         yield _beside(np.dtype(dtype).name, np.array([0, 1], dtype=dtype))
     yield _beside("string", np.array(["one", "größer"], dtype=object))
@@ -86,7 +88,7 @@ def _dynamic() -> Iterator[Case]:
         yield _case(
             f"dynamic_{word}",
             f"{op_type} before ArgMax of a tensor with dynamic dimensions is taken away",
-            Graph(
+            ScenarioGraph(
                 pair(op_type),
                 (X,),
                 inputs=[declared_as("X", "float", ("batch", "classes"))],
@@ -96,7 +98,7 @@ def _dynamic() -> Iterator[Case]:
     yield _case(
         "dynamic_and_empty",
         "Exp before ArgMax of a tensor whose dynamic dimension happens to be 0 is taken away",
-        Graph(
+        ScenarioGraph(
             pair(),
             (np.zeros((0, 3), dtype=np.float32),),
             inputs=[declared_as("X", "float", ("batch", 3))],
@@ -107,10 +109,10 @@ def _dynamic() -> Iterator[Case]:
 
 def _beside(name: str, array: Any) -> Case:
     title = f"Exp before ArgMax is taken away beside an initializer of type {name}"
-    return _case(f"initializer_{name}", title, Graph(pair(), (X,), initializers={"W": array}))
+    return _case(f"initializer_{name}", title, ScenarioGraph(pair(), (X,), initializers={"W": array}))
 
 
-def _beside_small(name: str, number: int, elements: bytes, graph: Graph) -> Case:
+def _beside_small(name: str, number: int, elements: bytes, graph: ScenarioGraph) -> Case:
     tensor = onnx.TensorProto(name="W", data_type=number, dims=[2], raw_data=elements)
     return scenario(
         FAMILY,
@@ -131,17 +133,17 @@ def _scalars() -> Iterator[Case]:
     yield _case(
         "scalar_input",
         "Exp before ArgMax is taken away beside an input without dimensions",
-        Graph([*pair(), below], (X, scalar), inputs=[declared("X", X), declared("S", scalar)], outputs=outputs),
+        ScenarioGraph([*pair(), below], (X, scalar), inputs=[declared("X", X), declared("S", scalar)], outputs=outputs),
     )
     yield _case(
         "scalar_initializer",
         "Exp before ArgMax is taken away beside an initializer without dimensions",
-        Graph([*pair(), below], (X,), outputs=outputs, initializers={"S": scalar}),
+        ScenarioGraph([*pair(), below], (X,), outputs=outputs, initializers={"S": scalar}),
     )
     yield _case(
         "scalar_index",
         "Exp before an ArgMax whose index has no dimensions is taken away",
-        Graph(pair(axis=0), (X[0],), outputs=[declared_as("index", "int64", [])]),
+        ScenarioGraph(pair(axis=0), (X[0],), outputs=[declared_as("index", "int64", [])]),
     )
 
 
@@ -156,12 +158,12 @@ def _sparse() -> Iterator[Case]:
     yield _case(
         "sparse_constant",
         "Exp before ArgMax is taken away beside a sparse Constant",
-        Graph([sparse, *pair(), less], (X,), outputs=outputs),
+        ScenarioGraph([sparse, *pair(), less], (X,), outputs=outputs),
     )
     yield _case(
         "sparse_initializer",
         "Exp before ArgMax is taken away beside a sparse initializer, which stays sparse",
-        Graph(pair(), (X,), sparse=[tensor]),
+        ScenarioGraph(pair(), (X,), sparse=[tensor]),
     )
 
 
@@ -173,13 +175,13 @@ def _containers() -> Iterator[Case]:
     yield _case(
         "sequence",
         "Exp before ArgMax is taken away beside a sequence",
-        Graph([*pair(), construct, length], (X,), outputs=[index_of(SHAPE), number]),
+        ScenarioGraph([*pair(), construct, length], (X,), outputs=[index_of(SHAPE), number]),
     )
     at = [constant("first", np.array(0, dtype=np.int64)), helper.make_node("SequenceAt", ["S", "first"], ["Z"])]
     yield _case(
         "sequence_element",
         "Exp of an element of a sequence before ArgMax is taken away",
-        Graph([construct, *at, producer("Exp", "Z"), argmax()], (X,)),
+        ScenarioGraph([construct, *at, producer("Exp", "Z"), argmax()], (X,)),
     )
     sequence = helper.make_tensor_sequence_value_info("S", onnx.TensorProto.FLOAT, SHAPE)
     optional = helper.make_value_info(
@@ -195,7 +197,7 @@ def _containers() -> Iterator[Case]:
         "optional_output": ("an output that is optional", [given], [], [optional]),
     }
     for name, (text, nodes, inputs, outputs) in rows.items():
-        graph = Graph(
+        graph = ScenarioGraph(
             [*pair(), *nodes],
             (X,),
             [declared("X", X), *inputs],
@@ -210,5 +212,5 @@ def _structural(case: Case) -> Case:
     return replace(case, data_sets=())
 
 
-def _case(name: str, title: str, graph: Graph) -> Case:
+def _case(name: str, title: str, graph: ScenarioGraph) -> Case:
     return scenario(FAMILY, name, title, ("valid", "exp"), FIRES, graph)

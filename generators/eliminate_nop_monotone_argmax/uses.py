@@ -15,7 +15,7 @@ from generators.eliminate_nop_monotone_argmax.scenario import (
     FIVE,
     SHAPE,
     STAYS,
-    Graph,
+    ScenarioGraph,
     argmax,
     fires,
     index_of,
@@ -107,7 +107,7 @@ def _captured(op_type: str, word: str) -> Iterator[Case]:
             f"{op_type} stays where {text} captures its result",
             ("capture", word),
             STAYS,
-            Graph(
+            ScenarioGraph(
                 nodes,
                 (X, np.array(True)),
                 inputs=[declared("X", X), declared_as("taken", "bool", [])],
@@ -202,4 +202,4 @@ def _case(
     nodes: Sequence[onnx.NodeProto],
     outputs: Sequence[onnx.ValueInfoProto],
 ) -> Case:
-    return scenario(FAMILY, name, title, clauses, rewrite, Graph(nodes, (X,), outputs=outputs))
+    return scenario(FAMILY, name, title, clauses, rewrite, ScenarioGraph(nodes, (X,), outputs=outputs))

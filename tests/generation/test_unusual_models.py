@@ -20,7 +20,7 @@ from conformance.judging.backend import judge_backend
 from conformance.models.preview import model_summary
 from conformance.reference.validity import miswired
 from conformance.verdicts import Verdict
-from generators.eliminate_nop_monotone_argmax.scenario import FIRES, Graph, argmax, fires, pair, scenario
+from generators.eliminate_nop_monotone_argmax.scenario import FIRES, ScenarioGraph, argmax, fires, pair, scenario
 
 FAMILY = "axis"
 X = np.array([[1, 3, 2], [2, 1, 3]], dtype=np.float32)
@@ -29,7 +29,7 @@ SEQUENCE = "test_argmax_pass_types_and_shapes_sequence_input"
 
 def made(**parts) -> Case:
     """A case of Exp and ArgMax that nothing is wrong with but the parts."""
-    graph = Graph(**{"nodes": pair(), "feeds": (X,), **parts})
+    graph = ScenarioGraph(**{"nodes": pair(), "feeds": (X,), **parts})
     return scenario(FAMILY, "made", "Exp before ArgMax is taken away", ("fires",), FIRES, graph)
 
 
