@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
+import signal
 import sys
+import tempfile
+import traceback
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import typer
 
+from conformance import __version__
 from conformance.commands import (
     diff,
     expect,
@@ -21,10 +28,15 @@ from conformance.commands import (
     strength,
     verify,
 )
-from conformance.errors import ConformanceError
+from conformance.errors import ConformanceError, ExitStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
 
 app = typer.Typer(
     help="Tell whether an ONNX backend does what the specification says for Adam, Momentum, Adagrad and ArgMax.",
+    epilog="Exit status: " + "; ".join(f"{status:d} {status.meaning}" for status in ExitStatus) + ".",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -46,15 +58,52 @@ app.add_typer(harness.app, name="harness")
 
 
 def main() -> None:
-    """Run the command line; an error that the user can mend is two sentences and status 2."""
+    """Run the command line, and end with one of `ExitStatus`; an error that the user can mend is two sentences."""
     try:
-        app()
+        with _noted_interruptions() as interruptions:
+            app()
+    except SystemExit as ending:
+        sys.exit(ExitStatus.INTERRUPTED if interruptions and ending.code else ending.code)
     except ConformanceError as error:
-        sys.stderr.write(f"error: {error.problem}\n       {error.mend}\n")
-        sys.exit(2)
+        _say(error.problem, error.mend)
+        sys.exit(ExitStatus.USAGE)
     except BrokenPipeError:
         sys.stderr.close()
-        sys.exit(1)
+        sys.exit(ExitStatus.FAILS)
     except OSError as error:
-        sys.stderr.write(f"error: {error.filename or 'A file'}: {error.strerror or error}.\n       Name another.\n")
-        sys.exit(2)
+        _say(f"{error.filename or 'A file'}: {error.strerror or error}.", "Name another.")
+        sys.exit(ExitStatus.USAGE)
+    except Exception as error:  # noqa: BLE001 - what is left is a fault of ours, of which no user sees a traceback
+        _say(f"This is a fault of onnx-conformance: {type(error).__name__}: {error}", _kept_trace())
+        sys.exit(ExitStatus.FAULT)
+
+
+@contextmanager
+def _noted_interruptions() -> Iterator[list[int]]:
+    """The signals by which the user ends the command, as they come; none where they are ignored."""
+    noted: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        noted.append(number)
+        signal.default_int_handler(number, frame)
+
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield noted
+        return
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield noted
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _say(problem: str, mend: str) -> None:
+    sys.stderr.write(f"error: {problem}\n       {mend}\n")
+
+
+def _kept_trace() -> str:
+    """Write down where the suite broke down, and say where that is."""
+    with tempfile.NamedTemporaryFile("w", prefix="onnx-conformance-fault-", suffix=".txt", delete=False) as file:
+        file.write(f"onnx-conformance {__version__}, Python {sys.version}\n{shlex.join(sys.argv)}\n\n")
+        traceback.print_exc(file=file)
+    return f"Please report it with {file.name}, which has the traceback."

@@ -6,6 +6,36 @@ A subject's own failures are verdicts (see `conformance.verdicts`) and never pas
 
 from __future__ import annotations
 
+from enum import IntEnum
+
+
+class ExitStatus(IntEnum):
+    """How a command ends; docs/ci.md and `--help` have the same table."""
+
+    HOLDS = 0
+    FAILS = 1
+    USAGE = 2
+    FAULT = 3
+    INTERRUPTED = 130
+
+    @property
+    def meaning(self) -> str:
+        """What it says, in a line."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    ExitStatus.HOLDS: "the gate holds, or nothing is found that differs",
+    ExitStatus.FAILS: "the gate does not hold, or something is found",
+    ExitStatus.USAGE: "the command line, the corpus or a file is wrong",
+    ExitStatus.FAULT: "a fault of the suite itself",
+    ExitStatus.INTERRUPTED: "interrupted",
+}
+
+
+class SuiteFault(Exception):
+    """Something broke down that is the suite's own to mend; a command ends with `ExitStatus.FAULT`."""
+
 
 class ConformanceError(Exception):
     """A command cannot go on, and its user can mend that.

@@ -1,12 +1,47 @@
-"""Files that are written whole or not at all, and targets that are refused before any work is done for them."""
+"""Files that are written whole or not at all, and targets that are refused before any work is done for them.
+
+`-`, and any other name of standard output, is standard output. What is there and is no regular file (a pipe, a device)
+is written in place, and links are followed: what a name means is never replaced by something else.
+"""
 
 from __future__ import annotations
 
 import os
+import stat
+import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from conformance.errors import UsageError
+
+STANDARD_OUTPUT = Path("-")
+
+
+def is_standard_output(target: Path) -> bool:
+    """Whether a target is standard output: by `-`, by a name such as `/dev/stdout`, or as the file that it goes to."""
+    if target == STANDARD_OUTPUT:
+        return True
+    try:
+        return os.path.samestat(target.stat(), os.fstat(1))
+    except OSError:
+        return False
+
+
+def real_path(target: Path) -> Path:
+    """What a name means: links are followed, also one to a file that is not there yet."""
+    return Path(os.path.realpath(target))
+
+
+def check_results_target(target: Path) -> None:
+    """Make sure that a run's results can be written there.
+
+    Raises:
+        UsageError: they cannot, or it is no regular file: results are written under another name until they are whole.
+    """
+    if is_standard_output(target) or (_is_special(target) and not target.is_dir()):
+        raise UsageError(f"{target} is no regular file.", "Name a file for the results; a report may go anywhere.")
+    check_target(target)
 
 
 def check_target(target: Path) -> None:
@@ -15,34 +50,94 @@ def check_target(target: Path) -> None:
     Raises:
         UsageError: it cannot.
     """
+    if is_standard_output(target):
+        return
     if target.is_dir():
         raise UsageError(f"{target} is a directory.", "Name a file to write.")
+    if _is_special(target):
+        if not os.access(target, os.W_OK):
+            raise UsageError(f"{target} cannot be written.", "Name another file.")
+        return
+    folder = real_path(target).parent
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{target} cannot be written: {error.strerror}.", "Name another file.") from None
-    if not os.access(target.parent, os.W_OK):
+    if not os.access(folder, os.W_OK):
         raise UsageError(f"{target} cannot be written: its folder is read-only.", "Name another file.")
 
 
+def check_apart(targets: list[Path]) -> None:
+    """Make sure that no two outputs of a command are one file.
+
+    Raises:
+        UsageError: two are.
+    """
+    known: dict[Path, Path] = {}
+    for target in targets:
+        real = STANDARD_OUTPUT if is_standard_output(target) else real_path(target)
+        if real in known:
+            also = "" if known[real] == target else f", which {known[real]} is too"
+            raise UsageError(f"Two outputs go to {target}{also}.", "Give each a file of its own.")
+        known[real] = target
+
+
 def write_whole(target: Path, text: str) -> None:
-    """Write a text file in one step: it is there whole or not at all."""
+    """Write a text in one step: the file is there whole or not at all; see `write_whole_bytes`."""
     write_whole_bytes(target, text.encode())
 
 
 def write_whole_bytes(target: Path, content: bytes) -> None:
-    """Write a file in one step: it is there whole or not at all.
+    """Write a file in one step, so that it is there whole or not at all.
+
+    Standard output, and what is there and is no regular file, are written as they are.
 
     Raises:
         UsageError: it cannot be written there.
     """
     check_target(target)
+    try:
+        _write(target, content)
+    except OSError as error:
+        raise UsageError(f"{target} cannot be written: {error.strerror}.", "Name another file, or make room.") from None
+
+
+def _write(target: Path, content: bytes) -> None:
+    if is_standard_output(target):
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    elif _is_special(target):
+        with suppress(BrokenPipeError), target.open("wb", buffering=0) as stream:  # a reader may stop when it likes
+            _write_all(stream.fileno(), content)
+    else:
+        _replace(real_path(target), content)
+
+
+def _is_special(target: Path) -> bool:
+    """Whether something is there that is no regular file."""
+    try:
+        return not stat.S_ISREG(target.stat().st_mode)
+    except OSError:
+        return False
+
+
+def _replace(target: Path, content: bytes) -> None:
+    """Put a regular file in its place, with the permissions that it had."""
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o644
     descriptor, scratch = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(content)
-        Path(scratch).chmod(0o644)
+        Path(scratch).chmod(mode)
         Path(scratch).replace(target)
     except BaseException:
         Path(scratch).unlink(missing_ok=True)
         raise
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    """Write all to what may take it in parts."""
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]

@@ -22,15 +22,17 @@ def diff(
     """
     from json import dumps
 
-    from conformance.files import write_whole
+    from conformance.files import check_apart, is_standard_output, write_whole
     from conformance.report.diff_text import as_markdown, as_text
     from conformance.results.diff import differences
     from conformance.results.file import read
 
+    check_apart([path for path in (json, markdown) if path])
     found = differences(read(before), read(after))
     if json:
         write_whole(json, dumps(found, indent=1) + "\n")
     if markdown:
         write_whole(markdown, as_markdown(found))
-    typer.echo(as_text(found), nl=False)
+    taken = any(is_standard_output(path) for path in (json, markdown) if path)
+    typer.echo(as_text(found), nl=False, err=taken)
     raise typer.Exit(1 if found["regressions"] else 0)

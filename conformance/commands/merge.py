@@ -21,12 +21,13 @@ def merge(
     """
     from conformance.corpus.corpus import bundled, read_manifest
     from conformance.errors import CorpusError
-    from conformance.files import check_target, write_whole
+    from conformance.files import check_target, is_standard_output, write_whole
     from conformance.report.text import one_line
     from conformance.results.file import read
     from conformance.run.merge import merged, to_text
 
     check_target(output)
+    taken = is_standard_output(output)
     runs = [read(path) for path in results]
     try:
         corpus = read_manifest(data or bundled())
@@ -36,8 +37,8 @@ def merge(
     run = merged(runs, corpus if same else None)
     write_whole(output, to_text(run))
     count, subjects = run.footer["results"], len(run.header["subjects"])
-    typer.echo(f"Wrote {output}: {count} results on {subjects} subject{'s' if subjects > 1 else ''}.")
-    typer.echo("The gate holds." if run.footer["gate"] == "pass" else "The gate does not hold:")
+    typer.echo(f"Wrote {output}: {count} results on {subjects} subject{'s' if subjects > 1 else ''}.", err=taken)
+    typer.echo("The gate holds." if run.footer["gate"] == "pass" else "The gate does not hold:", err=taken)
     for reason in run.footer["reasons"]:
-        typer.echo(f"  {one_line(reason)}")
+        typer.echo(f"  {one_line(reason)}", err=taken)
     raise typer.Exit(1 if run.footer["reasons"] else 0)

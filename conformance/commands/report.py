@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from conformance.commands.options import with_outputs
+from conformance.files import is_standard_output
 from conformance.report.writing import Outputs, write_reports
 
 
@@ -28,4 +29,5 @@ def report(
     outputs.check()
     write_reports(results, outputs)
     for path in outputs.paths.values():
-        typer.echo(f"Wrote {path}.")
+        if not is_standard_output(path):
+            typer.echo(f"Wrote {path}.", err=outputs.take_standard_output)

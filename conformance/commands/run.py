@@ -88,9 +88,10 @@ def run(
 ) -> None:
     """Run the corpus on one or more backends and graph optimizers.
 
-    Exit status: 0 where the gate holds, 1 where it does not, 2 where the command line or the corpus is wrong.
+    Exit status: 0 where the gate holds, 1 where it does not, 2 where the command line, the corpus or a file is wrong,
+    3 after a fault of the suite itself, 130 after an interruption.
     """
-    from conformance.errors import UsageError
+    from conformance.errors import ExitStatus, UsageError
     from conformance.isolation.limits import Limits, bytes_of
     from conformance.run.resuming import begun_run
     from conformance.run.runner import Request, run_corpus
@@ -123,11 +124,15 @@ def run(
         in_process=in_process,
         limits=Limits(timeout, bytes_of(memory)),
     )
-    outputs.check()
+    outputs.check(*[settings.results] if settings.results else ())
     with _with_results(settings, outputs) as settings:
-        status = run_corpus(Request(settings, keyword, workers, exit_first, last_failed, begun))
+        status = run_corpus(
+            Request(settings, keyword, workers, exit_first, last_failed, begun, outputs.take_standard_output)
+        )
         if settings.results is not None:
             write_reports([settings.results], outputs)
+    if status is ExitStatus.INTERRUPTED and settings.results is not None and (results or begun):
+        typer.echo(f"Continue it with --resume {settings.results}", err=True)
     raise typer.Exit(status)
 
 

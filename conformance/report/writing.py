@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from conformance.files import check_target, write_whole
+from conformance.files import check_apart, check_target, is_standard_output, write_whole
 from conformance.results.file import read, read_all
 
 if TYPE_CHECKING:
@@ -45,14 +45,23 @@ class Outputs:
 
     paths: Mapping[str, Path] = field(default_factory=dict)
 
-    def check(self) -> None:
-        """Make sure that all can be written.
+    @property
+    def take_standard_output(self) -> bool:
+        """Whether one of them goes to standard output, where nothing else may stand then."""
+        return any(map(is_standard_output, self.paths.values()))
+
+    def check(self, *others: Path) -> None:
+        """Make sure that all can be written, each to a file of its own.
+
+        Args:
+            others: what the command writes besides.
 
         Raises:
-            UsageError: one cannot.
+            UsageError: one cannot, or two are one file.
         """
         for path in self.paths.values():
             check_target(path)
+        check_apart([*others, *self.paths.values()])
 
 
 def write_reports(paths: Sequence[Path], outputs: Outputs) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from conformance import __version__
 from conformance.clauses import clauses
@@ -11,9 +11,10 @@ from conformance.corpus.document import case_json
 from conformance.diagnosis.findings import Findings
 from conformance.gate.case_facts import Facts, facts
 from conformance.results.environment import environment
-from conformance.results.file import FORMAT, write_record
+from conformance.results.file import FORMAT
 from conformance.run.archives import Archives
-from conformance.run.resuming import not_alike, partial_of
+from conformance.run.partial import PartialResults, undisturbed
+from conformance.run.resuming import not_alike
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -41,10 +42,7 @@ class Recorder:
     def __init__(self, corpus: Corpus, subjects: Sequence[Subject], gate: Gate, path: Path | None) -> None:
         self._corpus = corpus
         self._subjects = subjects
-        self._path = path
-        self._partial = partial_of(path) if path is not None else None
-        self._is_continued = False
-        self._stream: TextIO | None = None
+        self._partial = PartialResults(path) if path is not None else None
         self._described: set[str] = set()
         self._facts: dict[str, Facts] = {}
         self._started = time.perf_counter()
@@ -65,10 +63,8 @@ class Recorder:
             due: how many results there will be.
         """
         self.has_begun = True
-        if self._partial is None:
-            return
-        self._partial.parent.mkdir(parents=True, exist_ok=True)
-        self._stream = self._partial.open("w", encoding="utf-8")
+        if self._partial is not None:
+            self._partial.begin()
         self._write(self.header(selected, selection, command, due))
 
     def header(self, selected: int, selection: Mapping[str, str], command: str, due: int = 0) -> dict[str, Any]:
@@ -105,10 +101,9 @@ class Recorder:
             if Verdict(record["verdict"]).is_defect and (files := self._archives_of(record)):
                 lost += [files] if result["case"] not in begun.archives else []
         self._described.update(begun.cases)
-        self.has_begun = self._is_continued = True
+        self.has_begun = True
         if self._partial is not None:
-            begun.take_over(self._partial)
-            self._stream = self._partial.open("a", encoding="utf-8")
+            self._partial.go_on(begun.content)
         for files in lost:
             self._write(files)
 
@@ -118,15 +113,16 @@ class Recorder:
         Args:
             result: a result record but for its level and expectation, which are added here.
         """
-        record, expected = self._judged(result)
-        if self._stream is None:
+        with undisturbed():  # what is counted is written, and the reverse
+            record, expected = self._judged(result)
+            if self._partial is None:
+                return expected
+            if result["case"] not in self._described:
+                self._describe(result["case"])
+            self._write(record)
+            if Verdict(record["verdict"]).is_defect and (files := self._archives_of(record)):
+                self._write(files)
             return expected
-        if result["case"] not in self._described:
-            self._describe(result["case"])
-        self._write(record)
-        if Verdict(record["verdict"]).is_defect and (files := self._archives_of(record)):
-            self._write(files)
-        return expected
 
     def _archives_of(self, record: Mapping[str, Any]) -> Any:
         case = record["case"]
@@ -159,28 +155,25 @@ class Recorder:
             subject: {str(level): {str(v): n for v, n in counter.items()} for level, counter in levels.items()}
             for subject, levels in self.gate.verdicts.items()
         }
-        self._write(
-            {
-                "record": "footer",
-                "results": self.results,
-                "verdicts": counts,
-                "gate": "fail" if reasons else "pass",
-                "reasons": list(reasons),
-                "seconds": round(time.perf_counter() - self._started, 3),
-                "diagnoses": self.diagnoses,
-                **({"interrupted": True} if interrupted else {}),
-            }
-        )
-        if self._stream is not None and self._path is not None:
-            self._stream.close()
-            partial_of(self._path).replace(self._path)
+        footer = {
+            "record": "footer",
+            "results": self.results,
+            "verdicts": counts,
+            "gate": "fail" if reasons else "pass",
+            "reasons": list(reasons),
+            "seconds": round(time.perf_counter() - self._started, 3),
+            "diagnoses": self.diagnoses,
+            **({"interrupted": True} if interrupted else {}),
+        }
+        with undisturbed():
+            self._write(footer)
+            if self._partial is not None:
+                self._partial.finish()
 
     def abandon(self) -> None:
         """Leave no file of this run behind: it could not be trusted. What an earlier run left stays."""
-        if self._stream is not None and self._partial is not None:
-            self._stream.close()
-            if not self._is_continued:
-                self._partial.unlink()
+        if self._partial is not None:
+            self._partial.abandon()
 
     def _describe(self, case: str) -> None:
         self._described.add(case)
@@ -198,9 +191,8 @@ class Recorder:
         return self._facts[case]
 
     def _write(self, record: Mapping[str, Any]) -> None:
-        if self._stream is not None:
-            write_record(self._stream, record)
-            self._stream.flush()  # a run may be killed at any time, and continued
+        if self._partial is not None:
+            self._partial.write(record)
 
 
 def _expected(entry: Expectation | None, case: str) -> Expected | None:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from conformance.errors import ResultsError, UsageError
-from conformance.files import write_whole_bytes
 from conformance.results.file import LARGEST_FILE
+from conformance.run.partial import PARTIAL, partial_of
 from conformance.schemas import complaint
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 DONE = "onnx_conformance_done"
 """Under which key of xdist's `workerinput` the finished subjects and cases are."""
 
-_PARTIAL = ".partial"
 _ALIKE = ("format", "suite", "subjects", "environment", "selection")
 """What two headers must agree on, besides the corpus's digest."""
 
@@ -52,15 +51,6 @@ class Begun:
         """The subjects and cases that have a result."""
         return frozenset((result["subject"], result["case"]) for result in self.results)
 
-    def take_over(self, partial: Path) -> None:
-        """Write what there is, to be gone on with."""
-        write_whole_bytes(partial, self.content)
-
-
-def partial_of(target: Path) -> Path:
-    """The file that a run writes until it has a footer."""
-    return target.with_name(target.name + _PARTIAL)
-
 
 def begun_run(path: Path) -> Begun:
     """Read the results of a run that was cut off, by the name they were to have or have so far.
@@ -68,7 +58,7 @@ def begun_run(path: Path) -> Begun:
     Raises:
         ResultsError: there are none, or it was not cut off.
     """
-    target = path.with_name(path.name.removesuffix(_PARTIAL))
+    target = path.with_name(path.name.removesuffix(PARTIAL))
     source = partial_of(target) if partial_of(target).is_file() else target
     if not source.is_file():
         raise ResultsError(f"{path} is not a file.", "Give the results file of a run that was cut off.")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance.errors import ConformanceError, UsageError
+from conformance.errors import ConformanceError, ExitStatus, SuiteFault, UsageError
 from conformance.run.items import PLUGIN
 from conformance.run.session import ConformanceSession
 from conformance.run.terminal import ProgressBar, print_outcome
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from conformance.run.resuming import Begun
     from conformance.run.settings import Settings
-
-HOLDS, FAILS = 0, 1
 
 _LEFT_OUT = ("terminal", "faulthandler", "warnings", "unraisableexception", "threadexception", "nfplugin")
 """pytest's own plugins that cost time per case or at start-up and tell a conformance run nothing."""
@@ -42,6 +40,7 @@ class Request:
         exit_first: stop at the first surprise.
         last_failed: run only what failed the last time.
         begun: a run to continue, or None.
+        to_stderr: whether the table goes to standard error, since a report goes to standard output.
     """
 
     settings: Settings
@@ -50,13 +49,15 @@ class Request:
     exit_first: bool = False
     last_failed: bool = False
     begun: Begun | None = None
+    to_stderr: bool = False
 
 
-def run_corpus(request: Request) -> int:
+def run_corpus(request: Request) -> ExitStatus:
     """Run the corpus, print the table, and return the exit status.
 
     Raises:
         ConformanceError: the request, the corpus, a subject or an expectations file is wrong.
+        SuiteFault: pytest broke down.
     """
     session = ConformanceSession(request.settings, begun=request.begun)
     plugins: list[object] = [_Host(session)]
@@ -67,15 +68,17 @@ def run_corpus(request: Request) -> int:
             status = pytest.main(_arguments(session, request), plugins=plugins)
     finally:
         session.processes.stop()
+        if session.recorder is not None and not session.recorder.has_begun:
+            session.recorder.abandon()
     if session.abandoned is not None:
         raise session.abandoned
     if status == pytest.ExitCode.INTERNAL_ERROR:
-        raise ConformanceError(
-            "The run broke down.", "This is a fault of the suite; pytest's message above says where."
-        )
+        raise SuiteFault("the run broke down; pytest's message above says where")
     _refuse_nothing(session, status)
-    print_outcome(session)
-    return FAILS if session.reasons else HOLDS
+    print_outcome(session, to_stderr=request.to_stderr)
+    if session.interrupted:
+        return ExitStatus.INTERRUPTED
+    return ExitStatus.FAILS if session.reasons else ExitStatus.HOLDS
 
 
 @contextmanager

@@ -114,10 +114,10 @@ class ConformanceSession:
         settings, versions = self.settings, {subject.id: subject.version for subject in self.subjects}
         try:
             rules = rules_for(settings.level, self.corpus, versions, expectations, settings.require, settings.baseline)
+            return Recorder(self.corpus, self.subjects, Gate(rules, list(versions)), settings.results)
         except ConformanceError:
             self.processes.end()
             raise
-        return Recorder(self.corpus, self.subjects, Gate(rules, list(versions)), settings.results)
 
     def cases_of(self, subject: Subject) -> dict[str, CorpusCase]:
         """Those of the cases to run that a subject is asked."""

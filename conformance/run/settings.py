@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.errors import UsageError
-from conformance.files import check_target
+from conformance.files import check_results_target
 from conformance.isolation.limits import Limits
 from conformance.run.selection import Shard
 from conformance.subjects.naming import SubjectKind, SubjectName
@@ -69,7 +69,7 @@ class Settings:
         if self.claims:
             self._check_claims()
         if self.results is not None:
-            check_target(self.results)
+            check_results_target(self.results)
 
     def as_json(self) -> dict[str, Any]:
         """The settings as a worker of xdist is told them; paths are absolute."""

@@ -55,9 +55,9 @@ def counting(what: str, total: int) -> Iterator[Callable[[str], None]]:
         yield lambda _: progress.update(task, advance=1)
 
 
-def print_outcome(session: ConformanceSession) -> None:
+def print_outcome(session: ConformanceSession, *, to_stderr: bool = False) -> None:
     """Print the table of verdicts per subject and level, and whether the gate holds and why not."""
-    console = Console(highlight=False)
+    console = Console(highlight=False, stderr=to_stderr)
     console.print(_verdict_table(session))
     corpus = session.corpus
     console.print(

@@ -15,7 +15,7 @@ from isolation_support import LONGEST_WAIT, SUPPORT, processes_in, until
 from outputs import comparable
 
 from conformance.results.file import read
-from conformance.run.resuming import partial_of
+from conformance.run.partial import partial_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what processes leave behind is looked for in /proc")
 
@@ -79,7 +79,7 @@ def test_an_interrupted_run_ends_its_children_and_says_so(begin, here, number, w
     process.send_signal(number)
     _, err = process.communicate(timeout=LONGEST_WAIT)
     footer = read(here / "out.jsonl").footer
-    assert process.returncode == 1, err
+    assert process.returncode == 130, err
     assert b"Traceback" not in err
     assert (footer["interrupted"], footer["gate"]) == (True, "fail")
     assert any("results are missing: the run was interrupted" in reason for reason in footer["reasons"])
@@ -137,7 +137,7 @@ class TestResume:
         partial_of(cut_off).unlink()
         run("-b", "fake_backends:Interrupted", "--in-process", "--results", "out.jsonl")
         assert read(cut_off).footer["interrupted"]
-        assert [run("--resume", "out.jsonl", "--in-process").status for _ in range(3)] == [1, 1, 0]
+        assert [run("--resume", "out.jsonl", "--in-process").status for _ in range(3)] == [130, 130, 0]
         assert read(cut_off).footer["results"] == len(SMALL)
 
     def test_a_run_of_which_only_the_footer_is_missing_gets_it(self, run, here, cut_off):

@@ -1,0 +1,116 @@
+"""A results file while it is written: under another name, by one run at a time, and each record whole."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import threading
+from contextlib import contextmanager
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+from conformance.errors import UsageError
+from conformance.files import real_path
+from conformance.results.file import write_record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+PARTIAL = ".partial"
+"""What the name of a results file ends in until it has a footer."""
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def partial_of(target: Path) -> Path:
+    """The file that a run writes until it has a footer."""
+    return target.with_name(target.name + PARTIAL)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Let what belongs together be done together: the user's interruption comes before it or after it.
+
+    To block the signals would not do: they then go to another thread of the process, as a library may have started,
+    and Python's handler runs in this one all the same.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    handlers = {number: handler for number in _SIGNALS if callable(handler := signal.getsignal(number))}
+    for number in handlers:
+        signal.signal(number, lambda received, _: came.append(received))
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number in map(signal.Signals, came):
+            handlers[number](number, None)
+
+
+class PartialResults:
+    """The file of one run, from before its first record until its footer gives it its name.
+
+    Args:
+        target: the results file that it is to become; a link is followed.
+
+    Raises:
+        UsageError: another run is writing it.
+    """
+
+    def __init__(self, target: Path) -> None:
+        self._target = real_path(target)
+        self._path = partial_of(self._target)
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._descriptor)
+            raise UsageError(
+                f"Another run is writing {target}.", "Wait until it has ended, or name another file."
+            ) from None
+        self._is_kept = os.fstat(self._descriptor).st_size > 0
+        """Whether what is there is another run's, to be continued one day."""
+
+    def begin(self) -> None:
+        """Leave nothing of an earlier run in it."""
+        os.ftruncate(self._descriptor, 0)
+        self._is_kept = False
+
+    def go_on(self, content: bytes) -> None:
+        """Have it hold the whole lines of the run that is continued, and no more."""
+        os.ftruncate(self._descriptor, 0)
+        self._append(content)
+        self._is_kept = True
+
+    def write(self, record: Mapping[str, Any]) -> None:
+        """Append a record, whole: a run may be killed at any time, and continued."""
+        line = StringIO()
+        write_record(line, record)
+        self._append(line.getvalue().encode())
+
+    def finish(self) -> None:
+        """Give the file its name."""
+        self._path.replace(self._target)
+        self._close()
+
+    def abandon(self) -> None:
+        """Leave no file of this run behind; what an earlier run left stays."""
+        if self._descriptor >= 0:
+            if not self._is_kept:
+                self._path.unlink(missing_ok=True)
+            self._close()
+
+    def _append(self, content: bytes) -> None:
+        rest = memoryview(content)
+        while rest:
+            rest = rest[os.write(self._descriptor, rest) :]
+
+    def _close(self) -> None:
+        os.close(self._descriptor)
+        self._descriptor = -1
