@@ -6,6 +6,7 @@ is written in place, and links are followed: what a name means is never replaced
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -65,6 +66,22 @@ def check_target(target: Path) -> None:
         raise UsageError(f"{target} cannot be written: {error.strerror}.", "Name another file.") from None
     if not os.access(folder, os.W_OK):
         raise UsageError(f"{target} cannot be written: its folder is read-only.", "Name another file.")
+
+
+def read_regular(path: str | Path, largest: int) -> bytes:
+    """A regular file's bytes, and no more of them than are allowed.
+
+    Raises:
+        OSError: it cannot be read, is larger, or is a link, a pipe, a device or a directory.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb", buffering=0) as stream:  # noqa: PTH123 - it is open already
+        told = os.fstat(descriptor)
+        if not stat.S_ISREG(told.st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file")
+        if told.st_size > largest:
+            raise OSError(errno.EFBIG, f"it is larger than {largest} bytes")
+        return stream.read(largest)
 
 
 def check_apart(targets: list[Path]) -> None:

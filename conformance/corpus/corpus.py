@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from conformance.corpus.case import CaseKind
 from conformance.errors import CorpusError, UnknownName
+from conformance.files import read_regular
 from conformance.schemas import complaint
 from conformance.verdicts import Level
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 MANIFEST = "manifest.json"
 LARGEST_FILE = 2**28
+LARGEST_MANIFEST = 2**26
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +73,11 @@ class Corpus:
         """A file of a case, by its path therein.
 
         Raises:
-            CorpusError: it is missing, too large or not what the manifest says.
+            CorpusError: it is missing, no regular file, too large or not what the manifest says.
         """
         name = f"{case.path}/{file}"
         try:
-            with open(f"{self.path}/{name}", "rb", buffering=0) as stream:  # noqa: PTH123 - thousands of them
-                if os.fstat(stream.fileno()).st_size > LARGEST_FILE:
-                    raise unfit(self.path, f"{name} is larger than {LARGEST_FILE} bytes")
-                content = stream.read()
+            content = read_regular(f"{self.path}/{name}", LARGEST_FILE)
         except OSError as error:
             raise unfit(self.path, f"{name} cannot be read ({error.strerror})") from None
         if hashlib.sha256(content).hexdigest() != case.files[file]:
@@ -137,8 +136,10 @@ def read_manifest(path: Path) -> Corpus:
             f"{path} is not a corpus: it has no {MANIFEST}.", "Name a directory that `onnx-conformance generate` wrote."
         )
     try:
-        document = json.loads(manifest.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError, OSError) as error:
+        document = json.loads(read_regular(manifest, LARGEST_MANIFEST))
+    except OSError as error:
+        raise unfit(path, f"{MANIFEST} cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError) as error:
         raise unfit(path, f"{MANIFEST} cannot be read ({error})") from None
     if problem := complaint("manifest", document):
         raise unfit(path, f"{MANIFEST} is malformed: {problem}")

@@ -128,10 +128,23 @@ def _data_set(corpus: Corpus, case: CorpusCase, files: Mapping[tuple[str, int], 
     return DataSet(
         tuple(tensors["input", i] for i in range(inputs)),
         tuple(
-            ExpectedTensor(name, tensors["output", i], tensors.get(("bound", i)), tensors.get(("accept", i)))
+            _expected(name, tensors["output", i], tensors.get(("bound", i)), tensors.get(("accept", i)))
             for i, name in enumerate(names)
         ),
     )
+
+
+def _expected(name: str, expected: Array, bound: Array | None, choices: Array | None) -> ExpectedTensor:
+    """What an output is held against; nothing is broadcast.
+
+    Raises:
+        ValueError: a bound is not of the output's shape, or choices are not of it with one more axis.
+    """
+    if bound is not None and bound.shape != expected.shape:
+        raise ValueError(f"the bound of {name} has shape {bound.shape} instead of {expected.shape}")
+    if choices is not None and (choices.dtype != np.bool_ or choices.shape[:-1] != expected.shape):
+        raise ValueError(f"the acceptable indices of {name} do not fit its shape {expected.shape}")
+    return ExpectedTensor(name, expected, bound, choices)
 
 
 def _tensor(content: bytes) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 
 import pytest
@@ -87,6 +88,22 @@ class TestSpoiltCorpus:
         case.rename(tmp_path / "elsewhere")
         case.symlink_to(tmp_path / "elsewhere")
         assert f"node/{ADAM}/case.json is missing" in refusal(corpus_copy).problem
+
+    @pytest.mark.parametrize("target", ["/dev/zero", "elsewhere.pb"])
+    def test_a_link_is_read_nowhere_else(self, corpus_copy, tmp_path, target):
+        (tmp_path / "elsewhere.pb").write_bytes((corpus_copy / INPUT).read_bytes())
+        (corpus_copy / INPUT).unlink()
+        (corpus_copy / INPUT).symlink_to(tmp_path / target)
+        assert f"{INPUT} cannot be read" in refusal(corpus_copy, read=True).problem
+
+    def test_a_pipe_is_not_waited_for(self, corpus_copy):
+        (corpus_copy / INPUT).unlink()
+        os.mkfifo(corpus_copy / INPUT)
+        assert f"{INPUT} cannot be read (it is no regular file)" in refusal(corpus_copy, read=True).problem
+
+    def test_a_manifest_that_is_too_large_is_not_read(self, corpus_copy, monkeypatch):
+        monkeypatch.setattr("conformance.corpus.corpus.LARGEST_MANIFEST", 100)
+        assert f"{MANIFEST} cannot be read (it is larger than 100 bytes)" in refusal(corpus_copy).problem
 
     def test_a_broken_link_is_extra(self, corpus_copy):
         (corpus_copy / "dangling").symlink_to("nowhere")

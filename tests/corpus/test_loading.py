@@ -53,3 +53,18 @@ class TestForeignCase:
         replace_file(corpus_copy, f"node/{ADAM}/case.json", content)
         with pytest.raises(CorpusError, match=f"node/{ADAM}/case.json"):
             case_json(corpus := open_corpus(corpus_copy), corpus.cases[ADAM])
+
+    @pytest.mark.parametrize("shape", [(), (1,), (1, 1)], ids=str)
+    def test_a_bound_of_another_shape_than_its_output_is_refused_and_not_broadcast(self, corpus_copy, shape):
+        bound = tensor_of(np.full(shape, 1e9), "X_new").SerializeToString()
+        replace_file(corpus_copy, f"node/{ADAM}/test_data_set_0/bound_0.pb", bound)
+        with pytest.raises(CorpusError, match=r"the bound of X_new has shape"):
+            list(loaded_from(corpus_copy).data_sets())
+
+    @pytest.mark.parametrize("choices", [np.ones((4,), bool), np.ones((1, 1, 9), bool), np.ones((2, 4))], ids=str)
+    def test_acceptable_indices_that_do_not_fit_their_output_are_refused(self, corpus_copy, choices):
+        (path,) = (corpus_copy / "pass" / INDEX).glob("test_data_set_0/accept_0.pb")
+        replace_file(corpus_copy, path.relative_to(corpus_copy).as_posix(), tensor_of(choices).SerializeToString())
+        corpus = open_corpus(corpus_copy)
+        with pytest.raises(CorpusError, match="the acceptable indices of index do not fit"):
+            list(load_case(corpus, corpus.cases[INDEX]).data_sets())
