@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,18 @@ SUPPORT = Path(__file__).parent / "support"
 
 settings.register_profile("suite", derandomize=True, deadline=None)
 settings.load_profile("suite")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the hundreds of processes that tests start begin quickly: with compiled modules and one thread for BLAS.
+
+    Where the environment keeps Python from writing compiled modules, they go to a directory of this run.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", "") and "PYTHONPYCACHEPREFIX" not in os.environ:
+        directory = tempfile.mkdtemp(prefix="onnx-conformance-tests-")
+        os.environ["PYTHONPYCACHEPREFIX"] = directory
+        config.add_cleanup(lambda: shutil.rmtree(directory, ignore_errors=True))
 
 
 @dataclass(frozen=True)
