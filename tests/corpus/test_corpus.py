@@ -76,7 +76,7 @@ class TestSpoiltCorpus:
     def test_a_file_too_large_to_be_one_of_ours_is_refused_unread(self, corpus_copy):
         with (corpus_copy / INPUT).open("r+b") as stream:
             stream.truncate(2**28 + 1)
-        assert f"{INPUT} is larger than" in refusal(corpus_copy, read=True).problem
+        assert f"{INPUT} cannot be read (it is larger than" in refusal(corpus_copy, read=True).problem
 
     def test_a_link_to_a_directory_is_extra(self, corpus_copy, tmp_path):
         (tmp_path / "elsewhere").mkdir()

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import shutil
 
+import numpy as np
 import pytest
-from corpora import ADAM, rehash
+from corpora import ADAM, INDEX, rehash
 from spoilt_corpora import INPUT, MODEL, loaded_from, replace_file
 
 from conformance.corpus.corpus import MANIFEST, open_corpus
 from conformance.corpus.document import case_json
+from conformance.corpus.loading import load_case
 from conformance.errors import CorpusError
+from conformance.models.arrays import tensor_of
 
 
 class TestForeignCase:
