@@ -40,10 +40,28 @@ def list_(
 def _cases(corpus: Corpus, tag: str | None) -> Iterator[str]:
     from conformance.corpus.document import case_json
 
-    for id, case in corpus.cases.items():
-        document = case_json(corpus, case)
+    documents = {id: case_json(corpus, case) for id, case in corpus.cases.items()}
+    if tag is not None:
+        _check_tag(tag, {known for document in documents.values() for known in document["tags"]})
+    for id, document in documents.items():
         if tag is None or tag in document["tags"]:
             yield f"{id}  {document['level']}  {document['title']}"
+
+
+def _check_tag(tag: str, known: set[str]) -> None:
+    """Make sure that cases have a tag.
+
+    Raises:
+        UnknownName: none has.
+    """
+    from difflib import get_close_matches
+
+    from conformance.errors import UnknownName
+
+    if tag not in known:
+        close = get_close_matches(tag, sorted(known), n=1)
+        hint = f"Did you mean {close[0]}?" if close else f"There are {', '.join(sorted(known))}."
+        raise UnknownName(f"No case has the tag {tag}.", hint)
 
 
 def _clauses(corpus: Corpus) -> Iterator[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from conformance.errors import ResultsError
 from conformance.files import check_apart, check_target, is_standard_output, write_whole
 from conformance.results.file import read, read_all
 
@@ -68,9 +69,12 @@ def write_reports(paths: Sequence[Path], outputs: Outputs) -> None:
     """Write the reports of some results files.
 
     Raises:
-        ResultsError: one cannot be trusted; or they are not of one corpus or have a subject in common, and a format is
-            wanted that cannot compare.
+        ResultsError: one cannot be trusted or is given twice; or they are not of one corpus, or have a subject in
+            common, and a format is wanted that cannot compare.
     """
+    for place, path in enumerate(paths):
+        if any(path.resolve() == other.resolve() for other in paths[:place]):
+            raise ResultsError(f"{path} is given twice.", "Give each results file once.")
     compares = all(FORMATS[name].compares for name in outputs.paths)
     runs = [read(path) for path in paths] if compares else read_all(paths)
     modules = {name: import_module(f"conformance.report.formats.{name}") for name in outputs.paths}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
+from conformance.errors import ResultsError
 from conformance.results.failure_kinds import normalized
 from conformance.verdicts import Verdict
 
@@ -77,8 +78,16 @@ class _Run:
 
 
 def differences(before: Results, after: Results) -> Differences:
-    """What changed. A regression is a verdict that is worse than before, at any level but `silent`."""
+    """What changed. A regression is a verdict that is worse than before, at any level but `silent`.
+
+    Raises:
+        ResultsError: they have no subject in common.
+    """
     old, new = _run(before), _run(after)
+    if old.names["subjects"].keys().isdisjoint(new.names["subjects"]):
+        raise ResultsError(
+            f"{before.path} and {after.path} have no subject in common.", "Give two runs of one subject."
+        )
     both = sorted(old.results.keys() & new.results.keys())
     changed = [
         _change(old.results[key], new.results[key]) for key in both if _differs(old.results[key], new.results[key])

@@ -22,6 +22,11 @@ class TestDiff:
         found = json.loads((here / "out.json").read_text())
         assert not any(found[key] for key in found if key not in {"format", "before", "after"})
 
+    def test_runs_without_a_common_subject_are_refused(self, command, runs, moody_run):
+        moody_run("-b", RIGHT, "--results", "other.jsonl")
+        ended = command("diff", "old.jsonl", "other.jsonl")
+        assert (ended.status, "have no subject in common" in ended.err) == (2, True)
+
     def test_each_change_is_what_it_is(self, command, runs, here):
         ended = command("diff", "old.jsonl", "new.jsonl", "--json", "out.json", "--markdown", "out.md")
         assert ended.status == 1

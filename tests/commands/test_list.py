@@ -17,6 +17,10 @@ class TestList:
         ended = command("list", "--data", small_corpus, "--tag", "argmax")
         assert {line.split()[0] for line in ended.out.splitlines()} == {EXACT, INDEX}
 
+    def test_a_tag_that_no_case_has_is_refused_with_the_nearest(self, command, small_corpus):
+        ended = command("list", "--tag", "argmaxx", "--data", small_corpus)
+        assert (ended.status, "Did you mean argmax?" in ended.err) == (2, True)
+
     def test_every_clause_of_the_bundled_corpus_has_a_case(self, command):
         ended = command("list", "--clauses")
         assert ended.status == 0

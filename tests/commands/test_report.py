@@ -23,6 +23,9 @@ class TestReport:
         command("report", "out.jsonl", "--html", "report.html")
         assert (here / "run.html").read_bytes() == (here / "report.html").read_bytes()
 
+    def test_one_file_given_twice_is_refused(self, command, results):
+        assert_bad_input(command("report", "out.jsonl", "./out.jsonl", "--html", "out.html"), "is given twice")
+
     def test_a_truncated_file_is_refused_and_nothing_written(self, command, results, here):
         results.write_text(results.read_text()[:-30])
         assert_bad_input(command("report", "out.jsonl", "--html", "out.html"), "out.jsonl is truncated")
