@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import subprocess
@@ -42,11 +43,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Where the environment keeps Python from writing compiled modules, they go to a directory of this run.
     """
+    atexit.register(quiet_onnxsim)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", "") and "PYTHONPYCACHEPREFIX" not in os.environ:
         directory = tempfile.mkdtemp(prefix="onnx-conformance-tests-")
         os.environ["PYTHONPYCACHEPREFIX"] = directory
         config.add_cleanup(lambda: shutil.rmtree(directory, ignore_errors=True))
+
+
+def quiet_onnxsim() -> None:
+    """Keep the last words of onnxsim, of what it leaves behind when the interpreter ends, from the terminal."""
+    if "onnxsim" in sys.modules:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,14 @@ def compare(output: ExpectedTensor, actual: object, data_set: int) -> OutputEvid
     return {**evidence, **_accusation(output, array, acceptable)}  # type: ignore[typeddict-item]
 
 
+def accepts(output: ExpectedTensor, actual: object) -> bool:
+    """Whether an output is acceptable: what `compare` says, without the evidence."""
+    if _misfit(output.expected, actual):
+        return False
+    acceptable = _acceptable(output, np.asarray(actual))
+    return acceptable is None or bool(acceptable.all())
+
+
 def _misfit(expected: Array, actual: object) -> str | None:
     """What is wrong with an output before its values are looked at."""
     if not isinstance(actual, np.ndarray | np.generic):

@@ -10,7 +10,7 @@ from pathlib import Path
 import isolation_faults as faults
 import pytest
 from corpora import ADAM, SEVERAL
-from isolation_support import apart, harness, processes_in, until
+from isolation_support import HANG, apart, harness, processes_in, until
 
 from conformance.isolation.limits import Limits
 from conformance.isolation.process import LONGEST_STDERR
@@ -23,7 +23,7 @@ CRASH, TIMEOUT = Verdict.CRASH, Verdict.TIMEOUT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what processes leave behind is looked for in /proc")
 
-SHORT = Limits(timeout=4)
+SHORT = Limits(timeout=HANG)
 LITTLE = Limits(timeout=30, memory=2**36)
 NARROW = Limits(timeout=30, line=2**20)
 
@@ -39,9 +39,9 @@ FAULTS = [
         "SIGABRT before it answered `run`; the last it said: thread panicked at",
     ),
     (faults.is_killed_on_run, None, CRASH, "run", "SIGKILL"),
-    (faults.hangs_on_load, SHORT, TIMEOUT, "load", "did not answer `load` within 4 s"),
-    (faults.hangs_on_run, SHORT, TIMEOUT, "run", "did not answer `run` within 4 s"),
-    (faults.ignores_sigterm, SHORT, TIMEOUT, "run", "did not answer `run` within 4 s"),
+    (faults.hangs_on_load, SHORT, TIMEOUT, "load", "did not answer `load` within 10 s"),
+    (faults.hangs_on_run, SHORT, TIMEOUT, "run", "did not answer `run` within 10 s"),
+    (faults.ignores_sigterm, SHORT, TIMEOUT, "run", "did not answer `run` within 10 s"),
     (faults.floods_stderr, None, FAIL, "compare", "wrong of"),
     (faults.prints_to_stdout, None, PASS, None, ""),
     (faults.prints_to_stdout_from_c, None, PASS, None, ""),

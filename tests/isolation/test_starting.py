@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from corpora import SMALL
-from isolation_support import apart, processes_in
+from isolation_support import HANG, apart, processes_in
 from outputs import records, results_of
 
 from conformance.errors import SubjectError, UnknownName
@@ -50,7 +50,7 @@ def module(here, monkeypatch):
 @pytest.mark.parametrize("name", AT_START)
 def test_every_case_is_an_error_of_the_start_and_other_subjects_go_on(process, module, here, small_corpus, name):
     module(name, AT_START[name])
-    arguments = ("--timeout", "4", "--data", small_corpus, "--results", "out.jsonl")
+    arguments = ("--timeout", HANG, "--data", small_corpus, "--results", "out.jsonl")
     ended = process("onnx-conformance", "run", "-b", name, "-b", RIGHT, *arguments, TMPDIR=str(here))
     results = results_of(here / "out.jsonl")
     verdicts = {(subject, result["verdict"], result["phase"]) for (subject, _), result in results.items()}

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 SUPPORT = Path(__file__).parent
 LONGEST_WAIT = 300.0
 
+HANG = 10
+"""Seconds after which what hangs is given up. What is right takes one, and has all of these on a busy machine."""
+
 
 def apart(text: str, limits: Limits | None = None, kind: SubjectKind = SubjectKind.BACKEND) -> Subject:
     """A subject in a process of its own."""
