@@ -108,7 +108,7 @@ class TestRun:
 
     def test_an_interrupted_run_never_holds(self, run, here):
         ended = run("-b", "fake_backends:Interrupted", "--in-process", "--results", "out.jsonl")
-        assert ended.status == 1
+        assert ended.status == 130
         assert "Traceback" not in ended.err
         footer = read(here / "out.jsonl").footer
         assert (footer["gate"], footer["interrupted"]) == ("fail", True)

@@ -45,6 +45,15 @@ def test_the_target_of_a_link_is_written(tmp_path):
     assert records(tmp_path / "real") == [{"record": "header"}]
 
 
+@pytest.fixture
+def interruptible():
+    """SIGINT interrupts, even where it is ignored, as in what a shell starts in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interruption_waits_for_what_belongs_together():
     done = []
     with pytest.raises(KeyboardInterrupt):
