@@ -47,7 +47,7 @@ def test_the_target_of_a_link_is_written(tmp_path):
 
 @pytest.fixture
 def interruptible():
-    """SIGINT as it is in a terminal: a shell's background job ignores it."""
+    """SIGINT interrupts, even where it is ignored, as in what a shell starts in the background."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
