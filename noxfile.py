@@ -193,5 +193,7 @@ def types(session: nox.Session) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Measure speed and memory, everything in one run so that ratios hold."""
-    session.install(".[onnxruntime]", *TESTED)
+    session.install(".[onnxruntime]", *TESTED, *GROUPS["browser"])
     session.run("python", "benchmarks/bench.py", *session.posargs)
+    if shutil.which("chromedriver"):
+        session.run("python", "benchmarks/page.py")

@@ -46,7 +46,7 @@ def main() -> None:
             good += run_case(backend, case)
         except Exception:  # noqa: BLE001, S112 - unsupported, or wrong: either way the next one is tried
             continue
-    print(good)  # noqa: T201
+    print(good)
 
 
 if __name__ == "__main__":

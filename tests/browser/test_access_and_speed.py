@@ -139,23 +139,13 @@ def test_every_row_of_a_long_matrix_comes_into_sight(show: Show) -> None:
     assert len(seen) == 300
 
 
-def test_twenty_thousand_results_open_and_filter_quickly(show: Show) -> None:
+def test_of_twenty_thousand_results_only_what_is_in_sight_is_drawn(show: Show) -> None:
+    """This is what makes it quick; how quick it is, `nox -s bench` tells."""
     page = show(large(20, 1000), address="#view=matrix")
-    loaded = page.driver.execute_script("return performance.getEntriesByType('navigation')[0].loadEventEnd")
-    assert loaded < 2000
-    for choice in ("verdict=fail", "level=must", "differences=1"):
-        spent = page.driver.execute_async_script(TIMED, choice)
-        assert spent < 100, choice
-
-
-TIMED = """
-const [choice, done] = arguments;
-const button = document.querySelector(`[data-choice="${choice}"]`);
-const start = performance.now();
-button.click();
-document.body.offsetHeight;
-done(performance.now() - start);
-"""
+    for choice in ("", "verdict=fail", "level=must", "differences=1"):
+        if choice:
+            page.driver.execute_script(f"document.querySelector('[data-choice=\"{choice}\"]').click()")
+        assert 0 < page.driver.execute_script("return document.querySelectorAll('*').length") < 5000, choice
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
