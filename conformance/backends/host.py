@@ -72,18 +72,19 @@ class Adapter:
     __version__ = "unknown"
     is_adapter: ClassVar[bool] = True
 
-    @classmethod
-    def prepare(cls, model: bytes, device: str = "CPU", **options: Any) -> Prepared:
-        """Have the runtime read a model.
+    if TYPE_CHECKING:  # an adapter that lacks it is refused, and no verdict of a runtime is made of that
 
-        Args:
-            model: a serialised ModelProto.
-            options: what stands in brackets after the subject's name.
+        @classmethod
+        def prepare(cls, model: bytes, device: str = "CPU", **options: Any) -> Prepared:
+            """Have the runtime read a model.
 
-        Raises:
-            Unsupported: the runtime says that it has no such operator, type or opset.
-        """
-        raise NotImplementedError
+            Args:
+                model: a serialised ModelProto.
+                options: what stands in brackets after the subject's name.
+
+            Raises:
+                Unsupported: the runtime says that it has no such operator, type or opset.
+            """
 
     @classmethod
     def supports_device(cls, device: str) -> bool:

@@ -58,6 +58,12 @@ def test_options_reach_the_adapter(alone, command, small_corpus):
     assert (ended.status, "has no execution provider Nobody" in ended.err) == (2, True)
 
 
+def test_an_adapter_that_lacks_prepare_is_refused_and_not_called_unsupported(command, here, small_corpus):
+    (here / "lacking.py").write_text("from conformance.backends.host import Adapter\n\n\nclass Lacking(Adapter): ...\n")
+    ended = command("run", "-b", "lacking:Lacking", "--data", small_corpus)
+    assert (ended.status, "has no `prepare`" in ended.err) == (2, True)
+
+
 def test_it_keeps_to_the_protocol(alone):
     argv = alone("onnxruntime").removeprefix("exec:").split(" ")
     failing = [outcome for outcome in check_harness(argv, 60) if outcome.state is State.FAILS]

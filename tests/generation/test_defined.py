@@ -43,19 +43,20 @@ class TestRefusedCases:
         assert "cannot run case" in self.refused(tmp_path, model=self.argmax_model(op_type="Tan"))
 
     def test_an_attribute_that_the_operator_lacks(self, tmp_path):
-        self.refused(tmp_path, model=self.argmax_model(keepdims=0, bogus=1))
+        assert "onnx refuses" in self.refused(tmp_path, model=self.argmax_model(keepdims=0, bogus=1))
 
     def test_bytes_that_are_no_model(self, tmp_path):
-        self.refused(tmp_path, model=b"no protobuf at all")
+        assert "onnx refuses" in self.refused(tmp_path, model=b"no protobuf at all")
 
     def test_a_model_that_onnx_refuses(self, tmp_path):
-        self.refused(tmp_path, model=self.argmax_model(keepdims=0, opset=0))
+        assert "onnx refuses" in self.refused(tmp_path, model=self.argmax_model(keepdims=0, opset=0))
 
     def test_more_inputs_than_the_graph_has(self, tmp_path):
-        self.refused(tmp_path, data_sets=((X, X),))
+        assert "inputs that its model does not declare" in self.refused(tmp_path, data_sets=((X, X),))
 
     def test_inputs_of_another_type_than_the_graph_declares(self, tmp_path):
-        self.refused(tmp_path, data_sets=((X.astype(np.float64),),))
+        problem = self.refused(tmp_path, data_sets=((X.astype(np.float64),),))
+        assert "inputs that its model does not declare" in problem
 
     def test_a_title_of_nothing(self):
         with pytest.raises(CaseError, match="lacks a title, a clause or a data set"):

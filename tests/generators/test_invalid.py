@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 import pytest
 from corpora import write_corpus
+from model_refusals import checker_refusal, reference_refusal
 from onnx import helper, numpy_helper
 from outputs import records, results_of, tree
 from raising_backends import Panic, Unsupported
@@ -185,7 +186,7 @@ class TestDefinitions:
 
     @pytest.mark.parametrize("case", PROSE.values(), ids=PROSE.keys())
     def test_onnx_s_checker_accepts_what_is_tagged_prose(self, case):
-        onnx.checker.check_model(onnx.load_model_from_string(case.model))
+        assert checker_refusal(onnx.load_model_from_string(case.model)) is None
 
     @pytest.mark.parametrize("draft", [*map(optimizer_draft, (ADAM, MOMENTUM, ADAGRAD)), argmax_draft()])
     def test_what_they_are_spoilt_from_is_valid(self, draft):
@@ -214,20 +215,20 @@ class TestReference:
         assert not is_unsupported(InvalidModel())
 
     def test_no_valid_case_is_invalid_to_it(self, defined):
-        for _, case in defined.values():
-            if case.kind == "node":
-                check(onnx.load_model_from_string(case.model))
+        nodes = [case for _, case in defined.values() if case.kind == "node"]
+        models = {case.id: onnx.load_model_from_string(case.model) for case in nodes}
+        assert {id: why for id, model in models.items() if (why := reference_refusal(model))} == {}
 
     def test_open_dimensions_are_left_to_the_run(self):
         draft = optimizer_draft(ADAM)
         model = onnx.load_model_from_string(draft.serialised("open"))
         model.graph.input[3].type.tensor_type.shape.dim[0].dim_param = "N"
-        check(model)
+        assert reference_refusal(model) is None
 
     def test_an_undeclared_rank_is_left_to_the_run(self):
         model = onnx.load_model_from_string(optimizer_draft(ADAM).serialised("open"))
         model.graph.input[0].type.tensor_type.ClearField("shape")
-        check(model)
+        assert reference_refusal(model) is None
 
     def test_an_initializer_is_looked_at_like_an_input(self):
         model = onnx.load_model_from_string(optimizer_draft(ADAM).serialised("constant"))
