@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
-from conformance.report.writing import FORMATS, Outputs
+from conformance.report.outputs import FORMATS, Outputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable

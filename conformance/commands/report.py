@@ -9,7 +9,7 @@ import typer
 
 from conformance.commands.options import with_outputs
 from conformance.files import is_standard_output
-from conformance.report.writing import Outputs, write_reports
+from conformance.report.outputs import Outputs
 
 
 @with_outputs
@@ -23,6 +23,7 @@ def report(
 ) -> None:
     """Render results for people and for machines; name at least one file to write."""
     from conformance.errors import UsageError
+    from conformance.report.writing import write_reports
 
     if not outputs.paths:
         raise UsageError("No report is asked for.", "Name a file to write, as with --html FILE.")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from conformance.commands.options import Data, GateLevel, with_outputs
-from conformance.report.writing import Outputs, write_reports
+from conformance.report.outputs import Outputs
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ def run(
     """
     from conformance.errors import ExitStatus, UsageError
     from conformance.isolation.limits import Limits, bytes_of
+    from conformance.report.writing import write_reports
     from conformance.run.resuming import begun_run
     from conformance.run.runner import Request, run_corpus
     from conformance.run.selection import Shard

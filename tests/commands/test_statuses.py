@@ -30,3 +30,9 @@ def test_a_fault_of_the_suite_is_one_sentence_and_a_file(command, monkeypatch):
     assert "Traceback" not in ended.err
     assert "Traceback" in Path(trace).read_text(encoding="utf-8")
     Path(trace).unlink()
+
+
+def test_help_is_told_without_loading_what_runs_and_reports(process):
+    heavy = {"numpy", "onnx", "jsonschema_rs", "jinja2", "pytest"}
+    program = f"import sys, conformance.cli; print(sorted({heavy} & set(sys.modules)))"
+    assert process("python", "-c", program).out == "[]\n"

@@ -16,7 +16,8 @@ from recorded_runs import EXPECTED, record, result_of
 from conformance.errors import ResultsError
 from conformance.gate.gate import Gate
 from conformance.gate.rules import Rules
-from conformance.report.writing import Outputs, write_reports
+from conformance.report.outputs import Outputs
+from conformance.report.writing import write_reports
 from conformance.results import file as results
 from conformance.results.file import read, read_all
 from conformance.run.recorder import Recorder
