@@ -5,6 +5,7 @@ python scripts/house.py
 
 from __future__ import annotations
 
+import ast
 import sys
 from pathlib import Path
 
@@ -52,17 +53,32 @@ def long_files() -> list[str]:
     return [str(file.relative_to(ROOT)) for file in files if file.read_bytes().count(b"\n") > LONGEST_FILE]
 
 
+def empty_modules() -> list[str]:
+    """The package's modules, markers of folders aside, in which nothing is defined."""
+    modules = (file for file in sorted((ROOT / PACKAGE).rglob("*.py")) if file.name != "__init__.py")
+    return [str(file.relative_to(ROOT)) for file in modules if not any(map(_defines, _statements(file)))]
+
+
+def _statements(file: Path) -> list[ast.stmt]:
+    return ast.parse(file.read_text(encoding="utf-8")).body
+
+
+def _defines(statement: ast.stmt) -> bool:
+    return not isinstance(statement, ast.Import | ast.ImportFrom | ast.Expr)
+
+
 def main() -> int:
     """Print the figures; 1 where one is beyond its limit."""
     sys.path.insert(0, str(ROOT))
-    imports, long = rooms(), long_files()
+    imports, long, empty = rooms(), long_files(), empty_modules()
     chain = longest_chain(imports)
     print(f"rooms at the root of {PACKAGE}/: {len(imports)} (at most {MOST_ROOMS})")
     names = " → ".join(room.removeprefix(f"{PACKAGE}.") for room in chain)
     print(f"longest chain of imports: {len(chain)} (at most {LONGEST_CHAIN}): {names}")
     print("circles: 0")
     print(f"files above {LONGEST_FILE} lines: {len(long)}{': ' + ', '.join(long) if long else ''}")
-    return int(len(imports) > MOST_ROOMS or len(chain) > LONGEST_CHAIN or bool(long))
+    print(f"modules in which nothing is defined: {len(empty)}{': ' + ', '.join(empty) if empty else ''}")
+    return int(len(imports) > MOST_ROOMS or len(chain) > LONGEST_CHAIN or bool(long or empty))
 
 
 if __name__ == "__main__":

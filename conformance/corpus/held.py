@@ -1,3 +1,0 @@
-"""A case kept in memory for many runs."""
-
-from __future__ import annotations

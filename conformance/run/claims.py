@@ -1,3 +1,0 @@
-"""Which passes graph optimizers may be said to implement on the command line."""
-
-from __future__ import annotations
