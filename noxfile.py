@@ -144,7 +144,7 @@ def rewrites(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run the suite's own tests; they need no browser and no root."""
     session.install("-e", *ALL_TESTED, *GROUPS["tests"])
-    session.run("pytest", "-n", "2", "--dist", "worksteal", *session.posargs)
+    session.run("pytest", "-n", "3", "--dist", "worksteal", *session.posargs)  # two cores: some tests wait
 
 
 @nox.session

@@ -18,7 +18,7 @@ import pytest
 from corpora import SMALL, write_corpus
 from hypothesis import settings
 from once import once
-from repository import DATA
+from repository import DATA, SUPPORT
 
 from conformance.cli import main
 from conformance.corpus.corpus import open_corpus
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from conformance.corpus.case import Case
     from conformance.corpus.corpus import Corpus
     from conformance.strength.operators import Strength
-
-SUPPORT = Path(__file__).parent / "support"
 
 settings.register_profile("suite", derandomize=True, deadline=None)
 settings.load_profile("suite")
@@ -67,9 +65,16 @@ class Ended:
 
 
 @pytest.fixture(scope="session")
-def defined() -> dict[str, tuple[str, Case]]:
+def defined(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, Case]]:
     """Every case that the suite's generators define, with its generator's name, by id."""
-    return {case.id: (generator, case) for generator, case in defined_cases(())}
+    made = once(tmp_path_factory, "defined", lambda: list(defined_cases(())))
+    return {case.id: (generator, case) for generator, case in made}
+
+
+@pytest.fixture(scope="session")
+def case_named(defined: dict[str, tuple[str, Case]]) -> Callable[[str], Case]:
+    """A case that the suite's generators define, by its id."""
+    return lambda name: defined[name][1]
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """Every command that the documentation shows is run, in order, in a directory with the files that it shows.
 
 A fence whose info string has a file's name after the language is that file. In one of `sh`, every line is a command;
-`# exits N` after it says that its status is not 0.
+`# exits N` after it says that its status is not 0. What a page runs on the whole corpus is run on a part of it here.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from corpora import write_part
 from repository import ROOT
 
 PAGES = sorted(path.name for path in (ROOT / "docs").glob("*.md") if path.name != "add-an-operator.md")
@@ -24,11 +25,13 @@ THEIRS = "test-your-backend.md"
 """The page that shows the package `acme`, which other pages take to be there."""
 
 _FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+_READS_THE_CORPUS = re.compile(r"^onnx-conformance (run|list|explain|verify)\b")
 _EXITS = re.compile(r"\s+# exits (\d)$")
 
 ELSEWHERE = {
     "python3 -m pip install nox && python3 -m nox -s conformance": "continuous integration runs this session",
     "python3 -m pip install nox && python3 -m nox -s tests": "continuous integration runs this session",
+    "onnx-conformance strength": "tests/strength measures the whole corpus, and runs the command on a small one",
     "pip install .": "every nox session installs the checkout",
     "pip install --no-deps .": "the test writes what an installation leaves behind, so that it needs no network",
 }
@@ -56,8 +59,15 @@ def page(path: Path) -> Page:
     return shown
 
 
+@pytest.fixture(scope="session")
+def part(tmp_path_factory):
+    """A part of the corpus: the cases that the pages name, and one in sixteen of the others."""
+    named = set(re.findall(r"\btest_[a-z0-9_]+", "".join(path.read_text() for path in (ROOT / "docs").glob("*.md"))))
+    return write_part(tmp_path_factory.mktemp("part"), lambda place, name: place % 16 == 0 or name in named)
+
+
 @pytest.mark.parametrize("name", [*PAGES, "../README.md"])
-def test_every_command_of_a_page_does_what_the_page_says(name, tmp_path):
+def test_every_command_of_a_page_does_what_the_page_says(name, tmp_path, part):
     shown = page(ROOT / "docs" / name)
     for file, text in {**page(ROOT / "docs" / THEIRS).files, **shown.files}.items():
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
@@ -65,13 +75,18 @@ def test_every_command_of_a_page_does_what_the_page_says(name, tmp_path):
     install(tmp_path)
     for command, status in shown.commands:
         if command not in ELSEWHERE:
-            done = run(command, tmp_path)
+            done = run(on(part, command), tmp_path)
             assert done.returncode == status, f"{command}\n{done.stdout}{done.stderr}"
 
 
 def test_what_is_not_run_here_is_shown_somewhere():
     shown = {command for name in [*PAGES, "../README.md"] for command, _ in page(ROOT / "docs" / name).commands}
     assert set(ELSEWHERE) <= shown
+
+
+def on(corpus: Path, command: str) -> str:
+    """A command that reads the suite's corpus, told to read another."""
+    return command if "--data" in command else _READS_THE_CORPUS.sub(rf"\g<0> --data {corpus}", command)
 
 
 def install(directory: Path) -> None:

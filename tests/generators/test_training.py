@@ -6,6 +6,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from committed import ids_of
 from onnx import helper
 
 from conformance.corpus.case import Case
@@ -15,20 +16,24 @@ from conformance.reference.graph import Graph
 from conformance.reference.numbers.native import Native
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level
-from generators import adagrad, adam, functions, lowered, momentum, training, training_step
+from generators import lowered, training, training_step
 
-RUNS = {case.id: case for case in training.cases() if "network" not in case.tags}
-NETWORKS = {case.id: case for case in training_step.training_steps()}
-FUNCTIONS = {case.id: case for case in functions.cases()}
-SIBLINGS = {case.id: case for case in lowered.cases()}
-SOURCES = {case.id: case for generator in (adam, momentum, adagrad, training) for case in generator.cases()}
-
-LONG = [id for id in RUNS if "100_steps" in id]
-FED = [id for id in RUNS if "fed" in RUNS[id].tags]
+NETWORKS = ids_of("training", "network")
+FED = ids_of("training", "fed")
+UNROLLED = ids_of("training", "unrolled")
+LONG = [id for id in FED + UNROLLED if "100_steps" in id]
+FUNCTIONS = ids_of("functions")
+SIBLINGS = ids_of("lowered")
 
 
 def proto(case: Case) -> onnx.ModelProto:
     return onnx.load_model_from_string(case.model)
+
+
+def siblings(operator: str, case_named) -> list[tuple[Case, Case]]:
+    """The lowered cases of an operator, each with the case that it comes from."""
+    ids = ids_of("lowered", operator)
+    return [(case_named(id), case_named(id.removesuffix("_expanded"))) for id in ids]
 
 
 def outputs(case: Case, place: int):
@@ -37,24 +42,26 @@ def outputs(case: Case, place: int):
 
 
 @pytest.mark.parametrize("id", LONG)
-def test_a_hundred_steps_come_near_the_optimum(id):
-    for place in range(len(RUNS[id].data_sets)):
-        X_new = outputs(RUNS[id], place)["X_new"]
+def test_a_hundred_steps_come_near_the_optimum(id, case_named):
+    case = case_named(id)
+    for place in range(len(case.data_sets)):
+        X_new = outputs(case, place)["X_new"]
         way = np.abs(np.subtract(training.START, training.OPTIMUM))
         assert (np.abs(X_new.expected - training.OPTIMUM) < 0.05 * way).all()
 
 
 @pytest.mark.parametrize("id", LONG)
-def test_the_bound_after_a_hundred_steps_is_small_beside_the_way(id):
-    for place in range(len(RUNS[id].data_sets)):
-        X_new = outputs(RUNS[id], place)["X_new"]
+def test_the_bound_after_a_hundred_steps_is_small_beside_the_way(id, case_named):
+    case = case_named(id)
+    for place in range(len(case.data_sets)):
+        X_new = outputs(case, place)["X_new"]
         assert X_new.bound.max() < 1e-3
         assert X_new.unsettled is None
 
 
-@pytest.mark.parametrize("id", RUNS)
-def test_the_last_step_moves_x_by_more_than_the_bound(id):
-    case = RUNS[id]
+@pytest.mark.parametrize("id", FED + UNROLLED)
+def test_the_last_step_moves_x_by_more_than_the_bound(id, case_named):
+    case = case_named(id)
     model = proto(case)
     last = next(node for node in reversed(model.graph.node) if node.domain == TRAINING)
     model.graph.output.append(onnx.ValueInfoProto(name=last.input[2]))
@@ -62,14 +69,14 @@ def test_the_last_step_moves_x_by_more_than_the_bound(id):
     assert (np.abs(X_new.expected - X.expected) > X_new.bound).any()
 
 
-@pytest.mark.parametrize("id", [id for id in RUNS if "unrolled" in RUNS[id].tags])
-def test_runs_start_with_and_without_bias_correction(id):
-    assert [inputs[1].item() for inputs in RUNS[id].data_sets] == [0, 1]
+@pytest.mark.parametrize("id", UNROLLED)
+def test_runs_start_with_and_without_bias_correction(id, case_named):
+    assert [inputs[1].item() for inputs in case_named(id).data_sets] == [0, 1]
 
 
 @pytest.mark.parametrize("id", FED)
-def test_each_data_set_goes_on_where_the_one_before_it_ends(id):
-    case = RUNS[id]
+def test_each_data_set_goes_on_where_the_one_before_it_ends(id, case_named):
+    case = case_named(id)
     assert len(case.data_sets) == 10
     for place, inputs in enumerate(case.data_sets[1:]):
         expected = [answer.expected for answer in outputs(case, place).values()]
@@ -78,8 +85,8 @@ def test_each_data_set_goes_on_where_the_one_before_it_ends(id):
 
 @pytest.mark.parametrize("id", [id for id in NETWORKS if id.endswith("double")])
 @pytest.mark.parametrize("parameter", training_step.PARAMETERS)
-def test_gradients_of_the_network_are_those_of_its_loss(id, parameter):
-    case = NETWORKS[id]
+def test_gradients_of_the_network_are_those_of_its_loss(id, parameter, case_named):
+    case = case_named(id)
     model = proto(case)
     del model.graph.output[1:]
     model.graph.output.append(helper.make_tensor_value_info(f"d_{parameter}", onnx.TensorProto.DOUBLE, None))
@@ -97,16 +104,17 @@ def test_gradients_of_the_network_are_those_of_its_loss(id, parameter):
 
 
 @pytest.mark.parametrize("id", NETWORKS)
-def test_some_hidden_units_are_active_and_some_are_not(id):
-    model = proto(NETWORKS[id])
+def test_some_hidden_units_are_active_and_some_are_not(id, case_named):
+    case = case_named(id)
+    model = proto(case)
     model.graph.output.append(helper.make_tensor_value_info("active", onnx.TensorProto.BOOL, None))
-    active = Graph.of(model).run(NETWORKS[id].data_sets[0], Native())[-1].elements
+    active = Graph.of(model).run(case.data_sets[0], Native())[-1].elements
     assert 0 < active.mean() < 1
 
 
 @pytest.mark.parametrize("id", FUNCTIONS)
-def test_a_runtime_that_runs_the_function_passes(id):
-    case = FUNCTIONS[id]
+def test_a_runtime_that_runs_the_function_passes(id, case_named):
+    case = case_named(id)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     session = onnxruntime.InferenceSession(case.model, options, ["CPUExecutionProvider"])
@@ -119,8 +127,8 @@ def test_a_runtime_that_runs_the_function_passes(id):
 
 
 @pytest.mark.parametrize("id", FUNCTIONS)
-def test_a_runtime_that_runs_the_operator_instead_passes(id):
-    case = FUNCTIONS[id]
+def test_a_runtime_that_runs_the_operator_instead_passes(id, case_named):
+    case = case_named(id)
     alone = proto(case)
     del alone.functions[:]
     for place, inputs in enumerate(case.data_sets):
@@ -136,24 +144,20 @@ def test_siblings_are_not_too_many():
 
 @pytest.mark.parametrize("family", lowered.FAMILIES)
 def test_every_family_has_siblings(family):
-    assert any(family in case.tags for case in SIBLINGS.values())
+    assert ids_of("lowered", family)
 
 
 @pytest.mark.parametrize("operator", ["adam", "momentum", "adagrad"])
-def test_a_sibling_has_the_level_clauses_and_data_of_its_case(operator):
-    for id, case in SIBLINGS.items():
-        if operator in case.tags:
-            source = SOURCES[id.removesuffix("_expanded")]
-            assert (case.level, case.clauses, case.tags) == (source.level, source.clauses, (*source.tags, "expanded"))
-            pairs = zip(case.data_sets, source.data_sets, strict=True)
-            assert all([a.tobytes() for a in ours] == [a.tobytes() for a in theirs] for ours, theirs in pairs)
-            assert not has_training_optimizers(proto(case))
+def test_a_sibling_has_the_level_clauses_and_data_of_its_case(operator, case_named):
+    for case, source in siblings(operator, case_named):
+        assert (case.level, case.clauses, case.tags) == (source.level, source.clauses, (*source.tags, "expanded"))
+        pairs = zip(case.data_sets, source.data_sets, strict=True)
+        assert all([a.tobytes() for a in ours] == [a.tobytes() for a in theirs] for ours, theirs in pairs)
+        assert not has_training_optimizers(proto(case))
 
 
 @pytest.mark.parametrize("operator", ["adam", "momentum", "adagrad"])
-def test_siblings_expect_what_their_cases_expect(operator):
-    for id, case in SIBLINGS.items():
-        source = SOURCES[id.removesuffix("_expanded")]
-        if operator in case.tags:
-            for ours, theirs in zip(outputs(case, 0).values(), outputs(source, 0).values(), strict=True):
-                assert np.array_equal(ours.expected, theirs.expected, equal_nan=ours.expected.dtype.kind == "f")
+def test_siblings_expect_what_their_cases_expect(operator, case_named):
+    for case, source in siblings(operator, case_named):
+        for ours, theirs in zip(outputs(case, 0).values(), outputs(source, 0).values(), strict=True):
+            assert np.array_equal(ours.expected, theirs.expected, equal_nan=ours.expected.dtype.kind == "f")

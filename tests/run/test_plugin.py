@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 from types import SimpleNamespace
 
 import pytest
 from corpora import ADAM, EXACT, INDEX, SEVERAL, SMALL
+from forked import forked
 from outputs import results_of
+from repository import SUPPORT
 
 from conformance.results.file import read
 from conformance.run.session import ConformanceSession
@@ -24,12 +27,25 @@ def suite(here):
 
 
 @pytest.fixture
-def run(suite, process, small_corpus):
+def pytest_there(suite):
+    """Runs pytest there, with the fakes importable and the suite's plugin as if it were installed alone."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment |= {"PYTHONPATH": str(SUPPORT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    plugins = [part for name in ("conformance.run.plugin", "xdist") for part in ("-p", name)]
+
+    def run(*arguments):
+        return forked(pytest.main, ["pytest", *plugins, *map(str, arguments)], suite, [str(SUPPORT)], environment)
+
+    return run
+
+
+@pytest.fixture
+def run(pytest_there, small_corpus):
     """Runs pytest there with the suite's plugin on a backend and the small corpus."""
 
-    def run(backend, *arguments, **variables):
+    def run(backend, *arguments):
         chosen = () if backend is None else (f"--onnx-backend={backend}", f"--onnx-data={small_corpus}")
-        return process("pytest", "-p", "no:hypothesispytest", "-rA", *chosen, *arguments, **variables)
+        return pytest_there("-rA", *chosen, *arguments)
 
     return run
 
@@ -46,14 +62,14 @@ class TestWithoutABackend:
         ended = run(None)
         assert (ended.status, counts(ended)) == (0, {"passed": 1})
 
-    def test_heavy_modules_are_not_imported(self, run, suite):
+    def test_heavy_modules_are_not_imported(self, process, suite):
         (suite / "test_own.py").write_text(
             "import sys\n\n\ndef test_of_its_own():\n"
             "    heavy = {'numpy', 'onnx', 'rich', 'typer', 'jinja2'}\n"
             "    heavy |= {'conformance.run.session', 'conformance.corpus.corpus'}\n"
             "    assert not heavy & set(sys.modules)\n"
         )
-        ended = run(None)
+        ended = process("pytest")
         assert counts(ended) == {"passed": 1}, ended.out
 
     def test_the_options_are_in_a_group_of_their_own(self, process):
@@ -204,16 +220,16 @@ class TestBadInput:
         ],
         ids=["backend", "prepare", "case", "data", "expect", "level"],
     )
-    def test_it_ends_before_anything_runs(self, suite, process, arguments, problem):
-        ended = process("pytest", *arguments)
+    def test_it_ends_before_anything_runs(self, pytest_there, arguments, problem):
+        ended = pytest_there(*arguments)
         assert ended.status == 4
         assert problem in ended.err + ended.out
         assert "Traceback" not in ended.err + ended.out
 
-    def test_an_altered_corpus_ends_the_run_and_leaves_no_results(self, suite, process, corpus_copy):
+    def test_an_altered_corpus_ends_the_run_and_leaves_no_results(self, suite, pytest_there, corpus_copy):
         path = corpus_copy / "node" / SEVERAL / "model.onnx"
         path.write_bytes(path.read_bytes()[:-1])
-        ended = process("pytest", f"--onnx-backend={RIGHT}", f"--onnx-data={corpus_copy}", "--onnx-results=out.jsonl")
+        ended = pytest_there(f"--onnx-backend={RIGHT}", f"--onnx-data={corpus_copy}", "--onnx-results=out.jsonl")
         assert ended.status == 2
         assert "is altered or truncated" in ended.out + ended.err
         assert not (suite / "out.jsonl").exists()

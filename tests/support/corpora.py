@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from repository import DATA
 
 from conformance.corpus.corpus import MANIFEST, manifest_bytes
 from conformance.generation.generation import generate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from conformance.corpus.case import Case
     from conformance.generation.generation import Written
@@ -48,6 +51,17 @@ def quiet(_: str) -> None:
 def write_corpus(directory: Path, cases: Iterable[Case], version: str | None = None) -> Written:
     """A corpus of some cases, all said to come from the generator `small`."""
     return generate(directory, [("small", case) for case in cases], version, quiet)
+
+
+def write_part(directory: Path, chosen: Callable[[int, str], bool]) -> Path:
+    """A part of the committed corpus: the cases that are chosen by their place and id, as they are."""
+    whole = json.loads((DATA / MANIFEST).read_bytes())
+    kept = [path for place, path in enumerate(whole["cases"]) if chosen(place, path.partition("/")[2])]
+    for path in kept:
+        shutil.copytree(DATA / path, directory / path)
+    cases, levels = ({path: whole[key][path] for path in kept} for key in ("cases", "levels"))
+    (directory / MANIFEST).write_bytes(manifest_bytes(whole["version"], cases, levels))
+    return directory
 
 
 def rehash(directory: Path, cases: Mapping[str, Mapping[str, str]], levels: Mapping[str, str] | None = None) -> None:

@@ -8,3 +8,6 @@ ROOT = Path(__file__).parents[2]
 
 
 DATA = ROOT / "data"
+
+
+SUPPORT = ROOT / "tests" / "support"
