@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
+from conformance.gate.baseline import is_worse_than_baseline
 from conformance.gate.reasons import Surprise, SurpriseKind, reasons
 from conformance.verdicts import Level, Verdict
 
@@ -57,7 +58,7 @@ class Gate:
             return True
         expected = result.get("expected") if kind in {SurpriseKind.PASSES, SurpriseKind.DIFFERS} else None
         place, meant = (expected.get("place", ""), expected["verdict"]) if expected else ("", "")
-        was = str(result["baseline"]) if kind is SurpriseKind.REGRESSED else meant
+        was = _was(result) if kind is SurpriseKind.REGRESSED else meant
         self._surprises[Surprise(kind, subject, facts().family, str(verdict), place, was)].append(case)
         return False
 
@@ -79,7 +80,7 @@ class Gate:
         kind = self._unexpected(result, verdict)
         if kind is None or "baseline" not in result:
             return kind
-        return SurpriseKind.REGRESSED if verdict.is_worse_than(Verdict(result["baseline"])) else None
+        return SurpriseKind.REGRESSED if is_worse_than_baseline(result) else None
 
     def _unexpected(self, result: Mapping[str, Any], verdict: Verdict) -> SurpriseKind | None:
         expected = result.get("expected")
@@ -110,3 +111,9 @@ class Gate:
         if len(lost) == len(entry.cases):
             return [f"{entry.place}: the entry ({', '.join(entry.cases)}) matches no case: remove it"]
         return [f"{entry.place_of_pattern(n)}: {entry.cases[n]} matches no case: remove it" for n in lost]
+
+
+def _was(result: Mapping[str, Any]) -> str:
+    """What the baseline has, with its level where that was weaker than the case's."""
+    level = result.get("baseline_level")
+    return f"{result['baseline']} at level {level}" if level else str(result["baseline"])

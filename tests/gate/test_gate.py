@@ -199,6 +199,16 @@ class TestABaseline:
         judge(made, FAIL, baseline="pass")
         assert shut(made) == ["test_x fails on acme, in the baseline pass"]
 
+    @pytest.mark.parametrize(("now", "holds"), [(MUST, False), (SHOULD, True)])
+    def test_a_failure_at_a_stronger_level_than_before_shuts_it(self, now, holds):
+        made = gate(SHOULD, baseline=BASELINE)
+        assert judge(made, FAIL, level=now, baseline="fail", baseline_level="should") is holds
+
+    def test_the_reason_says_at_which_level_it_was(self):
+        made = gate(baseline=BASELINE)
+        judge(made, FAIL, baseline="fail", baseline_level="should")
+        assert shut(made) == ["test_x fails on acme, in the baseline fail at level should"]
+
     def test_a_case_that_it_has_not_is_judged_as_usual(self):
         made = gate(baseline=BASELINE)
         assert not judge(made, FAIL)
