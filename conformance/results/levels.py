@@ -1,4 +1,4 @@
-"""At which level a verdict stands: its case's, but for a failure that rests on weaker checks alone."""
+"""At which level a verdict stands: its case's, but for a failure that rests on weaker checks alone; and on which."""
 
 from __future__ import annotations
 
@@ -32,3 +32,10 @@ def weaker_level(result: ResultRecord, case: Level) -> Level | None:
     """The level at which a result's verdict stands, where that is weaker than its case's; otherwise None."""
     level = Level(result["level"])
     return level if case.is_stronger_than(level) else None
+
+
+def complaining_checks(result: Mapping[str, Any], gate: Level) -> tuple[str, ...]:
+    """The names of the checks that complain at a level that a gate judges, each once."""
+    complaints = (check for check in result.get("checks", ()) if "complaint" in check)
+    names = {check["name"] for check in complaints if Level(check.get("level", result["level"])).within(gate)}
+    return tuple(sorted(names))

@@ -58,6 +58,7 @@ class Expected(TypedDict):
     reason: str
     issue: NotRequired[str]
     place: NotRequired[str]
+    checks: NotRequired[list[str]]
 
 
 class RewriteCheck(TypedDict):

@@ -201,6 +201,8 @@ def _expected(entry: Expectation | None, case: str) -> Expected | None:
     told: Expected = {"verdict": str(entry.verdict), "reason": entry.reason, "place": entry.place_of(case)}
     if entry.issue:
         told["issue"] = entry.issue
+    if entry.checks:
+        told["checks"] = list(entry.checks)
     return told
 
 

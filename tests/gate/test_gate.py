@@ -137,6 +137,32 @@ class TestExpectations:
         assert not shut(made)
 
 
+class TestExpectedChecks:
+    @staticmethod
+    def judged(*complaining: str, named=("answers",), level=MUST) -> tuple[bool, Gate]:
+        """Whether a failure by some checks is as expected where an entry names others, and the gate."""
+        made = gate(entries=[expecting("test_x")])
+        checks = [{"name": name, "run": "once", "level": str(level), "complaint": "no"} for name in complaining]
+        expected = {"verdict": "fail", "reason": "known", "place": "acme.toml:3"}
+        told = expected | ({"checks": list(named)} if named else {})
+        result = {"subject": "acme", "case": "test_x", "level": MUST, "verdict": FAIL, "expected": told}
+        return made.judge({**result, "checks": checks}, lambda: ADAM), made
+
+    def test_a_failure_by_those_that_are_named_is_as_expected(self):
+        assert self.judged("answers")[0]
+
+    def test_a_failure_by_another_shuts_it_and_names_the_check(self):
+        expected, made = self.judged("answers", "checker")
+        assert not expected
+        assert shut(made) == ["acme.toml:3: test_x fails on acme by checker too: say why in an entry of its own"]
+
+    def test_an_entry_that_names_none_is_about_any(self):
+        assert self.judged("answers", "checker", named=())[0]
+
+    def test_a_complaint_at_a_level_that_is_not_judged_is_tolerated(self):
+        assert self.judged("mutation", level=SHOULD)[0]
+
+
 class TestASubjectThatPassedNothing:
     @pytest.mark.parametrize("verdict", [UNSUPPORTED, Verdict.SKIPPED])
     def test_it_shuts_the_gate(self, verdict):
