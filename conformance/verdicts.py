@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class Level(StrEnum):
@@ -19,7 +23,26 @@ class Level(StrEnum):
 
     def within(self, gate: Level) -> bool:
         """Whether a gate at `gate` judges this level: one at `should` judges `must` too, none judges `silent`."""
-        return self is not Level.SILENT and list(Level).index(self) <= list(Level).index(gate)
+        return self is not Level.SILENT and self.rank <= gate.rank
+
+    def is_stronger_than(self, other: Level) -> bool:
+        """Whether the specification stands more strongly behind this level than behind the other."""
+        return self.rank < other.rank
+
+    @staticmethod
+    def weakest(levels: Iterable[Level]) -> Level:
+        """The level that is left of several which all must hold."""
+        return max(levels, key=lambda level: level.rank)
+
+    @staticmethod
+    def strongest(levels: Iterable[Level]) -> Level:
+        """The level that is left of several of which one is enough."""
+        return min(levels, key=lambda level: level.rank)
+
+    @property
+    def rank(self) -> int:
+        """Its place among the levels, 0 for the strongest."""
+        return list(Level).index(self)
 
 
 class Verdict(StrEnum):

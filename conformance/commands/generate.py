@@ -18,11 +18,16 @@ def generate(
     output: Output = None,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; say file by file what differs.")] = False,
     corpus_version: Annotated[str | None, typer.Option(metavar="X.Y.Z", help="The new corpus's version.")] = None,
+    release: Annotated[
+        bool, typer.Option("--release", help="Define no case: have released.json say that this corpus is released.")
+    ] = False,
 ) -> None:
     """Write the corpus that the generators define, in place of the one that is there.
 
     A change that can fail a backend that passed before needs a higher version: major where a case judges otherwise,
-    minor where cases come or go. Exit status with --check: 0 where nothing differs, 1 where something does.
+    minor where cases come or go. Where released.json says what was released last, the version follows from what changed
+    since then, however often the corpus is written in between. Exit status with --check: 0 where nothing differs, 1
+    where something does.
     """
     from conformance.generation.defined import defined_cases
     from conformance.generation.generation import differences
@@ -30,6 +35,9 @@ def generate(
     from conformance.run.terminal import counting
 
     directory = output or Path("data")
+    if release:
+        _release(directory, alone=not (generator or check or corpus_version))
+        return
     cases = defined_cases(generator or ())
     with counting("filling", len(cases)) as progress:
         if check:
@@ -46,3 +54,19 @@ def generate(
         f"{len(found)} files differ." if found else f"{directory} is what the generators give: {len(cases)} cases."
     )
     raise typer.Exit(1 if found else 0)
+
+
+def _release(directory: Path, *, alone: bool) -> None:
+    """Take the corpus that is there as the one that is released.
+
+    Raises:
+        UsageError: something else is asked for at the same time.
+    """
+    from conformance.corpus.corpus import RELEASED
+    from conformance.errors import UsageError
+    from conformance.generation.generation import release
+
+    if not alone:
+        raise UsageError("--release is about the corpus that is there.", "Generate it first, then release it.")
+    released = release(directory)
+    typer.echo(f"{directory / RELEASED} says that corpus {released.version} is released: {len(released.cases)} cases.")

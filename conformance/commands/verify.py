@@ -10,7 +10,9 @@ from conformance.commands.options import Data
 def verify(data: Data = None) -> None:
     """Make sure that every file of the corpus is there and is what the manifest hashes."""
     from conformance.corpus.corpus import bundled, open_corpus
+    from conformance.corpus.released import read_released
 
     corpus = open_corpus(data or bundled())
     files = corpus.verify()
+    read_released(corpus.path)
     typer.echo(f"corpus {corpus.version} is whole: {len(corpus.cases)} cases, {files} files, digest {corpus.digest}")

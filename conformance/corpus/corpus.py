@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 MANIFEST = "manifest.json"
+RELEASED = "released.json"
+"""What may lie beside the manifest and is no part of the corpus, see `released`."""
+
 LARGEST_FILE = 2**28
 LARGEST_MANIFEST = 2**26
 
@@ -120,7 +123,7 @@ def open_corpus(path: Path) -> Corpus:
 def odds(corpus: Corpus) -> tuple[list[str], list[str]]:
     """The files that the manifest names and the directory lacks, and the reverse."""
     listed = {f"{case.path}/{file}" for case in corpus.cases.values() for file in case.files}
-    present = _files(str(corpus.path)) - {MANIFEST}
+    present = _files(str(corpus.path)) - {MANIFEST, RELEASED}
     return sorted(listed - present), sorted(present - listed)
 
 

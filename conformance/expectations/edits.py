@@ -101,10 +101,16 @@ class Edits:
 
 
 def entry_text(
-    cases: Sequence[str], verdict: str, reason: str, issue: str = "", condition: Condition | None = None
+    cases: Sequence[str],
+    verdict: str,
+    reason: str,
+    issue: str = "",
+    condition: Condition | None = None,
+    checks: Sequence[str] = (),
 ) -> str:
     """A new entry."""
     lines = ["[[expect]]", f"cases = {string_list(cases, 'cases')}", f"verdict = {quoted(verdict)}"]
+    lines += [f"checks = {string_list(checks, 'checks')}"] if checks else []
     lines.append(f"reason = {quoted(reason)}")
     lines += [f"issue = {quoted(issue)}"] if issue else []
     lines += [f"when = {_condition_text(condition)}"] if condition else []

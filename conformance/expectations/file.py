@@ -8,8 +8,9 @@
     reason = "casts double tensors to float where there are several"
 
 An entry may leave cases out of its patterns with `except`, name an `issue`, and apply only `when` the version of the
-subject or of Python, or the platform, is a given one. Of several entries that apply and match a case the first counts.
-Everything that no entry matches is expected to pass.
+subject or of Python, or the platform, is a given one. One about failures of a graph optimizer may name the `checks`
+that complain, so that a complaint of another is a surprise. Of several entries that apply and match a case the first
+counts. Everything that no entry matches is expected to pass.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _REQUIRED = {"cases", "verdict", "reason"}
-_OPTIONAL = {"except", "issue", "when"}
+_OPTIONAL = {"checks", "except", "issue", "when"}
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class Expectation:
         issue: where it is reported, or nothing.
         condition: when the entry applies, or None for always.
         lines: the place of each pattern; empty where they are not known.
+        checks: the checks of a graph optimizer that may complain; empty for any.
     """
 
     cases: tuple[str, ...]
@@ -57,6 +59,7 @@ class Expectation:
     issue: str = ""
     condition: Condition | None = None
     lines: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
 
     @cached_property
     def _patterns(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
@@ -209,7 +212,17 @@ def _entry(place: _Place, entry: Mapping[str, Any]) -> Expectation:
         issue=entry.get("issue", "").strip(),
         condition=read_condition(str(place), entry["when"]) if "when" in entry else None,
         lines=place.patterns(),
+        checks=_checks(place, entry) if "checks" in entry else (),
     )
+
+
+def _checks(place: _Place, entry: Mapping[str, Any]) -> tuple[str, ...]:
+    given = [entry["checks"]] if isinstance(entry["checks"], str) else entry["checks"]
+    if not isinstance(given, list) or not given or not all(isinstance(name, str) and name for name in given):
+        raise ExpectationsError(f"{place} has no checks.", "Name a check or a list of checks, or leave the key out.")
+    if entry["verdict"] != Verdict.FAIL:
+        raise ExpectationsError(f"{place} names checks of an {entry['verdict']}.", "Only a fail rests on checks.")
+    return tuple(given)
 
 
 def _patterns(place: _Place, given: Any) -> tuple[str, ...]:

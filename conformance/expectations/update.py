@@ -1,7 +1,8 @@
 """Brings an expectations file up to date with a run: exactly what the gate asks for, and nothing without a reason.
 
-Cases that pass now, or come to another verdict, leave their entry; a pattern that matches nothing goes; a changed
-verdict keeps the entry's reason. A failure that no entry names needs a reason that only a person can give.
+Cases that pass now, come to another verdict, or fail by a check that the entry does not name, leave it; a pattern that
+matches nothing goes; a changed verdict keeps the entry's reason. A failure that no entry names needs a reason that only
+a person can give.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from conformance.expectations.file import parse_expectations
 from conformance.expectations.places import EntryPlace, entry_places
 from conformance.results.failure_kinds import normalized
 from conformance.results.file import is_partial, level_of
+from conformance.results.levels import complaining_checks
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ class Missing:
     verdict: str
     message: str
     cases: tuple[str, ...]
+    checks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ class _Seen:
     Attributes:
         verdicts: the verdict of every case.
         judged: the cases that the gate judged and whose verdict is one.
+        checks: of each case, the checks of a graph optimizer that complain at a level that the gate judged.
         whole: whether every case of the corpus was run.
     """
 
@@ -63,6 +67,7 @@ class _Seen:
     verdicts: Mapping[str, Verdict]
     judged: frozenset[str]
     varying: tuple[str, ...]
+    checks: Mapping[str, tuple[str, ...]]
     situation: Situation
     whole: bool
 
@@ -101,7 +106,7 @@ def updated(text: str, name: str, run: Results, reason: str = "") -> Update:
     missing = _missing(text, name, seen)
     if reason and missing:
         text = text.rstrip("\n") + "\n"
-        text += "".join("\n" + entry_text(one.cases, one.verdict, reason) for one in missing)
+        text += "".join("\n" + entry_text(one.cases, one.verdict, reason, checks=one.checks) for one in missing)
         missing = ()
     return Update(text, missing, seen.varying)
 
@@ -121,6 +126,7 @@ def _seen(run: Results, subject: str, name: str) -> _Seen:
         {case: Verdict(result["verdict"]) for case, result in results.items()},
         frozenset(judged) - set(varying),
         varying,
+        {case: complaining_checks(result, level) for case, result in results.items()},
         Situation.of(versions[subject], run.header["environment"]),
         not is_partial(run),
     )
@@ -146,9 +152,10 @@ def _fates(entries: Sequence[Expectation], seen: _Seen) -> dict[int, _Fate]:
         if number is None:
             continue
         fate, expected = fates[number], entries[number].verdict
-        if verdict is expected or case not in seen.judged:
+        unnamed = set(seen.checks[case]) - set(named) if (named := entries[number].checks) else set()
+        if (verdict is expected and not unnamed) or case not in seen.judged:
             fate.stays.add(case)
-        elif verdict is Verdict.PASS:
+        elif verdict is expected or verdict is Verdict.PASS:
             fate.leaves.add(case)
         else:
             fate.changes[verdict].add(case)
@@ -156,7 +163,7 @@ def _fates(entries: Sequence[Expectation], seen: _Seen) -> dict[int, _Fate]:
 
 
 def _edit(edits: Edits, place: EntryPlace, entry: Expectation, fate: _Fate, whole: bool) -> None:
-    if len(fate.changes) == 1 and not fate.stays and not fate.leaves and whole:
+    if len(fate.changes) == 1 and not fate.stays and not fate.leaves and whole and not entry.checks:
         verdict = place.strings["verdict"][0]
         edits.replace(verdict.start, verdict.end, quoted(next(iter(fate.changes))))
         fate.stays |= next(iter(fate.changes.values()))
@@ -197,14 +204,15 @@ def _narrow(edits: Edits, place: EntryPlace, entry: Expectation, stays: set[str]
 
 def _missing(text: str, name: str, seen: _Seen) -> tuple[Missing, ...]:
     expectations = parse_expectations(text, name).applying(seen.situation)
-    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+    groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = defaultdict(list)
     for case in sorted(seen.judged):
         verdict = seen.verdicts[case]
         if verdict is not Verdict.PASS and expectations.of(case) is None:
-            groups[str(verdict), normalized(seen.results[case]["message"])].append(case)
+            checks = seen.checks[case] if verdict is Verdict.FAIL else ()
+            groups[str(verdict), normalized(seen.results[case]["message"]), checks].append(case)
     return tuple(
-        Missing(verdict, seen.results[cases[0]]["message"], tuple(_literal(cases)))
-        for (verdict, _), cases in sorted(groups.items())
+        Missing(verdict, seen.results[cases[0]]["message"], tuple(_literal(cases)), checks)
+        for (verdict, _, checks), cases in sorted(groups.items())
     )
 
 

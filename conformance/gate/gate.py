@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
+from conformance.gate.baseline import is_worse_than_baseline
 from conformance.gate.reasons import Surprise, SurpriseKind, reasons
+from conformance.results.levels import complaining_checks
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from conformance.expectations.file import Expectation
     from conformance.gate.case_facts import Facts
     from conformance.gate.rules import Rules
+
+_OF_AN_ENTRY = {SurpriseKind.PASSES, SurpriseKind.DIFFERS, SurpriseKind.COMPLAINS}
 
 
 class Gate:
@@ -55,10 +59,14 @@ class Gate:
         kind = self._kind(result, verdict, facts)
         if kind is None:
             return True
-        expected = result.get("expected") if kind in {SurpriseKind.PASSES, SurpriseKind.DIFFERS} else None
+        expected = result.get("expected") if kind in _OF_AN_ENTRY else None
         place, meant = (expected.get("place", ""), expected["verdict"]) if expected else ("", "")
-        was = str(result["baseline"]) if kind is SurpriseKind.REGRESSED else meant
-        self._surprises[Surprise(kind, subject, facts().family, str(verdict), place, was)].append(case)
+        match kind:
+            case SurpriseKind.REGRESSED:
+                meant = _was(result)
+            case SurpriseKind.COMPLAINS:
+                meant = ", ".join(self._unnamed(result))
+        self._surprises[Surprise(kind, subject, facts().family, str(verdict), place, meant)].append(case)
         return False
 
     def reasons(self, *, partial: bool) -> list[str]:
@@ -79,7 +87,7 @@ class Gate:
         kind = self._unexpected(result, verdict)
         if kind is None or "baseline" not in result:
             return kind
-        return SurpriseKind.REGRESSED if verdict.is_worse_than(Verdict(result["baseline"])) else None
+        return SurpriseKind.REGRESSED if is_worse_than_baseline(result) else None
 
     def _unexpected(self, result: Mapping[str, Any], verdict: Verdict) -> SurpriseKind | None:
         expected = result.get("expected")
@@ -88,8 +96,13 @@ class Gate:
             asked = verdict is not Verdict.SKIPPED
             return None if verdict is Verdict.PASS or tolerated or not asked else SurpriseKind.UNEXPECTED
         if verdict == expected["verdict"]:
-            return None
+            return SurpriseKind.COMPLAINS if self._unnamed(result) else None
         return SurpriseKind.PASSES if verdict is Verdict.PASS else SurpriseKind.DIFFERS
+
+    def _unnamed(self, result: Mapping[str, Any]) -> list[str]:
+        """The checks that complain of a graph optimizer beyond those that its entry names."""
+        named = (result.get("expected") or {}).get("checks")
+        return [name for name in complaining_checks(result, self.rules.level) if named and name not in named]
 
     def _note(self, subject: str, case: str, expected: Mapping[str, Any] | None) -> None:
         """Note the patterns that a case matches, of the entry that it was held against."""
@@ -110,3 +123,9 @@ class Gate:
         if len(lost) == len(entry.cases):
             return [f"{entry.place}: the entry ({', '.join(entry.cases)}) matches no case: remove it"]
         return [f"{entry.place_of_pattern(n)}: {entry.cases[n]} matches no case: remove it" for n in lost]
+
+
+def _was(result: Mapping[str, Any]) -> str:
+    """What the baseline has, with its level where that was weaker than the case's."""
+    level = result.get("baseline_level")
+    return f"{result['baseline']} at level {level}" if level else str(result["baseline"])

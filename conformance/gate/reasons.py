@@ -24,6 +24,7 @@ class SurpriseKind(IntEnum):
     UNEXPECTED = auto()
     PASSES = auto()
     DIFFERS = auto()
+    COMPLAINS = auto()
 
 
 @dataclass(frozen=True, order=True)
@@ -34,7 +35,7 @@ class Surprise:
         family: the operator or pass.
         verdict: what became of them.
         place: the line of the expectations file that says otherwise, or nothing.
-        was: what that line expects, or what the baseline has, or nothing.
+        was: what that line expects, the checks that it does not name, what the baseline has, or nothing.
     """
 
     kind: SurpriseKind
@@ -74,6 +75,8 @@ def _sentence(surprise: Surprise, cases: Sequence[str]) -> str:
             return f"{surprise.place}: {which} {verb} {on}, {surprise.was} expected: take {them} out{first}"
         case SurpriseKind.DIFFERS:
             return f"{surprise.place}: {which} {verb} {on}, {surprise.was} expected: change the verdict{first}"
+        case SurpriseKind.COMPLAINS:
+            return f"{surprise.place}: {which} {verb} {on} by {surprise.was} too: say why in an entry of its own{first}"
 
 
 def _named(family: str, cases: Sequence[str]) -> tuple[str, str]:

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.corpus.corpus import MANIFEST, Corpus, manifest_bytes, odds, read_manifest
+from conformance.corpus.corpus import MANIFEST, RELEASED, Corpus, manifest_bytes, odds, open_corpus, read_manifest
+from conformance.corpus.released import as_released, fingerprints, read_released, released_bytes
 from conformance.errors import CorpusError, UsageError
+from conformance.files import write_whole_bytes
 from conformance.generation.case_files import files_of
 from conformance.generation.versioning import change, least_version, parsed
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from conformance.corpus.case import Case
+    from conformance.corpus.released import Fingerprint, Released
 
 FIRST_VERSION = "1.0.0"
 
@@ -52,11 +55,12 @@ def generate(
 ) -> Written:
     """Write the corpus of these cases into a directory, replacing the corpus that is there.
 
-    An interruption at any point leaves the old corpus whole.
+    An interruption at any point leaves the old corpus whole. `released.json` stays as it is.
 
     Args:
         directory: where to; absent, empty, or a corpus.
-        version: the new corpus's version; by default that of the old one, or 1.0.0.
+        version: the new corpus's version. By default that of the old one, or 1.0.0; where the directory says what was
+            released last, the least that what changed since then allows, if that is higher.
         progress: called with each case's id when it is done.
 
     Raises:
@@ -65,13 +69,29 @@ def generate(
         CaseError: a case cannot be filled.
     """
     old, directory = _old_corpus(directory), directory.resolve()
+    released = read_released(directory)
     with _staging(directory) as staging:
         hashes = fill(cases, _writer(staging), progress)
-        chosen = _version(old, hashes, _levels(cases), version)
+        chosen = _version(old, released, fingerprints(hashes, _levels(cases)), version)
         (staging / MANIFEST).write_bytes(manifest_bytes(chosen, hashes, _levels(cases)))
+        if released is not None:
+            (staging / RELEASED).write_bytes(released_bytes(released))
         written = _measure(staging, chosen, len(hashes))
         _replace(directory, staging)
     return written
+
+
+def release(directory: Path) -> Released:
+    """Have a directory say that its corpus, as it is now, is the released one, and return what it says.
+
+    Raises:
+        CorpusError: it is not a corpus, or not whole.
+    """
+    corpus = open_corpus(directory)
+    corpus.verify()
+    released = as_released(corpus)
+    write_whole_bytes(directory / RELEASED, released_bytes(released))
+    return released
 
 
 def differences(directory: Path, cases: Sequence[tuple[str, Case]], progress: Callable[[str], None]) -> list[str]:
@@ -94,6 +114,11 @@ def differences(directory: Path, cases: Sequence[tuple[str, Case]], progress: Ca
 
     hashes = fill(cases, compare, progress)
     compare(MANIFEST, manifest_bytes(old.version, hashes, _levels(cases)))
+    if released := read_released(directory):
+        compare(RELEASED, released_bytes(released))
+        least, why = _least(released, fingerprints(hashes, _levels(cases)))
+        if parsed(old.version) < parsed(least):
+            complaints.append(f"{MANIFEST} has version {old.version}, and needs {least}: {why}")
     extra = {path.relative_to(directory).as_posix() for path in directory.rglob("*") if not path.is_dir()} - seen
     return sorted([*complaints, *(f"{path} is extra" for path in extra)])
 
@@ -112,9 +137,7 @@ def _old_corpus(directory: Path) -> Corpus | None:
     return corpus
 
 
-def _version(
-    old: Corpus | None, hashes: Mapping[str, Mapping[str, str]], levels: Mapping[str, str], version: str | None
-) -> str:
+def _version(old: Corpus | None, released: Released | None, new: Mapping[str, Fingerprint], version: str | None) -> str:
     if version is not None:
         try:
             parsed(version)
@@ -122,14 +145,17 @@ def _version(
             raise UsageError(f"{version!r} is not a version.", "Give three numbers, as in 1.2.0.") from None
     if old is None:
         return version or FIRST_VERSION
-    size, why = change(old, hashes, levels)
-    chosen, least = version or old.version, least_version(old.version, size)
+    least, why = _least(released or as_released(old), new)
+    chosen = version or (max(old.version, least, key=parsed) if released else old.version)
     if parsed(chosen) < parsed(least):
-        raise UsageError(
-            f"This corpus cannot be version {chosen}: {why}, a {size.name.lower()} change to {old.version}.",
-            f"Add --corpus-version {least}.",
-        )
+        raise UsageError(f"This corpus cannot be version {chosen}: {why}.", f"Add --corpus-version {least}.")
     return chosen
+
+
+def _least(old: Released, new: Mapping[str, Fingerprint]) -> tuple[str, str]:
+    """The least version that a corpus may have after another, and why."""
+    size, why = change(old.cases, new)
+    return least_version(old.version, size), f"{why}, a {size.name.lower()} change to {old.version}"
 
 
 def _levels(cases: Iterable[tuple[str, Case]]) -> dict[str, str]:

@@ -10,14 +10,12 @@ import re
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from conformance.verdicts import Level
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from conformance.corpus.corpus import Corpus
+    from conformance.corpus.released import Fingerprint
 
-    Hashes = Mapping[str, Mapping[str, str]]
+    Cases = Mapping[str, Fingerprint]
 
 _VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})")
 
@@ -31,24 +29,23 @@ class VersionChange(IntEnum):
     MAJOR = 3
 
 
-def change(old: Corpus, new: Hashes, levels: Mapping[str, str]) -> tuple[VersionChange, str]:
+def change(old: Cases, new: Cases) -> tuple[VersionChange, str]:
     """The weightiest difference between a corpus and the next, and a sentence naming the first case that makes it so.
 
     Args:
-        new: the next one's files, as hashes by case.
-        levels: the next one's level of each case.
+        old: the fingerprints of its cases by their paths.
+        new: those of the next one's.
     """
-    before = {case.path: case for case in old.cases.values()}
-    kept = [path for path in before if path in new]
-    if otherwise := [path for path in kept if _judged(before[path].files) != _judged(new[path])]:
+    kept = [path for path in old if path in new]
+    if otherwise := [path for path in kept if old[path].judged != new[path].judged]:
         return VersionChange.MAJOR, f"{otherwise[0]} judges otherwise than before"
-    if stricter := [path for path in kept if _force(levels[path]) > _force(before[path].level)]:
-        return VersionChange.MAJOR, f"{stricter[0]} is {levels[stricter[0]]} now"
-    if appeared := [path for path in new if path not in before]:
+    if stricter := [path for path in kept if new[path].level.is_stronger_than(old[path].level)]:
+        return VersionChange.MAJOR, f"{stricter[0]} is {new[stricter[0]].level} now"
+    if appeared := [path for path in new if path not in old]:
         return VersionChange.MINOR, f"{appeared[0]} is new"
-    if removed := [path for path in before if path not in new]:
+    if removed := [path for path in old if path not in new]:
         return VersionChange.MINOR, f"{removed[0]} is gone"
-    described = [path for path in kept if before[path].files != new[path]]
+    described = [path for path in kept if old[path] != new[path]]
     return (
         (VersionChange.PATCH, f"{described[0]} is described otherwise")
         if described
@@ -75,12 +72,3 @@ def parsed(version: str) -> tuple[int, int, int]:
     if not (match := _VERSION.fullmatch(version)):
         raise ValueError(version)
     return int(match[1]), int(match[2]), int(match[3])
-
-
-def _judged(files: Mapping[str, str]) -> dict[str, str]:
-    return {name: hash for name, hash in files.items() if name != "case.json"}
-
-
-def _force(level: str) -> int:
-    """How much a level asks of a backend: more for one that stands earlier among the levels."""
-    return -list(Level).index(Level(level))

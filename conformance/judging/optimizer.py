@@ -25,7 +25,7 @@ from conformance.models.feeds import fed_names
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
 from conformance.subjects.failures import is_unsupported, told
 from conformance.subjects.loading import takes_fixed_point
-from conformance.verdicts import Verdict
+from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -44,12 +44,14 @@ class Task:
         expected: what the pass must do.
         examples: the data sets.
         is_invalid: whether the corpus has the model as an invalid one.
+        level: the case's.
     """
 
     model: onnx.ModelProto
     expected: Rewrite
     examples: Examples
     is_invalid: bool = False
+    level: Level = Level.MUST
 
     @cached_property
     def invalid(self) -> str | None:
@@ -75,7 +77,7 @@ class Task:
             Example(number, dict(zip(names, given.inputs, strict=False)), hazards[number])
             for number, given in enumerate(sets)
         )
-        return cls(case.model, expected, Examples(tuple(examples)), case.is_invalid)
+        return cls(case.model, expected, Examples(tuple(examples)), case.is_invalid, case.entry.level)
 
 
 @dataclass
@@ -128,10 +130,9 @@ def judge_rewrite(optimize: Any, passes: Sequence[str], task: Task) -> Outcome:
             *(run, task.model, given, after, task.expected, task.examples),
             *(PASS_NAME in passes, tells_apart, task.invalid),
         )
-        evidence.checks += _checked(rewriting)
+        evidence.checks += _checked(rewriting, task.level)
         evidence.hazards += changes(rewriting)
-    complaints = [f"{check['name']}: {check['complaint']}" for check in evidence.checks if "complaint" in check]
-    if complaints:
+    if complaints := _strongest_first(evidence.checks):
         more = f" (and {len(complaints) - 1} more)" if len(complaints) > 1 else ""
         return evidence.outcome(Verdict.FAIL, "compare", complaints[0] + more)
     return evidence.outcome(Verdict.PASS, None, "")
@@ -146,10 +147,19 @@ def _raised(error: BaseException, run: str, task: Task, evidence: _Collected) ->
     return evidence.outcome(Verdict(verdict), getattr(error, "phase", None) or "optimize", message)
 
 
-def _checked(rewriting: Rewriting) -> Iterable[RewriteCheck]:
+def _strongest_first(checked: Iterable[RewriteCheck]) -> list[str]:
+    """The complaints with their checks' names: the message of a failure tells the first, at whose level it stands."""
+    complaining = [check for check in checked if "complaint" in check]
+    complaining.sort(key=lambda check: Level(check["level"]).rank)
+    return [f"{check['name']}: {check['complaint']}" for check in complaining]
+
+
+def _checked(rewriting: Rewriting, level: Level) -> Iterable[RewriteCheck]:
+    """What each check says of a rewriting of a case of a level."""
     asked = (check for check in checks() if check.of_invalid_models or not rewriting.invalid)
     for check in asked:
-        record: RewriteCheck = {"name": check.name, "run": rewriting.run}
+        counts_at = Level.weakest([level, check.level])
+        record: RewriteCheck = {"name": check.name, "run": rewriting.run, "level": str(counts_at)}
         try:
             if (found := check.complaint(rewriting)) is not None:
                 record["complaint"] = found

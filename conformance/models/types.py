@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING
 
 from onnx import TensorProto
@@ -44,6 +45,25 @@ def dimension(one: onnx.TensorShapeProto.Dimension) -> str:
     if one.HasField("dim_value"):
         return str(one.dim_value)
     return str(one.dim_param) or "?"
+
+
+def undenoted(type: onnx.TypeProto) -> onnx.TypeProto:
+    """A type without its denotations, which say what is meant by it and its dimensions and not what it is."""
+    plain = copy.deepcopy(type)
+    _strip(plain)
+    return plain
+
+
+def _strip(type: onnx.TypeProto) -> None:
+    type.ClearField("denotation")
+    kind = type.WhichOneof("value")
+    if kind in {"tensor_type", "sparse_tensor_type"} and getattr(type, kind).HasField("shape"):
+        for one in getattr(type, kind).shape.dim:
+            one.ClearField("denotation")
+    elif kind in {"sequence_type", "optional_type"}:
+        _strip(getattr(type, kind).elem_type)
+    elif kind == "map_type":
+        _strip(type.map_type.value_type)
 
 
 def refines(after: onnx.TypeProto, before: onnx.TypeProto) -> bool:

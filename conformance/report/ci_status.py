@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from conformance.results.file import level_of
+from conformance.results.levels import weaker_level
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def failed(run: Results) -> Iterator[CiResult]:
 
 def _standing(result: ResultRecord, case: CaseRecord, gate: Level) -> CiResult:
     if result["surprise"]:
-        return CiResult(result, case, Status.FAILED, _surprise(result))
+        return CiResult(result, case, Status.FAILED, _why(result, case))
     if result["verdict"] == Verdict.PASS:
         return CiResult(result, case, Status.PASSED, "")
     return CiResult(result, case, Status.SKIPPED, _tolerated(result, gate))
@@ -59,6 +60,12 @@ def _standing(result: ResultRecord, case: CaseRecord, gate: Level) -> CiResult:
 def with_message(result: ResultRecord) -> str:
     """A verdict with its message."""
     return f"{result['verdict']}: {result['message']}" if result["message"] else result["verdict"]
+
+
+def _why(result: ResultRecord, case: CaseRecord) -> str:
+    """Why a result is a surprise, and at which level where that is weaker than its case's."""
+    level = weaker_level(result, Level(case["level"]))
+    return f"{_surprise(result)} (at level {level})" if level else _surprise(result)
 
 
 def _surprise(result: ResultRecord) -> str:

@@ -47,14 +47,21 @@ def _verdict(told: Differences) -> str:
 
 
 def _changes(changes: Sequence[VerdictChange]) -> Iterator[str]:
-    """A line for each subject, verdict before and verdict after."""
+    """A line for each subject, verdict before and verdict after, with their levels where these differ."""
     groups: dict[tuple[str, str, str], list[VerdictChange]] = defaultdict(list)
     for change in changes:
-        groups[change["subject"], change["before"], change["after"]].append(change)
+        groups[change["subject"], *_before_and_after(change)].append(change)
     for (subject, before, after), own in sorted(groups.items()):
         what = "another message" if before == after else f"{before} before, {after} now"
         first = f"; first: {own[0]['message']}" if own[0]["message"] else ""
         yield f"{subject}, {what}: {_listed([change['case'] for change in own])}{first}"
+
+
+def _before_and_after(change: VerdictChange) -> tuple[str, str]:
+    before, after = change["before"], change["after"]
+    if "level_before" not in change:
+        return before, after
+    return f"{before} at {change['level_before']}", f"{after} at {change['level']}"
 
 
 def _growths(growths: Sequence[Growth]) -> Iterator[str]:

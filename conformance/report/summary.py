@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from conformance.report.ci_status import failed
@@ -26,6 +26,14 @@ class SubjectSummary(TypedDict):
     kind: str
     version: str
     levels: dict[str, dict[str, int]]
+
+
+class CheckSummary(TypedDict):
+    """A check that complained of a graph optimizer, and of how many cases at which level."""
+
+    subject: str
+    check: str
+    levels: dict[str, int]
 
 
 class FailureSummary(TypedDict):
@@ -63,6 +71,7 @@ class Summary(TypedDict):
     reasons: list[str]
     partial: bool
     subjects: list[SubjectSummary]
+    checks: list[CheckSummary]
     failures: list[FailureSummary]
     runs: list[RunSummary]
 
@@ -80,6 +89,7 @@ def summary(runs: Sequence[Results]) -> Summary:
         "reasons": list(dict.fromkeys(reason for part in parts for reason in part["reasons"])),
         "partial": any(is_partial(run) for run in runs),
         "subjects": subjects,
+        "checks": [check for run in runs for check in _checks(run)],
         "failures": [failure for run in runs for failure in _failures(run)],
         "runs": parts,
     }
@@ -117,6 +127,21 @@ def _subjects(run: Results) -> list[SubjectSummary]:
             },
         }
         for subject in run.header["subjects"]
+    ]
+
+
+def _checks(run: Results) -> list[CheckSummary]:
+    """What the checks of graph optimizers complained of; a case counts once for each check, however often it ran."""
+    cases: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    for result in run.results:
+        for check in result.get("checks", ()):
+            if "complaint" in check:
+                level = check.get("level", run.cases[result["case"]]["level"])
+                cases[result["subject"], check["name"]][result["case"]] = level
+    counts = {key: Counter(levels.values()) for key, levels in sorted(cases.items())}
+    return [
+        {"subject": subject, "check": check, "levels": {level: count[level] for level in Level if count[level]}}
+        for (subject, check), count in counts.items()
     ]
 
 

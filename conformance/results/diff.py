@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from conformance.errors import ResultsError
 from conformance.results.failure_kinds import normalized
-from conformance.verdicts import Verdict
+from conformance.results.levels import weaker_level
+from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from conformance.results.file import Results
-    from conformance.results.records import ResultRecord
+    from conformance.results.records import CaseRecord, ResultRecord
 
 GROWTH = 2.0
 """By which factor an error must have grown to be told of while the case still passes."""
@@ -23,11 +24,12 @@ NOTICEABLE = 0.1
 
 
 class VerdictChange(TypedDict):
-    """A verdict that changed."""
+    """A verdict that changed, or the level at which it stands; of the level before only where it was another."""
 
     subject: str
     case: str
     level: str
+    level_before: NotRequired[str]
     before: str
     after: str
     message: str
@@ -75,10 +77,19 @@ Key = tuple[str, str]
 class _Run:
     names: RunNames
     results: Mapping[Key, ResultRecord]
+    cases: Mapping[str, CaseRecord]
+
+    def weaker_level(self, key: Key) -> Level | None:
+        """The level at which a verdict stands, where that is weaker than its case's."""
+        result = self.results[key]
+        return weaker_level(result, Level(self.cases[result["case"]]["level"]))
 
 
 def differences(before: Results, after: Results) -> Differences:
-    """What changed. A regression is a verdict that is worse than before, at any level but `silent`.
+    """What changed.
+
+    A regression is a verdict that is worse than before, at any level but `silent`, or a defect where there was one at a
+    weaker level than the case's and it stands at a stronger one now.
 
     Raises:
         ResultsError: they have no subject in common.
@@ -89,18 +100,18 @@ def differences(before: Results, after: Results) -> Differences:
             f"{before.path} and {after.path} have no subject in common.", "Give two runs of one subject."
         )
     both = sorted(old.results.keys() & new.results.keys())
-    changed = [
-        _change(old.results[key], new.results[key]) for key in both if _differs(old.results[key], new.results[key])
-    ]
-    kinds = [_kind(change) for change in changed]
+    changed = [key for key in both if _differs(old, new, key)]
+    kinds: dict[str, list[VerdictChange]] = {"regressions": [], "fixes": [], "changes": []}
+    for key in changed:
+        kinds[_kind(old, new, key)].append(_change(old.results[key], new.results[key]))
     subjects = sorted(old.names["subjects"].keys() & new.names["subjects"].keys())
     return {
         "format": 1,
         "before": old.names,
         "after": new.names,
-        "regressions": [change for change, kind in zip(changed, kinds, strict=True) if kind == "regressions"],
-        "fixes": [change for change, kind in zip(changed, kinds, strict=True) if kind == "fixes"],
-        "changes": [change for change, kind in zip(changed, kinds, strict=True) if kind == "changes"],
+        "regressions": kinds["regressions"],
+        "fixes": kinds["fixes"],
+        "changes": kinds["changes"],
         "growth": [growth for key in both for growth in _growth(old.results[key], new.results[key])],
         "cases_added": _missing(new, old, subjects),
         "cases_removed": _missing(old, new, subjects),
@@ -113,18 +124,23 @@ def _run(run: Results) -> _Run:
     corpus = run.header["corpus"]
     subjects = {subject["id"]: subject["version"] for subject in run.header["subjects"]}
     names: RunNames = {"corpus": corpus["version"], "digest": corpus["digest"], "subjects": subjects}
-    return _Run(names, {(result["subject"], result["case"]): result for result in run.results})
+    return _Run(names, {(result["subject"], result["case"]): result for result in run.results}, run.cases)
 
 
-def _differs(old: ResultRecord, new: ResultRecord) -> bool:
-    """Whether the verdict changed, or of two failures what is wrong."""
+def _differs(before: _Run, after: _Run, key: Key) -> bool:
+    """Whether the verdict changed, or of two failures what is wrong or at which level."""
+    old, new = before.results[key], after.results[key]
     if old["verdict"] != new["verdict"]:
         return True
-    return Verdict(new["verdict"]).is_defect and normalized(old["message"]) != normalized(new["message"])
+    if not Verdict(new["verdict"]).is_defect:
+        return False
+    return normalized(old["message"]) != normalized(new["message"]) or (
+        before.weaker_level(key) != after.weaker_level(key)
+    )
 
 
 def _change(old: ResultRecord, new: ResultRecord) -> VerdictChange:
-    return {
+    change: VerdictChange = {
         "subject": new["subject"],
         "case": new["case"],
         "level": new["level"],
@@ -132,13 +148,17 @@ def _change(old: ResultRecord, new: ResultRecord) -> VerdictChange:
         "after": new["verdict"],
         "message": new["message"],
     }
+    return change if old["level"] == new["level"] else {**change, "level_before": old["level"]}
 
 
-def _kind(change: VerdictChange) -> str:
-    before, after = Verdict(change["before"]), Verdict(change["after"])
-    if after.is_worse_than(before) and change["level"] != "silent":
+def _kind(before: _Run, after: _Run, key: Key) -> str:
+    old, new = before.results[key], after.results[key]
+    was, verdict, level = Verdict(old["verdict"]), Verdict(new["verdict"]), Level(new["level"])
+    stood = before.weaker_level(key)
+    is_stronger = verdict.is_defect and stood is not None and level.is_stronger_than(stood)
+    if level is not Level.SILENT and (verdict.is_worse_than(was) or is_stronger):
         return "regressions"
-    return "fixes" if after is Verdict.PASS and before is not Verdict.PASS else "changes"
+    return "fixes" if verdict is Verdict.PASS and was is not Verdict.PASS else "changes"
 
 
 def _growth(old: ResultRecord, new: ResultRecord) -> Iterator[Growth]:

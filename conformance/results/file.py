@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from conformance.results.records import CaseRecord, Footer, Header, ResultRecord
 
-FORMAT = 1
+FORMAT = 2
+"""What is written; format 1, whose checks have no levels, is read too."""
 LARGEST_FILE = 2**30
 
 

@@ -58,16 +58,19 @@ class Expected(TypedDict):
     reason: str
     issue: NotRequired[str]
     place: NotRequired[str]
+    checks: NotRequired[list[str]]
 
 
 class RewriteCheck(TypedDict):
     """One thing that a graph optimizer was held to on one run, `once` or `fixed_point`; without a complaint it held.
 
+    `level` is that at which a complaint counts, the weaker of the check's and the case's; format 1 has none.
     `not_judged` says why it could not be held to it.
     """
 
     name: str
     run: str
+    level: NotRequired[str]
     complaint: NotRequired[str]
     not_judged: NotRequired[str]
 
@@ -81,8 +84,10 @@ HazardChange = TypedDict(
 class ResultRecord(TypedDict):
     """One verdict with its evidence: one case on one subject.
 
-    `surprise` says that the gate, as it was set in this run, holds the verdict against the subject. Of several runs
-    of the case `verdict` is the worst, and `repeats` has how often there was which; `baseline` is an earlier verdict.
+    `level` is that at which the verdict stands, see `levels`. `surprise` says that the gate, as it was set in this run,
+    holds the verdict against the subject. Of several runs of the case `verdict` is the worst, and `repeats` has how
+    often there was which; `baseline` is an earlier verdict, and `baseline_level` the level at which it stood where that
+    was weaker than its case's.
     """
 
     record: str
@@ -102,6 +107,7 @@ class ResultRecord(TypedDict):
     hazards: NotRequired[list[HazardChange]]
     repeats: NotRequired[dict[str, int]]
     baseline: NotRequired[str]
+    baseline_level: NotRequired[str]
 
 
 class ArchiveRecord(TypedDict):

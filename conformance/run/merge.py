@@ -13,7 +13,7 @@ from conformance.errors import ResultsError
 from conformance.gate.case_facts import Facts, facts
 from conformance.gate.gate import Gate
 from conformance.gate.rules import rules_of
-from conformance.results.file import FORMAT, Results, write_record
+from conformance.results.file import Results, write_record
 from conformance.run.selection import Shard
 from conformance.verdicts import Level, Verdict
 
@@ -44,7 +44,7 @@ def merged(runs: Sequence[Results], corpus: Corpus | None = None) -> Results:
         ResultsError: they are of different corpora, rules or versions of a subject, or have a result in common.
     """
     runs = sorted(runs, key=lambda run: run.path)
-    for check in (_check_corpora, _check_rules, _check_parts, _check_results):
+    for check in (_check_formats, _check_corpora, _check_rules, _check_parts, _check_results):
         check(runs)
     subjects = _subjects(runs)
     order = {subject["id"]: number for number, subject in enumerate(subjects)}
@@ -77,6 +77,17 @@ def to_text(run: Results) -> str:
 
 def _facts(cases: Mapping[str, CaseRecord], case: str) -> Facts:
     return facts(cases[case])
+
+
+def _check_formats(runs: Sequence[Results]) -> None:
+    """Results of format 1 do not say at which level their checks stand; they are not to be counted with others."""
+    for run in runs:
+        if run.header["format"] != runs[0].header["format"]:
+            raise ResultsError(
+                f"{run.path} is of format {run.header['format']}, and {runs[0].path} of format"
+                f" {runs[0].header['format']}.",
+                "Run both with one version of the suite, or show them side by side with report.",
+            )
 
 
 def _check_corpora(runs: Sequence[Results]) -> None:
@@ -136,7 +147,7 @@ def _header(runs: Sequence[Results], subjects: Sequence[SubjectRecord], results:
     corpus, cases = runs[0].header["corpus"], len({result["case"] for result in results})
     header: Header = {
         "record": "header",
-        "format": FORMAT,
+        "format": runs[0].header["format"],
         "suite": __version__,
         "corpus": {**corpus, "selected": max(cases, *(run.header["corpus"]["selected"] for run in runs))},
         "subjects": list(subjects),

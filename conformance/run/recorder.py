@@ -12,6 +12,7 @@ from conformance.diagnosis.findings import Findings
 from conformance.gate.case_facts import Facts, facts
 from conformance.results.environment import environment
 from conformance.results.file import FORMAT
+from conformance.results.levels import standing_level
 from conformance.run.archives import Archives
 from conformance.run.partial import PartialResults, undisturbed
 from conformance.run.resuming import not_alike
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from conformance.run.resuming import Begun
     from conformance.subjects.loading import Subject
 
-_ADDED = {"record", "level", "expected", "baseline", "surprise"}
+_ADDED = {"record", "level", "expected", "baseline", "baseline_level", "surprise"}
 """What of a result's record is said here, and not by who ran the case."""
 
 
@@ -131,7 +132,7 @@ class Recorder:
     def _judged(self, result: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
         """A result's whole record, and whether it is as expected or tolerated; it is counted."""
         case = result["case"]
-        level = self._corpus.cases[case].level
+        level = standing_level(result, self._corpus.cases[case].level)
         record = {"record": "result", **result, "level": str(level), **self._held_against(result["subject"], case)}
         expected = self.gate.judge(record, lambda: self._facts_of(case))
         self.results += 1
@@ -141,9 +142,8 @@ class Recorder:
     def _held_against(self, subject: str, case: str) -> dict[str, Any]:
         """What a verdict is held against: the expectation, and the baseline's verdict where there is one."""
         baseline = self.gate.rules.baseline
-        was = baseline.verdicts.get((subject, case)) if baseline else None
-        expected = _expected(self.gate.expectation(subject, case), case)
-        return {"expected": expected, "baseline": str(was)} if was else {"expected": expected}
+        was = baseline.standings.get((subject, case), {}) if baseline else {}
+        return {"expected": _expected(self.gate.expectation(subject, case), case), **was}
 
     def end(self, reasons: Sequence[str], *, interrupted: bool = False) -> None:
         """Say what explains the failures, write the footer, close the file and give it its name."""
@@ -201,6 +201,8 @@ def _expected(entry: Expectation | None, case: str) -> Expected | None:
     told: Expected = {"verdict": str(entry.verdict), "reason": entry.reason, "place": entry.place_of(case)}
     if entry.issue:
         told["issue"] = entry.issue
+    if entry.checks:
+        told["checks"] = list(entry.checks)
     return told
 
 

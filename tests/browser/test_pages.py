@@ -209,6 +209,7 @@ def test_a_hazard_shows_its_input_and_the_answers_before_and_after(show: Show) -
         ("test_momentum_nesterov", {"verdict": "pass", "phase": None, "message": ""}, "Fixes"),
         ("test_momentum_nesterov", {"verdict": "crash"}, REGRESSIONS),
         ("test_momentum_nesterov", {"message": "another complaint"}, "Other changes"),
+        ("test_momentum_nesterov", {"level": "should"}, "Other changes"),
         ("test_argmax_nan", {"verdict": "error", "phase": "run"}, "Other changes"),
     ],
 )
@@ -220,6 +221,14 @@ def test_two_runs_of_a_subject_are_compared(show: Show, case: str, news: dict[st
     assert [head.text for head in page.all("#page h2")] == [title]
     assert case in section(page, title).text
     assert f"{title}: 1" in page.text("#page .counts-of")
+
+
+def test_a_failure_at_a_stronger_level_is_a_regression(show: Show) -> None:
+    page = show(changed("onnxruntime", "test_momentum_nesterov", level="should"), small())
+    page.go(
+        f"#view=compare&a={quote('onnxruntime (run 1: new.jsonl)')}&b={quote('onnxruntime (run 2: results.jsonl)')}"
+    )
+    assert [head.text for head in page.all("#page h2")] == [REGRESSIONS]
 
 
 def test_runs_of_one_subject_are_chosen_first(show: Show) -> None:

@@ -28,6 +28,8 @@ from report_sample_optimizers import (
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
+from conformance.verdicts import Level
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -56,9 +58,27 @@ def test_named_checks_show_which_held_and_the_complaint(show: Show) -> None:
     assert [cell.text for cell in broken.find_elements(By.CSS_SELECTOR, "td")] == [
         "broken",
         EVIL_CHECK,
+        "should",
         "one run",
         EVIL_COMPLAINT,
     ]
+
+
+def test_a_failure_by_weaker_checks_says_its_level(show: Show) -> None:
+    page = show(rewriting(), address=case_address(FIRES))
+    assert "at level should" in page.evidence(EVIL_OPTIMIZER).text
+
+
+def test_it_is_found_at_its_level_and_not_at_its_case_s(show: Show) -> None:
+    found = [show(rewriting(), address=f"#view=matrix&verdict=fail&level={level}").cases for level in Level]
+    assert found == [[], [FIRES], []]
+
+
+def test_it_is_scored_at_its_level(show: Show) -> None:
+    page = show(rewriting(), address="#view=scores")
+    row = next(row for row in page.all("tr") if row.is_displayed() and EVIL_OPTIMIZER in row.text)
+    cells = [cell.text.replace("\n", " ") for cell in row.find_elements(By.CSS_SELECTOR, "td")]
+    assert [(cell[:6], "1 wrong" in cell) for cell in cells] == [(DASH, False), ("0 of 1", True), ("0 of 1", True)]
 
 
 def test_hazards_of_a_result_show_the_answer_before_and_after(show: Show) -> None:

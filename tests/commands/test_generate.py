@@ -57,3 +57,14 @@ class TestGenerate:
     def test_a_directory_that_cannot_be_made_is_refused(self, command, here):
         (here / "file").write_text("")
         assert_bad_input(command("generate", "-g", "argmax", "-o", "file/out"), "file")
+
+    def test_a_corpus_is_released_and_whole_afterwards(self, command, here):
+        command("generate", "-g", "argmax", "-o", "out")
+        ended = command("generate", "-o", "out", "--release")
+        assert (ended.status, "out/released.json says that corpus 1.0.0 is released" in ended.out) == (0, True)
+        assert command("verify", "--data", "out").status == 0
+        assert command("generate", "-g", "argmax", "-o", "out", "--check").status == 0
+
+    def test_to_release_is_all_that_is_done(self, command, here):
+        ended = command("generate", "--release", "--check")
+        assert_bad_input(ended, "--release is about the corpus that is there", "Generate it first")

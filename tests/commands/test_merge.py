@@ -44,6 +44,18 @@ class TestMerge:
         reasons = read(here / "all.jsonl").footer["reasons"]
         assert [f"in the baseline {was}" in " ".join(reasons) for was in ("pass", "fail")] == [True, False]
 
+    def test_runs_of_two_formats_are_refused(self, command, shards, here):
+        old = (here / "1.jsonl").read_text().replace('"format":2', '"format":1', 1)
+        (here / "1.jsonl").write_text(old)
+        ended = command("merge", *shards, "-o", "all.jsonl")
+        assert (ended.status, "2.jsonl is of format 2, and 1.jsonl of format 1" in ended.err) == (2, True)
+
+    def test_runs_of_format_1_stay_of_format_1(self, command, shards, here):
+        for path in shards:
+            (here / path).write_text((here / path).read_text().replace('"format":2', '"format":1', 1))
+        command("merge", *shards, "-o", "all.jsonl")
+        assert read(here / "all.jsonl").header["format"] == 1
+
     def test_the_order_of_the_files_does_not_matter(self, command, shards, here):
         command("merge", *shards, "-o", "a.jsonl")
         command("merge", *shards[::-1], "-o", "b.jsonl")

@@ -6,7 +6,7 @@ from corpora import ADAM, SMALL
 from outputs import tree
 from refusals import assert_bad_input
 
-from conformance.corpus.corpus import MANIFEST, manifest_bytes
+from conformance.corpus.corpus import MANIFEST, RELEASED, manifest_bytes
 
 
 class TestVerify:
@@ -32,3 +32,9 @@ class TestVerify:
     def test_an_empty_manifest_is_refused(self, command, here):
         (here / MANIFEST).write_bytes(manifest_bytes("1.0.0", {}, {}))
         assert_bad_input(command("verify", "--data", here), "manifest.json is malformed")
+
+    def test_an_altered_released_json_is_refused(self, command, corpus_copy):
+        command("generate", "-o", corpus_copy, "--release")
+        path = corpus_copy / RELEASED
+        path.write_text(path.read_text().replace("1.0.0", "1.0.1", 1))
+        assert_bad_input(command("verify", "--data", corpus_copy), "released.json is altered")

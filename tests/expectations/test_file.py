@@ -149,3 +149,22 @@ def test_an_entry_applies_only_where_its_condition_holds(file, when):
 def test_an_issue_comes_with_the_entry(file):
     (entry,) = read_expectations(file(WHOLE + 'issue = "https://example.org/1"\n')).entries
     assert entry.issue == "https://example.org/1"
+
+
+def test_an_entry_may_name_the_checks_that_complain(file):
+    (entry,) = read_expectations(file(WHOLE + 'checks = ["mutation"]\n')).entries
+    assert entry.checks == ("mutation",)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (WHOLE + "checks = []\n", "has no checks"),
+        (WHOLE + "checks = 3\n", "has no checks"),
+        (WHOLE.replace('"fail"', '"error"') + 'checks = "mutation"\n', "names checks of an error"),
+    ],
+)
+def test_checks_that_cannot_complain_are_refused(file, content, problem):
+    with pytest.raises(ExpectationsError) as refused:
+        read_expectations(file(content))
+    assert problem in refused.value.problem

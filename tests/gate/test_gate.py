@@ -137,6 +137,32 @@ class TestExpectations:
         assert not shut(made)
 
 
+class TestExpectedChecks:
+    @staticmethod
+    def judged(*complaining: str, named=("answers",), level=MUST) -> tuple[bool, Gate]:
+        """Whether a failure by some checks is as expected where an entry names others, and the gate."""
+        made = gate(entries=[expecting("test_x")])
+        checks = [{"name": name, "run": "once", "level": str(level), "complaint": "no"} for name in complaining]
+        expected = {"verdict": "fail", "reason": "known", "place": "acme.toml:3"}
+        told = expected | ({"checks": list(named)} if named else {})
+        result = {"subject": "acme", "case": "test_x", "level": MUST, "verdict": FAIL, "expected": told}
+        return made.judge({**result, "checks": checks}, lambda: ADAM), made
+
+    def test_a_failure_by_those_that_are_named_is_as_expected(self):
+        assert self.judged("answers")[0]
+
+    def test_a_failure_by_another_shuts_it_and_names_the_check(self):
+        expected, made = self.judged("answers", "checker")
+        assert not expected
+        assert shut(made) == ["acme.toml:3: test_x fails on acme by checker too: say why in an entry of its own"]
+
+    def test_an_entry_that_names_none_is_about_any(self):
+        assert self.judged("answers", "checker", named=())[0]
+
+    def test_a_complaint_at_a_level_that_is_not_judged_is_tolerated(self):
+        assert self.judged("mutation", level=SHOULD)[0]
+
+
 class TestASubjectThatPassedNothing:
     @pytest.mark.parametrize("verdict", [UNSUPPORTED, Verdict.SKIPPED])
     def test_it_shuts_the_gate(self, verdict):
@@ -198,6 +224,16 @@ class TestABaseline:
         made = gate(baseline=BASELINE)
         judge(made, FAIL, baseline="pass")
         assert shut(made) == ["test_x fails on acme, in the baseline pass"]
+
+    @pytest.mark.parametrize(("now", "holds"), [(MUST, False), (SHOULD, True)])
+    def test_a_failure_at_a_stronger_level_than_before_shuts_it(self, now, holds):
+        made = gate(SHOULD, baseline=BASELINE)
+        assert judge(made, FAIL, level=now, baseline="fail", baseline_level="should") is holds
+
+    def test_the_reason_says_at_which_level_it_was(self):
+        made = gate(baseline=BASELINE)
+        judge(made, FAIL, baseline="fail", baseline_level="should")
+        assert shut(made) == ["test_x fails on acme, in the baseline fail at level should"]
 
     def test_a_case_that_it_has_not_is_judged_as_usual(self):
         made = gate(baseline=BASELINE)

@@ -9,8 +9,8 @@ import pytest
 from corpora import EXACT, INDEX, write_corpus
 from outputs import only_the_old, tree
 
-from conformance.corpus.case import Case, CaseKind
-from conformance.corpus.corpus import Corpus, CorpusCase
+from conformance.corpus.case import Case
+from conformance.corpus.released import fingerprints
 from conformance.errors import UsageError
 from conformance.generation.versioning import VersionChange, change, least_version, parsed
 from conformance.verdicts import Level
@@ -114,9 +114,10 @@ class TestVersion:
         assert parsed("1.10.0") > parsed("1.9.9")
 
     def test_a_change_names_its_reason(self):
-        files = {"model.onnx": "a", "case.json": "b"}
-        old = Corpus(Path(), "1.0.0", "", {"x": CorpusCase("x", CaseKind.NODE, Level.MUST, files)})
-        assert change(old, {"node/x": {**files, "model.onnx": "c"}}, {"node/x": "must"}) == (
+        old, new = (
+            fingerprints({"node/x": {"model.onnx": hash, "case.json": "b"}}, {"node/x": "must"}) for hash in "ac"
+        )
+        assert change(old, new) == (
             VersionChange.MAJOR,
             "node/x judges otherwise than before",
         )

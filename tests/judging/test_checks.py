@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 from argmax_models import fed_by
 from judged_rewrites import FIRES, STAYS, complaints, judged, spoiling
-from onnx import helper
+from onnx import TensorProto, helper
 
+from conformance.clauses import clauses
+from conformance.judging.checks import checks
 from conformance.optimizers import identity
 from conformance.passes.eliminate_nop_monotone_argmax import eliminate
-from conformance.verdicts import Verdict
+from conformance.verdicts import Level, Verdict
 
 
 def _metadata(after):
@@ -24,11 +26,17 @@ def _output(after):
     after.graph.node[-1].attribute[1].i = 1
 
 
+def _denotation(after):
+    after.graph.input[0].type.denotation = "IMAGE"
+
+
 WRONG = [
     ("structure", lambda _: None, STAYS, "Exp, which makes Y, is gone, though the pass stays"),
     ("interface", _type, FIRES, "type of input X changed from float[2,3] to float[N,3]"),
     ("interface", lambda after: after.opset_import.add(domain="acme", version=1), FIRES, "there is a new opset import"),
     ("preservation", _metadata, FIRES, "metadata author of the model is gone"),
+    ("interface", lambda after: after.graph.ClearField("initializer"), FIRES, "default of input W is gone"),
+    ("preservation", _denotation, FIRES, "denotation of input X is changed: denotation changed from '' to 'IMAGE'"),
     ("preservation", lambda after: after.ClearField("producer_name"), FIRES, "producer_name of the model is gone"),
     ("answers", lambda after: setattr(after.graph.node[0], "op_type", "ArgMin"), FIRES, "index is [0, 1] instead of"),
     ("answers", _output, FIRES, "index has shape [2, 1] instead of [2]"),
@@ -40,9 +48,62 @@ def test_what_is_wrong_is_complained_of_by_its_check(check, spoil, expected, tex
     proto = fed_by("Exp")
     proto.producer_name = "somebody"
     helper.set_model_props(proto, {"author": "somebody"})
+    _add_default(proto)
     outcome = judged(spoiling(spoil), proto, expected)
     assert outcome.verdict is Verdict.FAIL
     assert complaints(outcome)[check].startswith(text)
+
+
+def _add_default(proto):
+    """Give a model an input that need not be fed."""
+    proto.graph.input.append(helper.make_tensor_value_info("W", TensorProto.FLOAT, [1]))
+    proto.graph.initializer.append(helper.make_tensor("W", TensorProto.FLOAT, [1], [1.0]))
+
+
+def test_a_default_is_the_interface_s_and_no_other_check_s():
+    proto = fed_by("Exp")
+    _add_default(proto)
+
+    def other_value(after):
+        after.graph.initializer[0].float_data[0] = 2.0
+
+    assert complaints(judged(spoiling(other_value), proto, FIRES)) == {
+        "interface": "default of input W has another type, shape or content"
+    }
+
+
+class TestLevels:
+    @pytest.mark.parametrize("check", checks(), ids=lambda check: check.name)
+    def test_a_must_check_rests_on_a_clause(self, check):
+        assert check.clauses or check.level is not Level.MUST
+
+    @pytest.mark.parametrize("check", checks(), ids=lambda check: check.name)
+    def test_the_clauses_that_a_check_rests_on_exist(self, check):
+        assert set(check.clauses) <= set(clauses())
+
+    def test_what_no_passage_demands_is_should(self):
+        assert {check.name for check in checks() if check.level is Level.SHOULD} == {"mutation", "preservation"}
+
+    @pytest.mark.parametrize(
+        ("case", "counts_at"),
+        [
+            (Level.MUST, {"interface": "must", "preservation": "should"}),
+            (Level.SHOULD, {"interface": "should", "preservation": "should"}),
+            (Level.SILENT, {"interface": "silent", "preservation": "silent"}),
+        ],
+    )
+    def test_a_check_counts_at_the_weaker_of_its_own_and_the_case_s_level(self, case, counts_at):
+        records = judged(eliminate, fed_by("Exp"), FIRES, level=case).checks
+        assert counts_at.items() <= {record["name"]: record["level"] for record in records}.items()
+
+    def test_the_message_is_the_strongest_complaint(self):
+        def optimize(proto):
+            proto.graph.node[0].name = "mine"
+            after = identity.optimize(proto)
+            after.graph.input[0].name = "other"
+            return after
+
+        assert judged(optimize, fed_by("Relu"), STAYS, claims=False).message.startswith("checker: ")
 
 
 def test_an_invalid_result_is_complained_of_by_the_checker():

@@ -212,7 +212,11 @@ class TestForeign:
         assert "does not begin with a header" in refusal(file(lines[1:])).problem
 
     def test_another_format_is_refused(self, file, lines):
-        assert "line 1: format" in refusal(file(edited(lines, "header", format=2))).problem
+        assert "line 1: format" in refusal(file(edited(lines, "header", format=3))).problem
+
+    @pytest.mark.parametrize("format", [1, 2])
+    def test_its_own_format_and_the_one_before_are_read(self, file, lines, format):
+        assert read(file(edited(lines, "header", format=format))).header["format"] == format
 
     def test_a_second_header_is_refused(self, file, lines):
         assert "a header stands where none may" in refusal(file([*lines[:3], lines[0], *lines[3:]])).problem

@@ -74,7 +74,7 @@ def test_backends_beside_it_get_all_cases(run):
 def test_checks_and_hazards_are_in_the_results(run, here):
     run("-o", "reference-pass")
     result = results_of(here / "r.jsonl")["reference-pass", FIRES]
-    assert {"name": "structure", "run": "fixed_point"} in result["checks"]
+    assert {"name": "structure", "run": "fixed_point", "level": "must"} in result["checks"]
     assert {change["class"] for change in result["hazards"]} == {"rounding_tie"}
     assert read(here / "r.jsonl").footer["gate"] == "pass"
 
@@ -95,10 +95,24 @@ def test_a_claim_on_the_command_line_is_not_for_those_that_say_it_themselves(run
 
 
 def test_what_fails_says_which_check_and_why(run):
-    ended = run("-o", "fake_optimizers:drops_metadata")
+    ended = run("-o", "fake_optimizers:drops_metadata", "--level", "should")
     assert ended.status == 1
     message = results_of_here()["fake_optimizers:drops_metadata", DOCUMENTED]["message"]
     assert message == "preservation: metadata author of the model is gone"
+
+
+@pytest.mark.parametrize("name", ["fake_optimizers:drops_metadata", "fake_optimizers:names_nodes_of_the_caller"])
+@pytest.mark.parametrize(("level", "status"), [("must", 0), ("should", 1)])
+def test_what_no_passage_demands_shuts_no_gate_at_must(run, name, level, status):
+    assert run("-o", name, "--level", level).status == status
+    failed = {result["level"] for result in results_of_here().values() if result["verdict"] == "fail"}
+    assert failed == {"should"}
+
+
+def test_what_a_passage_demands_shuts_it_though_weaker_checks_complain_too(run):
+    assert run("-o", "fake_optimizers:renames_the_input_of_the_caller").status == 1
+    failed = {result["level"] for result in results_of_here().values() if result["verdict"] == "fail"}
+    assert failed == {"must"}
 
 
 def test_what_raises_is_an_error_of_the_phase_optimize(run):
@@ -121,7 +135,8 @@ def test_two_processes_give_the_same(run):
 
 
 def test_the_html_report_is_written(run, here):
-    assert run("-o", "reference-pass", "-o", "fake_optimizers:drops_metadata", "--html", "r.html").status == 1
+    told = ("-o", "reference-pass", "-o", "fake_optimizers:drops_metadata", "--level", "should")
+    assert run(*told, "--html", "r.html").status == 1
     assert "metadata author of the model is gone" in (here / "r.html").read_text()
 
 

@@ -8,6 +8,7 @@ from conformance.corpus.case import Firing, Rewrite
 from conformance.judging.examples import Example, Examples
 from conformance.judging.optimizer import Task, judge_rewrite
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME, eliminate
+from conformance.verdicts import Level
 
 SAFE = {"X": np.array([[1, 3, 2], [5, 1, 4]], dtype=np.float32)}
 
@@ -21,9 +22,10 @@ STAYS, FIRES = Rewrite(Firing.STAYS), Rewrite(Firing.FIRES, ("Y",), ("Y",))
 MAY = Rewrite(Firing.MAY, ("Y",), ("Y",))
 
 
-def judged(optimize, proto, expected, *, claims=True, hazard=False):
+def judged(optimize, proto, expected, *, claims=True, hazard=False, level=Level.MUST):
     examples = [Example(0, SAFE), *([Example(1, TIES, "rounding_tie")] if hazard else [])]
-    return judge_rewrite(optimize, (PASS_NAME,) if claims else (), Task(proto, expected, Examples(tuple(examples))))
+    task = Task(proto, expected, Examples(tuple(examples)), level=level)
+    return judge_rewrite(optimize, (PASS_NAME,) if claims else (), task)
 
 
 def spoiling(spoil):

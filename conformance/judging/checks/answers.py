@@ -10,10 +10,22 @@ from conformance.judging.compare import shown
 from conformance.judging.examples import same
 from conformance.judging.rewriting import NotJudged
 from conformance.models.arrays import type_name
-from conformance.verdicts import Unsupported
+from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
     from conformance.judging.rewriting import Rewriting
+
+LEVEL = Level.MUST
+CLAUSES = (
+    "monotone.log",
+    "monotone.exp",
+    "monotone.sqrt",
+    "monotone.softmax",
+    "monotone.log_softmax",
+    "monotone.other_producer",
+    "monotone.only_argmax",
+    "monotone.argmax_unchanged",
+)
 
 
 def complaint(rewriting: Rewriting) -> str | None:

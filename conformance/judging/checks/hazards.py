@@ -13,11 +13,14 @@ from conformance.judging.compare import shown
 from conformance.judging.examples import same, within
 from conformance.judging.rewriting import NotJudged
 from conformance.models.preview import SHOWN, decimal
-from conformance.verdicts import Unsupported
+from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
     from conformance.judging.rewriting import Rewriting
     from conformance.results.records import HazardChange
+
+LEVEL = Level.MUST
+CLAUSES = ("monotone.hazard",)
 
 
 def complaint(rewriting: Rewriting) -> str | None:

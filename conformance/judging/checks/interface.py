@@ -1,7 +1,8 @@
 """The graph's inputs and outputs keep their names, types, shapes and order, and the model its opset imports.
 
-A graph optimizer that does not claim the pass may infer what an output left open or had but a name for, name an input's
-open dimensions, and import further domains or drop unused ones.
+What a denotation says of a type is no part of the type, see `preservation`. A graph optimizer that claims the pass also
+keeps the defaults of inputs. One that does not may infer what an output left open or had but a name for, name an
+input's open dimensions, and import further domains or drop unused ones.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING
 
+from conformance.models.canonical import tensor_key
 from conformance.models.differences import first_difference
-from conformance.models.types import described, names, refines
+from conformance.models.types import described, names, refines, undenoted
+from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +21,9 @@ if TYPE_CHECKING:
     import onnx
 
     from conformance.judging.rewriting import Rewriting
+
+LEVEL = Level.MUST
+CLAUSES = ("monotone.interface",)
 
 
 def complaint(rewriting: Rewriting) -> str | None:
@@ -27,9 +33,10 @@ def complaint(rewriting: Rewriting) -> str | None:
 
 def _complaints(rewriting: Rewriting) -> Iterator[str]:
     before, after = rewriting.before.graph, rewriting.after.graph
-    same = operator.eq
-    yield from _changed("input", before.input, after.input, same if rewriting.claims else names)
-    yield from _changed("output", before.output, after.output, same if rewriting.claims else refines)
+    yield from _changed("input", before.input, after.input, operator.eq if rewriting.claims else names)
+    yield from _changed("output", before.output, after.output, operator.eq if rewriting.claims else refines)
+    if rewriting.claims:
+        yield from _defaults(before, after)
     yield from _imports(rewriting.before, rewriting.after, strict=rewriting.claims)
 
 
@@ -45,11 +52,23 @@ def _changed(
     yield from (f"there is a new {what} {name}" for name in new if name not in old)
     if sorted(old) == sorted(new) and old != new:
         yield f"order of {what}s changed from {', '.join(old)} to {', '.join(new)}"
-    types = {value.name: value.type for value in after}
+    types = {value.name: undenoted(value.type) for value in after}
     for value in before:
-        type = types.get(value.name, value.type)
-        if type != value.type and not admissible(type, value.type):
-            yield f"type of {what} {value.name} changed {_change(value.type, type)}"
+        was = undenoted(value.type)
+        type = types.get(value.name, was)
+        if type != was and not admissible(type, was):
+            yield f"type of {what} {value.name} changed {_change(was, type)}"
+
+
+def _defaults(before: onnx.GraphProto, after: onnx.GraphProto) -> Iterator[str]:
+    """What is wrong with the initializers of inputs: values that a caller need not feed."""
+    fed = {value.name for value in before.input}
+    left = {tensor.name: tensor for tensor in after.initializer}
+    for tensor in before.initializer:
+        if tensor.name in fed and tensor.name not in left:
+            yield f"default of input {tensor.name} is gone"
+        elif tensor.name in fed and tensor_key(tensor) != tensor_key(left[tensor.name]):
+            yield f"default of input {tensor.name} has another type, shape or content"
 
 
 def _change(before: onnx.TypeProto, after: onnx.TypeProto) -> str:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.models.differences import first_difference
+from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from conformance.judging.rewriting import Rewriting
 
+LEVEL = Level.SHOULD
+CLAUSES = ()
+"""No passage speaks of the caller's model: to leave it alone is plain quality."""
 
 OF_INVALID_MODELS = True
 

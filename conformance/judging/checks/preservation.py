@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from conformance.models.canonical import tensor_key
 from conformance.models.differences import first_difference
 from conformance.models.scopes import Scope
-from conformance.models.types import described
+from conformance.models.types import described, undenoted
 from conformance.passes.expected import produced
+from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     import onnx
 
     from conformance.judging.rewriting import Rewriting
+
+LEVEL = Level.SHOULD
+CLAUSES = ("monotone.preservation",)
+"""The passages say what these fields are for; none says that a graph optimizer has to keep one of them."""
 
 _OF_A_MODEL = ("doc_string", "domain", "model_version")
 _OF_THE_PASS = ("ir_version", "producer_name", "producer_version")
@@ -64,7 +69,9 @@ def _of_the_pass(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[st
 
 def _of_graphs(path: str, before: onnx.GraphProto, after: onnx.GraphProto) -> Iterator[str]:
     named = (lambda tensor: f"{path}{tensor.name}"), _tensors_differ
-    yield from _kept("initializer", before.initializer, after.initializer, *named)
+    defaults = set() if path else {value.name for value in before.input}  # these are the interface's
+    constants = [tensor for tensor in before.initializer if tensor.name not in defaults]
+    yield from _kept("initializer", constants, after.initializer, *named)
     sparse = (lambda tensor: f"{path}{tensor.values.name}"), first_difference
     yield from _kept("sparse initializer", before.sparse_initializer, after.sparse_initializer, *sparse)
     made = {name for node in after.node for name in node.output}
@@ -140,10 +147,17 @@ def _nodes(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[str]:
 
 
 def _values(before: onnx.GraphProto, after: onnx.GraphProto) -> Iterator[str]:
-    """What inputs and outputs say about themselves; their types are the interface's."""
+    """What inputs and outputs say about themselves; their types are the interface's, but for what they denote."""
     for what, old, new in (("input", before.input, after.input), ("output", before.output, after.output)):
         left = {value.name: value for value in new}
         for value in old:
             if value.name in left:
                 yield from _fields(f"{what} {value.name}", value, left[value.name], ("doc_string",))
                 yield from _metadata(f"{what} {value.name}", value, left[value.name])
+                if changed := _denotations_differ(value.type, left[value.name].type):
+                    yield f"denotation of {what} {value.name} is changed: {changed}"
+
+
+def _denotations_differ(before: onnx.TypeProto, after: onnx.TypeProto) -> str | None:
+    """In what the denotations differ of types that do not differ otherwise."""
+    return first_difference(before, after) if undenoted(before) == undenoted(after) else None

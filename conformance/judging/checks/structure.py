@@ -1,6 +1,8 @@
 """Of a graph optimizer that claims the pass: it fires where it must, and leaves all other nodes as they are.
 
-Inner values may bear other names and nodes stand in another order, as long as what is computed is the same.
+Without the claim it is not asked: no passage says what another graph optimizer leaves of a graph, and one that leaves
+everything is right. Inner values may bear other names and nodes stand in another order, as long as what is computed is
+the same.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from conformance.corpus.case import Firing
 from conformance.judging.rewriting import NotJudged
 from conformance.models.canonical import form
 from conformance.passes.expected import produced, without
+from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +21,19 @@ if TYPE_CHECKING:
     import onnx
 
     from conformance.judging.rewriting import Rewriting
+
+LEVEL = Level.MUST
+CLAUSES = (
+    "monotone.fires",
+    "monotone.other_producer",
+    "monotone.only_argmax",
+    "monotone.axis",
+    "monotone.other_use",
+    "monotone.graph_output",
+    "monotone.capture",
+    "monotone.one_per_run",
+    "monotone.fixed_point",
+)
 
 
 def complaint(rewriting: Rewriting) -> str | None:

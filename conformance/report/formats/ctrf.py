@@ -71,11 +71,13 @@ def _test(subject: str, one: CiResult) -> dict[str, Any]:
         "name": result["case"],
         "status": one.status,
         "duration": round(1000 * result["seconds"]),
-        "suite": [subject, result["level"]],
+        "suite": [subject, case["level"]],
         "rawStatus": result["verdict"],
         "tags": case["tags"],
         "extra": {"title": case["title"], "level": result["level"], "clauses": case["clauses"]},
     }
+    if complaints := [check for check in result.get("checks", ()) if "complaint" in check]:
+        test["extra"]["complaints"] = complaints
     if one.why:
         test["message"] = one.why
     if len(result.get("repeats", ())) > 1:

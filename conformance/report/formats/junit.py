@@ -48,7 +48,7 @@ def _add_suite(root: ET.Element, name: str, own: Sequence[CiResult], about: Mapp
 
 def _add_test(suite: ET.Element, subject: str, one: CiResult) -> None:
     result = one.result
-    told = {"classname": f"{subject}.{result['level']}", "name": visible(result["case"])}
+    told = {"classname": f"{subject}.{one.case['level']}", "name": visible(result["case"])}
     test = ET.SubElement(suite, "testcase", {**told, "time": f"{result['seconds']:.6f}"})
     if one.status is Status.SKIPPED:
         ET.SubElement(test, "skipped", {"message": visible(one.why)})

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from conformance.report.summary import summary
 from conformance.report.text import escaped
-from conformance.verdicts import Verdict
+from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from conformance.report.summary import FailureSummary, RunSummary, Summary
+    from conformance.report.summary import CheckSummary, FailureSummary, RunSummary, Summary
     from conformance.results.file import Results
 
 MOST_GROUPS, MOST_CASES, MOST_REASONS = 40, 20, 20
@@ -39,6 +39,7 @@ def _lines(told: Summary) -> Iterator[str]:
         yield from _listed([escaped(reason) for reason in told["reasons"]], MOST_REASONS, "reasons")
         yield ""
     yield from _table(told)
+    yield from _checks(told["checks"])
     yield from _failures(told["failures"])
 
 
@@ -67,6 +68,19 @@ def _table(told: Summary) -> Iterator[str]:
             cells = [name, level, f"{counts.get('pass', 0)} of {counts['cases']}"]
             yield f"| {' | '.join([*cells, *(str(counts.get(verdict, 0)) for verdict in shown)])} |"
             name = ""
+
+
+def _checks(checks: Sequence[CheckSummary]) -> Iterator[str]:
+    """How many cases each check of a graph optimizer complains of, by the level at which it does."""
+    if not checks:
+        return
+    levels = [level for level in Level if any(level in check["levels"] for check in checks)]
+    yield ""
+    yield f"| subject | check | {' | '.join(levels)} |"
+    yield "| --- | --- |" + " ---: |" * len(levels)
+    for check in checks:
+        counts = [str(check["levels"].get(level, 0)) for level in levels]
+        yield f"| {' | '.join([_code(check['subject']), escaped(check['check']), *counts])} |"
 
 
 def _failures(failures: Sequence[FailureSummary]) -> Iterator[str]:

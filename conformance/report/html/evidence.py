@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.report.html.pool import packed_tensor
 from conformance.results.failure_kinds import failure_kind
+from conformance.results.levels import weaker_level
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class PackedEvidence:
             "deviations": result.get("agrees_with"),
             "repeats": result.get("repeats"),
             "baseline": result.get("baseline"),
+            "level": weaker_level(result, Level(self._case["level"])),
             "checks": self._checks(result),
             "hazards": [
                 [change[key] for key in ("class", "data_set", "run", "before", "after")]
@@ -63,7 +65,7 @@ class PackedEvidence:
 
     def _checks(self, result: ResultRecord) -> int | None:
         checks = result.get("checks")
-        rows = [[check["name"], check["run"], check.get("complaint")] for check in checks or ()]
+        rows = [[check["name"], check["run"], check.get("complaint"), check.get("level")] for check in checks or ()]
         return self._pool.add(rows) if rows else None
 
     def _output(self, output: OutputEvidence) -> list[Any]:

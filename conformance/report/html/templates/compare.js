@@ -11,7 +11,7 @@ function showCompare(state) {
     el("p", { class: "picker" }, picker("a", "First", a, state), picker("b", "Second", b, state),
       el("a", { href: writeAddress({ ...state, view: "compare", a: b.label, b: a.label }) }, "Swap")),
     el("ul", { class: "counts-of" }, KINDS.map(([kind, title]) => el("li", {}, `${title}: ${found[kind].length}`))),
-    el("p", { class: "note" }, `A regression is a verdict worse than before: a pass is better than unsupported or skipped, these than a fail or error, and these than a timeout or crash. An error grew where it is at least ${GROWTH} times what it was and ${NOTICEABLE} of its bound.`),
+    el("p", { class: "note" }, `A regression is a verdict worse than before: a pass is better than unsupported or skipped, these than a fail or error, and these than a timeout or crash; a failure at a stronger level than before is one too. An error grew where it is at least ${GROWTH} times what it was and ${NOTICEABLE} of its bound.`),
     told.length ? told.map(([kind, title]) => section(title, differenceTable(kind, title, found[kind], a, b))) : el("p", {}, "No case differs."),
   ];
 }
@@ -36,11 +36,11 @@ function picker(name, label, chosen, state) {
 }
 
 function differenceTable(kind, title, rows, a, b) {
-  const told = ({ verdict, says }) => (verdict === null ? "–" : [verdictWord(verdict), " ", says !== null && el("code", {}, pooled(says))]);
-  const cell = (value) => (kind === "growth" ? [gauge(value), number(value)] : told(value));
+  const told = ({ verdict, level, says }, one) => (verdict === null ? "–" : [verdictWord(verdict), level !== one.level && ` at ${level}`, " ", says !== null && el("code", {}, pooled(says))]);
+  const cell = (value, one) => (kind === "growth" ? [gauge(value), number(value)] : told(value, one));
   return [
     listing(title, ["Case", "Level", a.label, b.label], rows.slice(0, MOST_LISTED).map(([one, first, second]) => tr([
-      [el("a", { href: caseAddress(NO_FILTER, one, b.label) }, el("code", {}, one.id)), el("div", { class: "muted" }, one.title)], one.level, cell(first), cell(second)]))),
+      [el("a", { href: caseAddress(NO_FILTER, one, b.label) }, el("code", {}, one.id)), el("div", { class: "muted" }, one.title)], one.level, cell(first, one), cell(second, one)]))),
     beyond(rows),
   ];
 }

@@ -11,11 +11,11 @@ const SUBJECTS = DATA.subjects.map(([label, version, command, kind, id], number)
 
 const CLAUSES = DATA.clauses.map(([id, text, source], number) => ({ id, text, source, number }));
 
-const CASE_BY_NUMBER = DATA.cases.map(([id, title, level, clauses, tags, verdicts, marks, kind, types], number) => {
+const CASE_BY_NUMBER = DATA.cases.map(([id, title, level, clauses, tags, verdicts, marks, kind, types, weaker], number) => {
   const cited = clauses.map((clause) => CLAUSES[clause]);
   const named = tags.map((tag) => DATA.tags[tag]);
   return {
-    number, id, title, level, verdicts, marks, kind,
+    number, id, title, level, verdicts, marks, kind, weaker,
     clauses: cited,
     tags: named,
     types: types.map((type) => DATA.types[type]),
@@ -54,6 +54,12 @@ function inGroups(cases) {
 function verdictOf(one, subject) {
   const code = one.verdicts[subject];
   return code === NO_RESULT ? null : VERDICTS[code];
+}
+
+// The level at which a case's verdict on a subject stands: the case's, but for failures that rest on weaker checks alone.
+function levelOf(one, subject) {
+  const code = one.weaker === undefined ? NO_RESULT : one.weaker[subject];
+  return code === NO_RESULT ? one.level : LEVELS[code];
 }
 
 // The classes that a verdict is drawn with.

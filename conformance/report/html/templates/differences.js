@@ -18,7 +18,8 @@ function differencesOf(a, b) {
   const errors = embedded("errors");
   const says = embedded("complaints");
   for (const one of CASES) {
-    const [first, second] = [a, b].map((subject) => ({ verdict: verdictOf(one, subject.number), says: says[one.number][subject.number] }));
+    const [first, second] = [a, b].map((subject) => (
+      { verdict: verdictOf(one, subject.number), level: levelOf(one, subject.number), says: says[one.number][subject.number] }));
     const kind = differenceOf(one, first, second);
     if (kind) found[kind].push([one, first, second]);
     else if (first.verdict === "pass") {
@@ -31,7 +32,9 @@ function differencesOf(a, b) {
 }
 
 function differenceOf(one, first, second) {
-  if (first.verdict === second.verdict) return isDefect(first.verdict) && first.says !== second.says ? "changes" : null;
+  const isStronger = isDefect(first.verdict) && isDefect(second.verdict) && LEVELS.indexOf(second.level) < LEVELS.indexOf(first.level);
+  if (isStronger) return "regressions";
+  if (first.verdict === second.verdict) return isDefect(first.verdict) && (first.says !== second.says || first.level !== second.level) ? "changes" : null;
   if (first.verdict === null) return "added";
   if (second.verdict === null) return "removed";
   if (BADNESS[second.verdict] > BADNESS[first.verdict] && one.level !== "silent") return "regressions";

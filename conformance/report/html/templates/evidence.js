@@ -15,6 +15,7 @@ function subjectEvidence(one, detail, subject, open) {
       el("span", { class: looks(one, subject.number) }, glyph(verdict), verdict),
       el("b", {}, subject.label), el("small", {}, subject.version),
       el("span", { class: "worst" }, worst(evidence.outputs)),
+      evidence.level && el("small", { class: "remark" }, `at level ${evidence.level}`),
       mark === UNEXPECTED && el("small", { class: "remark" }, "unexpected"), mark === KNOWN && el("small", { class: "remark" }, "known")),
     el("div", { class: "proof" }, body(one, detail, evidence, subject, verdict)));
 }

@@ -6,12 +6,13 @@ function matching(state) {
   const codes = new Set([...state.verdict].map((verdict) => String(VERDICTS.indexOf(verdict))));
   return CASES.filter((one) =>
     words.every((word) => one.words.includes(word))
-    && isChosen(state.level, [one.level])
     && isChosen(state.kind, [one.kind])
     && isChosen(state.type, one.types)
     && isChosen(state.tag, one.tags)
     && (!state.clause.size || one.clauses.some((clause) => state.clause.has(clause.id)))
-    && (!codes.size || subjects.some((subject) => codes.has(one.verdicts[subject.number])))
+    && (codes.size
+      ? subjects.some(({ number }) => codes.has(one.verdicts[number]) && isChosen(state.level, [levelOf(one, number)]))
+      : isChosen(state.level, [one.level]))
     && (!state.unexpected || subjects.some((subject) => one.marks[subject.number] === UNEXPECTED))
     && (!state.given || subjects.every((subject) => one.verdicts[subject.number] !== NO_RESULT))
     && (!state.differences || differs(one)));

@@ -14,11 +14,11 @@ function rewriteWanted({ answer, once, fixed_point: fixedPoint }) {
 }
 
 function rewriteChecks(checks) {
-  const rows = checks.map(([name, run, complaint]) => tr([
+  const rows = checks.map(([name, run, complaint, level]) => tr([
     el("span", { class: `verdict v-${complaint ? "fail" : "pass"}` }, glyph(complaint ? "fail" : "pass"), complaint ? "broken" : "held"),
-    name, RUNS[run], complaint ?? "",
+    name, level ?? "", RUNS[run], complaint ?? "",
   ], { class: complaint ? "broken" : null }));
-  return listing("What the rewrite was held to", ["", "Check", "After", "Complaint"], rows);
+  return listing("What the rewrite was held to", ["", "Check", "Level", "After", "Complaint"], rows);
 }
 
 function hazardChanges(hazards) {

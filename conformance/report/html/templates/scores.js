@@ -21,7 +21,13 @@ function ofOperator(operator, rows) {
 }
 
 function scored(cases) {
-  return cases.map((one) => ({ one, operator: one.operator, form: formOf(one), type: one.tags.find((tag) => ELEMENT_TYPES.includes(tag)) ?? "any", level: one.level }));
+  return cases.flatMap((one) => levelsOf(one).map((level) => (
+    { one, level, operator: one.operator, form: formOf(one), type: one.tags.find((tag) => ELEMENT_TYPES.includes(tag)) ?? "any" })));
+}
+
+// A case's level, and the weaker ones at which it fails on some subject.
+function levelsOf(one) {
+  return [...new Set([one.level, ...SUBJECTS.map(({ number }) => levelOf(one, number))])];
 }
 
 function formOf(one) {
@@ -30,12 +36,12 @@ function formOf(one) {
   return one.tags.includes("expanded") ? "lowered" : one.tags.includes("function") ? "function" : "native";
 }
 
-// The cases that agree in some of their marks, by those.
+// The cases that agree in some of their marks, the level among them, by those.
 function merged(rows, marks) {
   const found = new Map();
   for (const row of rows) {
     const key = marks.map((mark) => row[mark]).join("\n");
-    if (!found.has(key)) found.set(key, { heads: marks.map((mark) => row[mark]), cases: [] });
+    if (!found.has(key)) found.set(key, { heads: marks.map((mark) => row[mark]), level: row.level, cases: [] });
     found.get(key).cases.push(row.one);
   }
   return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
@@ -47,7 +53,8 @@ function scoreTable(caption, groups) {
   return listing(caption, ["Subject", ...groups.map(({ heads, cases }) => [heads.map((head) => el("div", {}, head)), el("small", {}, plural(cases.length, "case"))])],
     SUBJECTS.map((subject) => el("tr", {},
       el("th", { scope: "row" }, el("a", { href: subjectAddress(subject) }, breakable(subject.label))),
-      groups.map(({ cases }) => el("td", { class: "short" }, score(cases, subject))))));
+      groups.map(({ cases, level }) => el("td", { class: "short" },
+        score(cases.filter((one) => levelOf(one, subject.number) === level), subject))))));
 }
 
 // As in "12 of 20", what is wrong, and what is not supported: a dash where the subject was given nothing.
