@@ -16,13 +16,23 @@ def explain(
     case: Annotated[str, typer.Argument(metavar="CASE", help="A case's id, as `list` shows it.")], data: Data = None
 ) -> None:
     """Show a case: what it tests and why, its model, its inputs and what must come out."""
+    from conformance import __version__
+    from conformance.clauses import clauses
     from conformance.corpus.corpus import bundled, find_case, open_corpus
     from conformance.corpus.document import case_json
+    from conformance.errors import UnknownName
+    from conformance.report.text import visible
 
     corpus = open_corpus(data or bundled())
     found = find_case(corpus, case)
-    for line in _lines(case, str(corpus.path / found.path), case_json(corpus, found)):
-        typer.echo(line)
+    document = case_json(corpus, found)
+    if unknown := [clause for clause in document["clauses"] if clause not in clauses()]:
+        raise UnknownName(
+            f"{case} is about the clause {unknown[0]}, which onnx-conformance {__version__} does not have.",
+            "Take the version that the corpus was made with.",
+        )
+    for line in _lines(case, str(corpus.path / found.path), document):
+        typer.echo(visible(line))
 
 
 def _lines(id: str, path: str, document: Mapping[str, Any]) -> Iterator[str]:

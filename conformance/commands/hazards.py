@@ -23,11 +23,12 @@ def hazards(
     A hazard is a class of inputs on which the answer changes although the pass does what it promises. The exit status
     is 0 whatever is found.
     """
-    from conformance.models.reading import read_model
+    from conformance.models.reading import blaming_invalid, read_model
     from conformance.passes.survey import survey
 
     _, proto = read_model(model)
-    findings = survey(proto)
+    with blaming_invalid(model, proto):
+        findings = survey(proto)
     if as_json:
         typer.echo(json.dumps({"model": str(model), "argmax": [_document(one) for one in findings]}, indent=1))
         return
@@ -44,13 +45,16 @@ def _document(finding: ArgMaxSite) -> dict[str, Any]:
 
 
 def _lines(findings: Sequence[ArgMaxSite]) -> Iterator[str]:
+    from conformance.report.text import one_line
+
     for finding in findings:
         if not finding.removals:
-            yield f"ArgMax {finding.path} stays as it is: {finding.stays}."
+            yield one_line(f"ArgMax {finding.path} stays as it is: {finding.stays}.")
             continue
-        yield f"ArgMax {finding.path} is rewritten."
+        yield one_line(f"ArgMax {finding.path} is rewritten.")
         for removal in finding.removals:
-            yield f"    {removal.op_type} goes, and with it {removal.value} ({removal.type}). The answer may change:"
+            value = one_line(removal.value)
+            yield f"    {removal.op_type} goes, and with it {value} ({removal.type}). The answer may change:"
             for hazard in removal.hazards:
                 yield f"        {hazard.id}: {hazard.text}"
                 yield f"            In practice: {hazard.practice}"

@@ -21,7 +21,7 @@ def lower(
     from conformance.lowering.lowering import lower as lowered
     from conformance.lowering.optimizers import has_training_optimizers
     from conformance.models.graphs import has_external_data
-    from conformance.models.reading import read_model
+    from conformance.models.reading import blaming_invalid, read_model
 
     content, proto = read_model(model)
     if has_external_data(proto) and output.resolve().parent != model.resolve().parent:
@@ -30,8 +30,10 @@ def lower(
             "Write the new model into the same folder.",
         )
     found = has_training_optimizers(proto)
+    with blaming_invalid(model, proto):
+        new = lowered(proto).SerializeToString(deterministic=True) if found else content
     try:
-        write_whole_bytes(output, lowered(proto).SerializeToString(deterministic=True) if found else content)
+        write_whole_bytes(output, new)
     except OSError as error:
         raise UsageError(f"{output} cannot be written: {error.strerror}.", "Name another file with -o.") from None
     note = "" if found else f", a copy: {model} has no Adam, Momentum or Adagrad"

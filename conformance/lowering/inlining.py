@@ -13,7 +13,11 @@ from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 
 
 def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with every function that an optimizer is in, or that stands for one, put in place of its calls."""
+    """The model with every function that an optimizer is in, or that stands for one, put in place of its calls.
+
+    Raises:
+        ModelError: there is training information too, or `onnx.inliner` refuses the functions.
+    """
     names = _functions_to_inline(model)
     if not names:
         return model
@@ -23,7 +27,11 @@ def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
         )
     _import_for(model, names)
     _spell_out_defaults(model, names)
-    inlined: onnx.ModelProto = inliner.inline_selected_functions(model, sorted(names), exclude=False)
+    try:
+        inlined: onnx.ModelProto = inliner.inline_selected_functions(model, sorted(names), exclude=False)
+    except (RuntimeError, ValueError) as error:
+        problem = " ".join(str(error).split()).rstrip(".")
+        raise ModelError(f"The model's functions cannot be inlined: {problem}.", "Mend the model.") from None
     if left := names & {(function.domain, function.name) for function in inlined.functions}:
         domain, name = min(left)
         raise ModelError(

@@ -19,6 +19,7 @@ from conformance.errors import ModelError
 from conformance.lowering.inlining import inlined
 from conformance.lowering.optimizers import has_training_optimizers, is_training_optimizer
 from conformance.models.arrays import dtype_of
+from conformance.models.functions import endless_calls
 from conformance.models.graphs import graphs_of, inner_graphs, names_in, nodes_of
 from conformance.models.signatures import MAIN_DOMAINS
 from conformance.reference.nodes import attribute_values
@@ -44,13 +45,15 @@ def lower(model: onnx.ModelProto) -> onnx.ModelProto:
     left as it is; without optimizers, the result is its copy.
 
     Raises:
-        ModelError: the default domain is below opset 13, a node is not as its schema says, or the type of its
-            tensors cannot be inferred.
+        ModelError: the default domain is below opset 13, a node is not as its schema says, the type of its tensors
+            cannot be inferred, or functions call each other without end or far too often.
     """
     lowered = onnx.ModelProto()
     lowered.CopyFrom(model)
     if not has_training_optimizers(model):
         return lowered
+    if (fault := endless_calls(lowered)) is not None:
+        raise ModelError(fault, "Take the functions apart, or inline them first.")
     lowered = inlined(lowered)
     _require_primitives(lowered)
     fresh = _fresh_names(names_in(lowered))
@@ -86,7 +89,7 @@ def _with_types(model: onnx.ModelProto) -> onnx.ModelProto:
     try:
         return shape_inference.infer_shapes(model)
     except (shape_inference.InferenceError, ValueError) as error:
-        problem = str(error).rstrip(".")
+        problem = " ".join(str(error).split()).rstrip(".")
         raise ModelError(
             f"The types of the model's tensors cannot be inferred: {problem}.", "Mend the model."
         ) from None
@@ -158,8 +161,11 @@ class _Place:
             raise _unfit(node, f"has {len(node.output)} outputs, not {len(signature.results)} for every tensor")
         try:
             attributes = signature.attributes(attribute_values(node.attribute))
-        except Unsupported as error:
+        except (Unsupported, ValueError) as error:
             raise _unfit(node, f"has other attributes than its schema: {error}") from None
+        for name, value in attributes.items():
+            if not isinstance(value, str if name in signature.choices else float):
+                raise _unfit(node, f"has other attributes than its schema: {name} is {value!r}")
         return cls(node, attributes, count, types)
 
     def results(self) -> dict[str, Term]:
@@ -196,7 +202,8 @@ class _Place:
 
 def _unfit(node: onnx.NodeProto, problem: str) -> ModelError:
     name = node.name or f"that computes {next(iter(node.output), 'nothing')}"
-    return ModelError(f"The {node.op_type} node {name} {problem}.", "Mend the model; `onnx.checker` may say more.")
+    sentence = " ".join(f"The {node.op_type} node {name} {problem}".split()).rstrip(" .")
+    return ModelError(f"{sentence}.", "Mend the model; `onnx.checker` may say more.")
 
 
 def _drop_training_import(model: onnx.ModelProto) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from onnx import TensorProto
+from onnx import AttributeProto, TensorProto
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,10 +26,18 @@ def nodes_of(graph: onnx.GraphProto | onnx.FunctionProto) -> Iterator[onnx.NodeP
             yield from nodes_of(inner)
 
 
+def held_graphs(node: onnx.NodeProto) -> Iterator[tuple[str, onnx.GraphProto]]:
+    """The graphs that a node's attributes hold, with the attribute's name; of several in one, with their number."""
+    for attribute in node.attribute:
+        if attribute.type == AttributeProto.GRAPH or attribute.HasField("g"):
+            yield attribute.name, attribute.g
+        for number, graph in enumerate(attribute.graphs):
+            yield f"{attribute.name}[{number}]", graph
+
+
 def inner_graphs(node: onnx.NodeProto) -> list[onnx.GraphProto]:
     """The graphs that a node holds: the bodies of If, Loop and Scan."""
-    attributes = node.attribute
-    return [graph for held in attributes for graph in ([held.g] if held.HasField("g") else held.graphs)]
+    return [graph for _, graph in held_graphs(node)]
 
 
 def all_nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:

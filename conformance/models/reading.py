@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from conformance.errors import ModelError
+from conformance.errors import ConformanceError, ModelError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     import onnx
@@ -31,3 +33,35 @@ def read_model(path: Path) -> tuple[bytes, onnx.ModelProto]:
     if not model.ir_version or not model.HasField("graph"):
         raise ModelError(f"{path} is not an ONNX model: it has no graph.", "Name a file that onnx.save wrote.")
     return content, model
+
+
+@contextmanager
+def blaming_invalid(path: Path, model: onnx.ModelProto) -> Iterator[None]:
+    """Within it, what breaks down on a model that ONNX's own checker refuses is that model's fault, and no other's.
+
+    A model is not refused for what nothing here looks at: the checker knows no newer opsets, and wants a shape of every
+    output.
+
+    Raises:
+        ModelError: the model is not valid, in the checker's words.
+    """
+    try:
+        yield
+    except (ConformanceError, OSError):
+        raise
+    except Exception:
+        complaint = _complaint(model)
+        if complaint is None:
+            raise
+        raise ModelError(f"{path} is not a valid ONNX model: {complaint}.", "Mend the model.") from None
+
+
+def _complaint(model: onnx.ModelProto) -> str | None:
+    """What the checker has against a model, in a line."""
+    from onnx import checker
+
+    try:
+        checker.check_model(model)
+    except Exception as error:  # noqa: BLE001 - it raises errors of several kinds, of which some are bare exceptions
+        return next(iter(str(error).splitlines()), type(error).__name__).rstrip(". ")
+    return None

@@ -21,9 +21,11 @@ from conformance.models.scopes import Scope
 from conformance.models.signatures import MAIN_DOMAINS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     import onnx
+
+    _Place = tuple[Scope, onnx.NodeProto]
 
 PASS_NAME = "eliminate_nop_monotone_argmax"  # noqa: S105
 ELEMENTWISE = frozenset({"Log", "Exp", "Sqrt"})
@@ -53,6 +55,23 @@ class Site:
         return str(self.producer.output[0])
 
 
+@dataclass(frozen=True)
+class Removal:
+    """An operator that is taken away.
+
+    Attributes:
+        argmax: before which ArgMax, by the path of its output.
+        op_type: which one.
+        value: the value that goes with it.
+        path: the value by path.
+    """
+
+    argmax: str
+    op_type: str
+    value: str
+    path: str
+
+
 def explicit_axis(node: onnx.NodeProto) -> int | None:
     """A node's own `axis`, an integer; None where it is left to the default, or to a call of a function."""
     for attribute in node.attribute:
@@ -71,12 +90,9 @@ def is_monotone(site: Site) -> bool:
     return site.producer.op_type in ALONG_AXIS and explicit_axis(site.producer) == axis
 
 
-def is_standard(model: onnx.ModelProto, node: onnx.NodeProto) -> bool:
+def is_standard(scope: Scope, node: onnx.NodeProto) -> bool:
     """Whether a node is of ONNX's own operator, with no function of the model in its place."""
-    if node.domain not in MAIN_DOMAINS or node.overload:
-        return False
-    functions = (function for function in model.functions if function.domain in MAIN_DOMAINS)
-    return all(function.name != node.op_type for function in functions)
+    return node.domain in MAIN_DOMAINS and not node.overload and node.op_type not in scope.overridden
 
 
 def is_only_use(site: Site) -> bool:
@@ -86,20 +102,15 @@ def is_only_use(site: Site) -> bool:
 
 def is_in_sight(site: Site) -> bool:
     """Whether the operator's input means the same at ArgMax: no value between them takes its name."""
-    nodes = list(site.scope.graph.node)
-    first, last = (next(i for i, node in enumerate(nodes) if node is one) for one in (site.producer, site.argmax))
-    return all(site.before not in node.output for node in nodes[first + 1 : last])
+    return not site.scope.connections.is_made_between(site.before, site.producer, site.argmax)
 
 
 def rewire(site: Site) -> None:
     """Feed ArgMax from the operator's input, and remove the operator and what is said of its result alone."""
-    graph, gone = site.scope.graph, site.between
-    site.argmax.input[0] = site.before
-    graph.node.remove(site.producer)
-    for kept in [value for value in graph.value_info if value.name == gone]:
-        graph.value_info.remove(kept)
-    for note in [note for note in graph.quantization_annotation if note.tensor_name == gone]:
-        graph.quantization_annotation.remove(note)
+    connections, gone = site.scope.connections, site.between
+    connections.feed(site.argmax, site.before)
+    connections.remove(site.producer)
+    connections.forget(gone)
 
 
 def nothing(_: onnx.ModelProto, __: onnx.ModelProto) -> None:
@@ -113,7 +124,7 @@ class Elimination:
     Attributes:
         consumer: the op_type that it looks for.
         scopes: the graphs to rewrite, from the main one.
-        is_standard: whether a node of a model is of ONNX's own operator.
+        is_standard: whether a node of a scope is of ONNX's own operator.
         producer: the node that a value of a scope comes from, if it can be removed at all.
         is_monotone: whether an operator may be removed before an ArgMax.
         is_only_use: whether its result has no other use.
@@ -125,7 +136,7 @@ class Elimination:
 
     consumer: str = "ArgMax"
     scopes: Callable[[Scope], Iterator[Scope]] = Scope.walk
-    is_standard: Callable[[onnx.ModelProto, onnx.NodeProto], bool] = is_standard
+    is_standard: Callable[[Scope, onnx.NodeProto], bool] = is_standard
     producer: Callable[[Scope, str], onnx.NodeProto | None] = Scope.producer
     is_monotone: Callable[[Site], bool] = is_monotone
     is_only_use: Callable[[Site], bool] = is_only_use
@@ -140,38 +151,55 @@ class Elimination:
 
     def rewritten(self, model: onnx.ModelProto, *, fixed_point: bool = False) -> tuple[onnx.ModelProto, list[str]]:
         """The same, with the values whose producers are gone, by path and in the order of their removal."""
+        after, removals = self.traced(model, fixed_point=fixed_point)
+        return after, [removal.path for removal in removals]
+
+    def traced(self, model: onnx.ModelProto, *, fixed_point: bool = False) -> tuple[onnx.ModelProto, list[Removal]]:
+        """The same, with all that was removed, in order."""
         copy = type(model)()
         copy.CopyFrom(model)
-        removed = self._run(copy)
-        while fixed_point and (more := self._run(copy)):
-            removed += more
+        every = [
+            (scope, node)
+            for scope in self.scopes(Scope(copy, copy.graph))
+            for node in scope.graph.node
+            if node.op_type == self.consumer
+        ]
+        removals: list[Removal] = []
+        fired = self._run(every, removals)
+        while fixed_point and fired:
+            # A run changes what is before the nodes that it fires at; that nothing else is left, a last one makes sure.
+            fired = self._run(fired, removals) or self._run(every, removals)
         self.finish(copy, model)
-        return copy, removed
+        return copy, removals
 
-    def _run(self, model: onnx.ModelProto) -> list[str]:
-        return [path for scope in self.scopes(Scope(model, model.graph)) for path in self._run_in(scope)]
-
-    def _run_in(self, scope: Scope) -> list[str]:
-        removed = []
-        for node in list(scope.graph.node):
+    def _run(self, places: Iterable[_Place], removals: list[Removal]) -> list[_Place]:
+        """Remove one operator at each of these nodes, and tell at which that was."""
+        fired = []
+        for scope, node in places:
             site = self._site(scope, node)
             if site is not None:
-                removed.append(f"{scope.path}{site.between}")
+                removals.append(_removal(site))
                 self.rewire(site)
-        return removed
+                fired.append((scope, node))
+        return fired
 
     def _site(self, scope: Scope, node: onnx.NodeProto) -> Site | None:
         """Where the pass fires at a node, or None."""
-        if node.op_type != self.consumer or len(node.input) != 1 or not self.is_standard(scope.model, node):
+        if node.op_type != self.consumer or len(node.input) != 1 or not self.is_standard(scope, node):
             return None
         producer = self.producer(scope, node.input[0])
-        if producer is None or not self.is_standard(scope.model, producer):
+        if producer is None or not self.is_standard(scope, producer):
             return None
         if len(producer.input) != 1 or len(producer.output) != 1 or not producer.input[0]:
             return None
         site = Site(scope, node, producer)
         fires = self.is_monotone(site) and self.is_only_use(site) and self.is_in_sight(site)
         return site if fires else None
+
+
+def _removal(site: Site) -> Removal:
+    scope, producer = site.scope, site.producer
+    return Removal(scope.path_of(site.argmax), producer.op_type, site.between, scope.path_of(producer))
 
 
 eliminate = Elimination()

@@ -45,7 +45,7 @@ def produced(model: onnx.ModelProto) -> Iterator[tuple[str, onnx.NodeProto]]:
 
 
 def _look_past(site: Site) -> None:
-    site.argmax.input[0] = site.before
+    site.scope.connections.feed(site.argmax, site.before)
 
 
 _PAST_ALL = Elimination(is_only_use=lambda _: True, rewire=_look_past)

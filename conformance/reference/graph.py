@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.models.constants import initializers_of
 from conformance.models.feeds import fed_names
+from conformance.models.functions import FunctionName, called_name, endless_calls, name_of_function
 from conformance.models.signatures import MAIN_DOMAINS
 from conformance.reference.nodes import (
     Evaluation,
@@ -54,9 +55,12 @@ class Graph:
         """Read a model.
 
         Raises:
-            Unsupported: it is made of other operators, or of tensors stored outside of it.
+            Unsupported: it is made of other operators, or of tensors stored outside of it, or its functions call each
+                other without end or far too often.
         """
-        functions = {_signature(function, function.name): function for function in model.functions}
+        if (fault := endless_calls(model)) is not None:
+            raise Unsupported(fault)
+        functions = {name_of_function(function): function for function in model.functions}
         return _Scope.of(model.opset_import, functions).graph(model.graph)
 
     def run(self, inputs: Sequence[Array], system: NumberSystem) -> list[Value]:
@@ -93,24 +97,19 @@ def _entered(given: Any, system: NumberSystem) -> Value:
     return sequence(_entered(item, system) for item in given) if isinstance(given, list) else system.entering(given)
 
 
-def _signature(proto: onnx.NodeProto | onnx.FunctionProto, name: str) -> tuple[str, str, str]:
-    """By what a node names its function, the overload since IR version 10."""
-    return "" if proto.domain in MAIN_DOMAINS else proto.domain, name, getattr(proto, "overload", "")
-
-
 @dataclass(frozen=True)
 class _Scope:
     """Where nodes stand: the opsets and the functions that their operators are of, and the attributes of the call."""
 
     opsets: Mapping[str, int]
-    functions: Mapping[tuple[str, str, str], onnx.FunctionProto]
+    functions: Mapping[FunctionName, onnx.FunctionProto]
     attributes: Mapping[str, onnx.AttributeProto] = field(default_factory=dict)
 
     @classmethod
     def of(
         cls,
         imports: Iterable[onnx.OperatorSetIdProto],
-        functions: Mapping[tuple[str, str, str], onnx.FunctionProto],
+        functions: Mapping[FunctionName, onnx.FunctionProto],
         attributes: Mapping[str, onnx.AttributeProto] | None = None,
     ) -> _Scope:
         return cls({opset.domain: opset.version for opset in imports}, functions, attributes or {})
@@ -132,7 +131,7 @@ class _Scope:
         attributes = list(resolved(proto.attribute, self.attributes))
         values = attribute_values(attributes)
         opset = self.opsets.get(proto.domain, self.opsets.get("ai.onnx", self.opsets.get("", 0)))
-        function = self.functions.get(_signature(proto, proto.op_type))
+        function = self.functions.get(called_name(proto))
         evaluation: Evaluation | None = None
         captured: tuple[str, ...] = ()
         if (optimizer := training_optimizer_of(proto.domain, proto.op_type)) is not None:
@@ -154,9 +153,8 @@ class _Scope:
         return Body(self.graph(proto, captured), captured, len(proto.output))
 
     def _body(self, function: onnx.FunctionProto, call: Iterable[onnx.AttributeProto]) -> Graph:
-        """A function's body for one call; no function may call itself, so it is not among those its body can call."""
-        others = {key: other for key, other in self.functions.items() if other is not function}
-        inside = _Scope.of(function.opset_import, others, given_attributes(function, call))
+        """A function's body for one call."""
+        inside = _Scope.of(function.opset_import, self.functions, given_attributes(function, call))
         return Graph(tuple(function.input), tuple(function.output), inside.read(function.node))
 
 

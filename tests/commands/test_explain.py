@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from corpora import ADAM, EXACT, INDEX, REPEATED
 from refusals import assert_bad_input
+from spoilt_corpora import replace_file
+
+
+def change(corpus, case, edit):
+    """Change a case's case.json, and the manifest with it."""
+    path = next(corpus.glob(f"*/{case}/case.json")).relative_to(corpus).as_posix()
+    document = json.loads((corpus / path).read_text(encoding="utf-8"))
+    edit(document)
+    replace_file(corpus, path, json.dumps(document).encode())
 
 
 class TestExplain:
@@ -19,6 +30,19 @@ class TestExplain:
     )
     def test_it_tells_how_an_output_is_checked(self, command, small_corpus, case, check):
         assert check in command("explain", case, "--data", small_corpus).out
+
+    def test_a_clause_that_this_version_does_not_have_is_refused(self, command, corpus_copy):
+        change(corpus_copy, ADAM, lambda document: document.update(clauses=["adam.future"]))
+        assert_bad_input(command("explain", ADAM, "--data", corpus_copy), "the clause adam.future")
+
+    @pytest.mark.parametrize(("case", "missing"), [(ADAM, "bounds"), (INDEX, "accept")])
+    def test_a_check_without_its_tolerance_is_refused(self, command, corpus_copy, case, missing):
+        change(corpus_copy, case, lambda document: document["data_sets"][0]["outputs"][0].pop(missing))
+        assert_bad_input(command("explain", case, "--data", corpus_copy), "case.json is malformed", missing)
+
+    def test_what_would_steer_a_terminal_is_shown_as_escapes(self, command, corpus_copy):
+        change(corpus_copy, ADAM, lambda document: document.update(title="\x1b[2Jgone"))
+        assert "\\x1b[2Jgone" in command("explain", ADAM, "--data", corpus_copy).out
 
     def test_an_unknown_case_is_refused(self, command, small_corpus):
         assert_bad_input(command("explain", "test_adan", "--data", small_corpus), "There is no case test_adan")

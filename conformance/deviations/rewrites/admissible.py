@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.deviations.rewrites.fault import FaultyRewrite, afterwards, altered
-from conformance.models.scopes import Scope, captures, held_graphs
+from conformance.models.connections import captures
+from conformance.models.graphs import held_graphs
+from conformance.models.scopes import Scope
 from conformance.models.signatures import MAIN_DOMAINS
 from conformance.optimizers import identity
 from conformance.passes.eliminate_nop_monotone_argmax import (
@@ -48,14 +50,14 @@ def _not_coerced(site: Site) -> bool:
     return is_monotone(site) and axis in {-1, len(declared.shape.dim) - 1}
 
 
-def _whatever_functions(_: onnx.ModelProto, node: onnx.NodeProto) -> bool:
+def _whatever_functions(_: Scope, node: onnx.NodeProto) -> bool:
     """Whether a node is of ONNX's own domain: which of operator and function goes first is the runtime's to say."""
     return node.domain in MAIN_DOMAINS
 
 
-def _empty_domain_only(model: onnx.ModelProto, node: onnx.NodeProto) -> bool:
+def _empty_domain_only(scope: Scope, node: onnx.NodeProto) -> bool:
     """Whether a node leaves its domain empty: onnx's checker refuses nodes that write ai.onnx out."""
-    return not node.domain and is_standard(model, node)
+    return not node.domain and is_standard(scope, node)
 
 
 def _renamed(model: onnx.ModelProto) -> None:
@@ -64,7 +66,7 @@ def _renamed(model: onnx.ModelProto) -> None:
     spoken = {value.name for value in (*graph.output, *graph.value_info)}
     spoken |= {note.tensor_name for note in graph.quantization_annotation}
     for name in [name for node in graph.node if not node.name for name in node.output]:
-        if name in spoken or captures(graph, name) or scope.training_uses(name) or _holds_graphs(scope, name):
+        if name in spoken or captures(graph)[name] or scope.training_uses(name) or _holds_graphs(scope, name):
             continue
         for node in graph.node:
             node.input[:] = [f"{name}_renamed" if one == name else one for one in node.input]
@@ -103,8 +105,7 @@ def _stale(site: Site) -> None:
     graph = site.scope.graph
     said = [type(value).FromString(value.SerializeToString()) for value in graph.value_info]
     rewire(site)
-    del graph.value_info[:]
-    graph.value_info.extend(said)
+    graph.value_info.extend(value for value in said if value.name == site.between)
 
 
 ADMISSIBLE = (

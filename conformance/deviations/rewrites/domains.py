@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from conformance.models.scopes import Scope
 
 
-def _any(_: onnx.ModelProto, __: onnx.NodeProto) -> bool:
+def _any(_: Scope, __: onnx.NodeProto) -> bool:
     return True
 
 
-def _producer_of_any(model: onnx.ModelProto, node: onnx.NodeProto) -> bool:
-    return node.op_type != "ArgMax" or is_standard(model, node)
+def _producer_of_any(scope: Scope, node: onnx.NodeProto) -> bool:
+    return node.op_type != "ArgMax" or is_standard(scope, node)
 
 
-def _argmax_of_any(model: onnx.ModelProto, node: onnx.NodeProto) -> bool:
-    return node.op_type == "ArgMax" or is_standard(model, node)
+def _argmax_of_any(scope: Scope, node: onnx.NodeProto) -> bool:
+    return node.op_type == "ArgMax" or is_standard(scope, node)
 
 
-def _no_functions_at_all(model: onnx.ModelProto, node: onnx.NodeProto) -> bool:
-    return is_standard(model, node) and all(function.name != node.op_type for function in model.functions)
+def _no_functions_at_all(scope: Scope, node: onnx.NodeProto) -> bool:
+    return is_standard(scope, node) and all(function.name != node.op_type for function in scope.model.functions)
 
 
 def _one_input(scope: Scope, name: str) -> onnx.NodeProto | None:

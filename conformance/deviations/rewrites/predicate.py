@@ -76,6 +76,7 @@ def _through_identity(scope: Scope, name: str) -> onnx.NodeProto | None:
         if before is not None and before.op_type in ELEMENTWISE and scope.uses(node.input[0]) == 1:
             before.output[0] = name
             scope.graph.node.remove(node)
+            scope.changed()
             return before
     return node
 

@@ -57,6 +57,7 @@ def _across(scope: Scope, name: str) -> onnx.NodeProto | None:
     copy = onnx.NodeProto()
     copy.CopyFrom(around[0])
     scope.graph.node.insert(0, copy)
+    scope.changed()
     return scope.producer(name)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.deviations.rewrites.fault import altered
-from conformance.models.scopes import captures, free_uses, held_graphs, uses_here
+from conformance.models.connections import captures, free_uses, uses_here
+from conformance.models.graphs import held_graphs
 from conformance.passes.eliminate_nop_monotone_argmax import is_only_use, rewire
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def _outputs(site: Site) -> int:
 
 def _others(site: Site) -> int:
     """Uses beyond the graph's own nodes and outputs."""
-    return captures(site.scope.graph, site.between) + site.scope.training_uses(site.between)
+    return captures(site.scope.graph)[site.between] + site.scope.training_uses(site.between)
 
 
 def _counting(count: Callable[[Site], int]) -> Callable[[Site], bool]:
@@ -36,7 +37,7 @@ def _counting(count: Callable[[Site], int]) -> Callable[[Site], bool]:
 def _direct_captures(site: Site) -> int:
     """Uses in the graphs directly inside, and none further down."""
     inner = [graph for node in site.scope.graph.node for _, graph in held_graphs(node)]
-    return sum(free_uses(graph, site.between, deep=False) for graph in inner)
+    return sum(free_uses(graph, deep=False)[site.between] for graph in inner)
 
 
 def _any_of_that_name(site: Site) -> int:
@@ -44,7 +45,7 @@ def _any_of_that_name(site: Site) -> int:
 
     def named(graph: onnx.GraphProto) -> int:
         inner = (held for node in graph.node for _, held in held_graphs(node))
-        return uses_here(graph, site.between) + sum(map(named, inner))
+        return uses_here(graph)[site.between] + sum(map(named, inner))
 
     return named(site.scope.graph) + site.scope.training_uses(site.between)
 
@@ -77,19 +78,19 @@ def _all_argmax(site: Site) -> bool:
 
 def _rewire_all(site: Site) -> None:
     for node in _consumers(site):
-        node.input[0] = site.before
+        site.scope.connections.feed(node, site.before)
     rewire(site)
 
 
 def _rewire_and_keep(site: Site) -> None:
-    site.argmax.input[0] = site.before
+    site.scope.connections.feed(site.argmax, site.before)
 
 
 def _look_past_and_keep(site: Site) -> None:
     if is_only_use(site):
         rewire(site)
     else:
-        site.argmax.input[0] = site.before
+        _rewire_and_keep(site)
 
 
 USES = (
@@ -109,12 +110,12 @@ USES = (
     altered(
         "ignores_captures",
         "does not see uses in inner graphs",
-        is_only_use=_counting(lambda site: uses_here(site.scope.graph, site.between)),
+        is_only_use=_counting(lambda site: uses_here(site.scope.graph)[site.between]),
     ),
     altered(
         "ignores_deep_captures",
         "does not see uses two graphs further in",
-        is_only_use=_counting(lambda site: uses_here(site.scope.graph, site.between) + _direct_captures(site)),
+        is_only_use=_counting(lambda site: uses_here(site.scope.graph)[site.between] + _direct_captures(site)),
     ),
     altered(
         "same_name_inside", "takes another value of the same name for a use", is_only_use=_counting(_any_of_that_name)
