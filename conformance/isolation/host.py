@@ -15,7 +15,7 @@ from conformance.isolation.protocol import PROTOCOL, answer_in, as_line
 from conformance.subjects.failures import SubjectFailure
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from conformance.isolation.limits import Limits
     from conformance.subjects.naming import SubjectName
@@ -51,11 +51,15 @@ class Host:
         named: the subject.
         limits: what its process may take.
         introduction: what it said elsewhere in this run, where it was started before.
+
+    Attributes:
+        meanwhile: what is to be done once, while the subject works on the next command.
     """
 
     named: SubjectName
     limits: Limits
     introduction: Introduction | None = None
+    meanwhile: Callable[[], None] | None = field(default=None, init=False)
     _child: SubjectProcess | None = field(default=None, init=False)
     _seq: int = field(default=0, init=False)
     _left: float = field(default=0.0, init=False)
@@ -149,8 +153,9 @@ class Host:
     def _asked(self, child: SubjectProcess, what: str, members: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """The answer to a command, held against its schema."""
         self._seq += 1
+        meanwhile, self.meanwhile = self.meanwhile, None
         try:
-            line = child.ask(as_line({"cmd": what, "seq": self._seq, **members}), what, seconds)
+            line = child.ask(as_line({"cmd": what, "seq": self._seq, **members}), what, seconds, meanwhile)
             return answer_in(line, what, self._seq)
         except BaseException:
             self.end()

@@ -19,7 +19,7 @@ from conformance.isolation.failures import Crashed, SpokeNonsense, TimedOut
 from conformance.isolation.protocol import _SHOWN, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from conformance.isolation.limits import Limits
     from conformance.subjects.failures import SubjectFailure
@@ -71,19 +71,20 @@ class SubjectProcess:
         for descriptor, event in ((self._in, 0), (self._out, select.POLLIN), (self._status, select.POLLIN)):
             self._restlessness.register(descriptor, event)
 
-    def ask(self, line: bytes, what: str, seconds: float) -> bytes:
+    def ask(self, line: bytes, what: str, seconds: float, meanwhile: Callable[[], None] | None = None) -> bytes:
         """Send a command and wait for the line that answers it; whatever fails ends the process.
 
         Args:
             line: the command, with its end of line.
             what: the command in one word, for messages.
             seconds: how long it may take.
+            meanwhile: what to do between the command and its answer; an answer that waits for it is not late.
 
         Raises:
             SubjectFailure: the process ended, took too long, or wrote what is no line.
         """
         try:
-            return self._exchanged(line, what, time.monotonic() + seconds)
+            return self._exchanged(line, what, time.monotonic() + seconds, meanwhile)
         except BaseException:
             self.end()
             raise
@@ -133,11 +134,13 @@ class SubjectProcess:
         os.close(self._status)
         self._err = -1
 
-    def _exchanged(self, line: bytes, what: str, deadline: float) -> bytes:
+    def _exchanged(self, line: bytes, what: str, deadline: float, meanwhile: Callable[[], None] | None) -> bytes:
         answer = bytearray()
         unsent = self._unsent(memoryview(line), what)
         if unsent:
             self._poll.register(self._in, select.POLLOUT)
+        elif meanwhile is not None:
+            meanwhile()
         while True:
             ready = {descriptor for descriptor, _ in self._poll.poll(max(0.0, deadline - time.monotonic()) * 1000)}
             if self._err in ready:

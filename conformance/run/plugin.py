@@ -180,10 +180,10 @@ def _is_done(item: pytest.Item, done: frozenset[tuple[str, str]]) -> bool:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
     """Run an item of ours in one step; leave all others to pytest."""
     session: Any = item.config.pluginmanager.get_plugin(PLUGIN)
     if session is None or not session.owns(item):
         return None
-    item.config.hook.pytest_runtest_logreport(report=session.worker.report(item))
+    item.config.hook.pytest_runtest_logreport(report=session.worker.report(item, nextitem))
     return True

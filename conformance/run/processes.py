@@ -12,7 +12,7 @@ from conformance.isolation.host import Introduction
 from conformance.isolation.starting import host_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from subprocess import Popen
 
     from conformance.isolation.host import Host
@@ -36,6 +36,12 @@ class Processes:
         if self._running is not None and self._running is not host:
             self._running.stop()
         self._running = host
+
+    def meanwhile(self, subject: Subject, work: Callable[[], None]) -> None:
+        """Have something done while a subject works on its next command, if it is in a process of its own."""
+        host = self._hosts.get(subject.id)
+        if host is not None:
+            host.meanwhile = work
 
     def said_by(self, subject: Subject) -> str:
         """What a subject wrote on standard error during its last case, if it is in a process of its own."""

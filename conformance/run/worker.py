@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.corpus.loading import load_case
 from conformance.errors import CorpusError
 from conformance.judging.backend import judge_backend
 from conformance.judging.repeats import repeated
-from conformance.run.items import Batch, batch_report, case_report
+from conformance.run.ahead import ReadingAhead
+from conformance.run.items import Batch, ConformanceItem, batch_report, case_report
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pytest
 
     from conformance.corpus.corpus import Corpus
     from conformance.corpus.loading import LoadedCase
     from conformance.diagnosis.suspicions import Suspicions
     from conformance.judging.outcome import Outcome
-    from conformance.run.items import ConformanceItem
     from conformance.run.processes import Processes
     from conformance.subjects.loading import Subject
 
@@ -38,16 +39,24 @@ class Worker:
         self._processes = processes
         self._repeat = repeat
         self._diagnosis = diagnosis
+        self._cases = ReadingAhead(corpus)
         self._suspicions: Suspicions | None = None
 
-    def report(self, item: ConformanceItem | Batch) -> pytest.TestReport:
-        """Run an item, and report it in pytest's terms with the result record attached, or those of a whole batch."""
-        if isinstance(item, Batch):
-            return batch_report(item, [self._report(part) for part in item.items])
-        return self._report(item)
+    def report(self, item: ConformanceItem | Batch, after: pytest.Item | None) -> pytest.TestReport:
+        """Run an item, and report it in pytest's terms with the result record attached, or those of a whole batch.
 
-    def _report(self, item: ConformanceItem) -> pytest.TestReport:
+        Args:
+            after: the item that comes next, of ours or not.
+        """
+        parts = _parts(item)
+        following = (*parts[1:], *_parts(after)[:1], None)
+        reports = [self._report(part, then) for part, then in zip(parts, following, strict=False)]
+        return batch_report(item, reports) if isinstance(item, Batch) else reports[0]
+
+    def _report(self, item: ConformanceItem, then: ConformanceItem | None) -> pytest.TestReport:
         self._processes.turn_to(item.subject)
+        if then is not None:
+            self._processes.meanwhile(item.subject, lambda: self._cases.read(then.case))
         try:
             result, seconds = self._result(item)
         except CorpusError as error:
@@ -60,7 +69,7 @@ class Worker:
         Raises:
             CorpusError: a file of the case is altered.
         """
-        outcome, repeats = repeated(lambda: _judged(item.subject, load_case(self._corpus, item.case)), self._repeat)
+        outcome, repeats = repeated(lambda: _judged(item.subject, self._cases.case(item.case)), self._repeat)
         result: dict[str, Any] = {
             "subject": item.subject.id,
             "case": item.case.id,
@@ -85,6 +94,13 @@ class Worker:
 
             self._suspicions = Suspicions()
         return self._suspicions.agreeing(item.subject, self._corpus, item.case)
+
+
+def _parts(item: pytest.Item | None) -> Sequence[ConformanceItem]:
+    """The cases of an item, none of one that is not of ours."""
+    if isinstance(item, Batch):
+        return item.items
+    return [item] if isinstance(item, ConformanceItem) else []
 
 
 def _judged(subject: Subject, case: LoadedCase) -> Outcome:
