@@ -11,9 +11,18 @@ from conformance.commands.options import Data
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from conformance.corpus.corpus import Corpus, CorpusCase
+
 
 def explain(
-    case: Annotated[str, typer.Argument(metavar="CASE", help="A case's id, as `list` shows it.")], data: Data = None
+    case: Annotated[str, typer.Argument(metavar="CASE", help="A case's id, as `list` shows it.")],
+    data: Data = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--profile", metavar="NAME|FILE", help="What is asked beyond the specification: sonnx, or a file."
+        ),
+    ] = None,
 ) -> None:
     """Show a case: what it tests and why, its model, its inputs and what must come out."""
     from conformance import __version__
@@ -31,8 +40,23 @@ def explain(
             f"{case} is about the clause {unknown[0]}, which onnx-conformance {__version__} does not have.",
             "Take the version that the corpus was made with.",
         )
-    for line in _lines(case, str(corpus.path / found.path), document):
+    asked = list(_asked(corpus, found, profile)) if profile else []
+    for line in (*_lines(case, str(corpus.path / found.path), document), *asked):
         typer.echo(visible(line))
+
+
+def _asked(corpus: Corpus, case: CorpusCase, profile: str) -> Iterator[str]:
+    """What a profile asks of a case."""
+    from conformance.corpus.loading import load_case
+    from conformance.judging.profiled import profile_of, rules_about
+
+    read = profile_of(profile)
+    rules = rules_about(read, load_case(corpus, case))
+    for rule in rules:
+        yield f"rule {rule.id} of profile {read.name}: {rule.level} ({rule.source})"
+        yield f"    {rule.text}"
+    if not rules:
+        yield f"no rule of profile {read.name} is about it"
 
 
 def _lines(id: str, path: str, document: Mapping[str, Any]) -> Iterator[str]:

@@ -66,6 +66,12 @@ def run(
         Path | None,
         typer.Option("--baseline", metavar="FILE", help="Results of an earlier run: only regressions fail."),
     ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--profile", metavar="NAME|FILE", help="What is asked beyond the specification: sonnx, or a file."
+        ),
+    ] = None,
     shard: Annotated[
         str, typer.Option("--shard", metavar="N/M", help="Only the Nth of M parts of the cases; `merge` joins them.")
     ] = "",
@@ -122,6 +128,7 @@ def run(
         repeat=repeat,
         require=tuple(require or ()),
         baseline=baseline,
+        profile=profile,
         in_process=in_process,
         limits=Limits(timeout, bytes_of(memory)),
     )

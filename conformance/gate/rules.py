@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conformance.corpus.corpus import Corpus
-    from conformance.results.records import EntryRecord, Header, RulesRecord
+    from conformance.profiles import Profile
+    from conformance.results.records import EntryRecord, Header, ProfileRecord, RulesRecord
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,14 @@ class Rules:
         expectations: the entries that apply, by subject.
         require: operators that a subject must support.
         baseline: an earlier run, or None.
+        profile: what is asked beyond the specification, or None.
     """
 
     level: Level = Level.MUST
     expectations: Mapping[str, Expectations] = field(default_factory=dict)
     require: tuple[str, ...] = ()
     baseline: Baseline | None = None
+    profile: Profile | None = None
 
     def record(self, due: int) -> RulesRecord:
         """As a header has it; `due` is how many results the run is to have."""
@@ -50,6 +53,8 @@ class Rules:
         }
         if self.baseline is not None:
             record["baseline"] = self.baseline.record
+        if self.profile is not None:
+            record["profile"] = _profile_record(self.profile)
         return record
 
 
@@ -109,6 +114,19 @@ def _check_required(required: Iterable[str], corpus: Corpus) -> None:
         if name not in operators:
             known = ", ".join(sorted(operators))
             raise UnknownName(f"The corpus has no case of an operator {name}.", f"Use one of {known}.")
+
+
+def _profile_record(profile: Profile) -> ProfileRecord:
+    return {
+        "name": profile.name,
+        "title": profile.title,
+        "source": profile.source,
+        "digest": profile.digest,
+        "rules": [
+            {"id": rule.id, "level": str(rule.level), "text": rule.text, "source": rule.source}
+            for rule in profile.rules
+        ],
+    }
 
 
 def _entry_record(subject: str, entry: Expectation) -> EntryRecord:

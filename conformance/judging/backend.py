@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.corpus.document import case_json
 from conformance.judging.compare import compare
 from conformance.judging.outcome import Outcome
+from conformance.judging.profiled import data_sets_under
 from conformance.subjects.failures import SubjectFailure, is_unsupported, told
 from conformance.verdicts import Verdict
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from conformance.corpus.loading import DataSet, LoadedCase
     from conformance.models.arrays import Array
+    from conformance.profiles import Profile
     from conformance.results.records import OutputEvidence
 
 
@@ -31,8 +33,12 @@ class _Stopped(Exception):
         self.verdict, self.phase, self.message = verdict, phase, message
 
 
-def judge_backend(backend: Any, case: LoadedCase) -> Outcome:
-    """Run a case on a backend: anything with `prepare(model) → rep` and `rep.run(inputs) → outputs`."""
+def judge_backend(backend: Any, case: LoadedCase, profile: Profile | None = None) -> Outcome:
+    """Run a case on a backend: anything with `prepare(model) → rep` and `rep.run(inputs) → outputs`.
+
+    Args:
+        profile: what is asked beyond the specification, or None.
+    """
     if case.is_invalid:
         return _rejection(backend, case)
     if case.is_structural:
@@ -42,7 +48,7 @@ def judge_backend(backend: Any, case: LoadedCase) -> Outcome:
     try:
         with watch:
             prepared = _asked("load", lambda: backend.prepare(case.model, "CPU"))
-        for number, data_set in enumerate(case.data_sets()):
+        for number, data_set in enumerate(data_sets_under(profile, case)):
             evidence += _run(prepared, data_set, number, watch)
     except _Stopped as stop:
         return Outcome(stop.verdict, stop.phase, stop.message, watch.seconds, tuple(evidence))

@@ -7,7 +7,7 @@ optimizer does short of ending the process is a verdict, never an error of ours.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from conformance.judging.checks import checks
 from conformance.judging.checks.hazards import changes
 from conformance.judging.examples import Example, Examples
 from conformance.judging.outcome import Outcome
+from conformance.judging.profiled import rules_about
 from conformance.judging.rewriting import FIXED_POINT, ONCE, NotJudged, Rewriting, refusal
 from conformance.models.feeds import fed_names
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from conformance.corpus.loading import LoadedCase
+    from conformance.profiles import Profile
     from conformance.results.records import HazardChange, RewriteCheck
     from conformance.subjects.loading import Subject
 
@@ -45,6 +47,7 @@ class Task:
         examples: the data sets.
         is_invalid: whether the corpus has the model as an invalid one.
         level: the case's.
+        profile: what is asked beyond the specification, or None.
     """
 
     model: onnx.ModelProto
@@ -52,6 +55,7 @@ class Task:
     examples: Examples
     is_invalid: bool = False
     level: Level = Level.MUST
+    profile: Profile | None = None
 
     @cached_property
     def invalid(self) -> str | None:
@@ -92,8 +96,11 @@ class _Collected:
         return Outcome(verdict, phase, message, self.seconds, checks=tuple(self.checks), hazards=tuple(self.hazards))
 
 
-def judge_optimizer(subject: Subject, case: LoadedCase) -> Outcome:
+def judge_optimizer(subject: Subject, case: LoadedCase, profile: Profile | None = None) -> Outcome:
     """Run a graph optimizer on a case.
+
+    Args:
+        profile: what is asked beyond the specification, or None.
 
     Raises:
         CorpusError: a file of the case is altered.
@@ -101,6 +108,9 @@ def judge_optimizer(subject: Subject, case: LoadedCase) -> Outcome:
     task = Task.of(case)
     if task is None:
         return Outcome(Verdict.SKIPPED, None, "the case does not say what the pass does with its model", 0.0)
+    if profile is not None:
+        ids = [rule.id for rule in rules_about(profile, case)]
+        task = replace(task, level=profile.level_of(ids, task.level), profile=profile)
     return judge_rewrite(subject.target, subject.passes, task)
 
 
@@ -130,7 +140,7 @@ def judge_rewrite(optimize: Any, passes: Sequence[str], task: Task) -> Outcome:
             *(run, task.model, given, after, task.expected, task.examples),
             *(PASS_NAME in passes, tells_apart, task.invalid),
         )
-        evidence.checks += _checked(rewriting, task.level)
+        evidence.checks += _checked(rewriting, task)
         evidence.hazards += changes(rewriting)
     if complaints := _strongest_first(evidence.checks):
         more = f" (and {len(complaints) - 1} more)" if len(complaints) > 1 else ""
@@ -154,11 +164,11 @@ def _strongest_first(checked: Iterable[RewriteCheck]) -> list[str]:
     return [f"{check['name']}: {check['complaint']}" for check in complaining]
 
 
-def _checked(rewriting: Rewriting, level: Level) -> Iterable[RewriteCheck]:
-    """What each check says of a rewriting of a case of a level."""
+def _checked(rewriting: Rewriting, task: Task) -> Iterable[RewriteCheck]:
     asked = (check for check in checks() if check.of_invalid_models or not rewriting.invalid)
     for check in asked:
-        counts_at = Level.weakest([level, check.level])
+        level = task.profile.level_of_check(check.name, check.level) if task.profile else check.level
+        counts_at = Level.weakest([task.level, level])
         record: RewriteCheck = {"name": check.name, "run": rewriting.run, "level": str(counts_at)}
         try:
             if (found := check.complaint(rewriting)) is not None:

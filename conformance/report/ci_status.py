@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from conformance.results.file import level_of
-from conformance.results.levels import weaker_level
+from conformance.results.levels import other_level
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ def with_message(result: ResultRecord) -> str:
 
 
 def _why(result: ResultRecord, case: CaseRecord) -> str:
-    """Why a result is a surprise, and at which level where that is weaker than its case's."""
-    level = weaker_level(result, Level(case["level"]))
+    """Why a result is a surprise, and at which level where that is another than its case's."""
+    level = other_level(result, Level(case["level"]))
     return f"{_surprise(result)} (at level {level})" if level else _surprise(result)
 
 

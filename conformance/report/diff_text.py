@@ -86,6 +86,9 @@ def _subjects(told: Differences) -> Iterator[str]:
     for subject in sorted(old.keys() & new.keys()):
         if old[subject] != new[subject]:
             yield f"{subject} was {old[subject]} and is {new[subject]}"
+    before, after = (told[run].get("profile", "none") for run in ("before", "after"))
+    if before != after:
+        yield f"the profile was {before} and is {after}"
     if told["before"]["digest"] != told["after"]["digest"]:
         yield f"the corpus was {told['before']['corpus']} and is {told['after']['corpus']}"
 

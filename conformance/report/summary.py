@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from conformance.results.file import Results
-    from conformance.results.records import BaselineRecord, CorpusRecord
+    from conformance.results.records import BaselineRecord, CorpusRecord, ProfileRecord
 
 FORMAT = 1
 
@@ -59,6 +59,7 @@ class RunSummary(TypedDict):
     interrupted: bool
     environment: dict[str, str]
     baseline: NotRequired[BaselineRecord]
+    profile: NotRequired[ProfileRecord]
 
 
 class Summary(TypedDict):
@@ -110,6 +111,8 @@ def _run(run: Results) -> RunSummary:
     }
     if rules and "baseline" in rules:
         told["baseline"] = rules["baseline"]
+    if rules and "profile" in rules:
+        told["profile"] = rules["profile"]
     return told
 
 

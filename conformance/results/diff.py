@@ -47,9 +47,10 @@ class Growth(TypedDict):
 
 
 class RunNames(TypedDict):
-    """Which corpus a run was of, and its subjects' versions."""
+    """Which corpus a run was of, its subjects' versions, and the profile that it went by, if any."""
 
     corpus: str
+    profile: NotRequired[str]
     digest: str
     subjects: dict[str, str]
 
@@ -124,6 +125,9 @@ def _run(run: Results) -> _Run:
     corpus = run.header["corpus"]
     subjects = {subject["id"]: subject["version"] for subject in run.header["subjects"]}
     names: RunNames = {"corpus": corpus["version"], "digest": corpus["digest"], "subjects": subjects}
+    rules = run.header.get("rules")
+    if rules and "profile" in rules:
+        names["profile"] = rules["profile"]["name"]
     return _Run(names, {(result["subject"], result["case"]): result for result in run.results}, run.cases)
 
 

@@ -28,6 +28,12 @@ def standing_level(result: Mapping[str, Any], case: Level) -> Level:
     return Level.strongest(complaints) if complaints else case
 
 
+def other_level(result: ResultRecord, case: Level) -> Level | None:
+    """The level at which a result's verdict stands, where that is another than its case's; otherwise None."""
+    level = Level(result["level"])
+    return level if level is not case else None
+
+
 def weaker_level(result: ResultRecord, case: Level) -> Level | None:
     """The level at which a result's verdict stands, where that is weaker than its case's; otherwise None."""
     level = Level(result["level"])

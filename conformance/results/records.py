@@ -87,7 +87,7 @@ class ResultRecord(TypedDict):
     `level` is that at which the verdict stands, see `levels`. `surprise` says that the gate, as it was set in this run,
     holds the verdict against the subject. Of several runs of the case `verdict` is the worst, and `repeats` has how
     often there was which; `baseline` is an earlier verdict, and `baseline_level` the level at which it stood where that
-    was weaker than its case's.
+    was weaker than its case's. `rules` names those of a profile that raise the case's level.
     """
 
     record: str
@@ -108,6 +108,7 @@ class ResultRecord(TypedDict):
     repeats: NotRequired[dict[str, int]]
     baseline: NotRequired[str]
     baseline_level: NotRequired[str]
+    rules: NotRequired[list[str]]
 
 
 class ArchiveRecord(TypedDict):
@@ -152,6 +153,25 @@ class BaselineRecord(TypedDict):
     digest: str
 
 
+class ProfileRuleRecord(TypedDict):
+    """A rule of a profile: the level that it raises to, what it asks, and where that is said."""
+
+    id: str
+    level: str
+    text: str
+    source: str
+
+
+class ProfileRecord(TypedDict):
+    """The profile that a run went by, and the SHA-256 of its file."""
+
+    name: str
+    title: str
+    source: str
+    digest: str
+    rules: list[ProfileRuleRecord]
+
+
 EntryRecord = TypedDict(
     "EntryRecord",
     {"subject": str, "place": str, "verdict": str, "cases": list[str], "lines": list[str], "except": list[str]},
@@ -167,6 +187,7 @@ class RulesRecord(TypedDict):
     due: int
     expectations: list[EntryRecord]
     baseline: NotRequired[BaselineRecord]
+    profile: NotRequired[ProfileRecord]
 
 
 class Header(TypedDict):

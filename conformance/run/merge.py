@@ -102,16 +102,18 @@ def _check_rules(runs: Sequence[Results]) -> None:
     first = rules_of(runs[0].header)
     for run in runs:
         rules = rules_of(run.header)
-        if (rules.level, rules.require, _baseline(run)) != (first.level, first.require, _baseline(runs[0])):
+        if (rules.level, rules.require, _files(run)) != (first.level, first.require, _files(runs[0])):
             raise ResultsError(
                 f"{run.path} was judged by other rules than {runs[0].path}.",
-                "Give all runs the same --level, --require and --baseline.",
+                "Give all runs the same --level, --require, --baseline and --profile.",
             )
 
 
-def _baseline(run: Results) -> str:
+def _files(run: Results) -> tuple[str, str]:
+    """The digests of a run's baseline and of its profile, where it has them."""
     rules = run.header.get("rules")
-    return rules["baseline"]["digest"] if rules and "baseline" in rules else ""
+    baseline, profile = (rules.get("baseline"), rules.get("profile")) if rules else (None, None)
+    return baseline["digest"] if baseline else "", profile["digest"] if profile else ""
 
 
 def _check_parts(runs: Sequence[Results]) -> None:

@@ -65,6 +65,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--onnx-baseline", default=None, metavar="FILE", help="results.jsonl of an earlier run: only regressions fail"
     )
+    group.addoption(
+        "--onnx-profile", default=None, metavar="NAME", help="what is asked beyond the specification: sonnx, or a file"
+    )
     group.addoption("--onnx-no-diagnosis", action="store_true", help="do not look for what explains the failures")
     group.addoption("--onnx-in-process", action="store_true", help="run subjects in Python in pytest's own process")
     group.addoption(
@@ -125,6 +128,7 @@ def _new_session(config: pytest.Config) -> Any:
             repeat=max(1, option("onnx_repeat")),
             require=tuple(option("onnx_require")),
             baseline=Path(option("onnx_baseline")) if option("onnx_baseline") else None,
+            profile=option("onnx_profile"),
             in_process=option("onnx_in_process"),
             limits=Limits(option("onnx_timeout"), bytes_of(option("onnx_memory"))),
         )

@@ -132,7 +132,8 @@ class Recorder:
     def _judged(self, result: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
         """A result's whole record, and whether it is as expected or tolerated; it is counted."""
         case = result["case"]
-        level = standing_level(result, self._corpus.cases[case].level)
+        profile, own = self.gate.rules.profile, self._corpus.cases[case].level
+        level = standing_level(result, profile.level_of(result.get("rules", ()), own) if profile else own)
         record = {"record": "result", **result, "level": str(level), **self._held_against(result["subject"], case)}
         expected = self.gate.judge(record, lambda: self._facts_of(case))
         self.results += 1

@@ -90,9 +90,15 @@ def check_begun(begun: Begun, header: Mapping[str, Any]) -> None:
     """
     if begun.header["corpus"]["digest"] != header["corpus"]["digest"]:
         raise not_alike(begun, "its corpus")
+    if _profile(begun.header) != _profile(header):
+        raise not_alike(begun, "its profile (see --profile)")
     for name in _ALIKE:
         if begun.header[name] != header[name]:
             raise not_alike(begun, f"its {name}: {_told(begun.header[name])} instead of {_told(header[name])}")
+
+
+def _profile(header: Mapping[str, Any]) -> Any:
+    return header.get("rules", {}).get("profile")
 
 
 def not_alike(begun: Begun, what: str) -> UsageError:

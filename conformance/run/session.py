@@ -17,6 +17,7 @@ from conformance.expectations.file import by_subject
 from conformance.gate.gate import Gate
 from conformance.gate.rules import rules_for
 from conformance.isolation.starting import StartingSubjects
+from conformance.judging.profiled import profile_of
 from conformance.run.items import SETTINGS, Batch, ConformanceItem, case_report, counts_of
 from conformance.run.processes import Processes
 from conformance.run.recorder import Recorder
@@ -89,6 +90,7 @@ class ConformanceSession:
             if settings.shard is not None:
                 self.cases = settings.shard.of_cases(self.cases)
             expectations = by_subject(settings.expect, [named.text for named in settings.subjects])
+            self.profile = profile_of(settings.profile) if settings.profile is not None else None
         except Exception:
             starting.end()
             raise
@@ -100,6 +102,7 @@ class ConformanceSession:
             *(self.corpus, self.processes),
             repeat=settings.repeat,
             diagnosis=settings.diagnosis,
+            profile=self.profile,
         )
         self.abandoned: ConformanceError | None = None
         self.interrupted = False
@@ -114,6 +117,7 @@ class ConformanceSession:
         settings, versions = self.settings, {subject.id: subject.version for subject in self.subjects}
         try:
             rules = rules_for(settings.level, self.corpus, versions, expectations, settings.require, settings.baseline)
+            rules = replace(rules, profile=self.profile)
             return Recorder(self.corpus, self.subjects, Gate(rules, list(versions)), settings.results)
         except ConformanceError:
             self.processes.end()

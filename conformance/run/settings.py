@@ -36,6 +36,7 @@ class Settings:
         repeat: how often each case is run.
         require: operators that every subject must support.
         baseline: the results file of an earlier run, since which nothing may have become worse, or None.
+        profile: what is asked beyond the specification: a bundled profile's name or a file, or None.
         in_process: whether subjects in Python run in this process, instead of one of their own.
         limits: what a subject's process may take.
 
@@ -55,6 +56,7 @@ class Settings:
     repeat: int = 1
     require: tuple[str, ...] = ()
     baseline: Path | None = None
+    profile: str | None = None
     in_process: bool = False
     limits: Limits = field(default_factory=Limits)
 
@@ -126,6 +128,7 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
     "repeat": int,
     "require": tuple,
     "baseline": Path,
+    "profile": str,
     "in_process": bool,
     "limits": lambda told: Limits(**told),
 }

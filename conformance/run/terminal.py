@@ -81,6 +81,8 @@ def _notes(session: ConformanceSession) -> Iterator[str]:
     rules = session.recorder.gate.rules
     if rules.require:
         yield f"required: {', '.join(rules.require)}"
+    if rules.profile is not None:
+        yield f"profile: {rules.profile.name}, {rules.profile.title}"
     if rules.baseline is not None:
         record, same = rules.baseline.record, rules.baseline.record["digest"] == session.corpus.digest
         other = "" if same else f", of another corpus ({record['version']}): cases that it has not are judged as usual"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from conformance.corpus.loading import load_case
 from conformance.errors import CorpusError
 from conformance.judging.backend import judge_backend
 from conformance.judging.repeats import repeated
@@ -17,10 +19,10 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from conformance.corpus.corpus import Corpus
-    from conformance.corpus.loading import LoadedCase
+    from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.diagnosis.suspicions import Suspicions
     from conformance.judging.outcome import Outcome
+    from conformance.profiles import Profile
     from conformance.run.processes import Processes
     from conformance.subjects.loading import Subject
 
@@ -32,13 +34,17 @@ class Worker:
         processes: those of the subjects that are in processes of their own.
         repeat: how often each case is run.
         diagnosis: whether to say of failing cases with which deviations they agree.
+        profile: what is asked beyond the specification, or None.
     """
 
-    def __init__(self, corpus: Corpus, processes: Processes, *, repeat: int, diagnosis: bool) -> None:
+    def __init__(
+        self, corpus: Corpus, processes: Processes, *, repeat: int, diagnosis: bool, profile: Profile | None = None
+    ) -> None:
         self._corpus = corpus
         self._processes = processes
         self._repeat = repeat
         self._diagnosis = diagnosis
+        self._profile = profile
         self._cases = ReadingAhead(corpus)
         self._suspicions: Suspicions | None = None
 
@@ -69,7 +75,8 @@ class Worker:
         Raises:
             CorpusError: a file of the case is altered.
         """
-        outcome, repeats = repeated(lambda: _judged(item.subject, self._cases.case(item.case)), self._repeat)
+        judged = partial(self._judged, item.subject, item.case)
+        outcome, repeats = repeated(judged, self._repeat)
         result: dict[str, Any] = {
             "subject": item.subject.id,
             "case": item.case.id,
@@ -81,7 +88,7 @@ class Worker:
         }
         stderr = self._processes.said_by(item.subject) if outcome.verdict.is_defect else ""
         optional: dict[str, Any] = {"stderr": stderr, "repeats": repeats, "agrees_with": self._suspects(item, outcome)}
-        optional |= {"checks": list(outcome.checks), "hazards": list(outcome.hazards)}
+        optional |= {"checks": list(outcome.checks), "hazards": list(outcome.hazards), "rules": self._rules(item.case)}
         return result | {name: found for name, found in optional.items() if found}, outcome.seconds
 
     def _suspects(self, item: ConformanceItem, outcome: Outcome) -> list[str]:
@@ -95,18 +102,26 @@ class Worker:
             self._suspicions = Suspicions()
         return self._suspicions.agreeing(item.subject, self._corpus, item.case)
 
+    def _judged(self, subject: Subject, case: CorpusCase) -> Outcome:
+        """What becomes of a case; what judges graph optimizers is loaded when there is one."""
+        loaded = self._cases.case(case)
+        if subject.kind is SubjectKind.BACKEND:
+            return judge_backend(subject.target, loaded, self._profile)
+        from conformance.judging.optimizer import judge_optimizer
+
+        return judge_optimizer(subject, loaded, self._profile)
+
+    def _rules(self, case: CorpusCase) -> list[str]:
+        """The ids of the profile's rules that are about a case."""
+        if self._profile is None:
+            return []
+        from conformance.judging.profiled import rules_about
+
+        return [rule.id for rule in rules_about(self._profile, load_case(self._corpus, case))]
+
 
 def _parts(item: pytest.Item | None) -> Sequence[ConformanceItem]:
     """The cases of an item, none of one that is not of ours."""
     if isinstance(item, Batch):
         return item.items
     return [item] if isinstance(item, ConformanceItem) else []
-
-
-def _judged(subject: Subject, case: LoadedCase) -> Outcome:
-    """What becomes of a case; what judges graph optimizers is loaded when there is one."""
-    if subject.kind is SubjectKind.BACKEND:
-        return judge_backend(subject.target, case)
-    from conformance.judging.optimizer import judge_optimizer
-
-    return judge_optimizer(subject, case)

@@ -280,39 +280,3 @@ class TestTheVerb:
         (here / "out.jsonl").write_text("")
         assert command("expect", "update", "out.jsonl", "-e", "e.toml").status == 2
         assert not (here / "e.toml").exists()
-
-
-def complaining(*checks: str, level: str = "must") -> Results:
-    """A run in which checks of a graph optimizer complain of one case, and another passes."""
-    complaints = [{"name": name, "run": "once", "level": level, "complaint": "it is wrong"} for name in checks]
-    run = ran({"test_a1": "fail", "test_z9": "pass"})
-    run.results[0]["checks"] = complaints
-    return run
-
-
-class TestChecks:
-    TEXT = HEAD + '\n[[expect]]\ncases = ["test_a1"]\nverdict = "fail"\nchecks = ["answers"]\nreason = "known"\n'
-
-    def test_a_failure_by_the_named_checks_stays(self):
-        assert updated(self.TEXT, NAME, complaining("answers")).text == self.TEXT
-
-    def test_a_failure_by_another_leaves_and_needs_a_reason(self):
-        done = updated(self.TEXT, NAME, complaining("answers", "checker"))
-        assert (parse_expectations(done.text, NAME).entries, done.missing[0].checks) == ((), ("answers", "checker"))
-
-    def test_a_new_entry_names_the_checks(self):
-        text = updated(HEAD, NAME, complaining("answers"), "known").text
-        assert text == self.TEXT
-        assert updated(text, NAME, complaining("answers")).missing == ()
-
-    def test_a_complaint_that_the_gate_does_not_judge_is_not_asked_for(self):
-        assert updated(self.TEXT, NAME, complaining("mutation", level="should")).text == self.TEXT
-
-    def test_another_verdict_takes_the_checks_away(self):
-        done = updated(self.TEXT, NAME, ran({"test_a1": "error", "test_z9": "pass"}))
-        (entry,) = parse_expectations(done.text, NAME).entries
-        assert (entry.verdict, entry.checks) == (Verdict.ERROR, ())
-
-    def test_an_entry_without_checks_is_about_any(self):
-        text = self.TEXT.replace('checks = ["answers"]\n', "")
-        assert updated(text, NAME, complaining("mutation", "checker")).text == text

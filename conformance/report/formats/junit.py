@@ -27,12 +27,18 @@ def render(runs: Sequence[Results]) -> str:
             _add_gate(root, run.footer["reasons"])
         own = standings(run)
         for subject in run.header["subjects"]:
-            about = {"version": subject["version"], "corpus": run.header["corpus"]["version"]}
+            about = {"version": subject["version"], "corpus": run.header["corpus"]["version"], **_profile(run)}
             _add_suite(root, subject["id"], own[subject["id"]], {**about, **run.header["environment"]})
     for name in ("tests", "failures", "errors", "skipped"):
         root.set(name, str(sum(int(suite.get(name, "0")) for suite in root)))
     ET.indent(root, " ")
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _profile(run: Results) -> dict[str, str]:
+    """The profile that a run went by, by name, if any."""
+    rules = run.header.get("rules")
+    return {"profile": rules["profile"]["name"]} if rules and "profile" in rules else {}
 
 
 def _add_suite(root: ET.Element, name: str, own: Sequence[CiResult], about: Mapping[str, str]) -> None:

@@ -52,6 +52,9 @@ def _settings(run: RunSummary) -> str:
         parts.append(
             f"takes corpus {escaped(run['baseline']['version'])} in {_code(run['baseline']['file'])} as baseline"
         )
+    if "profile" in run:
+        rules = "; ".join(f"{rule['level']} by {rule['id']}: {rule['text']}" for rule in run["profile"]["rules"])
+        parts.append(f"goes by the profile {_code(run['profile']['name'])} ({escaped(rules)})")
     selection = " ".join(f"{name} {value}" for name, value in run["selection"].items())
     return "; ".join(parts) + "." + (f" Selected by {_code(selection)}." if selection else "")
 

@@ -15,7 +15,7 @@ from conformance.report.html.evidence import PackedEvidence
 from conformance.report.html.pool import Pool, packed_data_set, packed_model
 from conformance.report.html.script import CASE, OF_KIND, SUBJECT
 from conformance.results.failure_kinds import failure_kind
-from conformance.results.levels import weaker_level
+from conformance.results.levels import other_level
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def index(runs: Sequence[Results], shown: Sequence[Column]) -> dict[str, Any]:
                 *_standing(case["case"], shown),
                 case["kind"],
                 sorted({types[value["type"]] for value in case["model"]["inputs"]}),
-                *_weaker(case, shown),
+                *_other_levels(case, shown),
             ]
             for case in cases
         ],
@@ -140,10 +140,10 @@ def _short(error: float | None) -> float | None:
     return None if error is None else float(f"{error:.4g}")
 
 
-def _weaker(case: CaseRecord, shown: Sequence[Column]) -> list[str]:
-    """Where a verdict stands at a weaker level than the case: for each subject that level's number, or a dot."""
+def _other_levels(case: CaseRecord, shown: Sequence[Column]) -> list[str]:
+    """Where a verdict stands at another level than the case: for each subject that level's number, or a dot."""
     results = [column.results.get(case["case"]) for column in shown]
-    levels = [weaker_level(result, Level(case["level"])) if result else None for result in results]
+    levels = [other_level(result, Level(case["level"])) if result else None for result in results]
     return ["".join(_NO_RESULT if level is None else str(level.rank) for level in levels)] if any(levels) else []
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.report.html.pool import packed_tensor
 from conformance.results.failure_kinds import failure_kind
-from conformance.results.levels import weaker_level
+from conformance.results.levels import other_level
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class PackedEvidence:
             "deviations": result.get("agrees_with"),
             "repeats": result.get("repeats"),
             "baseline": result.get("baseline"),
-            "level": weaker_level(result, Level(self._case["level"])),
+            "level": other_level(result, Level(self._case["level"])),
             "checks": self._checks(result),
             "hazards": [
                 [change[key] for key in ("class", "data_set", "run", "before", "after")]

@@ -123,10 +123,21 @@ def _facts(header: Header, results: int, seconds: float) -> list[tuple[str, str]
         ("Corpus digest", corpus["digest"]),
         ("Cases", f"{corpus['selected']} of {corpus['cases']} selected"),
         ("Results", f"{results} in {seconds:.1f} s"),
+        *_profile(header),
         *header["selection"].items(),
         *header["environment"].items(),
         ("Command", header["command"]),
     ]
+
+
+def _profile(header: Header) -> Iterator[tuple[str, str]]:
+    """What the run asked beyond the specification, with its source."""
+    rules = header.get("rules")
+    if rules and "profile" in rules:
+        profile = rules["profile"]
+        yield "Profile", f"{profile['name']}: {profile['title']} ({profile['source']})"
+        for rule in profile["rules"]:
+            yield f"{rule['level']} by {rule['id']}", f"{rule['text']} ({rule['source']})"
 
 
 def _tally(column: Column, level: Level) -> Tally:

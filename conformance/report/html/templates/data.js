@@ -11,11 +11,11 @@ const SUBJECTS = DATA.subjects.map(([label, version, command, kind, id], number)
 
 const CLAUSES = DATA.clauses.map(([id, text, source], number) => ({ id, text, source, number }));
 
-const CASE_BY_NUMBER = DATA.cases.map(([id, title, level, clauses, tags, verdicts, marks, kind, types, weaker], number) => {
+const CASE_BY_NUMBER = DATA.cases.map(([id, title, level, clauses, tags, verdicts, marks, kind, types, levels], number) => {
   const cited = clauses.map((clause) => CLAUSES[clause]);
   const named = tags.map((tag) => DATA.tags[tag]);
   return {
-    number, id, title, level, verdicts, marks, kind, weaker,
+    number, id, title, level, verdicts, marks, kind, levels,
     clauses: cited,
     tags: named,
     types: types.map((type) => DATA.types[type]),
@@ -56,9 +56,10 @@ function verdictOf(one, subject) {
   return code === NO_RESULT ? null : VERDICTS[code];
 }
 
-// The level at which a case's verdict on a subject stands: the case's, but for failures that rest on weaker checks alone.
+// The level at which a case's verdict on a subject stands: the case's, but for failures that rest on weaker checks alone,
+// and for cases that a profile raises.
 function levelOf(one, subject) {
-  const code = one.weaker === undefined ? NO_RESULT : one.weaker[subject];
+  const code = one.levels === undefined ? NO_RESULT : one.levels[subject];
   return code === NO_RESULT ? one.level : LEVELS[code];
 }
 
@@ -66,7 +67,7 @@ function levelOf(one, subject) {
 function looks(one, subject) {
   const verdict = verdictOf(one, subject);
   const mark = one.marks[subject];
-  const standing = mark === KNOWN ? "known" : mark === UNEXPECTED ? "new" : one.level === "silent" ? "silent" : "";
+  const standing = mark === KNOWN ? "known" : mark === UNEXPECTED ? "new" : levelOf(one, subject) === "silent" ? "silent" : "";
   return `verdict v-${verdict} ${standing}`.trim();
 }
 

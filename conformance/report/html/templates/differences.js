@@ -37,7 +37,7 @@ function differenceOf(one, first, second) {
   if (first.verdict === second.verdict) return isDefect(first.verdict) && (first.says !== second.says || first.level !== second.level) ? "changes" : null;
   if (first.verdict === null) return "added";
   if (second.verdict === null) return "removed";
-  if (BADNESS[second.verdict] > BADNESS[first.verdict] && one.level !== "silent") return "regressions";
+  if (BADNESS[second.verdict] > BADNESS[first.verdict] && second.level !== "silent") return "regressions";
   return second.verdict === "pass" ? "fixes" : "changes";
 }
 

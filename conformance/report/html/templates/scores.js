@@ -3,7 +3,7 @@
 const ELEMENT_TYPES = ["float", "double", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"];
 
 function showScores() {
-  const rows = scored(CASES.filter((one) => one.level !== "silent"));
+  const rows = scored(CASES).filter((row) => row.level !== "silent");
   return [
     el("h1", { tabindex: -1 }, "Scores"),
     el("p", {}, "What each subject passes, of what it was given; then what it does wrong, and apart from that what it says that it cannot. Silent cases have no score."),
@@ -25,7 +25,7 @@ function scored(cases) {
     { one, level, operator: one.operator, form: formOf(one), type: one.tags.find((tag) => ELEMENT_TYPES.includes(tag)) ?? "any" })));
 }
 
-// A case's level, and the weaker ones at which it fails on some subject.
+// A case's level, and the others at which its verdict on some subject stands.
 function levelsOf(one) {
   return [...new Set([one.level, ...SUBJECTS.map(({ number }) => levelOf(one, number))])];
 }

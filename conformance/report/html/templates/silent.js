@@ -4,7 +4,7 @@ function showSilent() {
   const cases = CASES.filter((one) => one.level === "silent");
   return [
     el("h1", { tabindex: -1 }, "Silent behaviours"),
-    el("p", {}, "The specification leaves these answers open. What a subject does is recorded and compared, and never held against it."),
+    el("p", {}, "The specification leaves these answers open. What a subject does is recorded and compared, and held against it only where a profile of the run decides."),
     cases.length ? cases.map(silentCase) : nothing("No case of this report is silent."),
   ];
 }
