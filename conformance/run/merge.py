@@ -15,7 +15,7 @@ from conformance.gate.gate import Gate
 from conformance.gate.rules import rules_of
 from conformance.results.file import Results, write_record
 from conformance.run.selection import Shard
-from conformance.verdicts import Level, Verdict
+from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -244,7 +244,7 @@ def _diagnoses(runs: Sequence[Results]) -> list[DiagnosisRecord]:
 def _diagnosed(results: Sequence[ResultRecord], corpus: Corpus) -> list[DiagnosisRecord]:
     findings = Findings()
     for result in results:
-        findings.add(result, Level(result["level"]))
+        findings.add(result, corpus.cases[result["case"]].level)
     if not findings.suspected:
         return []
     from conformance.diagnosis.diagnosis import diagnosis_records

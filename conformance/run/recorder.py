@@ -137,7 +137,7 @@ class Recorder:
         record = {"record": "result", **result, "level": str(level), **self._held_against(result["subject"], case)}
         expected = self.gate.judge(record, lambda: self._facts_of(case))
         self.results += 1
-        self._findings.add(result, level)
+        self._findings.add(result, own)  # a deviation is from the specification, whatever a profile asks
         return {**record, "surprise": not expected}, expected
 
     def _held_against(self, subject: str, case: str) -> dict[str, Any]:

@@ -86,7 +86,9 @@ def test_the_terminal_and_every_report_say_it(run, here):
     assert complaint("summary", summary) is None
     assert summary["runs"][0]["profile"]["name"] == "sonnx"
     assert "goes by the profile <code>sonnx</code>" in (here / "r.md").read_text()
-    assert "sonnx.argmax_nan" in (here / "r.html").read_text()
+    page = (here / "r.html").read_text()
+    assert "sonnx.argmax_nan" in page
+    assert f"onnx-conformance run -b {NUMPY} --profile sonnx" in page
     assert '<property name="profile" value="sonnx"' in (here / "r.xml").read_text()
 
 

@@ -29,12 +29,13 @@ class Mark(StrEnum):
 
 @dataclass(frozen=True)
 class Column:
-    """One subject of one run, with its results by case; runs are numbered from 0."""
+    """One subject of one run, with its results by case and the profile's name, if any; runs are numbered from 0."""
 
     label: str
     run: int
     subject: SubjectRecord
     results: Mapping[str, ResultRecord]
+    profile: str = ""
 
     @property
     def link(self) -> str:
@@ -45,7 +46,8 @@ class Column:
     def command(self) -> str:
         """The beginning of the command that runs this subject again."""
         option = "-o" if self.subject["kind"] == "optimizer" else "-b"
-        return f"onnx-conformance run {option} {shlex.quote(self.subject['id'])}"
+        profile = f" --profile {shlex.quote(self.profile)}" if self.profile else ""
+        return f"onnx-conformance run {option} {shlex.quote(self.subject['id'])}{profile}"
 
 
 def columns(runs: Sequence[Results]) -> list[Column]:
@@ -59,6 +61,7 @@ def columns(runs: Sequence[Results]) -> list[Column]:
             number,
             subject,
             by_run[number].get(subject["id"], {}),
+            _profile(runs[number]),
         )
         for number, subject in found
     ]
@@ -75,6 +78,12 @@ def mark(result: ResultRecord) -> Mark:
         return Mark.UNEXPECTED
     known = result["expected"] is not None and result["expected"]["verdict"] == result["verdict"]
     return Mark.KNOWN if known and result["verdict"] != Verdict.PASS else Mark.PLAIN
+
+
+def _profile(run: Results) -> str:
+    """The name of the profile that a run went by, or nothing."""
+    rules = run.header.get("rules")
+    return rules["profile"]["name"] if rules and "profile" in rules else ""
 
 
 def _by_subject(run: Results) -> dict[str, dict[str, ResultRecord]]:
