@@ -102,8 +102,8 @@ def by_squaring(base: Any, T: Any) -> Any:
 
 
 def by_exponential(base: Any, T: Any) -> Any:
-    """A power of a number that is not negative as Exp(T * Log(base))."""
-    return np.exp(T * np.log(base))
+    """A power of a positive number as Exp(T * Log(base)); others have no logarithm, and are raised as they are."""
+    return np.exp(T * np.log(base)) if base > 0 else base**T
 
 
 _SPLITTER = 2.0**27 + 1

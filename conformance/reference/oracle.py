@@ -115,7 +115,7 @@ def _element(number: Bounded, format: Format) -> tuple[float, float, bool]:
     """An element's expected value, its bound, and whether admissible evaluations agree on it but for rounding."""
     expected = format.rounded(number.value)
     if math.isnan(expected):
-        return expected, 0.0, not number.doubt
+        return expected, math.inf if number.doubt else 0.0, not number.doubt
     if format.rounded(number.low) == format.rounded(number.high) == expected and math.isinf(expected):
         return expected, 0.0, True
     if number.is_exact and format.represents(number.value):

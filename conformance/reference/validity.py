@@ -36,6 +36,9 @@ MONOTONE: Mapping[str, Sequence[str]] = {
     "LogSoftmax": ("axis",),
 }
 """The operators that may stand before ArgMax, each with its attributes."""
+ELEMENTWISE = frozenset(name for name, attributes in MONOTONE.items() if not attributes)
+FIRST_WITHOUT_CONSUMED_INPUTS = 6
+"""From this opset on Log, Exp and Sqrt have no attribute `consumed_inputs`."""
 NO_NUMBERS = frozenset({TensorProto.BOOL, TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.COMPLEX128})
 
 
@@ -83,7 +86,7 @@ def check(model: onnx.ModelProto) -> None:
         elif node.domain in {"", "ai.onnx"} and node.op_type == "ArgMax":
             _check_argmax(place)
         elif node.domain in {"", "ai.onnx"} and node.op_type in MONOTONE:
-            _check_attributes(place, dict.fromkeys(MONOTONE[node.op_type], AttributeProto.INT))
+            _check_attributes(place, _attributes_of_monotone(place))
             _check_arity(place)
 
 
@@ -205,6 +208,15 @@ def _check_argmax(place: _Place) -> None:
     axis = attribute_values(node.attribute).get("axis", 0)
     if data.shape and not -len(data.shape) <= axis < len(data.shape):
         raise place.refuse(f"has the axis {axis} for a tensor of rank {len(data.shape)}")
+
+
+def _attributes_of_monotone(place: _Place) -> dict[str, int]:
+    """The attributes of an operator that may stand before ArgMax; some said once which inputs they overwrite."""
+    types = dict.fromkeys(MONOTONE[place.node.op_type], int(AttributeProto.INT))
+    opset = place.opsets.get(place.node.domain, place.opsets.get("ai.onnx", 0))
+    if place.node.op_type in ELEMENTWISE and opset < FIRST_WITHOUT_CONSUMED_INPUTS:
+        types["consumed_inputs"] = AttributeProto.INTS
+    return types
 
 
 def _check_arity(place: _Place) -> None:

@@ -156,7 +156,11 @@ VARIANTS = (
     ),
     _edited("power_by_loop", "multiplies T times for a power", Adam=_power("by_loop")),
     _edited("power_by_squaring", "squares repeatedly for a power", Adam=_power("by_squaring")),
-    _edited("power_by_exponential", "computes a power as Exp(T * Log(base))", Adam=_power("by_exponential")),
+    _edited(
+        "power_by_exponential",
+        "computes a power of a positive base as Exp(T * Log(base))",
+        Adam=_power("by_exponential"),
+    ),
     _edited(
         "scalars_in_double",
         "computes what has no tensor in it in double, and rounds it once",

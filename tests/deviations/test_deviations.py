@@ -80,6 +80,11 @@ def test_the_three_powers_agree(power, T):
     assert power(np.float64(0.875), T) == pytest.approx(0.875**T, rel=1e-12, abs=1e-300)
 
 
+@pytest.mark.parametrize(("base", "power"), [(-0.5, -0.125), (0.0, 0.0)])
+def test_a_power_by_exponential_of_what_has_no_logarithm_is_a_power_too(base, power):
+    assert arithmetic.by_exponential(np.float32(base), 3) == power
+
+
 def test_a_coarse_number_has_twelve_bits():
     assert arithmetic.coarse(np.float64(1 + 2.0**-11)) == 1 + 2.0**-11
     assert arithmetic.coarse(np.float64(1 + 2.0**-13)) == 1

@@ -6,38 +6,18 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
+from argmax_chains import acceptable, chain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 from reference_models import model_of, native
 
 from conformance.reference.evaluation import evaluate
-from conformance.reference.oracle import answers
 from conformance.verdicts import Level, Unsupported
 
 law = settings(max_examples=40, deadline=None, derandomize=True)
 inf, nan = np.inf, np.nan
 BFLOAT16 = ml_dtypes.bfloat16
-
-
-def chain(*operators, axis=0, opset=13, select_last_index=0, X):
-    """ArgMax of operators of X, one after the other."""
-    names = ["X", *(f"Y{place}" for place in range(len(operators)))]
-    nodes = [
-        helper.make_node(name, [names[place]], [names[place + 1]], **({"axis": axis} if "Softmax" in name else {}))
-        for place, name in enumerate(operators)
-    ]
-    attributes = {"axis": axis, "keepdims": 0, "select_last_index": select_last_index}
-    nodes.append(helper.make_node("ArgMax", [names[-1]], ["I"], **attributes))
-    return model_of(nodes, {"X": X}, {"I": TensorProto.INT64}, opset=opset)
-
-
-def acceptable(serialised, X, level):
-    """The acceptable indices, for each element of the output."""
-    answer = answers(serialised, [X], level)[0]
-    if answer.choices is None:
-        return [[index] for index in answer.expected.ravel().tolist()]
-    return [np.flatnonzero(row).tolist() for row in answer.choices.reshape(-1, answer.choices.shape[-1])]
 
 
 def evaluated(serialised, X, **kwargs):

@@ -173,9 +173,8 @@ class Bounded:
         """The square root; NaN for a negative number, which no `must` case may rest on."""
         value = self.value.sqrt()
         if value.is_nan() or self.low.is_nan():
-            return Bounded(
-                value, self.precision, doubt=self.doubt or not (self.value.is_nan() or self.precision.strict)
-            )
+            agreed = self.value.is_nan() or (self.precision.strict and self.high < 0)
+            return Bounded(value, self.precision, doubt=self.doubt or not agreed)
         if self.low < 0:
             return Bounded(value, self.precision, (-INFINITY, INFINITY), doubt=True)
         exact = self.is_exact and (not value or (rounding.is_power_of_two(value) and self.precision.fits(value)))
@@ -183,18 +182,17 @@ class Bounded:
         return _widened(value, (self.low.sqrt(), self.high.sqrt()), self.precision, error, doubt=self.doubt)
 
     def exp(self) -> Bounded:
-        """The exponential, which no evaluation makes negative."""
+        """The exponential."""
         ends = (exponential(self.low), exponential(self.high))
         error = ZERO if self.is_exact and not self.value else 8 * self.precision.format.unit_roundoff
-        power = _widened(exponential(self.value), ends, self.precision, error, doubt=self.doubt)
-        power.low = max(power.low, ZERO) if power.low < 0 and ends[0] >= 0 else power.low
-        return power
+        return _widened(exponential(self.value), ends, self.precision, error, doubt=self.doubt)
 
     def log(self) -> Bounded:
         """The natural logarithm; NaN for a negative number, which no `must` case may rest on."""
         if self.low < 0 or self.value.is_nan():
-            agreed = self.value.is_nan() or (self.is_exact and self.precision.strict)
-            return Bounded(logarithm(self.value), self.precision, doubt=self.doubt or not agreed)
+            agreed = self.value.is_nan() or (self.precision.strict and self.high < 0)
+            anything = None if agreed else (-INFINITY, INFINITY)
+            return Bounded(logarithm(self.value), self.precision, anything, doubt=self.doubt or not agreed)
         error = ZERO if self.is_exact and self.value in {ZERO, ONE} else 8 * self.precision.format.unit_roundoff
         return _widened(
             logarithm(self.value), (logarithm(self.low), logarithm(self.high)), self.precision, error, doubt=self.doubt

@@ -24,9 +24,9 @@ from conformance.reference.numbers.enclosing import Enclosing, format_of
 from conformance.reference.numbers.precision import Precision, Role
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from conformance.reference.numbers.values import Value
+    from conformance.reference.numbers.values import Order, Value
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,14 @@ class Declared(Enclosing):
 
     def total(self, X: Value, axes: Sequence[int]) -> Value:
         return self._within(super().total(X, axes), Enclosing(strict=True).total(X, axes))
+
+    def apart(
+        self,
+        forms: Sequence[Callable[..., Any]],  # noqa: ARG002
+        X: Value,  # noqa: ARG002
+        axes: Collection[int] | None = None,  # noqa: ARG002
+    ) -> Order | None:
+        return None
 
     def cast(self, X: Value, dtype: np.dtype[Any]) -> Value:
         return self._rounded(super().cast(X, dtype), 0)

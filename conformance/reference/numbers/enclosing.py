@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +16,21 @@ from conformance.reference.numbers import exact
 from conformance.reference.numbers.bounded import ZERO, Bounded
 from conformance.reference.numbers.native import Native
 from conformance.reference.numbers.precision import Precision, Role
-from conformance.reference.numbers.ranking import extreme_of, is_certain, is_settled, may_be_nan, ranking
+from conformance.reference.numbers.ranking import (
+    extreme_of,
+    in_one_term,
+    is_certain,
+    is_settled,
+    possibly_largest,
+    ranking,
+    without_error,
+)
 from conformance.reference.numbers.sums import total
-from conformance.reference.numbers.values import Value
+from conformance.reference.numbers.values import Order, Value
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
 
 @dataclass(frozen=True)
@@ -121,6 +130,16 @@ class Enclosing:
             Value(np.moveaxis(indices, -1, axis), indices.dtype, choices),
         )
 
+    def apart(self, forms: Sequence[Callable[..., Any]], X: Value, axes: Collection[int] | None = None) -> Order | None:
+        """Rounded once more, for what the shared numbers' own errors change in the errors of the others."""
+        source = X if X.ranks is None else Value(X.ranks.elements, X.dtype)
+        numbers = source.with_elements(in_one_term(_entering(source, self._tensor(X.dtype))))
+        first, *others = (self.elementwise(partial(form, shared=without_error), numbers) for form in forms)
+        for other in others:
+            first = self.either(first, other)
+        elements = objects((number.rounded(1) for number in first.elements.flat), X.elements.shape)
+        return Order(elements, X.ranks.axes_within(axes) if X.ranks is not None else axes)
+
     def total(self, X: Value, axes: Sequence[int]) -> Value:
         if X.dtype.kind in "iub":
             return Native().total(X, axes)
@@ -164,10 +183,9 @@ class Enclosing:
         """Elements that some admissible evaluation may find largest; of exact ties all, and all beside a NaN."""
         if X.elements.dtype != object:
             return np.asarray(X.elements == X.elements.max(axis=axis, keepdims=True))
-        low, high = _ends(X.elements)
-        unordered = np.array([may_be_nan(element) for element in X.elements.flat], dtype=bool).reshape(X.elements.shape)
-        possibly = np.asarray(high >= low.max(axis=axis, keepdims=True), dtype=bool)
-        return np.asarray(possibly | unordered.any(axis=axis, keepdims=True))
+        if X.ranks is None or not X.ranks.holds_along(axis % X.elements.ndim):
+            return possibly_largest(X.elements, axis)
+        return np.asarray(possibly_largest(X.elements, axis) & possibly_largest(X.ranks.elements, axis))
 
     def winners(self, X: Value, axis: int) -> Array:
         return self.largest(X, axis)

@@ -28,6 +28,13 @@ LARGEST_REACH = 800
 """No double holds the exponential of a larger magnitude."""
 
 
+LARGEST = Decimal((0, (9,) * FEWEST_DIGITS, MAX_EMAX - FEWEST_DIGITS + 1))
+"""A decimal that no exponential beyond the range of decimals is below."""
+
+SMALLEST = Decimal((0, (1,), MIN_EMIN))
+"""A decimal that no exponential below that range is above."""
+
+
 @contextmanager
 def exactly(inputs: Iterable[Array] = ()) -> Iterator[None]:
     """Within it, decimal arithmetic has an unlimited exponent, no traps, and digits enough for these inputs.
@@ -41,9 +48,16 @@ def exactly(inputs: Iterable[Array] = ()) -> Iterator[None]:
 
 
 def exponential(value: Decimal) -> Decimal:
-    """The natural exponential."""
+    """The natural exponential.
+
+    Where it leaves the range of decimals it is the largest or the smallest positive one, and not infinite or zero, as
+    only the exponential of an infinity is: so what encloses it is not taken for exact.
+    """
     with localcontext(prec=FEWEST_DIGITS):
-        return value.exp()
+        result = value.exp()
+    if not value.is_finite() or (result and result.is_finite()):
+        return result
+    return LARGEST if value > 0 else SMALLEST
 
 
 def logarithm(value: Decimal) -> Decimal:

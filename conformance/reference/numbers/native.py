@@ -10,9 +10,10 @@ import numpy as np
 from conformance.reference.numbers.values import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from conformance.models.arrays import Array
+    from conformance.reference.numbers.values import Order
 
 
 class Native:
@@ -58,6 +59,14 @@ class Native:
             order = np.argsort(X.elements, axis=axis, kind="stable")
         indices = np.asarray(np.take(order, range(count), axis=axis), dtype=np.int64)
         return Value(np.take_along_axis(X.elements, indices, axis), X.dtype), Value(indices, indices.dtype)
+
+    def apart(
+        self,
+        forms: Sequence[Callable[..., Any]],  # noqa: ARG002
+        X: Value,  # noqa: ARG002
+        axes: Collection[int] | None = None,  # noqa: ARG002
+    ) -> Order | None:
+        return None
 
     def total(self, X: Value, axes: Sequence[int]) -> Value:
         return self.elementwise(lambda elements: elements.sum(axis=tuple(axes)), X)

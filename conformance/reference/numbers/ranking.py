@@ -5,7 +5,10 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from conformance.reference.numbers.bounded import Bounded
+import numpy as np
+
+from conformance.models.arrays import Array, objects
+from conformance.reference.numbers.bounded import ZERO, Bounded
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -36,6 +39,36 @@ def may_be_nan(number: Number) -> bool:
         return number.is_nan()
     nowhere = number.doubt and number.low == number.high and number.value.is_finite()
     return nowhere or number.value.is_nan() or number.low.is_nan() or number.high.is_nan()
+
+
+def possibly_largest(elements: Array, axis: int) -> Array:
+    """Which numbers some evaluation may find largest along an axis (bool); all beside one that may be NaN."""
+    ends = [_ends(element) for element in elements.flat]
+    lows, highs = (objects((end[place] for end in ends), elements.shape) for place in (1, 2))
+    unordered = np.array([may_be_nan(element) for element in elements.flat], dtype=bool).reshape(elements.shape)
+    possibly = np.asarray(highs >= lows.max(axis=axis, keepdims=True), dtype=bool)
+    return np.asarray(possibly | unordered.any(axis=axis, keepdims=True))
+
+
+def without_error(numbers: Array) -> Array:
+    """Numbers as if they were exact, as what is the same for all that are compared may be taken, if it is enclosed."""
+    return objects(map(_exactly, numbers.flat), numbers.shape)
+
+
+def in_one_term(numbers: Array) -> Array:
+    """Numbers to which such others are added, whose order of addition changes what is the same for all, and no more."""
+    return objects(
+        (_alone(number, (number.low, number.high), doubt=number.doubt) for number in numbers.flat), numbers.shape
+    )
+
+
+def _exactly(number: Bounded) -> Bounded:
+    enclosed = number.low < number.high and number.low.is_finite() and number.high.is_finite()
+    return _alone(number, (number.value, number.value), doubt=number.doubt and not enclosed)
+
+
+def _alone(number: Bounded, interval: tuple[Decimal, Decimal], *, doubt: bool) -> Bounded:
+    return Bounded(number.value, number.precision, interval, doubt=doubt, terms=(ZERO,))
 
 
 def extreme_of(row: Sequence[Number], pick: Callable[[list[Decimal]], Decimal], precision: Precision) -> Number:

@@ -11,12 +11,17 @@ if TYPE_CHECKING:
 
 ZERO = Decimal(0)
 
+MOST_DIGITS = 10_000
+"""A power of ten above all products of doubles that are met here; a formula's powers go far beyond it."""
+
 
 def sums_exactly(terms: tuple[Decimal, ...], precision: Precision) -> bool:
     """Whether no order of adding the terms rounds: all partial sums are multiples of one unit, and few enough of them.
 
     Two terms have one order only.
     """
+    if any(_is_beyond_formats(term) for term in terms):
+        return False
     ratios = [term.as_integer_ratio() for term in terms if term.is_finite() and term]
     if len(ratios) < 3:
         return True
@@ -25,9 +30,13 @@ def sums_exactly(terms: tuple[Decimal, ...], precision: Precision) -> bool:
 
 
 def underflowing(low: Decimal, high: Decimal, precision: Precision, *, rounded: bool) -> tuple[Decimal, Decimal]:
-    """An interval that reaches below the smallest normal value: gradual underflow, and zero where flushed."""
+    """An interval that reaches below the smallest normal value: gradual underflow, and zero where flushed.
+
+    No rounding changes a sign.
+    """
     step = precision.format.smallest_subnormal if rounded else ZERO
-    low, high = low - step, high + step
+    low = max(low - step, ZERO) if low >= 0 else low - step
+    high = min(high + step, ZERO) if high <= 0 else high + step
     return (low, high) if precision.strict else (min(low, ZERO), max(high, ZERO))
 
 
@@ -40,9 +49,16 @@ def association_matters(value: Decimal, span: tuple[Decimal, Decimal], format: F
 
 
 def is_power_of_two(value: Decimal) -> bool:
-    """Whether multiplying or dividing by a value rounds nothing."""
-    numerator, denominator = value.as_integer_ratio() if value.is_finite() else (3, 1)
+    """Whether multiplying or dividing by a value rounds nothing; no value far beyond all formats counts as one."""
+    if not value.is_finite() or _is_beyond_formats(value):
+        return False
+    numerator, denominator = value.as_integer_ratio()
     return abs(numerator).bit_count() == 1 and denominator.bit_count() == 1
+
+
+def _is_beyond_formats(value: Decimal) -> bool:
+    """Whether a value is so large or so small that its integers need not be written out to know that it is no float."""
+    return value.is_finite() and bool(value) and abs(value.adjusted()) > MOST_DIGITS
 
 
 def hull(ends: list[Decimal]) -> tuple[Decimal, Decimal]:

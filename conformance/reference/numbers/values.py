@@ -25,6 +25,12 @@ class Order:
     elements: Array
     axes: Collection[int] | None = None
 
+    def axes_within(self, axes: Collection[int] | None) -> Collection[int] | None:
+        """Along which of some axes, or of all, the order is the same."""
+        if self.axes is None or axes is None:
+            return axes if self.axes is None else self.axes
+        return set(self.axes) & set(axes)
+
     def holds_along(self, axis: int) -> bool:
         """Whether the order is the same along an axis, not negative."""
         return self.axes is None or axis in self.axes
@@ -40,12 +46,14 @@ class Value:
         choices: for indices that admissible evaluations may disagree on, which ones are acceptable (bool, the
             tensor's shape and one more axis, over the indices).
         order: numbers in the same order, where a function made the tensor of them.
+        ranks: numbers that an evaluation has in the order of the elements, without the errors that these share.
     """
 
     elements: Array
     dtype: np.dtype[Any]
     choices: Array | None = None
     order: Order | None = None
+    ranks: Order | None = None
 
     def with_elements(self, elements: Array) -> Value:
         """A tensor of the same type with other elements."""
@@ -55,9 +63,7 @@ class Value:
         """The order of what a strictly rising function makes of this tensor, along some axes or all."""
         if self.order is None:
             return Order(self.elements, axes)
-        inner = self.order.axes
-        both = axes if inner is None else inner if axes is None else set(inner) & set(axes)
-        return Order(self.order.elements, both)
+        return Order(self.order.elements, self.order.axes_within(axes))
 
     @property
     def is_absent(self) -> bool:
@@ -110,6 +116,14 @@ class NumberSystem(Protocol):
 
     def ranked(self, X: Value, axis: int, count: int, *, largest: bool) -> tuple[Value, Value]:
         """The first elements in order along an axis, and their indices; of equal ones the first comes first."""
+
+    def apart(self, forms: Sequence[Callable[..., Any]], X: Value, axes: Collection[int] | None = None) -> Order | None:
+        """By what evaluations order a function's results along some axes or all; None where rounding decides nothing.
+
+        Args:
+            forms: the function in every form that it may be computed in, each called with X's numbers and with
+                `shared`, which takes the error away from what is the same for all results: so is its error.
+        """
 
     def total(self, X: Value, axes: Sequence[int]) -> Value:
         """The sums along some axes, which go; their terms may be added in any order."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -163,7 +162,7 @@ def _dropout(node: Node, inputs: list[Value], system: NumberSystem) -> list[Valu
     if training or (node.opset < 7 and not node.attributes.get("is_test", 0)):
         raise Unsupported("Dropout in training mode is random")
     kept = np.ones(inputs[0].elements.shape, dtype=bool)
-    return [inputs[0], system.entering(kept) if node.opset >= 10 else replace(inputs[0], elements=kept)]
+    return [inputs[0], system.entering(kept) if node.opset >= 10 else Value(kept, inputs[0].dtype)]
 
 
 MOVEMENTS: Mapping[str, Evaluation] = {

@@ -3,24 +3,42 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from conformance.models.arrays import Array
 
-
-def softmax(X: Array, *, axis: int) -> Array:
-    """Exp(X) / ReduceSum(Exp(X), axis), with the maximum subtracted first, as every implementation does."""
-    Y = np.exp(X - X.max(axis=axis, keepdims=True))
-    return np.asarray(Y / _total(Y, axis))
+Shared: TypeAlias = "Callable[[Array], Array]"
 
 
-def log_softmax(X: Array, *, axis: int) -> Array:
+def softmax(X: Array, *, axis: int, shared: Shared = np.asarray) -> Array:
+    """Exp(X) / ReduceSum(Exp(X), axis), with the maximum subtracted first, as every implementation does.
+
+    Args:
+        shared: is given what all elements along the axis have in common.
+    """
+    Y = np.exp(X - shared(X.max(axis=axis, keepdims=True)))
+    return np.asarray(Y / shared(_total(Y, axis)))
+
+
+def log_softmax(X: Array, *, axis: int, shared: Shared = np.asarray) -> Array:
     """Log(Softmax(X, axis)), with the maximum subtracted first and the logarithm taken of the sum only."""
-    shifted = X - X.max(axis=axis, keepdims=True)
-    return np.asarray(shifted - np.log(_total(np.exp(shifted), axis)))
+    shifted = X - shared(X.max(axis=axis, keepdims=True))
+    return np.asarray(shifted - shared(np.log(_total(np.exp(shifted), axis))))
+
+
+def exp_of_log_softmax(X: Array, *, axis: int, shared: Shared = np.asarray) -> Array:
+    """Softmax as Exp(X - Log(ReduceSum(Exp(X), axis)))."""
+    return np.asarray(np.exp(log_softmax(X, axis=axis, shared=shared)))
+
+
+def log_of_softmax(X: Array, *, axis: int, shared: Shared = np.asarray) -> Array:
+    """LogSoftmax as the logarithm of each quotient."""
+    return np.asarray(np.log(softmax(X, axis=axis, shared=shared)))
 
 
 def coerced(X: Array, axis: int) -> Array:

@@ -16,40 +16,61 @@ from conformance.reference.operators.movements import MOVEMENTS
 from conformance.reference.operators.primitives import PRIMITIVES
 from conformance.reference.operators.reductions import REDUCTIONS
 from conformance.reference.operators.sequences import SEQUENCES
-from conformance.reference.operators.softmax import coerced, log_softmax, softmax
+from conformance.reference.operators.softmax import (
+    coerced,
+    exp_of_log_softmax,
+    log_of_softmax,
+    log_softmax,
+    softmax,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from conformance.models.arrays import Array
     from conformance.reference.nodes import Evaluation, Node
     from conformance.reference.numbers.values import NumberSystem, Value
+    from conformance.reference.operators.softmax import Shared
 
 
 def _function(
     formula: Callable[[Array], Array], roundings: int, _: Node, inputs: list[Value], system: NumberSystem
 ) -> list[Value]:
-    result = system.elementwise(formula, inputs[0], roundings=roundings)
-    return [replace(result, order=inputs[0].ordering())]
+    (X,) = inputs
+    result = system.elementwise(formula, X, roundings=roundings)
+    ranks = None if X.ranks is None else system.apart([lambda numbers, shared: formula(numbers)], X)  # noqa: ARG005
+    return [replace(result, order=X.ordering(), ranks=ranks)]
 
 
-def _softmax(formula: Callable[..., Array], node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    """Several roundings: of an exponential, of each addition to the sum, of the quotient or the logarithm."""
+def _softmax(
+    forms: Sequence[Callable[..., Array]], node: Node, inputs: list[Value], system: NumberSystem
+) -> list[Value]:
+    """Several roundings: of an exponential, of each addition to the sum, of the quotient or the logarithm.
+
+    Below opset 11 no range of `axis` was stated. Its default, 1, makes of a tensor of rank 1 a column, each element of
+    which is a row of its own, and by another reading a row: an answer may be either.
+    """
     X, axis = inputs[0], node.attributes.get("axis", softmax_default_axis(node.opset))
     if not X.elements.size:
         return [X]
-    roundings = 8 + X.elements.size
     rank = max(X.elements.ndim, 1)
     if node.opset >= 13:
-        result, axes = system.elementwise(partial(formula, axis=axis), X, roundings=roundings), {axis % rank}
+        formulas, axes = [partial(form, axis=axis) for form in forms], {axis % rank}
     else:
-        result = system.elementwise(partial(_on_matrix, formula, axis), X, roundings=roundings)
-        axes = set(range(axis % rank, rank))
-    return [replace(result, order=X.ordering(axes))]
+        formulas, axes = [partial(_on_matrix, form, axis) for form in forms], set(range(axis % rank, rank))
+    result = system.elementwise(formulas[0], X, roundings=8 + X.elements.size)
+    if node.opset < 11 and axis == X.elements.ndim:
+        ones = system.elementwise(partial(_on_column, forms[0]), X)
+        return [system.either(ones, result)]
+    return [replace(result, order=X.ordering(axes), ranks=system.apart(formulas, X, axes))]
 
 
-def _on_matrix(formula: Callable[..., Any], axis: int, X: Array) -> Array:
-    return np.asarray(formula(coerced(X, axis), axis=1)).reshape(X.shape)
+def _on_column(formula: Callable[..., Any], X: Array) -> Array:
+    return np.asarray(formula(X.reshape(-1, 1), axis=1)).reshape(X.shape)
+
+
+def _on_matrix(formula: Callable[..., Any], axis: int, X: Array, **shared: Shared) -> Array:
+    return np.asarray(formula(coerced(X, axis), axis=1, **shared)).reshape(X.shape)
 
 
 OPERATORS: Mapping[str, Evaluation] = {
@@ -63,6 +84,6 @@ OPERATORS: Mapping[str, Evaluation] = {
     "Exp": partial(_function, np.exp, 2),
     "Log": partial(_function, np.log, 2),
     "Sqrt": partial(_function, np.sqrt, 1),
-    "Softmax": partial(_softmax, softmax),
-    "LogSoftmax": partial(_softmax, log_softmax),
+    "Softmax": partial(_softmax, [softmax, exp_of_log_softmax]),
+    "LogSoftmax": partial(_softmax, [log_softmax, log_of_softmax]),
 }
