@@ -6,7 +6,7 @@ import shlex
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -196,5 +196,7 @@ def _with_results(settings: Settings, outputs: Outputs) -> Iterator[Settings]:
     if settings.results is not None or not outputs.paths:
         yield settings
         return
-    with TemporaryDirectory() as scratch:
-        yield replace(settings, results=Path(scratch) / "results.jsonl")
+    from conformance.scratch import scratch_folder
+
+    with scratch_folder(Path(gettempdir()), "onnx-conformance-") as scratch:
+        yield replace(settings, results=scratch / "results.jsonl")
