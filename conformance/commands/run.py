@@ -6,6 +6,7 @@ import shlex
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from shutil import which
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, Annotated
 
@@ -102,6 +103,10 @@ def run(
     in_process: Annotated[
         bool, typer.Option("--in-process", help="Run subjects in Python in this process: a crash of theirs is ours.")
     ] = False,
+    python: Annotated[
+        Path | None,
+        typer.Option(metavar="PROGRAM", help="The Python that subjects run in, with what is installed there."),
+    ] = None,
     timeout: Annotated[
         float, typer.Option(metavar="S", help="Seconds for a subject to start, and for each case.")
     ] = 60,
@@ -155,6 +160,7 @@ def run(
         baseline=baseline,
         profile=profile,
         in_process=in_process,
+        python=Path(which(python) or python).absolute() if python else None,
         limits=Limits(timeout, bytes_of(memory)),
     )
     outputs.check(*[settings.results] if settings.results else ())

@@ -82,6 +82,7 @@ class ConformanceSession:
             *(settings.subjects, settings.limits, introductions or {}),
             claims=settings.claims,
             in_process=settings.in_process,
+            python=settings.python,
         )
         try:
             self.corpus = open_corpus((settings.data or bundled()).resolve())
