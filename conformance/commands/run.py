@@ -30,7 +30,10 @@ def _as_it_was_begun(context: typer.Context, path: Path | None) -> Path | None:
     from conformance.run.resuming import begun_run
 
     context.obj = begun_run(path)
-    words = shlex.split(context.obj.header["command"])
+    try:
+        words = shlex.split(context.obj.header["command"])
+    except ValueError:  # nothing that was typed
+        return path
     if words[1:2] == ["run"]:  # and not pytest itself
         given, _, _ = context.command.make_parser(context).parse_args(words[2:])
         context.default_map = {name: value for name, value in given.items() if name not in {"results", "resume"}}
@@ -145,7 +148,8 @@ def run(
         selection = begun.header["selection"]
         subjects = subjects or [SubjectName.of(one["id"], SubjectKind(one["kind"])) for one in begun.header["subjects"]]
         keyword, case = keyword or selection.get("-k", ""), case or selection.get("--case", "").split()
-        level = level if level != GateLevel.MUST else GateLevel(selection.get("--level", level))
+        recorded = [each for each in GateLevel if each == selection.get("--level")]
+        level = recorded[0] if recorded and level == GateLevel.MUST else level
         shard = shard or selection.get("--shard", "")
     if not subjects:
         raise UsageError("Nothing to run is named.", "Name a backend with -b, or a graph optimizer with -o.")
