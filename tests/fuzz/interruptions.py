@@ -55,7 +55,8 @@ COMMAND = (sys.executable, "-c", BEGINNING)
 CASES = 40
 """How many cases a run has."""
 
-RIGHT, WRONG = "fake_backends:AlwaysRight", "fake_backends:WrongOnArgMax"
+LIGHT = f"exec:{sys.executable} -I -S {Path(__file__).with_name('light_harness.py')}"
+FIRST, SECOND, IN_PROCESS = f"{LIGHT} first", f"{LIGHT} second", "fake_backends:WrongOnArgMax"
 RUN = ("run", "--data", "corpus", "--no-diagnosis")
 REPORTS = ("--html", "out.html", "--json", "out.json", "--junit", "out.xml")
 
@@ -82,16 +83,16 @@ class Activity:
 
 
 def _run(name: str, *more: str) -> Activity:
-    told = (*RUN, "-b", RIGHT, "-b", WRONG, "--results", "out.jsonl", *REPORTS, *more)
+    told = (*RUN, "--results", "out.jsonl", *REPORTS, *more)
     made = ("out.jsonl", *REPORTS[1::2])
     return Activity(name, told, made, ("run", "--resume", "out.jsonl"), {"out.html": "<p>old</html>"}, status=1)
 
 
 ACTIVITIES = (
-    _run("run"),
-    _run("run -n 2", "-n", "2"),
-    _run("run in process", "--in-process"),
-    _run("run in process -n 2", "--in-process", "-n", "2"),
+    _run("run", "-b", FIRST, "-b", SECOND),
+    _run("run -n 2", "-b", FIRST, "-b", SECOND, "-n", "2"),
+    _run("run in process", "-b", IN_PROCESS, "--in-process"),
+    _run("run in process -n 2", "-b", IN_PROCESS, "--in-process", "-n", "2"),
     Activity("generate", ("generate", "-g", "momentum", "-o", "corpus", "--corpus-version", "9.0.0"), ("corpus",)),
     Activity("merge", ("merge", "1.jsonl", "2.jsonl", "-o", "out.jsonl", "--data", "corpus"), ("out.jsonl",), status=1),
     Activity("report", ("report", "1.jsonl", *REPORTS), REPORTS[1::2], before={"out.json": "{}"}),
@@ -99,7 +100,7 @@ ACTIVITIES = (
         "expect update",
         ("expect", "update", "1.jsonl", "-e", "e.toml", "--reason", "known"),
         ("e.toml",),
-        before={"e.toml": f'subject = "{WRONG}"\n'},
+        before={"e.toml": f"subject = '{FIRST}'\n"},
     ),
 )
 
@@ -152,8 +153,8 @@ def prepare(inputs: Path) -> None:
     (inputs / "tmp").mkdir()
     cases = [case for _, case in defined_cases(()) if "argmax_ties" in case.id or "momentum" in case.id]
     write_corpus(inputs / "corpus", cases[:: len(cases) // CASES])
-    ended([*RUN, "-b", WRONG, "--results", "1.jsonl"], inputs, 1)
-    ended([*RUN, "-b", RIGHT, "--results", "2.jsonl"], inputs, 0)
+    ended([*RUN, "-b", FIRST, "--results", "1.jsonl"], inputs, 1)
+    ended([*RUN, "-b", SECOND, "--results", "2.jsonl"], inputs, 1)
 
 
 def uninterrupted(activity: Activity, root: Path) -> tuple[float, Mapping[str, object]]:
