@@ -40,6 +40,7 @@ TESTED = [pin for name in PINNED["tests"] for pin in RUNTIMES[name].requirements
 ALL_TESTED = [f".[{','.join(OPTIMIZERS)}]", *TESTED, *(pin for o in OPTIMIZERS.values() for pin in o["requirements"])]
 """The suite, the runtimes of its own tests and all graph optimizers."""
 
+SUPPORT = str(Path("tests/support").resolve())
 LATEST = Path("reports/latest")
 ON_BOARD = {name: LATEST / f"{name}.jsonl" for name in (*RUNTIMES, "optimizers")}
 FOR_BOARD = "--board"
@@ -145,6 +146,20 @@ def tests(session: nox.Session) -> None:
     """Run the suite's own tests; they need no browser and no root."""
     session.install("-e", *ALL_TESTED, *GROUPS["tests"])
     session.run("pytest", "-n", "3", "--dist", "worksteal", *session.posargs)  # two cores: some tests wait
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """Spoil what every reader and verb reads, for some time; `-- --seconds 600 --seed N`."""
+    session.install("-e", ".", ONNX, *GROUPS["tests"])
+    session.run("python", "tests/fuzz/fuzz.py", *session.posargs, env={"PYTHONPATH": SUPPORT})
+
+
+@nox.session
+def interruptions(session: nox.Session) -> None:
+    """Interrupt every verb that writes, at random moments; `-- --times 200 --seed N`."""
+    session.install("-e", ".", ONNX, *GROUPS["tests"])
+    session.run("python", "tests/fuzz/interruptions.py", *session.posargs, env={"PYTHONPATH": SUPPORT})
 
 
 @nox.session

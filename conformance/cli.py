@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import signal
 import sys
 import tempfile
+import time
 import traceback
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -29,10 +31,14 @@ from conformance.commands import (
     verify,
 )
 from conformance.errors import ConformanceError, ExitStatus
+from conformance.run.watching import end_watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
+
+_SAME = 1.0
+"""Seconds in which several signals are one interruption."""
 
 app = typer.Typer(
     help="Tell whether an ONNX backend does what the specification says for Adam, Momentum, Adagrad and ArgMax.",
@@ -59,42 +65,62 @@ app.add_typer(harness.app, name="harness")
 
 def main() -> None:
     """Run the command line, and end with one of `ExitStatus`; an error that the user can mend is two sentences."""
+    if os.name != "posix":
+        _say("onnx-conformance runs on Linux and macOS.", "On Windows, use WSL.")
+        sys.exit(ExitStatus.USAGE)
+    status = _status()
+    end_watched(status)
+    sys.exit(status)
+
+
+def _status() -> int:
+    """What the command line came to."""
     try:
         with _noted_interruptions() as interruptions:
             app()
     except SystemExit as ending:
-        sys.exit(ExitStatus.INTERRUPTED if interruptions and ending.code else ending.code)
+        return ExitStatus.INTERRUPTED if interruptions and ending.code else int(ending.code or 0)
+    except KeyboardInterrupt:
+        return ExitStatus.INTERRUPTED
     except ConformanceError as error:
         _say(error.problem, error.mend)
-        sys.exit(ExitStatus.USAGE)
+        return ExitStatus.USAGE
     except BrokenPipeError:
         sys.stderr.close()
-        sys.exit(ExitStatus.FAILS)
+        return ExitStatus.FAILS
     except OSError as error:
         _say(f"{error.filename or 'A file'}: {error.strerror or error}.", "Name another.")
-        sys.exit(ExitStatus.USAGE)
+        return ExitStatus.USAGE
     except Exception as error:  # noqa: BLE001 - what is left is a fault of ours, of which no user sees a traceback
         _say(f"This is a fault of onnx-conformance: {type(error).__name__}: {error}", _kept_trace())
-        sys.exit(ExitStatus.FAULT)
+        return ExitStatus.FAULT
+    return ExitStatus.HOLDS
 
 
 @contextmanager
-def _noted_interruptions() -> Iterator[list[int]]:
-    """The signals by which the user ends the command, as they come; none where they are ignored."""
-    noted: list[int] = []
+def _noted_interruptions() -> Iterator[list[float]]:
+    """When the user or the system ended the command, by Ctrl-C or SIGTERM; a signal that is ignored stays so.
+
+    Signals within a second of the first are the same interruption: a terminal, `timeout` and what watches a run may
+    each send it, and what is being put in order is not to be broken off by that.
+    """
+    noted: list[float] = []
 
     def note(number: int, frame: FrameType | None) -> None:
-        noted.append(number)
-        signal.default_int_handler(number, frame)
+        now = time.monotonic()
+        if not noted or now - noted[0] > _SAME:
+            noted.append(now)
+            signal.default_int_handler(number, frame)
 
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield noted
-        return
-    signal.signal(signal.SIGINT, note)
+    usual: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    noticed = [number for number, handler in usual.items() if signal.getsignal(number) is handler]
+    for number in noticed:
+        signal.signal(number, note)
     try:
         yield noted
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in noticed:
+            signal.signal(number, usual[number])
 
 
 def _say(problem: str, mend: str) -> None:

@@ -117,9 +117,10 @@ def case_of(opened: Corpus) -> Callable[[str], LoadedCase]:
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty current directory."""
+    """An empty current directory, and a cache of its own."""
     directory = tmp_path / "here"
     directory.mkdir()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(directory)
     return directory
 

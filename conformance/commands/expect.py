@@ -10,6 +10,8 @@ import typer
 if TYPE_CHECKING:
     from conformance.expectations.update import Update
 
+_MEND = "Write an entry for each, or give --reason TEXT for all of them."
+
 app = typer.Typer(no_args_is_help=True, help="Keep an expectations file true.")
 
 
@@ -32,10 +34,13 @@ def update(
     """Write into an expectations file exactly what the gate asks for.
 
     Cases that pass leave their entry, what matches nothing is removed, changed verdicts are changed; comments and
-    reasons stay. Failures that no entry names are written only under the reason that --reason gives.
+    reasons stay. Failures that no entry names are written only under the reason that --reason gives; without one,
+    nothing is written.
 
-    Exit status: 0 where the file is true now, 1 where it still lacks something (with --check, where it would change).
+    Exit status: 0 where the file is true now, 1 where a verdict varies, which no file can expect (with --check, where
+    the file would change or lacks something), 2 where a reason is missing.
     """
+    from conformance.errors import UsageError
     from conformance.expectations.update import updated
     from conformance.files import write_whole_bytes
     from conformance.results.file import read
@@ -44,12 +49,15 @@ def update(
     before = expect.read_bytes().decode() if expect.is_file() else ""
     done = updated(before or _new(run, results), str(expect), run, reason.strip())
     changed = done.text != before
+    if done.missing and not check:
+        _tell(done, check)
+        raise UsageError(f"{expect} is left as it was: it would still lack these.", _MEND)
     if check:
         typer.echo(_difference(before, done.text, str(expect)), nl=False)
     elif changed:
         write_whole_bytes(expect, done.text.encode())
     typer.echo(f"{expect} {_told(changed, check)}.")
-    _tell(done)
+    _tell(done, check)
     raise typer.Exit(1 if done.missing or done.varying or (check and changed) else 0)
 
 
@@ -80,7 +88,7 @@ def _difference(before: str, after: str, name: str) -> str:
     return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
-def _tell(done: Update) -> None:
+def _tell(done: Update, check: bool) -> None:
     from conformance.report.text import one_line
     from conformance.verdicts import Verdict
 
@@ -88,7 +96,7 @@ def _tell(done: Update) -> None:
         cases = ", ".join(missing.cases[:3]) + (f" and {len(missing.cases) - 3} more" if len(missing.cases) > 3 else "")
         verb = Verdict(missing.verdict).verb(len(missing.cases))
         typer.echo(f"no reason is known why {cases} {verb}: {one_line(missing.message)}")
-    if done.missing:
-        typer.echo("Write an entry for each, or give --reason TEXT for all of them.")
+    if done.missing and check:
+        typer.echo(_MEND)
     for case in done.varying:
         typer.echo(f"the verdict of {case} varies; no entry can expect that")

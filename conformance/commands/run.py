@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import which
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,11 +19,30 @@ from conformance.verdicts import Level
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from conformance.run.resuming import Begun
     from conformance.run.settings import Settings
+
+
+def _as_it_was_begun(context: typer.Context, path: Path | None) -> Path | None:
+    """Have the options of the run that is continued be the defaults of this one's; the run is the context's object."""
+    if path is None:
+        return None
+    from conformance.run.resuming import begun_run
+
+    context.obj = begun_run(path)
+    try:
+        words = shlex.split(context.obj.header["command"])
+    except ValueError:  # nothing that was typed
+        return path
+    if words[1:2] == ["run"]:  # and not pytest itself
+        given, _, _ = context.command.make_parser(context).parse_args(words[2:])
+        context.default_map = {name: value for name, value in given.items() if name not in {"results", "resume"}}
+    return path
 
 
 @with_outputs
 def run(
+    context: typer.Context,
     backend: Annotated[
         list[str] | None,
         typer.Option(
@@ -60,7 +81,8 @@ def run(
     *,
     outputs: Outputs,
     require: Annotated[
-        list[str] | None, typer.Option("--require", metavar="OPERATOR", help="Fail where this one is unsupported.")
+        list[str] | None,
+        typer.Option("--require", metavar="OPERATOR", help="Fail where this one is unsupported or not run."),
     ] = None,
     baseline: Annotated[
         Path | None,
@@ -84,12 +106,22 @@ def run(
     in_process: Annotated[
         bool, typer.Option("--in-process", help="Run subjects in Python in this process: a crash of theirs is ours.")
     ] = False,
+    python: Annotated[
+        Path | None,
+        typer.Option(metavar="PROGRAM", help="The Python that subjects run in, with what is installed there."),
+    ] = None,
     timeout: Annotated[
         float, typer.Option(metavar="S", help="Seconds for a subject to start, and for each case.")
     ] = 60,
     memory: Annotated[str, typer.Option(metavar="SIZE", help="Address space of a subject's process, as in 4G.")] = "",
     resume: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Continue the run that was to write these results.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Continue the run that was to write these results, with its options.",
+            is_eager=True,
+            callback=_as_it_was_begun,
+        ),
     ] = None,
 ) -> None:
     """Run the corpus on one or more backends and graph optimizers.
@@ -97,16 +129,17 @@ def run(
     Exit status: 0 where the gate holds, 1 where it does not, 2 where the command line, the corpus or a file is wrong,
     3 after a fault of the suite itself, 130 after an interruption.
     """
+    if in_process:
+        _go_on_watched(results or resume)
     from conformance.errors import ExitStatus, UsageError
     from conformance.isolation.limits import Limits, bytes_of
     from conformance.report.writing import write_reports
-    from conformance.run.resuming import begun_run
     from conformance.run.runner import Request, run_corpus
     from conformance.run.selection import Shard
     from conformance.run.settings import Settings
     from conformance.subjects.naming import SubjectKind, SubjectName
 
-    begun = begun_run(resume) if resume else None
+    begun: Begun | None = context.obj if resume else None
     subjects = [SubjectName.of(text, SubjectKind.BACKEND) for text in backend or ()]
     subjects += [SubjectName.of(text, SubjectKind.OPTIMIZER) for text in optimizer or ()]
     if begun is not None:
@@ -115,7 +148,8 @@ def run(
         selection = begun.header["selection"]
         subjects = subjects or [SubjectName.of(one["id"], SubjectKind(one["kind"])) for one in begun.header["subjects"]]
         keyword, case = keyword or selection.get("-k", ""), case or selection.get("--case", "").split()
-        level = level if level != GateLevel.MUST else GateLevel(selection.get("--level", level))
+        recorded = [each for each in GateLevel if each == selection.get("--level")]
+        level = recorded[0] if recorded and level == GateLevel.MUST else level
         shard = shard or selection.get("--shard", "")
     if not subjects:
         raise UsageError("Nothing to run is named.", "Name a backend with -b, or a graph optimizer with -o.")
@@ -130,6 +164,7 @@ def run(
         baseline=baseline,
         profile=profile,
         in_process=in_process,
+        python=Path(which(python) or python).absolute() if python else None,
         limits=Limits(timeout, bytes_of(memory)),
     )
     outputs.check(*[settings.results] if settings.results else ())
@@ -144,11 +179,34 @@ def run(
     raise typer.Exit(status)
 
 
+def _go_on_watched(results: Path | None) -> None:
+    """Run on in a child that subjects may end as they like, and end here as it does; without a status, as a shut gate.
+
+    Args:
+        results: where its results go, if they are kept.
+    """
+    from conformance.errors import ExitStatus
+    from conformance.run.partial import partial_of
+    from conformance.run.watching import EndedFromWithin, watch
+
+    try:
+        status = watch()
+    except EndedFromWithin as how:
+        kept = f" What it had is kept: --resume {results}" if results and partial_of(results).is_file() else ""
+        typer.echo(f"The gate does not hold: the process {how} before the run was done, by a subject in it.", err=True)
+        typer.echo(f"Without --in-process that is a verdict, and the run goes on.{kept}", err=True)
+        raise typer.Exit(ExitStatus.FAILS) from None
+    if status is not None:
+        raise typer.Exit(status)
+
+
 @contextmanager
 def _with_results(settings: Settings, outputs: Outputs) -> Iterator[Settings]:
     """The settings, with a results file for as long as reports are made of it where none is to be kept."""
     if settings.results is not None or not outputs.paths:
         yield settings
         return
-    with TemporaryDirectory() as scratch:
-        yield replace(settings, results=Path(scratch) / "results.jsonl")
+    from conformance.scratch import scratch_folder
+
+    with scratch_folder(Path(gettempdir()), "onnx-conformance-") as scratch:
+        yield replace(settings, results=scratch / "results.jsonl")

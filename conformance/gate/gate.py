@@ -3,7 +3,7 @@
 Without an expectations file, a defect (fail, error, crash, timeout) is a surprise and `unsupported` is not. With one,
 every verdict other than the expected one is, and so is a pattern that matches nothing. With a baseline, only a verdict
 that is worse than the earlier one is. A verdict that varies is always a surprise, and so is `unsupported` where an
-operator is required. What a subject was not asked (`skipped`) is none.
+operator is required, of which a case must have been asked. What a subject was not asked (`skipped`) is none.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.gate.baseline import is_worse_than_baseline
 from conformance.gate.reasons import Surprise, SurpriseKind, reasons
 from conformance.results.levels import complaining_checks
+from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Gate:
         self.rules = rules
         self._matched: set[tuple[str, str]] = set()
         self._idle = set(subjects)
+        self._asked: set[tuple[str, str]] = set()
         self._surprises: dict[Surprise, list[str]] = defaultdict(list)
         self.verdicts: dict[str, dict[Level, Counter[Verdict]]] = {name: defaultdict(Counter) for name in subjects}
 
@@ -56,6 +58,8 @@ class Gate:
         self._note(subject, case, result.get("expected"))
         if not level.within(self.rules.level):
             return True
+        if self.rules.require:
+            self._asked |= {(subject, operator) for operator in facts().operators}
         kind = self._kind(result, verdict, facts)
         if kind is None:
             return True
@@ -77,6 +81,21 @@ class Gate:
         """
         found = reasons(self._surprises) + [f"{subject} passed nothing" for subject in sorted(self._idle)]
         return found if partial or self.rules.baseline else found + self._stale()
+
+    def unasked(self, kinds: Mapping[str, str]) -> list[str]:
+        """A sentence for each operator that is required and that a subject was asked no judged case of.
+
+        Args:
+            kinds: the subjects' kinds. Graph optimizers are asked the pass's operators alone, and need no others where
+                there are backends.
+        """
+        bound = [subject for subject, kind in kinds.items() if kind == SubjectKind.BACKEND] or list(kinds)
+        return [
+            f"{operator} is required, and no case of it was run on {subject}"
+            for operator in self.rules.require
+            for subject in bound
+            if (subject, operator) not in self._asked
+        ]
 
     def _kind(self, result: Mapping[str, Any], verdict: Verdict, facts: Callable[[], Facts]) -> SurpriseKind | None:
         """In which way a result is a surprise, if it is one."""

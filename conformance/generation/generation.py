@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
-import tempfile
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.corpus.corpus import MANIFEST, RELEASED, Corpus, manifest_bytes, odds, open_corpus, read_manifest
@@ -16,9 +12,11 @@ from conformance.errors import CorpusError, UsageError
 from conformance.files import write_whole_bytes
 from conformance.generation.case_files import files_of
 from conformance.generation.versioning import change, least_version, parsed
+from conformance.scratch import OLD, scratch_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from conformance.corpus.case import Case
     from conformance.corpus.released import Fingerprint, Released
@@ -70,7 +68,10 @@ def generate(
     """
     old, directory = _old_corpus(directory), directory.resolve()
     released = read_released(directory)
-    with _staging(directory) as staging:
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with scratch_folder(directory.parent, f".{directory.name}-", directory) as scratch:
+        staging = scratch / "new"
+        staging.mkdir()
         hashes = fill(cases, _writer(staging), progress)
         chosen = _version(old, released, fingerprints(hashes, _levels(cases)), version)
         (staging / MANIFEST).write_bytes(manifest_bytes(chosen, hashes, _levels(cases)))
@@ -171,30 +172,11 @@ def _writer(root: Path) -> Callable[[str, bytes], None]:
     return write
 
 
-@contextmanager
-def _staging(directory: Path) -> Iterator[Path]:
-    """A directory on the same file system, gone afterwards whatever happens."""
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{directory.name}-", dir=directory.parent) as scratch:
-        staging = Path(scratch) / "new"
-        staging.mkdir()
-        yield staging
-
-
 def _replace(directory: Path, staging: Path) -> None:
-    """Put the staged corpus in the directory's place; if that fails, the old one is put back."""
-    if not directory.exists():
-        staging.rename(directory)
-        return
-    retired = staging.with_name("old")
-    directory.rename(retired)
-    try:
-        staging.rename(directory)
-    except BaseException:
-        if not directory.exists():
-            retired.rename(directory)
-        raise
-    shutil.rmtree(retired)
+    """Put the staged corpus in the directory's place; where that is broken off, the old one is put back."""
+    if directory.exists():
+        directory.rename(staging.with_name(OLD))
+    staging.rename(directory)
 
 
 def _measure(root: Path, version: str, cases: int) -> Written:

@@ -8,6 +8,7 @@ import shlex
 import shutil
 import site
 import sys
+import sysconfig
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
 _SILENCE = {"ORT_DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1"}
 """What turns a runtime's telemetry off."""
 
-_BOOT = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1))\n"
-    "from conformance.isolation.harness import main; sys.exit(main(sys.argv[1:]))"
-)
+_MAIN = "from conformance.isolation.harness import main; sys.exit(main(sys.argv[1:]))"
+_BOOT = f"import json, sys; sys.path[:] = json.loads(sys.argv.pop(1))\n{_MAIN}"
 """Starts the Python harness with the modules that this process finds, whatever its directory is."""
+
+_BOOT_ELSEWHERE = f"import json, sys; sys.path += json.loads(sys.argv.pop(1))\n{_MAIN}"
+"""Starts it in another Python, with the modules that are found there, and this process's for those that are not."""
 
 
 @dataclass(frozen=True)
@@ -64,26 +66,23 @@ class Scratch:
         return {"PYTHONUSERBASE": site.getuserbase(), **kept, **own, **_SILENCE}
 
 
-def command_of(named: SubjectName) -> tuple[str, ...]:
+def command_of(named: SubjectName, python: Path | None = None) -> tuple[str, ...]:
     """The program that hosts a subject, with its arguments.
+
+    Args:
+        python: the interpreter of a subject in Python, where it is not this one.
 
     Raises:
         UnknownName: there is no such program.
     """
     if not named.is_command:
-        kind = ["--optimizer"] if named.kind is SubjectKind.OPTIMIZER else []
         here = str(Path.cwd())
-        return (
-            sys.executable,
-            "-P",
-            "-c",
-            _BOOT,
-            json.dumps(_importable(here)),
-            "--directory",
-            here,
-            *kind,
-            named.text,
-        )
+        kind = ["--optimizer"] if named.kind is SubjectKind.OPTIMIZER else []
+        paths = _importable(here)
+        boot = (sys.executable, "-P", "-c", _BOOT, json.dumps(paths))
+        if python is not None:
+            boot = (str(python), "-P", "-c", _BOOT_ELSEWHERE, json.dumps([*filter(_is_installed, paths)]))
+        return (*boot, "--directory", here, *kind, named.text)
     try:
         words = shlex.split(named.name.removeprefix(EXEC))
     except ValueError as error:
@@ -105,6 +104,12 @@ def _importable(here: str) -> list[str]:
     """
     paths = [str(Path(path).absolute()) for path in sys.path if path]
     return paths if here in paths else [*paths, here]
+
+
+def _is_installed(path: str) -> bool:
+    """Whether a place of modules is not Python's own, which another Python has too."""
+    own = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
+    return path not in own and Path(path).name != "lib-dynload" and not path.endswith(".zip")
 
 
 def _wherever(word: str) -> str:

@@ -16,6 +16,7 @@ from conformance.subjects.failures import SubjectFailure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from conformance.isolation.limits import Limits
     from conformance.subjects.naming import SubjectName
@@ -51,6 +52,7 @@ class Host:
         named: the subject.
         limits: what its process may take.
         introduction: what it said elsewhere in this run, where it was started before.
+        python: the interpreter of a subject in Python, where it is not this one.
 
     Attributes:
         meanwhile: what is to be done once, while the subject works on the next command.
@@ -59,6 +61,7 @@ class Host:
     named: SubjectName
     limits: Limits
     introduction: Introduction | None = None
+    python: Path | None = None
     meanwhile: Callable[[], None] | None = field(default=None, init=False)
     _child: SubjectProcess | None = field(default=None, init=False)
     _seq: int = field(default=0, init=False)
@@ -66,7 +69,7 @@ class Host:
     _said: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
-        self._command = command_of(self.named)
+        self._command = command_of(self.named, self.python)
 
     def introduced(self) -> Introduction:
         """What the subject says of itself; starts it if nobody has.

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from conformance.isolation.environment import Scratch
 from conformance.isolation.failures import Crashed, SpokeNonsense, TimedOut
+from conformance.isolation.leftovers import end_leftovers
 from conformance.isolation.protocol import _SHOWN, quoted
 
 if TYPE_CHECKING:
@@ -127,6 +128,8 @@ class SubjectProcess:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        if self._process.returncode:  # the guard did not come to its end, by the subject's hand or the kernel's
+            end_leftovers(self.scratch)
         self._listen()
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             if stream is not None:

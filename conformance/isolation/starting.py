@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from conformance.errors import UsageError
 from conformance.isolation.host import Host, Introduction
 from conformance.isolation.proxies import BackendProxy, OptimizerProxy
 from conformance.subjects.loading import Subject, load_subject
@@ -14,6 +12,7 @@ from conformance.subjects.naming import SubjectKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from conformance.isolation.limits import Limits
     from conformance.subjects.naming import SubjectName
@@ -28,6 +27,7 @@ class StartingSubjects:
         introductions: of subjects that have introduced themselves elsewhere in this run; they start when needed.
         in_process: whether subjects in Python run in this process.
         claims: passes that graph optimizers implement which do not say so themselves.
+        python: the interpreter of subjects in Python, where it is not this one.
 
     Raises:
         ConformanceError: a program is not there.
@@ -41,13 +41,12 @@ class StartingSubjects:
         *,
         in_process: bool = False,
         claims: tuple[str, ...] = (),
+        python: Path | None = None,
     ) -> None:
         self._claims = claims
         self._named = named
         apart = [one for one in named if one.is_command or not in_process]
-        if apart and os.name != "posix":
-            raise UsageError("This system has no process groups to host subjects in.", "Add --in-process.")
-        self._hosts = {one.text: Host(one, limits, introductions.get(one.text)) for one in apart}
+        self._hosts = {one.text: Host(one, limits, introductions.get(one.text), python) for one in apart}
         self._problems: dict[str, Exception] = {}
         self._threads = [Thread(target=self._introduce, args=(text,), daemon=True) for text in self._hosts]
         for thread in self._threads:

@@ -192,7 +192,8 @@ def _footer(runs: Sequence[Results], header: Header, gate: Gate, diagnoses: list
     results = sum(run.footer["results"] for run in runs)
     due = header["rules"]["due"] if "rules" in header else results
     reasons = gate.reasons(partial=results < due or bool(set(header["selection"]) - {"--level"}))
-    reasons += _missing_shards(runs)
+    kinds = {subject["id"]: subject["kind"] for subject in header["subjects"]}
+    reasons += _missing_shards(runs) or gate.unasked(kinds)
     if missing := due - results:
         reasons.append(f"{missing} of {due} results are missing: a run was stopped before its end, or died")
     footer: Footer = {

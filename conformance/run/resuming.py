@@ -95,6 +95,10 @@ def check_begun(begun: Begun, header: Mapping[str, Any]) -> None:
     for name in _ALIKE:
         if begun.header[name] != header[name]:
             raise not_alike(begun, f"its {name}: {_told(begun.header[name])} instead of {_told(header[name])}")
+    before, now = begun.header.get("rules", {}), header["rules"]
+    for name in ("level", "require", "baseline"):
+        if before.get(name) != now.get(name):
+            raise not_alike(begun, f"its {name}: {_told(before.get(name))} instead of {_told(now.get(name))}")
 
 
 def _profile(header: Mapping[str, Any]) -> Any:

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shlex
-import signal
 import sys
-import threading
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 import pytest
 
 from conformance.errors import ConformanceError, ExitStatus, SuiteFault, UsageError
 from conformance.run.items import PLUGIN
+from conformance.run.selection import check_keyword
 from conformance.run.session import ConformanceSession
 from conformance.run.terminal import ProgressBar, print_outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from conformance.run.resuming import Begun
     from conformance.run.settings import Settings
 
-_LEFT_OUT = ("terminal", "faulthandler", "warnings", "unraisableexception", "threadexception", "nfplugin")
-"""pytest's own plugins that cost time per case or at start-up and tell a conformance run nothing."""
+_LEFT_OUT = ("terminal", "faulthandler", "warnings", "unraisableexception", "threadexception", "nfplugin", "tmpdir")
+"""pytest's own plugins that cost time or leave a folder, and tell a conformance run nothing."""
 
 
 @dataclass(frozen=True)
@@ -59,13 +57,13 @@ def run_corpus(request: Request) -> ExitStatus:
         ConformanceError: the request, the corpus, a subject or an expectations file is wrong.
         SuiteFault: pytest broke down.
     """
+    check_keyword(request.keyword)
     session = ConformanceSession(request.settings, begun=request.begun)
     plugins: list[object] = [_Host(session)]
     if sys.stderr.isatty():
         plugins.append(ProgressBar(session))
     try:
-        with _ended_as_by_ctrl_c():
-            status = pytest.main(_arguments(session, request), plugins=plugins)
+        status = pytest.main(_arguments(session, request), plugins=plugins)
     finally:
         session.processes.stop()
         if session.recorder is not None and not session.recorder.has_begun:
@@ -79,19 +77,6 @@ def run_corpus(request: Request) -> ExitStatus:
     if session.interrupted:
         return ExitStatus.INTERRUPTED
     return ExitStatus.FAILS if session.reasons else ExitStatus.HOLDS
-
-
-@contextmanager
-def _ended_as_by_ctrl_c() -> Iterator[None]:
-    """SIGTERM ends the run as the user does: with the results so far, and the subjects' processes ended."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 class _Host:
@@ -110,12 +95,23 @@ def _arguments(session: ConformanceSession, request: Request) -> list[str]:
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.environ.pop("PYTEST_ADDOPTS", None)
     arguments = [str(session.manifest), f"--rootdir={Path.cwd()}", "-c", os.devnull, "--noconftest"]
+    arguments += ["-o", f"cache_dir={_cache()}"]
     arguments += [part for name in _LEFT_OUT for part in ("-p", f"no:{name}")] + ["-p", "conformance.run.plugin"]
     arguments += ["-k", request.keyword] if request.keyword else []
     arguments += _workers(request.workers)
     arguments += ["-x"] if request.exit_first else []
     arguments += ["--lf"] if request.last_failed else []
     return arguments
+
+
+def _cache() -> Path:
+    """Where pytest remembers what failed the last time, for each directory that runs are started in."""
+    try:
+        caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:  # nobody's home is known
+        caches = Path(gettempdir())
+    here = hashlib.sha256(os.fsencode(Path.cwd())).hexdigest()[:16]
+    return caches / "onnx-conformance" / here
 
 
 def _workers(number: str) -> list[str]:

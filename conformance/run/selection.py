@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 _TEXT = re.compile(r"([1-9]\d{0,3})/([1-9]\d{0,3})")
 
+LONGEST_KEYWORD = 250
+"""Words and brackets of a `-k`: pytest reads them by recursion, three calls to a bracket, of which Python has 1000."""
+
 
 @dataclass(frozen=True, order=True)
 class Shard:
@@ -45,6 +48,27 @@ class Shard:
     def of_cases(self, cases: Mapping[str, CorpusCase]) -> dict[str, CorpusCase]:
         """The cases of this part: every so many, so that operators spread over all shards."""
         return {id: cases[id] for id in sorted(cases)[self.number - 1 :: self.of]}
+
+
+def check_keyword(keyword: str) -> None:
+    """Make sure that a `-k` is what pytest can read: it does so in a worker, of which it would be the end.
+
+    Raises:
+        UsageError: it is too long, or no expression.
+    """
+    from _pytest.mark.expression import Expression  # pytest has no public name for it
+
+    if (words := len(re.findall(r"[()]|[^\s()]+", keyword))) > LONGEST_KEYWORD:
+        raise UsageError(
+            f"-k has {words} words and brackets, and may have {LONGEST_KEYWORD}.",
+            "Name cases one by one with --case, or patterns that they share.",
+        )
+    try:
+        Expression.compile(keyword)
+    except Exception as error:  # noqa: BLE001 - another class in each version of pytest
+        raise UsageError(
+            f"-k {keyword} is no expression: {error}.", "Write words with and, or, not and brackets, as in pytest."
+        ) from None
 
 
 class Asked:

@@ -82,6 +82,7 @@ class ConformanceSession:
             *(settings.subjects, settings.limits, introductions or {}),
             claims=settings.claims,
             in_process=settings.in_process,
+            python=settings.python,
         )
         try:
             self.corpus = open_corpus((settings.data or bundled()).resolve())
@@ -234,6 +235,8 @@ class ConformanceSession:
         due = self._due()
         partial = self._whole is None or self.recorder.results < self._whole
         self.reasons = self.recorder.gate.reasons(partial=partial)
+        if self.settings.shard is None:  # what a shard lacks, the others may have: `merge` judges that
+            self.reasons += self.recorder.gate.unasked({subject.id: subject.kind for subject in self.subjects})
         if (missing := due - self.recorder.results) or self.interrupted:
             told = "was interrupted" if self.interrupted else "was stopped before its end, or a process of it died"
             self.reasons.append(f"{missing} of {due} results are missing: the run {told}")

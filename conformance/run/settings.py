@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -38,10 +39,12 @@ class Settings:
         baseline: the results file of an earlier run, since which nothing may have become worse, or None.
         profile: what is asked beyond the specification: a bundled profile's name or a file, or None.
         in_process: whether subjects in Python run in this process, instead of one of their own.
+        python: the interpreter that subjects in Python run in, or None for this one.
         limits: what a subject's process may take.
 
     Raises:
-        UsageError: a subject is named twice, a claim is of nothing, or the results cannot be written.
+        UsageError: a subject is named twice, a claim is of nothing, the results cannot be written, or the interpreter
+            is none.
     """
 
     subjects: tuple[SubjectName, ...]
@@ -58,6 +61,7 @@ class Settings:
     baseline: Path | None = None
     profile: str | None = None
     in_process: bool = False
+    python: Path | None = None
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
@@ -72,6 +76,8 @@ class Settings:
             self._check_claims()
         if self.results is not None:
             check_results_target(self.results)
+        if self.python is not None:
+            self._check_python(self.python)
 
     def as_json(self) -> dict[str, Any]:
         """The settings as a worker of xdist is told them; paths are absolute."""
@@ -82,6 +88,13 @@ class Settings:
         """The settings that a worker was told."""
         read: dict[str, Any] = {name: value if value is None else _READ[name](value) for name, value in told.items()}
         return cls(**read)
+
+    def _check_python(self, python: Path) -> None:
+        """Refuse an interpreter that no subject would run in."""
+        if self.in_process:
+            raise UsageError("--python is for subjects in processes of their own.", "Leave --in-process out.")
+        if shutil.which(python) is None:
+            raise UsageError(f"{python} is no program that can be executed.", "Name a Python, as /usr/bin/python3.")
 
     def _check_claims(self) -> None:
         """Refuse claims that nothing can be held to."""
@@ -130,6 +143,7 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
     "baseline": Path,
     "profile": str,
     "in_process": bool,
+    "python": Path,
     "limits": lambda told: Limits(**told),
 }
 """How each setting is read from JSON, but for None; a test holds the names against those of Settings."""

@@ -9,6 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sysconfig
+import venv
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -120,8 +121,33 @@ class TestTheActionsScript:
         assert step.status == 2
         assert step.summary == "## ONNX conformance: nothing was run\n\nExit status 2; the log says why.\n"
 
-    def test_an_unclosed_quote_ends_it(self, action):
-        assert action(BACKEND=RIGHT, ARGS='"x').status != 0
+    @pytest.mark.parametrize(
+        ("inputs", "problem"),
+        [
+            ({"ARGS": '"x'}, "args has a quote that is not closed"),
+            ({"OUTPUT": "a\nb=c"}, "output is more than one line"),
+        ],
+        ids=["quote", "line"],
+    )
+    def test_an_input_that_cannot_be_read_ends_it_with_2_and_makes_no_output_of_it(self, action, here, inputs, problem):
+        step = action(BACKEND=RIGHT, **inputs)
+        assert (step.status, step.output) == (2, "status=2\n")
+        assert f"error: The input {problem}.\n" in step.log
+        assert [path for path in here.iterdir() if path.is_dir()] == []
+
+    def test_subjects_run_in_the_job_s_python_and_the_suite_in_its_own(self, action, here):
+        venv.create(here / "job", with_pip=False)
+        (here / "suite").mkdir()
+        (here / "suite" / "bin").symlink_to(SCRIPTS)
+        (here / "tells_its_python.py").write_text(
+            "import sys\nfrom fake_backends import AlwaysRight\n"
+            "prepare, __version__ = AlwaysRight.prepare, sys.prefix\n"
+        )
+        path = f"{here / 'job' / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        step = action(BACKEND="tells_its_python", ENVIRONMENT=str(here / "suite"), PATH=path)
+        assert step.status == 0, step.log
+        (subject,) = json.loads((here / "onnx-conformance" / "summary.json").read_text(encoding="utf-8"))["subjects"]
+        assert subject["version"] == str(here / "job")
 
     def test_the_summary_of_an_earlier_run_is_not_shown_again(self, action):
         action(BACKEND=RIGHT)
@@ -137,6 +163,17 @@ class TestTheAction:
     def test_every_input_that_is_used_is_declared_and_every_one_declared_is_used(self):
         text = (ROOT / "action.yml").read_text(encoding="utf-8")
         assert set(re.findall(r"inputs\.([\w-]+)", text)) == set(ACTION["inputs"])
+
+    def test_other_actions_are_named_by_commits(self):
+        used = [step["uses"] for step in ACTION["runs"]["steps"] if "uses" in step]
+        assert len(used) == 2
+        assert all(re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}", action) for action in used)
+
+    def test_nothing_is_installed_into_the_job_s_python(self):
+        installing = [
+            line for step in ACTION["runs"]["steps"] for line in step.get("run", "").splitlines() if "pip" in line
+        ]
+        assert [line.split()[0] for line in installing] == ['"$ENVIRONMENT/bin/python"']
 
     def test_no_input_is_put_into_a_command(self):
         assert not [step["run"] for step in ACTION["runs"]["steps"] if "${{" in step.get("run", "")]

@@ -14,4 +14,4 @@ def run(command, small_corpus):
 @pytest.fixture
 def run_apart(process, small_corpus):
     """The same in a process of its own, as several processes need it."""
-    return lambda *arguments: process("onnx-conformance", "run", "--data", small_corpus, *arguments)
+    return lambda *told, **variables: process("onnx-conformance", "run", "--data", small_corpus, *told, **variables)

@@ -189,6 +189,14 @@ class TestRun:
 
 
 class TestSeveralProcesses:
+    def test_nothing_is_left_in_the_current_and_the_temporary_directory(self, run_apart, here, tmp_path):
+        temporary = tmp_path / "temporary"
+        temporary.mkdir()
+        told = ("-b", WRONG, "--no-diagnosis", "-n", "2")
+        assert run_apart(*told, TMPDIR=str(temporary)).status == 1
+        assert [*temporary.iterdir(), *here.iterdir()] == []
+        assert "1 of 7 cases" in run_apart(*told, "--lf", "-k", EXACT).out
+
     def test_two_processes_give_what_one_gives(self, run, run_apart, here):
         backends = ("-b", RIGHT, "-b", "fake_backends:WrongOnArgMax")
         assert run(*backends, "--results", "one.jsonl").status == 1

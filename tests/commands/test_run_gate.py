@@ -27,6 +27,28 @@ class TestTheGate:
         assert f"{ADAM} is unsupported on {MOODY} though the operator is required" in ended.out
         assert "required: Adam" in ended.out
 
+    @pytest.mark.parametrize("selection", [("-k", "argmax"), ("--case", EXACT), ("-k", "argmax", "-n", "2")], ids=str)
+    def test_a_required_operator_must_be_among_what_is_selected(self, run_apart, selection):
+        ended = run_apart("-b", RIGHT, "--require", "Adam", *selection)
+        assert ended.status == 1
+        assert f"Adam is required, and no case of it was run on {RIGHT}" in ended.out
+        assert run_apart("-b", RIGHT, "--require", "ArgMax", *selection).status == 0
+
+    def test_a_shard_may_lack_a_required_operator_and_the_merged_run_may_not(self, run, command, small_corpus, here):
+        for number in (1, 2):
+            told = ("-b", RIGHT, "--require", "Softmax", "--shard", f"{number}/2", "--results", f"{number}.jsonl")
+            assert run(*told).status == 0
+        assert command("merge", "1.jsonl", "2.jsonl", "-o", "all.jsonl").status == 0
+        run("-b", RIGHT, "--require", "Softmax", "-k", "adam", "--results", "some.jsonl")
+        assert command("merge", "some.jsonl", "-o", "all.jsonl").status == 1
+        assert "Softmax is required, and no case of it" in " ".join(read(here / "all.jsonl").footer["reasons"])
+
+    def test_a_graph_optimizer_beside_a_backend_need_not_have_its_operators(self, run):
+        told = ("--require", "Adam", "--in-process")
+        ended = run("-b", RIGHT, "-o", "identity", *told)
+        assert "Adam is required" not in ended.out
+        assert "Adam is required" not in run("-b", RIGHT, *told).out
+
     def test_an_unknown_required_operator_is_refused_with_those_there_are(self, moody_run):
         ended = moody_run("-b", RIGHT, "--require", "Adma")
         assert ended.status == 2

@@ -73,7 +73,14 @@ class TestWhatIsWrongWithARun:
         assert_bad_input(run("-b", RIGHT, "-k", "json or few or corpora"), "The selection matches no case")
 
     def test_a_selection_that_is_no_expression(self, run):
-        assert_bad_input_by_pytest(run("-b", RIGHT, "-k", "adam and ("), "adam and (")
+        assert_bad_input(run("-b", RIGHT, "-k", "adam and ("), "-k adam and ( is no expression")
+
+    def test_a_selection_that_is_no_expression_in_two_processes(self, run_apart):
+        assert_bad_input(run_apart("-b", RIGHT, "-k", "adam and (", "-n", "2"), "-k adam and ( is no expression")
+
+    @pytest.mark.parametrize("keyword", [" or ".join(["adam"] * 3000), "(" * 3000], ids=["terms", "brackets"])
+    def test_a_selection_that_is_too_long(self, run, keyword):
+        assert_bad_input(run("-b", RIGHT, "-k", keyword), "words and brackets, and may have 250", "--case")
 
     @pytest.mark.parametrize("number", ["many", "1.5"])
     def test_a_number_of_processes_that_is_none(self, run, number):

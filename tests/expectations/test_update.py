@@ -263,11 +263,16 @@ class TestTheVerb:
         told = ("-b", "fake_backends:WrongOnArgMax", "--data", small_corpus, "--expect", "e.toml")
         assert command("run", *told).status == 0
 
-    def test_without_a_reason_it_says_what_lacks_one(self, command, results):
+    @pytest.mark.parametrize("before", [None, 'subject = "fake_backends:WrongOnArgMax"\n# mine\n'])
+    def test_without_a_reason_it_says_what_lacks_one_and_writes_nothing(self, command, results, before):
+        if before is not None:
+            (results / "e.toml").write_text(before)
         ended = command("expect", "update", "out.jsonl", "-e", "e.toml")
-        assert ended.status == 1
+        assert ended.status == 2
         assert "no reason is known why" in ended.out
-        assert (results / "e.toml").read_text() == 'subject = "fake_backends:WrongOnArgMax"\n'
+        assert "e.toml is left as it was" in ended.err
+        assert (before is None) is not (results / "e.toml").exists()
+        assert before is None or (results / "e.toml").read_text() == before
 
     @pytest.mark.parametrize("option", ["--check", "--dry-run"])
     def test_a_check_shows_the_change_and_writes_nothing(self, command, results, option):

@@ -51,6 +51,7 @@ FAULTS = [
     (faults.eats_memory, LITTLE, ERROR, "run", "MemoryError: Unable to allocate"),
     (faults.forks_and_leaves_a_child, None, CRASH, "run", "SIGSEGV"),
     (faults.leaves_a_child_in_another_session, None, PASS, None, ""),
+    (faults.kills_its_guard, None, CRASH, "run", "was ended with its guard before it answered `run`"),
     (faults.exits_0_midway, None, CRASH, "run", "exited with status 0 before it answered `run`"),
     (faults.exits_3_on_load, None, CRASH, "load", "exited with status 3 before it answered `load`"),
     (faults.raises_systemexit, None, ERROR, "run", "SystemExit: no licence"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import venv
 
 import pytest
 from corpora import SMALL
@@ -94,6 +95,47 @@ def test_a_harness_of_another_kind_is_refused(module):
     harness = f"exec:{sys.executable} -m conformance.isolation.harness reference"
     with pytest.raises(SubjectError, match="is not a graph optimizer, but a backend"):
         apart(harness, kind=SubjectKind.OPTIMIZER)
+
+
+class TestInAnotherPython:
+    @pytest.fixture
+    def another(self, tmp_path):
+        """An environment in which nothing is installed but one module, which has another version of a library."""
+        directory = tmp_path / "another"
+        venv.create(directory, with_pip=False)
+        (packages,) = (directory / "lib").glob("python*/site-packages")
+        (packages / "packaging.py").write_text("__version__ = 'of its own'\n")
+        return directory
+
+    @pytest.fixture
+    def told(self, module):
+        return module(
+            "tells_its_python",
+            "import sys, packaging\nfrom fake_backends import AlwaysRight\n"
+            "prepare, __version__ = AlwaysRight.prepare, f'{packaging.__version__} in {sys.prefix}'\n",
+        )
+
+    @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+    def test_what_is_installed_there_comes_first_and_the_suite_s_after_it(
+        self, process, another, told, here, small_corpus, workers
+    ):
+        python = another / "bin" / "python"
+        arguments = ("--python", python, "--data", small_corpus, "--results", "out.jsonl", *workers)
+        ended = process("onnx-conformance", "run", "-b", told, *arguments)
+        assert ended.status == 0, ended.err
+        assert read(here / "out.jsonl").header["subjects"][0]["version"] == f"of its own in {another}"
+
+    @pytest.mark.parametrize(
+        ("options", "problem"),
+        [
+            (("--python", "nowhere/python"), "is no program"),
+            (("--python", sys.executable, "--in-process"), "--python is"),
+        ],
+        ids=["missing", "in process"],
+    )
+    def test_one_that_nothing_can_run_in_is_refused(self, command, options, problem):
+        ended = command("run", "-b", RIGHT, *options)
+        assert (ended.status, problem in ended.err) == (2, True)
 
 
 @pytest.mark.parametrize("command", ["", "   ", "no_such_program_anywhere", "'unbalanced"])

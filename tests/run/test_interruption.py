@@ -13,6 +13,7 @@ import pytest
 from corpora import SMALL
 from isolation_support import LONGEST_WAIT, SUPPORT, processes_in, until
 from outputs import comparable
+from repository import DATA
 
 from conformance.results.file import read
 from conformance.run.partial import partial_of
@@ -163,7 +164,7 @@ class TestResume:
         assert partial_of(cut_off).read_bytes() == before
 
     def test_another_corpus_is_refused(self, command, cut_off):
-        ended = command("run", "--resume", "out.jsonl")
+        ended = command("run", "--resume", "out.jsonl", "--data", DATA)
         assert ended.status == 2
         assert "is of another run, by its corpus" in ended.err
 
@@ -186,6 +187,40 @@ class TestResume:
         ended = run("--resume", "out.jsonl")
         assert ended.status == 2
         assert "out.jsonl " in ended.err
+
+    def test_the_options_of_the_run_are_those_it_was_begun_with(self, command, run, here):
+        (here / "e.toml").write_text(f'subject = "{RIGHT}"\n')
+        told = (
+            "-b",
+            RIGHT,
+            "--results",
+            "out.jsonl",
+            "-k",
+            "adam or argmax",
+            "--require",
+            "Adam",
+            "--expect",
+            "e.toml",
+        )
+        run(*told, "--html", "out.html", "--json", "a b.json", "--level", "should", "--no-diagnosis")
+        lines = (here / "out.jsonl").read_bytes().splitlines(keepends=True)
+        (here / "out.jsonl").rename(here / "whole.jsonl")
+        partial_of(here / "out.jsonl").write_bytes(b"".join(lines[:3]))
+        (here / "a b.json").unlink()
+        (here / "out.html").unlink()
+        ended = command("run", "--resume", "out.jsonl")
+        assert (ended.status, ended.err) == (0, "")
+        assert comparable(here / "out.jsonl") == comparable(here / "whole.jsonl")
+        assert (here / "out.html").exists()
+        assert (here / "a b.json").exists()
+
+    @pytest.mark.parametrize(
+        ("options", "what"), [(("--require", "Adam"), "its require"), (("--baseline", "whole.jsonl"), "its baseline")]
+    )
+    def test_a_gate_by_other_rules_is_refused(self, run, cut_off, options, what):
+        ended = run("--resume", "out.jsonl", *options)
+        assert ended.status == 2
+        assert f"is of another run, by {what}" in ended.err
 
     def test_a_missing_file_is_refused(self, run):
         assert run("--resume", "missing.jsonl").status == 2

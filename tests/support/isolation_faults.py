@@ -150,6 +150,15 @@ class leaves_a_child_in_another_session(OnMomentum):
         return outputs
 
 
+class kills_its_guard(OnMomentum):
+    """And leaves a child where its guard would not find it any more."""
+
+    def harm_on_run(self, outputs: list[Any]) -> Any:
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"], start_new_session=True)
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(1000)
+
+
 class exits_0_midway(OnMomentum):
     def harm_on_run(self, outputs: list[Any]) -> Any:
         os._exit(0)

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 def tree(directory: Path) -> dict[str, bytes]:
-    """Every file below a directory, hidden ones too, by its relative path; pytest's cache is none of ours."""
+    """Every file below a directory, hidden ones too, by its relative path."""
     return {
         path.relative_to(directory).as_posix(): path.read_bytes()
         for path in sorted(directory.rglob("*"))
-        if path.is_file() and ".pytest_cache" not in path.parts
+        if path.is_file()
     }
 
 

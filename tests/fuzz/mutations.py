@@ -1,0 +1,226 @@
+"""Hypothesis strategies that spoil valid files: bytes, JSON documents, lines of results, expectations and models."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import TYPE_CHECKING, Any
+
+import onnx
+from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DEEP, HUGE = "\0deep\0", "\0huge\0"
+"""Stand in a document for what Python would not write: nesting without end, and a number of 5,000 digits."""
+
+STRANGE = st.one_of(
+    st.sampled_from(
+        [
+            *(None, True, False, 0, -1, 1, 2**31, 2**63, 2**64, -(2**63), 10**400, 0.5, 1e308, 5e-324),
+            *(float("inf"), float("-inf"), float("nan"), DEEP, HUGE),
+            *("", "\ud800", "a\udfffb", "\0", "\x1b[31mred\x1b[0m", "\r\n", "\u202e", "x" * 70_000, "../../etc/passwd"),
+            *("<script>alert(1)</script>", "]]>", "${HOME}", "%s", "{}", "pass", "fail", "must", "test_adam", "1/2"),
+            *([], {}, [[]], [None], {"": {}}, ["a"] * 300),
+        ]
+    ),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=20),
+    st.text(alphabet=st.characters(categories=("Cs", "Cc", "Cf", "Zl")), min_size=1, max_size=5),
+)
+
+
+@st.composite
+def spoilt_bytes(draw: st.DrawFn, content: bytes) -> bytes:
+    """Some bytes with up to four places changed, cut out, doubled or put in; or cut off."""
+    spoilt = bytearray(content)
+    for _ in range(draw(st.integers(1, 4))):
+        place = draw(st.integers(0, len(spoilt)))
+        length = draw(st.integers(1, 64))
+        match draw(st.sampled_from(["flip", "cut", "double", "insert", "end"])):
+            case "flip" if place < len(spoilt):
+                spoilt[place] = draw(st.integers(0, 255))
+            case "cut":
+                del spoilt[place : place + length]
+            case "double":
+                spoilt[place:place] = spoilt[place : place + length]
+            case "insert":
+                spoilt[place:place] = draw(st.binary(min_size=1, max_size=16))
+            case "end":
+                del spoilt[place:]
+    return bytes(spoilt)
+
+
+@st.composite
+def spoilt_document(draw: st.DrawFn, document: Any) -> bytes:
+    """A JSON document with up to three values replaced, removed, doubled or wrapped, as text."""
+    spoilt = [copy.deepcopy(document)]
+    for _ in range(draw(st.integers(1, 3))):
+        _spoil(draw, spoilt)
+    text = json.dumps(spoilt[0], ensure_ascii=draw(st.booleans()))
+    for mark, instead in ((DEEP, "[" * 50_000 + "]" * 50_000), (HUGE, "9" * 5000)):
+        for written in (json.dumps(mark), json.dumps(mark, ensure_ascii=False)):
+            text = text.replace(written, instead)
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _spoil(draw: st.DrawFn, holder: list[Any]) -> None:
+    """Change one value somewhere within what the only element of a list holds."""
+    container: Any = holder
+    key: Any = 0
+    while isinstance(container[key], dict | list) and container[key] and draw(st.integers(0, 9)):
+        container = container[key]
+        key = draw(st.sampled_from(sorted(container))) if isinstance(container, dict) else _index(draw, container)
+    match draw(st.sampled_from(["replace", "replace", "replace", "remove", "double", "wrap", "rename"])):
+        case "remove" if container is not holder:
+            del container[key]
+        case "double" if isinstance(container, list) and container is not holder:
+            container.insert(key, copy.deepcopy(container[key]))
+        case "wrap":
+            container[key] = draw(st.sampled_from([[container[key]], {"a": container[key]}]))
+        case "rename" if isinstance(container, dict):
+            container[draw(st.text(max_size=5))] = container.pop(key)
+        case _:
+            container[key] = draw(STRANGE)
+
+
+def _index(draw: st.DrawFn, container: Sequence[Any]) -> int:
+    return draw(st.integers(0, len(container) - 1))
+
+
+@st.composite
+def spoilt_lines(draw: st.DrawFn, content: bytes) -> bytes:
+    """Results with one line spoilt, or lines taken out, doubled or exchanged, or bytes spoilt."""
+    lines = content.splitlines(keepends=True)
+    place = draw(st.one_of(st.sampled_from([0, 1, 2, len(lines) - 1]), st.integers(0, len(lines) - 1)))
+    match draw(st.sampled_from(["document", "document", "document", "remove", "double", "exchange", "bytes"])):
+        case "document":
+            lines[place] = draw(spoilt_document(json.loads(lines[place]))) + b"\n"
+        case "remove":
+            del lines[place]
+        case "double":
+            lines.insert(place, lines[place])
+        case "exchange":
+            other = draw(st.integers(0, len(lines) - 1))
+            lines[place], lines[other] = lines[other], lines[place]
+        case _:
+            return draw(spoilt_bytes(content))
+    return b"".join(lines)
+
+
+TOML_VALUES = (
+    "9" * 5000,
+    "inf",
+    "nan",
+    "-1",
+    '"\\ud800"',
+    "'''",
+    "[[[[[]]]]]",
+    "1979-05-27",
+    "{a=1}",
+    '"\\u0000"',
+    '"*"',
+)
+
+
+@st.composite
+def spoilt_toml(draw: st.DrawFn, content: bytes) -> bytes:
+    """Expectations with a value replaced by a strange one, or with bytes spoilt."""
+    if draw(st.booleans()):
+        return draw(spoilt_bytes(content))
+    lines = content.decode().splitlines()
+    place = draw(st.integers(0, len(lines) - 1))
+    name, _, _ = lines[place].partition("=")
+    value = draw(st.one_of(st.sampled_from(TOML_VALUES), st.text(max_size=8).map(json.dumps)))
+    lines[place] = f"{name} = {value}"
+    return "\n".join(lines).encode("utf-8", "surrogatepass")
+
+
+@st.composite
+def spoilt_model(draw: st.DrawFn, content: bytes) -> bytes:
+    """A model that is none any more: in its bytes, or in what its nodes, types and functions say."""
+    if not draw(st.integers(0, 3)):
+        return draw(spoilt_bytes(content))
+    model = onnx.ModelProto.FromString(content)
+    for _ in range(draw(st.integers(1, 3))):
+        draw(st.sampled_from(_MODEL_SPOILERS))(draw, model)
+    return model.SerializeToString()
+
+
+def _some_node(draw: st.DrawFn, model: onnx.ModelProto) -> onnx.NodeProto:
+    nodes = [*model.graph.node, *(node for function in model.functions for node in function.node)]
+    return draw(st.sampled_from(nodes)) if nodes else model.graph.node.add()
+
+
+def _ends(draw: st.DrawFn, model: onnx.ModelProto) -> None:
+    node = _some_node(draw, model)
+    node.ClearField(draw(st.sampled_from(["input", "output", "name", "op_type", "domain", "attribute"])))
+
+
+def _names(draw: st.DrawFn, model: onnx.ModelProto) -> None:
+    node = _some_node(draw, model)
+    ends = draw(st.sampled_from([node.input, node.output]))
+    known = [*node.input, *node.output, "", "a", "x" * 5000]
+    ends.extend(draw(st.lists(st.sampled_from(known), max_size=3)))
+
+
+def _operator(draw: st.DrawFn, model: onnx.ModelProto) -> None:
+    node = _some_node(draw, model)
+    node.op_type = draw(st.sampled_from(["ArgMax", "Adam", "Softmax", "If", "Loop", "Constant", "Nothing", ""]))
+    node.domain = draw(st.sampled_from(["", "ai.onnx", "ai.onnx.preview.training", "mine"]))
+
+
+def _attribute(draw: st.DrawFn, model: onnx.ModelProto) -> None:
+    node = _some_node(draw, model)
+    attribute = node.attribute[0] if node.attribute and draw(st.booleans()) else node.attribute.add()
+    attribute.name = draw(st.sampled_from([attribute.name or "axis", "axis", "keepdims", "T", "then_branch", "value"]))
+    attribute.type = draw(st.integers(0, 14))
+    attribute.i = draw(st.integers(-(2**63), 2**63 - 1))
+    attribute.f = draw(st.floats(width=32))
+
+
+def _types(draw: st.DrawFn, model: onnx.ModelProto) -> None:
+    values = [*model.graph.input, *model.graph.output, *model.graph.value_info]
+    if values:
+        tensor = draw(st.sampled_from(values)).type.tensor_type
+        tensor.elem_type = draw(st.integers(-1, 40))
+        tensor.shape.dim.add().dim_value = draw(st.integers(-(2**63), 2**63 - 1))
+
+
+def _initializer(draw: st.DrawFn, model: onnx.ModelProto) -> None:
+    tensor = model.graph.initializer.add()
+    tensor.name = draw(st.sampled_from([value.name for value in model.graph.input] or ["a"]))
+    tensor.data_type = draw(st.integers(-1, 40))
+    tensor.dims.extend(draw(st.lists(st.integers(-1, 2**40), max_size=3)))
+    tensor.raw_data = draw(st.binary(max_size=16))
+
+
+def _function(draw: st.DrawFn, model: onnx.ModelProto) -> None:
+    """A function that calls itself or the next, which calls it."""
+    number = draw(st.integers(1, 3))
+    for index in range(number):
+        function = model.functions.add(domain="mine", name=f"f{index}")
+        function.input.append("x")
+        function.output.append("y")
+        function.node.add(domain="mine", op_type=f"f{(index + 1) % number}", input=["x"], output=["y"])
+    node = _some_node(draw, model)
+    node.domain, node.op_type = "mine", "f0"
+
+
+def _opsets(draw: st.DrawFn, model: onnx.ModelProto) -> None:
+    if draw(st.booleans()):
+        model.ClearField("opset_import")
+    model.opset_import.add(domain=draw(st.sampled_from(["", "mine"])), version=draw(st.integers(-1, 2**40)))
+
+
+def _shared_names(draw: st.DrawFn, model: onnx.ModelProto) -> None:
+    """A node once more: two definitions of one value, or a cycle."""
+    node = model.graph.node.add()
+    node.CopyFrom(_some_node(draw, model))
+    if draw(st.booleans()) and node.output:
+        node.input.append(node.output[0])
+
+
+_MODEL_SPOILERS = (_ends, _names, _operator, _attribute, _types, _initializer, _function, _opsets, _shared_names)
