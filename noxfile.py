@@ -141,6 +141,13 @@ def rewrites(session: nox.Session) -> None:
 
 
 @nox.session
+def oracle(session: nox.Session) -> None:
+    """Compute every expected value of the corpus again with the second oracle, which knows nothing of the package."""
+    session.install(ONNX, *GROUPS["oracle"])
+    session.run("python", "-m", "oracle", *session.posargs)
+
+
+@nox.session
 def tests(session: nox.Session) -> None:
     """Run the suite's own tests; they need no browser and no root."""
     session.install("-e", *ALL_TESTED, *GROUPS["tests"])
