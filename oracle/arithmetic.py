@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -236,8 +237,9 @@ def _escapes(function: Function, *operands: Real | Enclosure) -> bool:
 
 
 def _least(numbers: list[Real]) -> Real:
+    """The least number; of balls that overlap, and so are nearer than any ULP, one of them."""
     least = numbers[0]
     for number in numbers[1:]:
-        if number is not least and reals.compare(number, least) < 0:
-            least = number
+        with suppress(reals.Undecided):
+            least = number if reals.compare(number, least) < 0 else least
     return least
