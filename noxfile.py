@@ -142,9 +142,13 @@ def rewrites(session: nox.Session) -> None:
 
 @nox.session
 def oracle(session: nox.Session) -> None:
-    """Compute every expected value of the corpus again with the second oracle, which knows nothing of the package."""
-    session.install(ONNX, *GROUPS["oracle"])
-    session.run("python", "-m", "oracle", *session.posargs)
+    """Compute all expected values again with the second oracle; `-- --draws N` compares both on random models."""
+    if "--draws" in session.posargs:
+        session.install("-e", ".", ONNX, *GROUPS["tests"])
+        session.run("python", "tests/support/drawn_models.py", *session.posargs)
+    else:
+        session.install(ONNX, *GROUPS["oracle"])
+        session.run("python", "-m", "oracle", *session.posargs)
 
 
 @nox.session

@@ -190,6 +190,8 @@ class Enclosing:
     def between(self, function: Function, low: Real, high: Real, *, nan: bool) -> Real | Enclosure:
         if reals.is_nan(low) or reals.is_nan(high):
             return ANYTHING
+        if low is high and not nan and self.format.holds(low):
+            return low
         return self._widened(low, high, function, nan=nan)
 
     def _widened(self, low: Real, high: Real, function: Function, *, nan: bool) -> Enclosure:

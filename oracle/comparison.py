@@ -56,15 +56,21 @@ def compared(case: Case) -> Comparison:
         for number, expected in enumerate(data_set.expected):
             place = f"{case.id} {data_set.name} output {number}"
             try:
-                comparison.differences.extend(_output(place, answers, number, expected, comparison.counts))
+                comparison.differences.extend(differences(place, answers, number, expected, comparison.counts))
             except (NotImplementedError, Undecided) as error:
                 comparison.differences.append(Difference(place, "recomputed", "a value", error))
     return comparison
 
 
-def _output(
+def differences(
     place: str, answers: Answers, number: int, expected: Expected, counts: Counter[str]
 ) -> Iterator[Difference]:
+    """What is expected of one output against what the second oracle computes; counts what is compared.
+
+    Raises:
+        Undecided: the most bits are too few.
+        NotImplementedError: the model has what this oracle does not know.
+    """
     values = answers.output(EXACT if expected.tensor.type in FLOATS else DECLARED, number)
     second = rounded(values)
     if (second.type, second.shape) != (expected.tensor.type, expected.tensor.shape):

@@ -121,9 +121,9 @@ def ends(x: arb) -> tuple[fmpq, fmpq]:
     middle, exponent = x.mid().man_exp()
     radius, radius_exponent = x.rad().man_exp()
     top = int(exponent) + int(middle).bit_length()
-    if radius_exponent > FARTHEST_EXPONENT or (abs(top) > FARTHEST_EXPONENT and x.rel_accuracy_bits() < 2):
-        raise Undecided
-    if abs(top) > FARTHEST_EXPONENT:
+    if max(abs(top), int(radius_exponent)) > FARTHEST_EXPONENT:
+        if x.rel_accuracy_bits() < 2:
+            raise Undecided
         far = _two_to(FARTHEST_EXPONENT if top > 0 else -FARTHEST_EXPONENT)
         return (far, far) if x > 0 else (-far, -far)
     spread = fmpq(radius) * _two_to(max(int(radius_exponent), -2 * FARTHEST_EXPONENT))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from flint import arb, fmpq
@@ -51,12 +52,14 @@ def signum(x: Real) -> Real:
 
 
 def larger(x: Real, y: Real) -> Real:
-    """The larger one; NaN where one is NaN."""
+    """The larger one, of zeros the positive one; NaN where one is NaN. This is IEEE 754-2019's maximum."""
     if is_nan(x) or is_nan(y):
         return x if is_nan(x) else y
+    if isinstance(x, float) and isinstance(y, float):
+        return max(x, y, key=lambda item: (item, math.copysign(1, item)))
     return y if compare(x, y) < 0 else x
 
 
 def smaller(x: Real, y: Real) -> Real:
-    """The smaller one; NaN where one is NaN."""
+    """The smaller one, of zeros the negative one; NaN where one is NaN."""
     return -larger(-x, -y)

@@ -10,8 +10,7 @@ from flint import fmpq
 
 from oracle import reals
 from oracle.arithmetic import Enclosure, may_be_nan
-from oracle.calls import rounded
-from oracle.operators.ranking import first_largest
+from oracle.operators.ranking import acceptable, comparable, first_largest
 from oracle.tensors import elements_of
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def softmax(x: Real, *others: Real) -> Real:
 
 def log_softmax(x: Real, *others: Real) -> Real:
     """Log(softmax), near zero too."""
-    return -reals.logarithm_of_one_more(_beside(x, others))
+    return reals.subtract(0.0, reals.logarithm_of_one_more(_beside(x, others)))
 
 
 def _beside(x: Real, others: Sequence[Real]) -> Real:
@@ -89,13 +88,14 @@ def lanes(elements: Elements, axis: int, function: Callable[[Sequence[Any]], Seq
 
 def _hardmax(call: Call, x: Tensor) -> Tensor:
     """1 at the first largest element, 0 elsewhere."""
-    exact = rounded(x)
 
     def of_lane(a: Arithmetic, lane: Sequence[Any]) -> list[Any]:
-        largest = first_largest(lane)
+        largest = acceptable(lane, last=False) if call.mode.encloses else first_largest(lane)
+        if isinstance(largest, frozenset):
+            raise NotImplementedError("The second oracle does not follow a Hardmax that may be at several elements.")
         return [fmpq(1) if at == largest else 0.0 for at in range(len(lane))]
 
-    return _along_lanes(of_lane)(call, exact)
+    return _along_lanes(of_lane)(call, comparable(call, x))
 
 
 OPERATORS = {

@@ -73,7 +73,7 @@ def _negated(item: Any) -> Any:
     return Enclosure(-item.high, -item.low, nan=item.nan) if isinstance(item, Enclosure) else -item
 
 
-def _comparable(call: Call, x: Tensor) -> Tensor:
+def comparable(call: Call, x: Tensor) -> Tensor:
     """The elements as ArgMax and the like compare them: in their declared type, or enclosed."""
     return x if call.mode.encloses else rounded(x)
 
@@ -85,7 +85,7 @@ def _reducing(prepared: Callable[[Any], Any]) -> Callable[[Call, Tensor], Tensor
         axis = call.attributes["axis"]
         last = bool(call.attributes.get("select_last_index", 0))
         largest = last_largest if last else first_largest
-        moved = np.moveaxis(_comparable(call, x).elements, axis, -1)
+        moved = np.moveaxis(comparable(call, x).elements, axis, -1)
         rows = moved.reshape(-1, moved.shape[-1]) if moved.size else np.empty((0, 1), dtype=object)
         indices = []
         for row in rows:
@@ -102,7 +102,7 @@ def _top_k(call: Call, x: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
     """The k largest or smallest elements along the axis with their indices, of equal ones the first index first."""
     axis = call.attributes["axis"]
     count = k.integers()[0]
-    moved = np.moveaxis(_comparable(call, x).elements, axis, -1)
+    moved = np.moveaxis(comparable(call, x).elements, axis, -1)
     shape = (*moved.shape[:-1], count)
     values: list[Any] = []
     indices: list[Index] = []
