@@ -142,6 +142,17 @@ def rewrites(session: nox.Session) -> None:
 
 
 @nox.session
+def oracle(session: nox.Session) -> None:
+    """Compute all expected values again with the second oracle; `-- --draws N` compares both on random models."""
+    if "--draws" in session.posargs:
+        session.install("-e", ".", ONNX, *GROUPS["tests"])
+        session.run("python", "tests/support/drawn_models.py", *session.posargs)
+    else:
+        session.install(ONNX, *GROUPS["oracle"])
+        session.run("python", "-m", "oracle", *session.posargs)
+
+
+@nox.session
 def tests(session: nox.Session) -> None:
     """Run the suite's own tests; they need no browser and no root."""
     session.install("-e", *ALL_TESTED, *GROUPS["tests"])

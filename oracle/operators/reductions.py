@@ -1,0 +1,83 @@
+"""Reductions along axes, and the product of matrices."""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oracle import reals, steps
+from oracle.tensors import elements_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from oracle.arithmetic import Arithmetic
+    from oracle.calls import Call
+    from oracle.tensors import Elements, Tensor
+
+
+def _sum(a: Arithmetic, items: Sequence[Any]) -> Any:
+    return reduce(lambda x, y: a(reals.add, x, y), items[1:], items[0]) if items else 0.0
+
+
+def _mean(a: Arithmetic, items: Sequence[Any]) -> Any:
+    return a(reals.divide, _sum(a, items), reals.real(len(items)))
+
+
+def _largest(a: Arithmetic, items: Sequence[Any]) -> Any:
+    return reduce(lambda x, y: a(steps.larger, x, y), items)
+
+
+def _reduction(of_items: Callable[[Arithmetic, Sequence[Any]], Any]) -> Callable[..., Tensor]:
+    def operator(call: Call, x: Tensor, axes: Tensor | None = None) -> Tensor:
+        """Axes come as an attribute or, in later opsets, as an operand; without them all are reduced."""
+        given = axes.integers() if axes is not None else list(call.attributes.get("axes", ()))
+        if not given and call.attributes.get("noop_with_empty_axes", 0):
+            return x
+        reduced = sorted(axis % x.rank for axis in given) or list(range(x.rank))
+        keeps = bool(call.attributes["keepdims"])
+        return x.with_elements(
+            _reduced(x.elements, reduced, lambda items: of_items(call.arithmetic(x.type), items), keeps=keeps)
+        )
+
+    return operator
+
+
+def _reduced(
+    elements: Elements, axes: Sequence[int], of_items: Callable[[Sequence[Any]], Any], *, keeps: bool
+) -> Elements:
+    kept = [axis for axis in range(elements.ndim) if axis not in axes]
+    outer = [elements.shape[axis] for axis in kept]
+    inner = math.prod(elements.shape[axis] for axis in axes)
+    rows = np.transpose(elements, [*kept, *axes]).reshape(math.prod(outer), inner)
+    shape = [1 if axis in axes else size for axis, size in enumerate(elements.shape)] if keeps else outer
+    return elements_of((of_items(list(row)) for row in rows), shape)
+
+
+def _matmul(call: Call, x: Tensor, y: Tensor) -> Tensor:
+    """NumPy's matmul: stacks of matrices broadcast, and a vector is a row on the left, a column on the right."""
+    a = call.arithmetic(x.type)
+    left = x.elements[np.newaxis, :] if x.rank == 1 else x.elements
+    right = y.elements[:, np.newaxis] if y.rank == 1 else y.elements
+    stack = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+    left = np.broadcast_to(left, (*stack, *left.shape[-2:])).reshape(math.prod(stack), *left.shape[-2:])
+    right = np.broadcast_to(right, (*stack, *right.shape[-2:])).reshape(math.prod(stack), *right.shape[-2:])
+    products = [
+        _sum(a, [a(reals.multiply, p, q) for p, q in zip(row, column, strict=True)])
+        for rows, columns in zip(left, right, strict=True)
+        for row in rows
+        for column in columns.T
+    ]
+    shape = (*stack, *([left.shape[-2]] if x.rank > 1 else []), *([right.shape[-1]] if y.rank > 1 else []))
+    return x.with_elements(elements_of(products, shape))
+
+
+OPERATORS = {
+    "MatMul": _matmul,
+    "ReduceMax": _reduction(_largest),
+    "ReduceMean": _reduction(_mean),
+    "ReduceSum": _reduction(_sum),
+}

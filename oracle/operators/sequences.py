@@ -1,0 +1,42 @@
+"""Sequences and optionals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnx import TensorProto
+
+from oracle.tensors import int64, scalar
+
+if TYPE_CHECKING:
+    from oracle.calls import Call
+    from oracle.tensors import Tensor, Value
+
+
+def _at(call: Call, sequence: list[Tensor], position: Tensor) -> Tensor:
+    return sequence[position.integers()[0]]
+
+
+def _construct(call: Call, *tensors: Tensor) -> list[Tensor]:
+    return list(tensors)
+
+
+def _length(call: Call, sequence: list[Tensor]) -> Tensor:
+    return int64([len(sequence)], ())
+
+
+def _optional(call: Call, value: Value = None) -> Value:
+    return value
+
+
+def _has_element(call: Call, value: Value = None) -> Tensor:
+    return scalar(TensorProto.BOOL, value is not None)
+
+
+OPERATORS = {
+    "Optional": _optional,
+    "OptionalHasElement": _has_element,
+    "SequenceAt": _at,
+    "SequenceConstruct": _construct,
+    "SequenceLength": _length,
+}
