@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+import onnx
 import pytest
 from corpora import ADAM, EXACT, INDEX, REPEATED
 from refusals import assert_bad_input
@@ -19,6 +22,21 @@ class TestExplain:
     )
     def test_it_tells_how_an_output_is_checked(self, command, small_corpus, case, check):
         assert check in command("explain", case, "--data", small_corpus).out
+
+    def test_a_clause_is_quoted_from_the_installed_onnx(self, command, small_corpus):
+        told = command("explain", ADAM, "--data", small_corpus).out
+        assert "(onnx.defs ai.onnx.preview.training Adam-1, summary):" in told
+        assert "    > V_new = alpha * V" in told
+
+    def test_what_no_package_carries_is_named_with_its_digest(self, command, small_corpus):
+        told = command("explain", REPEATED, "--data", small_corpus).out
+        assert re.search(r"docs/IR.md, Model Semantics, characters \d+ to \d+, sha256 [0-9a-f]{64} \(no package", told)
+
+    def test_an_onnx_of_other_words_is_said_to_be_one(self, command, small_corpus, monkeypatch):
+        monkeypatch.setattr("conformance.models.passages.text_of", lambda document, part: "other words")
+        told = command("explain", ADAM, "--data", small_corpus).out
+        assert f"onnx {onnx.__version__} words it differently (onnx.defs" in told
+        assert "    > " not in told
 
     def test_an_unknown_case_is_refused(self, command, small_corpus):
         assert_bad_input(command("explain", "test_adan", "--data", small_corpus), "There is no case test_adan")

@@ -66,6 +66,10 @@ class TestCommittedCorpus:
             if subject in {"adam", "adagrad", "momentum"}:
                 assert subject in document["tags"], id
 
+    def test_every_clause_of_a_must_case_points_at_its_passage(self, documents):
+        accusing = {c for document in documents.values() if document["level"] == "must" for c in document["clauses"]}
+        assert not {clause for clause in accusing if not clauses()[clause].passages}
+
     def test_every_clause_has_a_case(self, documents):
         tested = {clause for document in documents.values() for clause in document["clauses"]}
         assert not set(clauses()) - tested
