@@ -30,7 +30,7 @@ def located(document: str, part: str, text: str, first: str, last: str) -> Passa
     start = text.find(first)
     end = text.find(last, start + max(0, len(first) - len(last)))
     if start < 0 or end < 0:
-        raise SystemExit(f"{document}, {part}: {first if start < 0 else last!r} is not there.")
+        raise SystemExit(f'{document}, {part}: "{first if start < 0 else last}" is not there.')
     end += len(last)
     return Passage(document, part, start, end, digest(text[start:end]))
 

@@ -43,6 +43,9 @@ def _lines(id: str, path: str, document: Mapping[str, Any]) -> Iterator[str]:
     for node in document["model"]["nodes"]:
         yield f"node {', '.join(node['outputs'])} = {node['domain']}.{node['op_type']}({', '.join(node['inputs'])})"
         yield from (f"    {name} = {value}" for name, value in node["attributes"].items())
+    if "rewrite" in document:
+        about = document["rewrite"].get("check", "no single one")
+        yield f"the pass {document['rewrite']['answer']}; the check that this is about: {about}"
     for number, data_set in enumerate(document["data_sets"]):
         yield f"data set {number}"
         yield from (f"    in  {_tensor(tensor)}" for tensor in data_set["inputs"])

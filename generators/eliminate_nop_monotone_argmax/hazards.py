@@ -189,6 +189,7 @@ def _of_the_pass(hazard: HazardScenario) -> Case:
         MAY if coerced else FIRES,
         _graph(hazard, [safe]),
         hazards=[(hazard.kind, [X]) for X in hazard.arrays],
+        check="hazards",
     )
 
 

@@ -12,7 +12,7 @@ from conformance.corpus.case import Case, CaseKind, Rewrite
 from conformance.generation.models import TYPES, argmax_shape, declared, declared_as, model
 from conformance.generation.values import scattered
 from conformance.verdicts import Level
-from generators.eliminate_nop_monotone_argmax.scenario import ALONG_AXIS, FIRES, FIVE, STAYS, fires
+from generators.eliminate_nop_monotone_argmax.scenario import ALONG_AXIS, FIRES, FIVE, STAYS, about, fires
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -240,7 +240,7 @@ def _case(
         model=model(id, nodes, [declared("X", X)], [declared_as("index", "int64", shape)], {"": opset}),
         data_sets=((X,),),
         kind=CaseKind.PASS,
-        rewrite=rewrite,
+        rewrite=about(rewrite, "structure"),
     )
 
 

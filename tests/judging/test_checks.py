@@ -22,6 +22,10 @@ def _type(after):
     after.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "N"
 
 
+def _attribute_text(after):
+    after.graph.node[-1].attribute[0].doc_string = "another"
+
+
 def _output(after):
     after.graph.node[-1].attribute[1].i = 1
 
@@ -38,6 +42,7 @@ WRONG = [
     ("interface", lambda after: after.graph.ClearField("initializer"), FIRES, "default of input W is gone"),
     ("preservation", _denotation, FIRES, "denotation of input X is changed: denotation changed from '' to 'IMAGE'"),
     ("preservation", lambda after: after.ClearField("producer_name"), FIRES, "producer_name of the model is gone"),
+    ("preservation", _attribute_text, FIRES, "doc_string of axis of the ArgMax that makes index changed from ''"),
     ("answers", lambda after: setattr(after.graph.node[0], "op_type", "ArgMin"), FIRES, "index is [0, 1] instead of"),
     ("answers", _output, FIRES, "index has shape [2, 1] instead of [2]"),
 ]
