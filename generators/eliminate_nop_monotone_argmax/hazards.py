@@ -9,7 +9,7 @@ that is off by less than an ULP may tell the two elements apart without the rewr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,6 +99,8 @@ def cases() -> Iterator[Case]:
         yield _of_the_pass(hazard)
         if hazard.shows_on_backends:
             yield _of_backends(hazard)
+        if hazard.has_nan:
+            yield _in_range(hazard)
 
 
 def hazards() -> Iterator[HazardScenario]:
@@ -212,4 +214,17 @@ def _of_backends(hazard: HazardScenario) -> Case:
             {"": hazard.opset},
         ),
         data_sets=tuple((array,) for array in arrays),
+    )
+
+
+def _in_range(hazard: HazardScenario) -> Case:
+    """Nothing says what ArgMax makes of a NaN, but that it gives the index of an element."""
+    word, named = FIVE[hazard.op_type], _of_backends(hazard)
+    return replace(
+        named,
+        id=f"test_{word}_argmax_in_range_{hazard.name.removeprefix(f'{word}_')}",
+        title=f"ArgMax of {hazard.op_type} {hazard.says} in {TYPES[hazard.dtype]} is the index of an element",
+        level=Level.MUST,
+        clauses=("argmax.range", f"monotone.{word}"),
+        tags=tuple(tag for tag in named.tags if tag != "hazard"),
     )
