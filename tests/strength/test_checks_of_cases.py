@@ -68,4 +68,4 @@ def test_every_case_can_be_failed_by_the_check_that_it_is_about(showing):
 
 
 def test_some_are_about_the_structure_some_about_details_and_some_about_hazards():
-    assert {case.rewrite.check for case in ABOUT} == {"structure", "interface", "preservation", "hazards"}
+    assert {case.rewrite.check for case in ABOUT} == {"structure", "interface", "preservation", "leftovers", "hazards"}

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from conformance.deviations.rewrites.fault import afterwards
+from conformance.deviations.rewrites.fault import afterwards, altered
 from conformance.models.scopes import Scope
+from conformance.passes.eliminate_nop_monotone_argmax import rewire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     import onnx
+
+    from conformance.passes.eliminate_nop_monotone_argmax import Site
 
 
 def _cleared(of: Callable[[onnx.ModelProto], Iterable[Any]], field: str) -> Callable[[onnx.ModelProto], None]:
@@ -83,7 +86,26 @@ def _other_producer(model: onnx.ModelProto) -> None:
     model.producer_name = "optimizer"
 
 
+def _leaving(field: str) -> Callable[[Site], None]:
+    """Rewires, and leaves a graph's field as it was."""
+
+    def rewired(site: Site) -> None:
+        graph = site.scope.graph
+        said = [type(entry).FromString(entry.SerializeToString()) for entry in getattr(graph, field)]
+        rewire(site)
+        graph.ClearField(field)
+        getattr(graph, field).extend(said)
+
+    return rewired
+
+
 PRESERVATION = (
+    altered("stale_value_info", "leaves what is declared of the removed tensor", rewire=_leaving("value_info")),
+    altered(
+        "stale_annotations",
+        "leaves the quantization annotation of the removed tensor",
+        rewire=_leaving("quantization_annotation"),
+    ),
     afterwards("no_metadata", "drops the model's metadata", _cleared(_model, "metadata_props")),
     afterwards("no_doc_string", "drops the model's doc string", _cleared(_model, "doc_string")),
     afterwards("no_domain", "drops the model's domain", _cleared(_model, "domain")),
