@@ -95,6 +95,15 @@ class TestCommittedCorpus:
         assert {model["ir_version"] for model in models} == {3, 4, 6, 7, 8, 9, 10, 11}
         assert all(model["opset_imports"] for model in models)
 
+    def test_data_sets_of_a_case_have_one_shape_unless_it_is_about_sizes(self, documents):
+        several = {
+            id
+            for id, document in documents.items()
+            if len({repr([tensor["shape"] for tensor in each["inputs"]]) for each in document["data_sets"]}) > 1
+        }
+        assert several == {id for id, document in documents.items() if "sizes" in document["tags"]}
+        assert several
+
     def test_no_must_case_has_an_infinite_bound(self, committed, documents):
         for id, case in committed.cases.items():
             if documents[id]["level"] == Level.MUST:
