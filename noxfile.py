@@ -191,11 +191,12 @@ def generate(session: nox.Session) -> None:
 @nox.session
 @nox.parametrize("pair", PINNED["versions"], ids=["-".join(map("-".join, p.items())) for p in PINNED["versions"]])
 def versions(session: nox.Session, pair: Mapping[str, str]) -> None:
-    """Show that the corpus is the same to the byte, and our backend right, with these versions of onnx and numpy."""
+    """Show with these versions of onnx and numpy the same corpus to the byte, our backend right, every clause found."""
     session.install("-e", ".", *map("==".join, pair.items()), *GROUPS["tests"])
     for seed in ("0", "42"):
         session.run("onnx-conformance", "generate", "--check", env={"PYTHONHASHSEED": seed})
     session.run("onnx-conformance", "run", "-b", "reference", "--level", "should")
+    session.run("python", "scripts/locate.py", "installed")
     session.run("pytest", "tests/corpus/test_upstream.py")
 
 

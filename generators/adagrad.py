@@ -10,7 +10,7 @@ from conformance.generation.models import TYPES
 from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS, shared
 from generators.training_optimizers.graphs import structures
-from generators.training_optimizers.matrix import BELOW_0, COUNTS, Matrix
+from generators.training_optimizers.matrix import COUNTS, NEGATIVE, Matrix
 from generators.training_optimizers.operator import FunctionCase, Operator, OperatorSetting, TrainingRun, optimizer_case
 from generators.training_optimizers.page_examples import upstream_case
 
@@ -27,7 +27,6 @@ OPERATOR = Operator(
     step="x_new",
     state=("x_new", "h_new"),
     lookalikes=("Adadelta", "initial_accumulator_value"),
-    below_0=Level.SHOULD,  # the formula as it stands divides by 1 + T * decay_factor
     functions=(
         FunctionCase("defaults", "no attribute", ("decay_factor_default", "epsilon_default"), {}),
         FunctionCase("one_attribute", "decay_factor only", ("r", "epsilon_default"), {"decay_factor": 0.25}),
@@ -55,7 +54,7 @@ MATRIX = Matrix(
         "epsilon": {"default": None, "zero": 0.0, "one": 1.0, "usual": 0.0625, "extreme": 1e-30},
         "norm_coefficient": {"default": None, "zero": 0.0, "one": 1.0, "usual": 0.25, "extreme": -0.5},
     },
-    counts=[name for name in COUNTS if name not in BELOW_0],  # below 0 the formula as it stands is only `should`
+    counts=[name for name in COUNTS if name != NEGATIVE],  # 1 + T * decay_factor may be 0 there: `_below_0` is apart
     excluded=({"epsilon": ("zero",), "values": ("zeros",)},),  # H_new = 0
 )
 
@@ -148,16 +147,15 @@ def _many_bits_of_t() -> Iterator[Case]:
 
 
 def _below_0() -> Case:
-    """The formula as it stands, which is linear below 0 too."""
+    """The formula as it stands, which is linear below 0 too, and here makes r negative."""
     return optimizer_case(
         OPERATOR,
         "t_negative_double",
         "Adagrad divides R by 1 + T * decay_factor for a negative T as for any other",
         ("r", "update_count_type"),
-        OPERATOR.usual,
+        {**OPERATOR.usual, "decay_factor": 1.0},
         OperatorSetting(np.float64, counts=(-3,)),
-        Level.SHOULD,
-        ("update_count",),
+        tags=("update_count",),
     )
 
 

@@ -43,6 +43,14 @@ OPERATOR = Operator(
     ),
 )
 
+TWO_TENSORS = {
+    "X": [[1.0], [1.0, 2.0]],
+    "G": [[-1.0], [-1.0, -3.0]],
+    "V": [[2.0], [4.0, 1.0]],
+    "H": [[0.5], [1.0, 10.0]],
+}
+"""The operands of the page's second example, which names an epsilon and makes a node without it."""
+
 ALONE = {
     "alpha": (0.625, "v_new", 2),
     "beta": (0.625, "h_new", 2),
@@ -101,12 +109,15 @@ def _upstream() -> Iterator[Case]:
         "Adam computes the two-tensor example of its page, with the epsilon that the example names",
         ("several_tensors", "h_sqrt", "operands", "results"),
         {"alpha": 0.95, "beta": 0.85, "epsilon": 1e-2, "norm_coefficient": 0.001},
-        {
-            "X": [[1.0], [1.0, 2.0]],
-            "G": [[-1.0], [-1.0, -3.0]],
-            "V": [[2.0], [4.0, 1.0]],
-            "H": [[0.5], [1.0, 10.0]],
-        },
+        TWO_TENSORS,
+    )
+    yield upstream_case(
+        OPERATOR,
+        "test_adam_multiple_as_printed",
+        "Adam computes the two-tensor example of its page as printed, without an epsilon, so that the default counts",
+        ("epsilon_default", "several_tensors", "operands", "results"),
+        {"alpha": 0.95, "beta": 0.85, "norm_coefficient": 0.001},
+        TWO_TENSORS,
     )
 
 

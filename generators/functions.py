@@ -30,11 +30,17 @@ IR_VERSION = 9
 """The first in which a function's attributes can have defaults."""
 
 
+ACME = "acme"
+"""A domain that no runtime has operators of."""
+
+
 def cases() -> Iterator[Case]:
     """All of them, in both types, at T = 0 and above."""
     for operator in OPERATORS:
         for function in operator.functions:
             yield from (_case(operator, function, dtype) for dtype in FLOATS)
+            if len(function.attributes) < len(operator.signature.defaults):  # the call leaves some to what is declared
+                yield _under_another_name(operator, function)
 
 
 def _case(operator: Operator, function: FunctionCase, dtype: Any) -> Case:
@@ -51,18 +57,39 @@ def _case(operator: Operator, function: FunctionCase, dtype: Any) -> Case:
     )
 
 
-def _model(operator: Operator, id: str, attributes: Mapping[str, Any], setting: OperatorSetting) -> bytes:
+def _under_another_name(operator: Operator, function: FunctionCase) -> Case:
+    """No runtime has an operator of this name, so the body is run, with the defaults that the function declares."""
+    id = f"test_{operator.prefix}_function_own_name_{function.name}_float"
+    setting = OperatorSetting(shapes=function.shapes, counts=(0, 1, 3))
+    return Case(
+        id=id,
+        title=f"{operator.name}'s pseudo-code as a function of its own name, given {function.given}, has its defaults",
+        level=Level.MUST,
+        clauses=tuple(f"{operator.prefix}.{clause}" for clause in ("function_attributes", operator.step)),
+        tags=(operator.prefix, "float", "function"),
+        model=_model(operator, id, function.attributes, setting, ACME),
+        data_sets=setting.data_sets(operator, id),
+    )
+
+
+def _model(
+    operator: Operator, id: str, attributes: Mapping[str, Any], setting: OperatorSetting, domain: str = ""
+) -> bytes:
+    """A model of one node that calls the function, which has the operator's name unless a domain is named."""
     arrays = setting.data_sets(operator, id)[0]
     tensors = len(setting.shapes)
     names = ["R", "T", *numbered(operator.signature.operands, tensors)]
     results = numbered(operator.signature.results, tensors)
+    function = _function(operator, names, results, _chosen(operator, attributes), np.dtype(setting.dtype))
+    if domain:
+        function.domain, function.name = domain, f"{operator.name}Step"
     return model(
         id,
-        [helper.make_node(operator.name, names, results, domain=operator.signature.domain, **attributes)],
+        [helper.make_node(function.name, names, results, domain=function.domain, **attributes)],
         [declared(name, array) for name, array in zip(names, arrays, strict=True)],
         [declared(name, arrays[2 + place % tensors]) for place, name in enumerate(results)],
-        {"": OPSET, **operator.imports},
-        functions=[_function(operator, names, results, _chosen(operator, attributes), np.dtype(setting.dtype))],
+        {"": OPSET, **({domain: 1} if domain else operator.imports)},
+        functions=[function],
         ir_version=IR_VERSION,
     )
 

@@ -11,6 +11,7 @@ from conformance.commands.options import Data
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from conformance.clauses import Passage
     from conformance.corpus.corpus import Corpus, CorpusCase
 
 
@@ -70,9 +71,14 @@ def _lines(id: str, path: str, document: Mapping[str, Any]) -> Iterator[str]:
     for clause in document["clauses"]:
         yield f"clause {clause} ({clauses()[clause].source})"
         yield f"    {clauses()[clause].text}"
+        for passage in clauses()[clause].passages:
+            yield from _passage(passage)
     for node in document["model"]["nodes"]:
         yield f"node {', '.join(node['outputs'])} = {node['domain']}.{node['op_type']}({', '.join(node['inputs'])})"
         yield from (f"    {name} = {value}" for name, value in node["attributes"].items())
+    if "rewrite" in document:
+        about = document["rewrite"].get("check", "no single one")
+        yield f"the pass {document['rewrite']['answer']}; the check that this is about: {about}"
     for number, data_set in enumerate(document["data_sets"]):
         yield f"data set {number}"
         yield from (f"    in  {_tensor(tensor)}" for tensor in data_set["inputs"])
@@ -81,6 +87,24 @@ def _lines(id: str, path: str, document: Mapping[str, Any]) -> Iterator[str]:
             yield f"        {_check(tensor)}"
         if not data_set["outputs"]:
             yield "    out none: the model is invalid and must be rejected, at load or at run"
+
+
+def _passage(passage: Passage) -> Iterator[str]:
+    """Where the specification says so, and its words where an installed package has them."""
+    from conformance.models.passages import carrier, quoted, version_of
+
+    package = carrier(passage.document)
+    version = package and version_of(package)
+    words = quoted(passage)
+    place = f"{passage.document}, {passage.part}"
+    if words is not None:
+        yield f"    {package} {version} ({place}):"
+        yield from (f"    > {line}" for line in words.splitlines())
+    elif version:
+        yield f"    {package} {version} words it differently ({place}, sha256 {passage.sha256})"
+    else:
+        where = f"{package} is not installed" if package else "no package has its text"
+        yield f"    {place}, characters {passage.start} to {passage.end}, sha256 {passage.sha256} ({where})"
 
 
 def _tensor(tensor: Mapping[str, Any]) -> str:

@@ -44,11 +44,13 @@ class Rewrite:
         once: the values whose producers are gone after one run; one in a subgraph is named by the path to it, the
             subgraph's node by its first output, as in `taken/then_branch/Y`.
         fixed_point: the same after runs until nothing changes.
+        check: the check of graph optimizers that the case is about, by its name; None where it is about no single one.
     """
 
     answer: Firing
     once: tuple[str, ...] = ()
     fixed_point: tuple[str, ...] = ()
+    check: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse what contradicts itself.

@@ -33,12 +33,13 @@ class RewriteDocument(TypedDict):
     """What the pass must do with a case's model: fire, stay away, or either.
 
     `once` and `fixed_point` name the values whose producers are gone after one run, and after runs to a fixed point; a
-    value in a subgraph is named by the path to it.
+    value in a subgraph is named by the path to it. `check` is the check of graph optimizers that the case is about.
     """
 
     answer: str
     once: list[str]
     fixed_point: list[str]
+    check: NotRequired[str]
 
 
 def case_json(corpus: Corpus, case: CorpusCase) -> dict[str, Any]:

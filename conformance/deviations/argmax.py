@@ -125,6 +125,17 @@ def _kept_at_end(node: Node, _: list[Array], outputs: list[Array]) -> list[Array
     return [np.moveaxis(outputs[0], axis, -1)] if node.attributes.get("keepdims", 1) else outputs
 
 
+def _answering_for_nan(index: Callable[[Array], int]) -> Twist:
+    """Where a slice has a NaN, an index that is made of the slices."""
+
+    def answer(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+        slices, axis = _along(node, inputs[0])
+        found = (slices != slices).any(axis=-1)  # noqa: PLR0124 - NaN, in bfloat16 too
+        return [np.where(_reduced(node, found, axis), np.int64(index(slices)), outputs[0])]
+
+    return answering(answer)
+
+
 def _limit(X: Array) -> Any:
     return np.finfo(X.dtype).min if X.dtype.kind == "f" else np.iinfo(X.dtype).min
 
@@ -220,6 +231,10 @@ SEARCHES = (
               "select_last_index", twists=(_starting_at(_limit),)),
     Deviation("starts_without_index", "gives -1 where nothing is above the least value of the type", "index",
               twists=(_starting_at(_limit, -1),)),
+    Deviation("without_index_for_nan", "gives -1 where an element is NaN", "range",
+              twists=(_answering_for_nan(lambda _: -1),)),
+    Deviation("beyond_for_nan", "gives the number of elements where one is NaN", "range",
+              twists=(_answering_for_nan(lambda slices: slices.shape[-1]),)),
     Deviation("not_reset", "carries the largest element from slice to slice", "index",
               twists=(answering(_not_reset),)),
     Deviation("tail_of_4_skipped", "looks at whole vectors of four elements only", "index",

@@ -164,7 +164,7 @@ def _case_json(case: Case, generator: str, model: onnx.ModelProto, previews: Seq
             "answer": str(rewrite.answer),
             "once": list(rewrite.once),
             "fixed_point": list(rewrite.fixed_point),
-        }
+        } | ({"check": rewrite.check} if rewrite.check else {})
     if problem := complaint("case", document):
         raise CaseError(f"Case {case.id} would have an invalid case.json: {problem}.", "Mend its generator.")
     return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -99,6 +100,7 @@ def cases() -> Iterator[Case]:
     yield from _of_older_opsets(X)
     yield from _sizes()
     yield from _declared_shapes(X)
+    yield from _sizes_that_change()
 
 
 def _of_older_opsets(X: Array) -> Iterator[Case]:
@@ -191,6 +193,25 @@ def _declared_shapes(X: Array) -> Iterator[Case]:
             {"axis": 1, "keepdims": 0},
             declared_shape=shape,
         )
+
+
+def _sizes_that_change() -> Iterator[Case]:
+    """A dimension of which the model has a name alone is of another size in every run of one prepared model."""
+    rows: Mapping[str, tuple[Sequence[str | int], Sequence[tuple[int, int]], str]] = {
+        "rows": (("rows", 3), ((2, 3), (5, 3), (1, 3)), "rows"),
+        "elements": ((2, "elements"), ((2, 3), (2, 7), (2, 1)), "elements along the axis"),
+    }
+    for name, (declared_shape, shapes, text) in rows.items():
+        arrays = [scattered(f"argmax/sizes/{name}/{place}", shape, np.float32) for place, shape in enumerate(shapes)]
+        case = argmax_case(
+            f"sizes_change_{name}",
+            f"ArgMax of one prepared model takes the number of {text} from each run's own input",
+            ("index", "axis"),
+            arrays[0],
+            {"axis": 1, "keepdims": 0},
+            declared_shape=declared_shape,
+        )
+        yield replace(case, tags=(*case.tags, "sizes"), data_sets=tuple((array,) for array in arrays))
 
 
 def _long_axis() -> Case:

@@ -182,7 +182,15 @@ def _near_zero(dtype: Any) -> Iterator[Case]:
 
 
 def _without_number(name: str, text: str, X: Array) -> Iterator[Case]:
+    """Which index is open; that it is one of the elements' is not."""
     for last in (0, 1):
+        yield argmax_case(
+            f"in_range_{name}_{'last' if last else 'first'}",
+            f"ArgMax with select_last_index = {last} gives the index of an element where {text}",
+            ("range",),
+            X,
+            {**VECTOR, "select_last_index": last},
+        )
         yield argmax_case(
             f"{name}_{'last' if last else 'first'}",
             f"Nothing says what ArgMax with select_last_index = {last} gives where {text}",

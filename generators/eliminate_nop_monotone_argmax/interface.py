@@ -252,4 +252,5 @@ def _several() -> Iterator[Case]:
 
 
 def _case(name: str, title: str, graph: ScenarioGraph, rewrite: Rewrite = FIRES, word: str = "exp") -> Case:
-    return scenario(FAMILY, name, title, ("interface", word), rewrite, graph)
+    check = "structure" if rewrite is STAYS else "interface"
+    return scenario(FAMILY, name, title, ("interface", word), rewrite, graph, check=check)

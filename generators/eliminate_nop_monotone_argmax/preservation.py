@@ -10,6 +10,7 @@ from onnx import helper, numpy_helper
 
 from conformance.generation.models import declared_as
 from conformance.generation.values import ranked
+from conformance.verdicts import Level
 from generators.eliminate_nop_monotone_argmax.blocks import function
 from generators.eliminate_nop_monotone_argmax.scenario import (
     FIRES,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 FAMILY = "preservation"
 TEXT = 'Sentence with a quote ", a line\nbreak and an umlaut: größer.'
-IR_VERSIONS = (4, 6, 7, 9, 10, 11)
+IR_VERSIONS = (3, 4, 6, 7, 9, 10, 11)
 
 
 def cases() -> Iterator[Case]:
@@ -43,6 +44,7 @@ def cases() -> Iterator[Case]:
     for version in IR_VERSIONS:
         yield _case(f"ir_version_{version}", f"A model of IR version {version} stays one", _of_version(version))
     yield from _elsewhere()
+    yield from _of_the_removed()
 
 
 def _of_version(version: int) -> ScenarioGraph:
@@ -192,6 +194,13 @@ NEWER: Mapping[str, tuple[str, Touch]] = {
 """The same, of models of IR version 10 and above."""
 
 
+OTHER_CHECKS: Mapping[str, str] = {
+    "opset_imports": "interface",
+    "node_without_consumer": "structure",
+}
+"""What is there after the pass as before, and is another check's than that of this name."""
+
+
 def _elsewhere() -> Iterator[Case]:
     """Nodes, values and constants that have nothing to do with ArgMax."""
     far = [helper.make_node("Neg", ["X"], ["N"], name="far", doc_string=TEXT), argmax("N", "index2")]
@@ -219,5 +228,28 @@ def _elsewhere() -> Iterator[Case]:
     )
 
 
+def _of_the_removed() -> Iterator[Case]:
+    """What is said of the tensor that goes: no passage forbids to leave it, so these are of level `should`."""
+    declared = ScenarioGraph(pair(), value_info=[declared_as("Y", "float", SHAPE)])
+    annotated = _quantization_of("Y")
+    rows: Mapping[str, tuple[str, ScenarioGraph, Touch | None]] = {
+        "value_info_of_removed": ("What is declared of the tensor that is removed", declared, None),
+        "quantization_of_removed": ("The annotation of the tensor that is removed", ScenarioGraph(pair()), annotated),
+    }
+    for name, (text, graph, touch) in rows.items():
+        yield scenario(
+            FAMILY,
+            name,
+            f"{text} goes with it",
+            ("leftovers", "exp"),
+            FIRES,
+            graph,
+            touch=touch,
+            level=Level.SHOULD,
+            check="leftovers",
+        )
+
+
 def _case(name: str, title: str, graph: ScenarioGraph | None = None, touch: Touch | None = None) -> Case:
-    return scenario(FAMILY, name, title, ("preservation", "exp"), FIRES, graph or ScenarioGraph(pair()), touch=touch)
+    clauses, held = ("preservation", "exp"), graph or ScenarioGraph(pair())
+    return scenario(FAMILY, name, title, clauses, FIRES, held, touch=touch, check=OTHER_CHECKS.get(name, FAMILY))

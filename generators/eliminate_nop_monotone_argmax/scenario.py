@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,6 +71,7 @@ def scenario(
     touch: Callable[[onnx.ModelProto], None] | None = None,
     hazards: Sequence[tuple[str, Sequence[Array]]] = (),
     level: Level = Level.MUST,
+    check: str = "structure",
 ) -> Case:
     """A case of the pass.
 
@@ -79,6 +80,7 @@ def scenario(
         clauses: without their prefix, the chief one first.
         touch: changes the model before it is serialised.
         hazards: data sets on which the rewrite changes the answer, each with its class.
+        check: the check of graph optimizers that it is about, where the pass has no choice.
     """
     id = f"test_argmax_pass_{family}_{name}"
     feeds = graph.feeds or (ranked(id, SHAPE, np.float32),)
@@ -104,9 +106,14 @@ def scenario(
         model=content if touch is None else touched(content, touch),
         data_sets=(tuple(feeds), *(tuple(arrays) for _, arrays in hazards)),
         kind=CaseKind.PASS,
-        rewrite=rewrite,
+        rewrite=about(rewrite, check),
         hazards=(None, *(hazard for hazard, _ in hazards)) if hazards else (),
     )
+
+
+def about(rewrite: Rewrite, check: str) -> Rewrite:
+    """What the pass must do, with the check that a case of it is about; a pass that may do either has none."""
+    return rewrite if rewrite.answer is Firing.MAY else replace(rewrite, check=check)
 
 
 def touched(content: bytes, touch: Callable[[onnx.ModelProto], None]) -> bytes:

@@ -164,6 +164,7 @@ def _sparse() -> Iterator[Case]:
         "sparse_initializer",
         "Exp before ArgMax is taken away beside a sparse initializer, which stays sparse",
         ScenarioGraph(pair(), (X,), sparse=[tensor]),
+        "preservation",
     )
 
 
@@ -212,5 +213,5 @@ def _structural(case: Case) -> Case:
     return replace(case, data_sets=())
 
 
-def _case(name: str, title: str, graph: ScenarioGraph) -> Case:
-    return scenario(FAMILY, name, title, ("valid", "exp"), FIRES, graph)
+def _case(name: str, title: str, graph: ScenarioGraph, check: str = "structure") -> Case:
+    return scenario(FAMILY, name, title, ("valid", "exp"), FIRES, graph, check=check)

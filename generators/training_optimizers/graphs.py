@@ -11,6 +11,7 @@ from conformance.corpus.case import Case
 from conformance.generation.models import TYPES, declared, model
 from conformance.generation.values import scattered
 from conformance.verdicts import Level
+from generators.training_optimizers.drafts import optimizer_draft
 from generators.training_optimizers.families import FLOATS
 from generators.training_optimizers.operator import Operator, OperatorSetting, numbered, optimizer_model
 
@@ -28,6 +29,8 @@ def structures(operator: Operator) -> Iterator[Case]:
         yield _chained_steps(operator, dtype)
     yield _mixed_tensors(operator)
     yield from _open_shapes(operator)
+    if len(operator.signature.results) > 1:
+        yield _results_left_out(operator)
 
 
 def _constants(operator: Operator, dtype: Any) -> Case:
@@ -145,7 +148,7 @@ def _open_shapes(operator: Operator) -> Iterator[Case]:
     inputs = (R.reshape(1), T.reshape(1), *tensors)
     yield Case(
         id=id,
-        title=f"{operator.name} with R and T of shape [1], which the page neither allows nor forbids",
+        title=f"{operator.name} with R and T of shape [1], which are no scalars, and of which the page says nothing",
         level=Level.SILENT,
         clauses=(f"{operator.prefix}.scalars",),
         tags=(operator.prefix, "float", "shape"),
@@ -163,6 +166,21 @@ def _open_shapes(operator: Operator) -> Iterator[Case]:
         tags=(operator.prefix, "float", "shape"),
         model=optimizer_model(operator, id, operator.usual, inputs),
         data_sets=(inputs,),
+    )
+
+
+def _results_left_out(operator: Operator) -> Case:
+    """A node without a name for its last result: the schema allows any number of outputs, the prose lists all."""
+    id, last = f"test_{operator.prefix}_last_output_left_out", operator.signature.results[-1]
+    draft = optimizer_draft(operator).without_output(last)
+    return Case(
+        id=id,
+        title=f"{operator.name} without an output {last}, which the schema allows and the page does not speak of",
+        level=Level.SILENT,
+        clauses=(f"{operator.prefix}.results",),
+        tags=(operator.prefix, "float", "structure"),
+        model=draft.serialised(id),
+        data_sets=(tuple(draft.inputs.values()),),
     )
 
 

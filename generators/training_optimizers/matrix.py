@@ -78,7 +78,7 @@ The first element is that of a run's first step: V = H = 0.
 DATA_SETS = {"one": (1.0,), "three": (1.0, 2.0, 0.5)}
 """What R is multiplied by in each data set; the second has the T before, so that a kept one shows."""
 
-BELOW_0 = ("negative",)
+NEGATIVE = "negative"
 ABOVE_0 = ("1", "2", "1000", "2p32_plus_1")
 
 

@@ -69,7 +69,6 @@ class Operator:
         step: the clause of X_new, without the operator's prefix.
         state: the clauses of all results.
         lookalikes: a name that its domain does not have, and an attribute that libraries have and the operator has not.
-        below_0: how strongly its page stands behind a T below 0.
         functions: its cases as a model-local function.
         runs: its training runs.
         rate: its learning rate in cases that are not about it.
@@ -80,7 +79,6 @@ class Operator:
     step: str
     state: tuple[str, ...]
     lookalikes: tuple[str, str]
-    below_0: Level = Level.MUST
     functions: Sequence[FunctionCase] = ()
     runs: Sequence[TrainingRun] = ()
     rate: float = 0.125

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 
+import onnx
 import pytest
 from corpora import ADAM, EXACT, INDEX, REPEATED
 from refusals import assert_bad_input
@@ -43,6 +45,21 @@ class TestExplain:
     def test_what_would_steer_a_terminal_is_shown_as_escapes(self, command, corpus_copy):
         change(corpus_copy, ADAM, lambda document: document.update(title="\x1b[2Jgone"))
         assert "\\x1b[2Jgone" in command("explain", ADAM, "--data", corpus_copy).out
+
+    def test_a_clause_is_quoted_from_the_installed_onnx(self, command, small_corpus):
+        told = command("explain", ADAM, "--data", small_corpus).out
+        assert "(onnx.defs ai.onnx.preview.training Adam-1, summary):" in told
+        assert "    > V_new = alpha * V" in told
+
+    def test_what_no_package_carries_is_named_with_its_digest(self, command, small_corpus):
+        told = command("explain", REPEATED, "--data", small_corpus).out
+        assert re.search(r"docs/IR.md, Model Semantics, characters \d+ to \d+, sha256 [0-9a-f]{64} \(no package", told)
+
+    def test_an_onnx_of_other_words_is_said_to_be_one(self, command, small_corpus, monkeypatch):
+        monkeypatch.setattr("conformance.models.passages.text_of", lambda document, part: "other words")
+        told = command("explain", ADAM, "--data", small_corpus).out
+        assert f"onnx {onnx.__version__} words it differently (onnx.defs" in told
+        assert "    > " not in told
 
     def test_an_unknown_case_is_refused(self, command, small_corpus):
         assert_bad_input(command("explain", "test_adan", "--data", small_corpus), "There is no case test_adan")

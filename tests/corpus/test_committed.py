@@ -66,6 +66,10 @@ class TestCommittedCorpus:
             if subject in {"adam", "adagrad", "momentum"}:
                 assert subject in document["tags"], id
 
+    def test_every_clause_of_a_must_case_points_at_its_passage(self, documents):
+        accusing = {c for document in documents.values() if document["level"] == "must" for c in document["clauses"]}
+        assert not {clause for clause in accusing if not clauses()[clause].passages}
+
     def test_every_clause_has_a_case(self, documents):
         tested = {clause for document in documents.values() for clause in document["clauses"]}
         assert not set(clauses()) - tested
@@ -88,8 +92,17 @@ class TestCommittedCorpus:
 
     def test_every_model_pins_its_ir_version_and_opsets(self, documents):
         models = [document["model"] for document in documents.values() if "invalid_models" not in document["tags"]]
-        assert {model["ir_version"] for model in models} == {4, 6, 7, 8, 9, 10, 11}
+        assert {model["ir_version"] for model in models} == {3, 4, 6, 7, 8, 9, 10, 11}
         assert all(model["opset_imports"] for model in models)
+
+    def test_data_sets_of_a_case_have_one_shape_unless_it_is_about_sizes(self, documents):
+        several = {
+            id
+            for id, document in documents.items()
+            if len({repr([tensor["shape"] for tensor in each["inputs"]]) for each in document["data_sets"]}) > 1
+        }
+        assert several == {id for id, document in documents.items() if "sizes" in document["tags"]}
+        assert several
 
     def test_no_must_case_has_an_infinite_bound(self, committed, documents):
         for id, case in committed.cases.items():

@@ -23,7 +23,8 @@ OF_THE_PASS = [case for case in CASES.values() if case.kind is CaseKind.PASS]
 FIRING = [case for case in OF_THE_PASS if case.rewrite.answer is Firing.FIRES]
 NOT_STAYING = [case for case in OF_THE_PASS if case.rewrite.answer is not Firing.STAYS]
 HAZARDOUS = [case for case in OF_THE_PASS if case.hazards]
-BACKENDS = [case for case in CASES.values() if case.kind == "node"]
+BACKENDS = [case for case in CASES.values() if case.kind == "node" and "hazard" in case.tags]
+IN_RANGE = [case for case in CASES.values() if case.clauses[0] == "argmax.range"]
 
 FEWEST = {
     "base": 120,
@@ -163,6 +164,14 @@ class TestHazards:
         levels = {case.level for case in BACKENDS}
         assert levels == {Level.SHOULD, Level.SILENT}
         assert all(case.rewrite is None for case in BACKENDS)
+
+    def test_where_a_nan_takes_part_backends_are_held_to_an_index_of_an_element_at_must(self):
+        assert len(IN_RANGE) == sum(hazard.has_nan for hazard in hazards())
+        for case in IN_RANGE:
+            for inputs in case.data_sets:
+                (answer,) = answers(case.model, inputs, case.level)
+                assert case.level is Level.MUST, case.id
+                assert answer.choices.all(), case.id
 
 
 class TestCommitted:

@@ -22,6 +22,18 @@ def _type(after):
     after.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "N"
 
 
+def _attribute_text(after):
+    after.graph.node[-1].attribute[0].doc_string = "another"
+
+
+def _declared(after):
+    after.graph.value_info.append(helper.make_tensor_value_info("Y", TensorProto.FLOAT, [2, 3]))
+
+
+def _annotated(after):
+    after.graph.quantization_annotation.add(tensor_name="Y")
+
+
 def _output(after):
     after.graph.node[-1].attribute[1].i = 1
 
@@ -38,6 +50,9 @@ WRONG = [
     ("interface", lambda after: after.graph.ClearField("initializer"), FIRES, "default of input W is gone"),
     ("preservation", _denotation, FIRES, "denotation of input X is changed: denotation changed from '' to 'IMAGE'"),
     ("preservation", lambda after: after.ClearField("producer_name"), FIRES, "producer_name of the model is gone"),
+    ("preservation", _attribute_text, FIRES, "doc_string of axis of the ArgMax that makes index changed from ''"),
+    ("leftovers", _declared, FIRES, "value_info of Y is left, which is gone"),
+    ("leftovers", _annotated, FIRES, "quantization annotation of Y is left, which is gone"),
     ("answers", lambda after: setattr(after.graph.node[0], "op_type", "ArgMin"), FIRES, "index is [0, 1] instead of"),
     ("answers", _output, FIRES, "index has shape [2, 1] instead of [2]"),
 ]
@@ -78,11 +93,19 @@ class TestLevels:
         assert check.clauses or check.level is not Level.MUST
 
     @pytest.mark.parametrize("check", checks(), ids=lambda check: check.name)
+    def test_what_a_must_check_rests_on_points_at_its_passage(self, check):
+        assert check.level is not Level.MUST or all(clauses()[clause].passages for clause in check.clauses)
+
+    @pytest.mark.parametrize("check", checks(), ids=lambda check: check.name)
     def test_the_clauses_that_a_check_rests_on_exist(self, check):
         assert set(check.clauses) <= set(clauses())
 
     def test_what_no_passage_demands_is_should(self):
-        assert {check.name for check in checks() if check.level is Level.SHOULD} == {"mutation", "preservation"}
+        assert {check.name for check in checks() if check.level is Level.SHOULD} == {
+            "leftovers",
+            "mutation",
+            "preservation",
+        }
 
     @pytest.mark.parametrize(
         ("case", "counts_at"),

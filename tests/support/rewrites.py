@@ -6,12 +6,27 @@ from typing import TYPE_CHECKING
 
 import onnx
 
+from conformance.judging.examples import Example, Examples
+from conformance.judging.optimizer import Task
+from conformance.models.feeds import fed_names
 from conformance.reference.evaluation import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from conformance.corpus.case import Case
     from conformance.models.arrays import Array
+
+
+def task_of(case: Case) -> Task:
+    """A case of the pass as a graph optimizer is judged on it, before anything of it is written."""
+    model = onnx.load_model_from_string(case.model)
+    names, hazards = fed_names(model.graph), case.hazards or (None,) * len(case.data_sets)
+    examples = (
+        Example(number, dict(zip(names, given, strict=True)), hazards[number])
+        for number, given in enumerate(case.data_sets)
+    )
+    return Task(model, case.rewrite, Examples(tuple(examples)), case.is_invalid)
 
 
 def produced(graph: onnx.GraphProto) -> Iterator[str]:

@@ -17,7 +17,6 @@ from conformance.passes.eliminate_nop_monotone_argmax import (
     explicit_axis,
     is_monotone,
     is_standard,
-    rewire,
 )
 
 if TYPE_CHECKING:
@@ -100,19 +99,10 @@ def _needs(node: onnx.NodeProto, made: set[str]) -> bool:
     return deeper or not made.isdisjoint([*node.input, *inner])
 
 
-def _stale(site: Site) -> None:
-    """Rewire, and leave what is said of the removed tensor."""
-    graph = site.scope.graph
-    said = [type(value).FromString(value.SerializeToString()) for value in graph.value_info]
-    rewire(site)
-    graph.value_info.extend(value for value in said if value.name == site.between)
-
-
 ADMISSIBLE = (
     FaultyRewrite("reference-pass", "the suite's own implementation", eliminate),
     altered("axes_modulo_rank", "compares axes as dimensions, where the rank is known", is_monotone=_modulo_rank),
     altered("not_coerced", "stays below opset 13 where more than one axis is normalized", is_monotone=_not_coerced),
-    altered("stale_value_info", "leaves what is said of the removed tensor", rewire=_stale),
     altered("whatever_functions", "does not see a function in an operator's place", is_standard=_whatever_functions),
     altered("empty_domain_only", "takes ai.onnx for a domain of others", is_standard=_empty_domain_only),
     afterwards("renamed", "renames inner values", _renamed),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
-from onnx import TensorProto
+import numpy as np
+from onnx import TensorProto, defs, helper
+from onnx.numpy_helper import from_array
 
 from conformance.deviations.rewrites.fault import afterwards, altered
 from conformance.passes.eliminate_nop_monotone_argmax import rewire
@@ -25,6 +28,52 @@ def _type_of_removed(site: Site) -> None:
         if said is not None and value.name == site.before:
             value.type.CopyFrom(said.type)
     rewire(site)
+
+
+def _shape_forgotten(site: Site) -> None:
+    """Rewire, and say of no input's shape what was also said of the removed tensor's."""
+    graph = site.scope.graph
+    if any(value.name == site.between for value in graph.value_info):
+        for value in graph.input:
+            if value.name == site.before:
+                value.type.tensor_type.ClearField("shape")
+    rewire(site)
+
+
+def _renaming(rename: Callable[[str], str]) -> Callable[[onnx.ModelProto], None]:
+    """Gives every value of the main graph another name."""
+
+    def spoil(model: onnx.ModelProto) -> None:
+        graph = model.graph
+        for named in (*graph.input, *graph.output, *graph.value_info, *graph.initializer):
+            named.name = rename(named.name)
+        for node in graph.node:
+            node.input[:] = map(rename, node.input)
+            node.output[:] = map(rename, node.output)
+
+    return spoil
+
+
+def _as_identifier(name: str) -> str:
+    word = re.sub(r"\W", "_", name, flags=re.ASCII)
+    return f"_{word}" if word[:1].isdigit() else word
+
+
+def _declared_are_inputs(model: onnx.ModelProto) -> None:
+    made = {name for node in model.graph.node for name in node.output}
+    for value in [value for value in model.graph.value_info if value.name not in made]:
+        model.graph.input.append(value)
+
+
+def _counted_from_one(model: onnx.ModelProto) -> None:
+    """Add one to every output that is an ArgMax's."""
+    graph = model.graph
+    for node in [node for node in graph.node if node.op_type == "ArgMax"]:
+        name = node.output[0]
+        if any(value.name == name for value in graph.output):
+            node.output[0] = f"{name}_from_zero"
+            graph.node.append(helper.make_node("Constant", [], [f"{name}_one"], value=from_array(np.array(1))))
+            graph.node.append(helper.make_node("Add", [node.output[0], f"{name}_one"], [name]))
 
 
 def _reversed(of: Callable[[onnx.ModelProto], Any]) -> Callable[[onnx.ModelProto], None]:
@@ -101,6 +150,18 @@ def _int32_output(model: onnx.ModelProto) -> None:
 
 INTERFACE = (
     altered("type_of_removed", "says of the input what was said of the removed tensor", rewire=_type_of_removed),
+    altered(
+        "shape_forgotten", "forgets the input's shape where the removed tensor's is told too", rewire=_shape_forgotten
+    ),
+    afterwards("names_as_identifiers", "makes C identifiers of the names of values", _renaming(_as_identifier)),
+    afterwards("names_cut", "cuts the names of values after 255 characters", _renaming(lambda name: name[:255])),
+    afterwards(
+        "names_not_of_operators",
+        "lengthens the names of values that are names of operators",
+        _renaming(lambda name: f"{name}_0" if defs.has(name) else name),
+    ),
+    afterwards("declared_are_inputs", "takes declared tensors that no node gives for inputs", _declared_are_inputs),
+    afterwards("counted_from_one", "counts indices from 1", _counted_from_one),
     afterwards("inputs_reversed", "gives the inputs in another order", _reversed(lambda model: model.graph.input)),
     afterwards("outputs_reversed", "gives the outputs in another order", _reversed(lambda model: model.graph.output)),
     afterwards(

@@ -144,6 +144,15 @@ def _nodes(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[str]:
         if path in left and left[path].op_type == node.op_type:
             yield from _fields(f"the {node.op_type} that makes {path}", node, left[path], _OF_A_NODE)
             yield from _metadata(f"the {node.op_type} that makes {path}", node, left[path])
+            yield from _attributes(f"the {node.op_type} that makes {path}", node, left[path])
+
+
+def _attributes(what: str, before: onnx.NodeProto, after: onnx.NodeProto) -> Iterator[str]:
+    """What attributes say about themselves; what they hold is the structure's."""
+    left = {attribute.name: attribute for attribute in after.attribute}
+    for attribute in before.attribute:
+        if attribute.name in left:
+            yield from _fields(f"{attribute.name} of {what}", attribute, left[attribute.name], ("doc_string",))
 
 
 def _values(before: onnx.GraphProto, after: onnx.GraphProto) -> Iterator[str]:
