@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.gate.baseline import is_worse_than_baseline
 from conformance.gate.reasons import Surprise, SurpriseKind, reasons
-from conformance.results.levels import complaining_checks
+from conformance.results.levels import complaining_checks, passes_what_is_judged
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Verdict
 
@@ -53,7 +53,8 @@ class Gate:
         subject, case = result["subject"], result["case"]
         level, verdict = Level(result["level"]), Verdict(result["verdict"])
         self.verdicts[subject][level][verdict] += 1
-        if verdict is Verdict.PASS and subject in self._idle and not facts().rejection:
+        passes = verdict is Verdict.PASS or passes_what_is_judged(result, self.rules.level)
+        if passes and subject in self._idle and not facts().rejection:
             self._idle.discard(subject)
         self._note(subject, case, result.get("expected"))
         if not level.within(self.rules.level):

@@ -45,3 +45,11 @@ def complaining_checks(result: Mapping[str, Any], gate: Level) -> tuple[str, ...
     complaints = (check for check in result.get("checks", ()) if "complaint" in check)
     names = {check["name"] for check in complaints if Level(check.get("level", result["level"])).within(gate)}
     return tuple(sorted(names))
+
+
+def passes_what_is_judged(result: Mapping[str, Any], gate: Level) -> bool:
+    """Whether a graph optimizer that fails does so by weaker checks alone, and keeps to some that a gate judges."""
+    if result["verdict"] != Verdict.FAIL or Level(result["level"]).within(gate):
+        return False
+    held = (check for check in result.get("checks", ()) if not {"complaint", "not_judged"} & check.keys())
+    return any(Level(check.get("level", result["level"])).within(gate) for check in held)

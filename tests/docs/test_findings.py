@@ -203,10 +203,10 @@ def test_every_link_leads_to_a_file_and_to_a_heading_of_it(name):
 
 
 @pytest.mark.parametrize("finding", FINDINGS, ids=str)
-def test_the_row_of_the_index_has_the_runtime_the_title_the_case_and_its_level(finding):
+def test_the_row_of_the_index_has_the_runtime_the_title_the_case_and_the_level_that_is_judged(finding):
     (row,) = (row for row in ROWS if row.link == finding.link)
     case = finding.printed[0]
-    level = corpus().cases[case].level
+    level = Level.weakest([corpus().cases[case].level, Level(finding.options["level"])])
     assert (row.runtime, row.title, row.case, row.level) == (finding.runtime, finding.title, case, level)
 
 

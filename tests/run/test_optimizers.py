@@ -109,6 +109,11 @@ def test_what_no_passage_demands_shuts_no_gate_at_must(run, name, level, status)
     assert failed == {"should"}
 
 
+@pytest.mark.parametrize(("level", "status"), [("must", 0), ("should", 1)])
+def test_what_fails_by_weaker_checks_alone_has_passed_something(run, level, status):
+    assert run("-o", "fake_optimizers:drops_metadata", "--case", DOCUMENTED, "--level", level).status == status
+
+
 def test_what_a_passage_demands_shuts_it_though_weaker_checks_complain_too(run):
     assert run("-o", "fake_optimizers:renames_the_input_of_the_caller").status == 1
     failed = {result["level"] for result in results_of_here().values() if result["verdict"] == "fail"}
