@@ -205,13 +205,8 @@ class Enclosing:
         near = fraction_near(x)
         least_normal = fmpq(2) ** self.format.least_exponent
         most = near + units * self.format.ulp(near) + (least_normal if abs(near) < 2 * least_normal else 0)
-        return (
-            math.inf
-            if most > self.format.largest
-            else -self.format.largest
-            if most < -self.format.largest
-            else reals.real(most)
-        )
+        largest = self.format.largest
+        return math.inf if most > largest else reals.real(max(most, -largest))
 
 
 def may_be_nan(x: Real | Enclosure) -> bool:

@@ -33,9 +33,8 @@ class Difference:
     second: Any
 
     def __str__(self) -> str:
-        return (
-            f"{self.place}: {self.what}: the corpus has {_shown(self.corpus)}, the second oracle {_shown(self.second)}"
-        )
+        corpus, second = _shown(self.corpus), _shown(self.second)
+        return f"{self.place}: {self.what}: the corpus has {corpus}, the second oracle {second}"
 
 
 @dataclass(frozen=True)
@@ -56,14 +55,16 @@ def compared(case: Case) -> Comparison:
         for number, expected in enumerate(data_set.expected):
             place = f"{case.id} {data_set.name} output {number}"
             try:
-                comparison.differences.extend(differences(place, answers, number, expected, comparison.counts))
+                comparison.differences.extend(
+                    differences(place, case.level, answers, number, expected, comparison.counts)
+                )
             except (NotImplementedError, Undecided) as error:
                 comparison.differences.append(Difference(place, "recomputed", "a value", error))
     return comparison
 
 
 def differences(
-    place: str, answers: Answers, number: int, expected: Expected, counts: Counter[str]
+    place: str, level: str, answers: Answers, number: int, expected: Expected, counts: Counter[str]
 ) -> Iterator[Difference]:
     """What is expected of one output against what the second oracle computes; counts what is compared.
 
@@ -71,7 +72,8 @@ def differences(
         Undecided: the most bits are too few.
         NotImplementedError: the model has what this oracle does not know.
     """
-    values = answers.output(EXACT if expected.tensor.type in FLOATS else DECLARED, number)
+    floating = expected.tensor.type in FLOATS
+    values = answers.output(EXACT if floating else DECLARED, number)
     second = rounded(values)
     if (second.type, second.shape) != (expected.tensor.type, expected.tensor.shape):
         yield Difference(place, "type and shape", expected.tensor, second)
@@ -79,16 +81,22 @@ def differences(
     for at in np.ndindex(second.shape):
         element = f"{place} element {list(at)}"
         counts["elements"] += 1
-        if not _same(expected.tensor.at(at), second.at(at)):
-            yield Difference(element, "value", expected.tensor.at(at), second.at(at))
+        theirs, ours = expected.tensor.at(at), second.at(at)
+        if not _same(theirs, ours):
+            yield Difference(element, "value", theirs, ours)
         if expected.accept is not None:
             counts["accept sets"] += 1
             narrow, wide = (_indices(answers.output(mode, number).at(at)) for mode in (NARROW, WIDE))
             yield from _accept_set(element, np.flatnonzero(expected.accept.at(at)), narrow, wide, counts)
-        if expected.bound is not None:
+        elif expected.bound is not None:
             counts["bounds"] += 1
             stepwise = answers.output(STEPWISE, number).at(at)
-            yield from _bound(element, expected.bound.at(at), second.at(at), values.at(at), stepwise)
+            yield from _bound(element, expected.bound.at(at), ours, values.at(at), stepwise)
+        elif floating or level == "must":
+            counts["exact values"] += 1
+            other = answers.output(STEPWISE if floating else WIDE, number).at(at)
+            if not _same(theirs, other):
+                yield Difference(element, "exact value and other roundings", theirs, other)
 
 
 def _accept_set(
@@ -122,7 +130,7 @@ def _indices(element: int | frozenset[int]) -> set[int]:
 
 
 def _same(x: Any, y: Any) -> bool:
-    """Equality to the bit, but for the bits of NaN."""
+    """Equality to the bit, but for the bits of NaN; of an index, that it is the only one."""
     if isinstance(x, float) and isinstance(y, float):
         return (math.isnan(x) and math.isnan(y)) or (x == y and math.copysign(1, x) == math.copysign(1, y))
     return type(x) is type(y) and bool(x == y)

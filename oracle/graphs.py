@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import ChainMap
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -11,7 +12,6 @@ from onnx import AttributeProto, defs
 
 from oracle.calls import Call, Mode, rounded
 from oracle.operators import OPERATORS
-from oracle.reals import real
 from oracle.tensors import Tensor, Value, dense, tensor_of
 
 if TYPE_CHECKING:
@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A model in one mode."""
+    """A model in one mode.
+
+    Attributes:
+        folder: where the model's external data are.
+        functions: the model's own, by domain, name and overload.
+    """
 
     model: ModelProto
     folder: Path
@@ -124,13 +129,14 @@ class Evaluation:
             AttributeProto.STRING: "s",
             AttributeProto.GRAPH: "g",
         }
+        if attribute.type not in fields:
+            raise NotImplementedError(f"The second oracle does not know the type of the attribute {attribute.name!r}.")
         return getattr(attribute, fields[attribute.type])
 
 
 def number(value: float) -> Any:
     """A Python float as a real number."""
-    finite = value == value and abs(value) != float("inf") and value != 0  # noqa: PLR0124
-    return real(fmpq(*value.as_integer_ratio())) if finite else value
+    return fmpq(*value.as_integer_ratio()) if math.isfinite(value) and value else value
 
 
 def _imports(holder: ModelProto | FunctionProto) -> dict[str, int]:
@@ -147,7 +153,7 @@ def _defaults(node: NodeProto, version: int, domain: str) -> list[AttributeProto
 
 
 def _resolved(node: NodeProto, references: Mapping[str, AttributeProto]) -> list[AttributeProto]:
-    """The node's attributes; one that refers to an attribute of the function is that one, and absent where it is."""
+    """The node's attributes; a reference becomes the function's attribute, or nothing where that is not given."""
     resolved = []
     for attribute in node.attribute:
         if not attribute.ref_attr_name:

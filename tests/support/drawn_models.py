@@ -71,7 +71,7 @@ def disagreements(model: bytes, inputs: list[np.ndarray], counts: Counter[str]) 
                 counts["outputs that must leaves open"] += 1
                 continue
             try:
-                found = list(differences(f"{level} output {number}", second, number, expected, counts))
+                found = list(differences(f"{level} output {number}", str(level), second, number, expected, counts))
             except (NotImplementedError, Undecided) as error:
                 counts[f"outputs not followed: {error}"] += 1
                 continue
