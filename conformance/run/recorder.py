@@ -14,6 +14,7 @@ from conformance.results.environment import environment
 from conformance.results.file import FORMAT
 from conformance.results.levels import standing_level
 from conformance.run.archives import Archives
+from conformance.run.dependencies import dependencies
 from conformance.run.partial import PartialResults, undisturbed
 from conformance.run.resuming import not_alike
 from conformance.verdicts import Verdict
@@ -81,7 +82,7 @@ class Recorder:
                 "selected": selected,
             },
             "subjects": [_subject(subject) for subject in self._subjects],
-            "environment": environment(),
+            "environment": environment() | dependencies(subject.id for subject in self._subjects),
             "selection": dict(selection),
             "command": command,
             "clauses": {id: {"text": clause.text, "source": clause.source} for id, clause in clauses().items()},

@@ -92,3 +92,13 @@ def test_the_suite_s_own_tests_run_runtimes_of_these():
 
 def test_noxfile_has_sessions_and_no_data():
     assert len((ROOT / "noxfile.py").read_text(encoding="utf-8").splitlines()) <= 200
+
+
+def test_runtimes_with_dependencies_are_known_and_name_what_compiled():
+    assert {entry(told["subject"]) for told in RUNTIMES.values()} >= set(PINNED["dependencies"])
+    assert all(told["tried_with"] for told in PINNED["dependencies"].values())
+
+
+def test_libraries_that_are_recorded_are_installed():
+    installed = {entry(told["subject"]): set(pins(told)) | {"jaxlib"} for told in RUNTIMES.values()}
+    assert not [name for name, told in PINNED["dependencies"].items() if {*told.get("libraries", ())} - installed[name]]
