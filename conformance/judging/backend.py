@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.corpus.document import case_json
 from conformance.judging.compare import compare
 from conformance.judging.outcome import Outcome
+from conformance.judging.readings import COMPLAINT, contradictory
 from conformance.subjects.failures import SubjectFailure, is_unsupported, told
 from conformance.verdicts import Verdict
 
@@ -43,7 +44,7 @@ def judge_backend(backend: Any, case: LoadedCase) -> Outcome:
         with watch:
             prepared = _asked("load", lambda: backend.prepare(case.model, "CPU"))
         for number, data_set in enumerate(case.data_sets()):
-            evidence += _run(prepared, data_set, number, watch)
+            evidence += _run(prepared, case, data_set, number, watch)
     except _Stopped as stop:
         return Outcome(stop.verdict, stop.phase, stop.message, watch.seconds, tuple(evidence))
     complaints = [_sentence(output) for output in evidence if "complaint" in output]
@@ -81,7 +82,7 @@ def _count(outputs: object) -> str:
     return "1 output" if len(outputs) == 1 else f"{len(outputs)} outputs"
 
 
-def _run(prepared: Any, data_set: DataSet, number: int, watch: _Stopwatch) -> list[OutputEvidence]:
+def _run(prepared: Any, case: LoadedCase, data_set: DataSet, number: int, watch: _Stopwatch) -> list[OutputEvidence]:
     before = [array.tobytes() for array in data_set.inputs]
     with watch:
         outputs = _asked("run", lambda: prepared.run(list(data_set.inputs)))
@@ -94,6 +95,10 @@ def _run(prepared: Any, data_set: DataSet, number: int, watch: _Stopwatch) -> li
     evidence = [compare(output, actual, number) for output, actual in zip(data_set.outputs, outputs, strict=True)]
     if spoiled := _spoiled(data_set.inputs, before):
         raise _Stopped(Verdict.FAIL, "compare", f"input {spoiled[0]} is not what it was before the run")
+    if not any("complaint" in output for output in evidence):
+        place = contradictory(case, data_set, outputs)
+        if place is not None:
+            evidence[place]["complaint"] = COMPLAINT
     return evidence
 
 
