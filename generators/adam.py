@@ -27,6 +27,7 @@ OPERATOR = Operator(
     step="x_new",
     state=("x_new", "v_new", "h_new"),
     lookalikes=("AdamW", "amsgrad"),
+    averages=("V", "H"),
     functions=(
         FunctionCase("defaults", "no attribute", ("alpha_default", "beta_default", "epsilon_default"), {}),
         FunctionCase("one_attribute", "beta only", ("h_new", "alpha_default", "epsilon_default"), {"beta": 0.5}),

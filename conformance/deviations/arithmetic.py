@@ -72,6 +72,43 @@ def quick_inverse_root(x: Any) -> Any:
     return (guess * (1.5 - 0.5 * x.astype(np.float32) * guess * guess)).astype(x.dtype)
 
 
+def ulps_off(x: Any, ulps: float) -> Any:
+    """A float so many units in the last place further from 0; a number of another type as it is."""
+    x = np.asarray(x)
+    if x.dtype != np.float32:
+        return x
+    return np.where((x == 0) | ~np.isfinite(x), x, x + x.dtype.type(ulps) * np.spacing(x)).astype(x.dtype)
+
+
+def loose_power(base: Any, T: Any) -> Any:
+    """A power that is 15 units in the last place off in float, but of 1, whose powers are 1 everywhere."""
+    return base if base == 1 else ulps_off(base**T, 15)
+
+
+def newton_quotient(a: Any, b: Any) -> Any:
+    """A quotient of floats by a reciprocal good for twelve bits and a step of Newton's, as `-ffast-math` makes it."""
+    if np.result_type(a, b) != np.float32:
+        return a / b
+    guess = coarse(np.float32(1) / b * np.float32(1 - 2.0**-12))
+    return np.where(np.isfinite(b), a * ((guess + guess) - b * guess * guess), a / b).astype(np.float32)
+
+
+def newton_root(x: Any) -> Any:
+    """A float's root by its reciprocal root, good for twelve bits, and a step of Newton's."""
+    x = np.asarray(x)
+    if x.dtype != np.float32:
+        return np.sqrt(x)
+    guess = coarse(np.float32(1) / np.sqrt(x) * np.float32(1 - 2.0**-12))
+    root = np.float32(-0.5) * (x * guess) * ((x * guess) * guess - np.float32(3))
+    return np.where((x > 0) & np.isfinite(x), root, np.sqrt(x)).astype(x.dtype)
+
+
+def lerp(start: Any, end: Any, weight: Any) -> Any:
+    """From start to end by a weight, from whichever is nearer, as PyTorch's kernels have it."""
+    one = np.asarray(weight).dtype.type(1)
+    return np.where(abs(weight) < one / 2, start + weight * (end - start), end - (end - start) * (one - weight))
+
+
 def fma(a: Any, b: Any, c: Any) -> Any:
     """`a * b + c` with one rounding, or so close to it that the difference is no rounding of its own."""
     if np.result_type(a, b, c) == np.float32:

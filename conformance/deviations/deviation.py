@@ -52,7 +52,13 @@ class Arithmetic(Native):
     rounding: Callable[[Array], Array] | None = None
 
     def optimizer(
-        self, formula: Callable[..., Any], R: Value, T: Value, tensors: Sequence[Value], attributes: Mapping[str, Any]
+        self,
+        formula: Callable[..., Any],
+        R: Value,
+        T: Value,
+        tensors: Sequence[Value],
+        attributes: Mapping[str, Any],
+        others: Sequence[Callable[..., Any]] = (),  # noqa: ARG002 - one form is enough here
     ) -> list[Value]:
         own = tensors[0].dtype
         dtype = np.dtype(self.computing or own)
@@ -73,7 +79,13 @@ class Promoting(Arithmetic):
     """NumPy's own types throughout: what R, T and the attributes make of a result is what comes out."""
 
     def optimizer(
-        self, formula: Callable[..., Any], R: Value, T: Value, tensors: Sequence[Value], attributes: Mapping[str, Any]
+        self,
+        formula: Callable[..., Any],
+        R: Value,
+        T: Value,
+        tensors: Sequence[Value],
+        attributes: Mapping[str, Any],
+        others: Sequence[Callable[..., Any]] = (),  # noqa: ARG002 - one form is enough here
     ) -> list[Value]:
         operands = [operand.elements[()] for operand in (R, T, *tensors)]
         results = [np.asarray(result) for result in rewritten(formula, self.edits)(*operands, **attributes)]

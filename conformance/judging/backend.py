@@ -13,6 +13,7 @@ from conformance.corpus.document import case_json
 from conformance.judging.compare import compare
 from conformance.judging.outcome import Outcome
 from conformance.judging.profiled import data_sets_under
+from conformance.judging.readings import COMPLAINT, contradictory
 from conformance.subjects.failures import SubjectFailure, is_unsupported, told
 from conformance.verdicts import Verdict
 
@@ -49,7 +50,7 @@ def judge_backend(backend: Any, case: LoadedCase, profile: Profile | None = None
         with watch:
             prepared = _asked("load", lambda: backend.prepare(case.model, "CPU"))
         for number, data_set in enumerate(data_sets_under(profile, case)):
-            evidence += _run(prepared, data_set, number, watch)
+            evidence += _run(prepared, case, data_set, number, watch)
     except _Stopped as stop:
         return Outcome(stop.verdict, stop.phase, stop.message, watch.seconds, tuple(evidence))
     complaints = [_sentence(output) for output in evidence if "complaint" in output]
@@ -87,7 +88,7 @@ def _count(outputs: object) -> str:
     return "1 output" if len(outputs) == 1 else f"{len(outputs)} outputs"
 
 
-def _run(prepared: Any, data_set: DataSet, number: int, watch: _Stopwatch) -> list[OutputEvidence]:
+def _run(prepared: Any, case: LoadedCase, data_set: DataSet, number: int, watch: _Stopwatch) -> list[OutputEvidence]:
     before = [array.tobytes() for array in data_set.inputs]
     with watch:
         outputs = _asked("run", lambda: prepared.run(list(data_set.inputs)))
@@ -100,6 +101,10 @@ def _run(prepared: Any, data_set: DataSet, number: int, watch: _Stopwatch) -> li
     evidence = [compare(output, actual, number) for output, actual in zip(data_set.outputs, outputs, strict=True)]
     if spoiled := _spoiled(data_set.inputs, before):
         raise _Stopped(Verdict.FAIL, "compare", f"input {spoiled[0]} is not what it was before the run")
+    if not any("complaint" in output for output in evidence):
+        place = contradictory(case, data_set, outputs)
+        if place is not None:
+            evidence[place]["complaint"] = COMPLAINT
     return evidence
 
 

@@ -17,7 +17,7 @@ from conformance.models.arrays import type_name
 from conformance.reference.numbers.values import Value
 from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 from conformance.reference.oracle import answers
-from conformance.strength.running_bound import running
+from conformance.strength.running_bound import running, running_hull
 from conformance.strength.variants import VARIANTS
 from conformance.verdicts import Level
 
@@ -47,7 +47,7 @@ class Swept:
         screened: the largest error as a fraction of the running bound, over all elements.
         largest: the largest error as a fraction of the oracle's bound, over those checked.
         variant: whose it is.
-        width: the median of the oracle's bound relative to the expected value.
+        width: the median of the oracle's bound relative to the expected value, over those taken at random.
     """
 
     operator: str
@@ -99,7 +99,7 @@ def sweep(elements: int, progress: Callable[[str], None]) -> list[Swept]:
 
 
 def _swept(operator: str, dtype: Any, settings: list[RandomSetting], random: np.random.Generator) -> Swept:
-    screened, largest, worst, unsettled = 0.0, 0.0, "", 0
+    screened, largest, worst, unsettled, checked = 0.0, 0.0, "", 0, 0
     widths: list[Array] = []
     for setting in settings:
         outputs = {variant: outputs_of(variant, setting) for variant in VARIANTS if operator in variant.alterations}
@@ -110,12 +110,12 @@ def _swept(operator: str, dtype: Any, settings: list[RandomSetting], random: np.
             if answer.unsettled or answer.bound is None or not np.isfinite(answer.bound).all():
                 unsettled += places.size
                 continue
-            widths.append(_width(answer.expected, answer.bound))
+            checked += places.size
+            widths.append(_width(answer.expected[1:], answer.bound[1:]))
             for variant, results in outputs.items():
                 ratio = _fraction(results[number][places], answer.expected, answer.bound)
                 if ratio > largest:
                     largest, worst = ratio, variant.id
-    checked = sum(width.size for width in widths)
     median = float(np.median(np.concatenate(widths))) if widths else float("nan")
     name = type_name(np.dtype(dtype))
     return Swept(operator, name, len(settings) * BLOCK, checked, unsettled, screened, largest, worst, median)
@@ -132,9 +132,10 @@ def outputs_of(variant: Variant, setting: RandomSetting) -> list[Array]:
 
 def _screen(setting: RandomSetting, outputs: Mapping[Variant, list[Array]]) -> Array:
     """Per element the largest error of any variant and output, as a fraction of the running bound."""
-    bounds = running(
-        TRAINING_OPTIMIZERS[setting.operator].formula, setting.R, setting.T, setting.tensors, setting.attributes
-    )
+    optimizer = TRAINING_OPTIMIZERS[setting.operator]
+    forms = (optimizer.formula, *optimizer.other_forms)
+    given = setting.R, setting.T, setting.tensors, setting.attributes
+    bounds = running_hull([running(form, *given) for form in forms])
     largest = np.zeros(BLOCK)
     with np.errstate(all="ignore"):
         for number, (value, bound) in enumerate(bounds):

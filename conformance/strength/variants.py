@@ -183,6 +183,57 @@ VARIANTS = (
         },
         Adagrad={adagrad.RATE: "R / single(1 + single(single(T) * decay_factor))"},
     ),
+    _edited(
+        "newton",
+        "divides and takes roots of floats by an approximation and a step of Newton's",
+        Adam={
+            adam.H_SQRT: "newton_root(H_new) + epsilon",
+            adam.R_ADJUSTED: "newton_quotient(R * newton_root(1 - beta**T), 1 - alpha**T)",
+            adam.STEP: "X - newton_quotient(R_adjusted * V_new, H_sqrt)",
+        },
+        Adagrad={
+            adagrad.RATE: "newton_quotient(R, 1 + T * decay_factor)",
+            adagrad.H_ADAPTIVE: "newton_root(H_new) + epsilon",
+            adagrad.STEP: "X - newton_quotient(r * G_regularized, H_adaptive)",
+        },
+    ),
+    _edited(
+        "opencl",
+        "divides, takes roots and raises floats as inaccurately as OpenCL's full profile allows",
+        Adam={
+            adam.H_SQRT: "ulps_off(np.sqrt(H_new), 2) + epsilon",
+            adam.R_ADJUSTED: "ulps_off(R * ulps_off(np.sqrt(1 - loose_power(beta, T)), -2)"
+            " / (1 - loose_power(alpha, T)), 2)",
+            adam.STEP: "X - ulps_off(R_adjusted * V_new / H_sqrt, -2)",
+        },
+        Adagrad={
+            adagrad.RATE: "ulps_off(R / (1 + T * decay_factor), 2)",
+            adagrad.H_ADAPTIVE: "ulps_off(np.sqrt(H_new), -2) + epsilon",
+            adagrad.STEP: "X - ulps_off(r * G_regularized / H_adaptive, 2)",
+        },
+    ),
+    _edited(
+        "lerp",
+        "goes from the old average to the gradient by the weight, from whichever is nearer (PyTorch's kernels)",
+        Adam={adam.V_NEW: "lerp(V, G_regularized, 1 - alpha)"},
+    ),
+    _edited(
+        "moved_average",
+        "adds the weighted difference to the old average",
+        Adam={
+            adam.V_NEW: "V + (1 - alpha) * (G_regularized - V)",
+            adam.H_NEW: "H + (1 - beta) * (G_regularized * G_regularized - H)",
+        },
+    ),
+    _edited(
+        "distributed",
+        "multiplies each term of a sum instead of the sum",
+        Momentum={
+            momentum.V_NEW: "alpha * V + beta_adjusted * norm_coefficient * X + beta_adjusted * G",
+            momentum.STANDARD: "X - R * alpha * V - R * beta_adjusted * G_regularized",
+            momentum.NESTEROV: "X - R * G_regularized - R * alpha * V_new",
+        },
+    ),
     _everywhere("in_double", "computes in double and rounds once", Arithmetic(computing=np.float64)),
     _everywhere("in_extended", "computes in extended precision and rounds once", Arithmetic(computing=np.longdouble)),
     _everywhere(

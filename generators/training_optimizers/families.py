@@ -115,7 +115,7 @@ def nan_operands(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[
 
 
 def infinite_operands(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Case]:
-    """Infinities of both signs, where every admissible evaluation gives the same."""
+    """Infinities of both signs, `must` where every admissible evaluation gives the same."""
     for name in operator.signature.operands:
         values = [0.5, np.inf, 1.0, np.inf if name == "H" else -np.inf]
         for dtype in FLOATS:
@@ -126,7 +126,8 @@ def infinite_operands(operator: Operator, attributes: Mapping[str, Any]) -> Iter
                 operator.state,
                 attributes,
                 OperatorSetting(dtype, operands={name: values}),
-                tags=("special_values", "infinity"),
+                Level.SHOULD if name in operator.averages else Level.MUST,
+                ("special_values", "infinity"),
             )
 
 

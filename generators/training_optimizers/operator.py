@@ -72,6 +72,7 @@ class Operator:
         functions: its cases as a model-local function.
         runs: its training runs.
         rate: its learning rate in cases that are not about it.
+        averages: the operands that are moving averages: moved by a share of a difference, an infinite one becomes NaN.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Operator:
     functions: Sequence[FunctionCase] = ()
     runs: Sequence[TrainingRun] = ()
     rate: float = 0.125
+    averages: tuple[str, ...] = ()
 
     @property
     def prefix(self) -> str:

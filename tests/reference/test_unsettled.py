@@ -27,6 +27,15 @@ DOUBTFUL = {
     "a zero alpha meets an infinite V": ("Momentum", 1.0, 0, [1.0, 1.0, INF], {"norm_coefficient": 0.5}),
     "R times V overflows before H divides it": ("Adam", 1e30, 0, [0.0, 0.0, 1e20, 1e36], {}),
     "R over H underflows before V multiplies it": ("Adam", 1e-20, 0, [0.0, 0.0, 1e10, 1e38], {"beta": 1.0}),
+    "a share of 0 meets a square that overflows": ("Adam", 1.0, 0, [1.0, 1e30, 0.0, 1.0], {"beta": 1.0}),
+    "a learning rate of 0 meets a quotient that overflows": (
+        "Adam",
+        0.0,
+        0,
+        [1.0, 0.0, 1e30, 1e-30],
+        {"alpha": 1.0, "epsilon": 0.0},
+    ),
+    "an average is infinite": ("Adam", 1.0, 0, [1.0, 1.0, INF, 1.0], {}),
     "the new X is at the edge of the range": ("Momentum", 1.0, 0, [float(np.finfo(np.float32).max), -1e31, 0.0], {}),
 }
 every_doubt = pytest.mark.parametrize(
@@ -201,8 +210,6 @@ def test_nan_has_a_bound_of_zero(op_type, name):
 EXACT = {
     "all zeros": ("Adam", 0.5, 3, [0.0, 0.0, 0.0, 0.0], {}),
     "no learning rate": ("Momentum", 0.0, 1, [0.3, 0.0, 0.0], {}),
-    "Adam of powers of two": ("Adam", 0.5, 0, [1.0, 2.0, 4.0, 4.0], {"alpha": 0.5, "beta": 1.0, "epsilon": 0.0}),
-    "Adagrad of powers of two": ("Adagrad", 0.5, 1, [2.0, 4.0, 0.0], {"decay_factor": 1.0, "epsilon": 0.0}),
     "Momentum of small integers": ("Momentum", 0.25, 5, [3.0, 7.0, -5.0], {"alpha": 0.5, "beta": 0.25}),
     "Nesterov of small integers": ("Momentum", 0.25, 5, [3.0, 7.0, -5.0], {"alpha": 0.5, "mode": "nesterov"}),
 }
@@ -214,6 +221,31 @@ EXACT = {
 def test_an_exact_result_has_a_bound_of_zero(op_type, R, T, operands, attributes, dtype, level):
     answers = judged(op_type, R, T, *operands, level=level, dtype=dtype, **attributes)
     assert [answer.bound.item() for answer in answers] == [0.0] * len(answers)
+
+
+SCALED = {
+    "Adam of powers of two": ("Adam", 0.5, 0, [1.0, 2.0, 4.0, 4.0], {"alpha": 0.5, "beta": 1.0, "epsilon": 0.0}),
+    "Adagrad of powers of two": ("Adagrad", 0.5, 1, [2.0, 4.0, 0.0], {"decay_factor": 1.0, "epsilon": 0.0}),
+}
+every_scaled = pytest.mark.parametrize(("op_type", "R", "T", "operands", "attributes"), SCALED.values(), ids=SCALED)
+
+
+@every_scaled
+@pytest.mark.parametrize(
+    ("dtype", "level"), [(np.float64, Level.MUST), (np.float64, Level.SHOULD), (np.float32, Level.SHOULD)]
+)
+def test_a_root_and_a_quotient_of_powers_of_two_have_a_bound_of_zero(op_type, R, T, operands, attributes, dtype, level):
+    answers = judged(op_type, R, T, *operands, level=level, dtype=dtype, **attributes)
+    assert [answer.bound.item() for answer in answers] == [0.0] * len(answers)
+
+
+@every_scaled
+def test_a_float_s_root_and_quotient_may_be_approximate_at_must_even_of_powers_of_two(
+    op_type, R, T, operands, attributes
+):
+    X_new, *state = judged(op_type, R, T, *operands, level=Level.MUST, **attributes)
+    assert 0 < X_new.bound.item() < 2e-6
+    assert not any(answer.bound.item() for answer in state)
 
 
 @pytest.mark.parametrize("X", [2.0**-300, 2.0**500, 2.0**-1000 + 2.0**-1050, float(np.finfo(np.float64).max)])

@@ -4,17 +4,13 @@ Admissible is any order of evaluation of the written formula, fused multiply-add
 subnormals, and a power by loop, by squaring or by exponential and logarithm. Nothing else is. Every operation widens
 its interval by its own rounding error:
 
-=============  ==========================================================================================
-`+ - *`        u relative, or nothing where exact operands have a representable result in any order
-`/` and sqrt   2u relative (u for the reciprocal, u for the product), or nothing for a power of two
-`**`           max(16, T, 3 T |ln base|) u relative
-exp, ln        8u relative: 4 ULP, one more than OpenCL's full profile allows for float
-=============  ==========================================================================================
+- `+ - *`: u relative, or nothing where exact operands have a representable result in any order;
+- others as the table in `accuracy` has it; a power by a loop T u, by exponential and logarithm 3 T |ln base| u;
 
 where u is the unit roundoff of the narrowest format that is admissible for the operation, or of the tensor's own where
 the narrowest one holds the exact result, so that computing there loses nothing (a power, then, by multiplication). What
 lies below the smallest normal value may be flushed to zero. An interval, and not a symmetric error, because an overflow
-or a flush moves an evaluation one way only.
+or a flush moves an evaluation one way only; of a tensor that another node handed on the affine form encloses it too.
 
 `doubt` marks a number on which admissible evaluations disagree by more than rounding: some overflow, divide by zero,
 or multiply a zero by an infinity that others skip. No `must` case may rest on one.
@@ -26,17 +22,17 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from conformance.reference.numbers import rounding
+from conformance.reference.numbers import affine, pairs, rounding
+from conformance.reference.numbers.affine import Affine
+from conformance.reference.numbers.compared import Compared
 from conformance.reference.numbers.exact import exponential, logarithm
-from conformance.reference.numbers.precision import Precision, Role
+from conformance.reference.numbers.precision import Precision, Role, joint
+from conformance.reference.numbers.widening import widened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 ZERO, ONE, INFINITY = Decimal(0), Decimal(1), Decimal("Infinity")
-
-MOST_TERMS = 8
-"""How many terms of a chain of sums may be added in another order."""
 
 
 def _arithmetic(operation: Callable[[Bounded, Bounded], Bounded]) -> Callable[[Bounded, Bounded | int], Bounded]:
@@ -52,14 +48,15 @@ def _arithmetic(operation: Callable[[Bounded, Bounded], Bounded]) -> Callable[[B
     return operator
 
 
-class Bounded:
+class Bounded(Compared):
     """A number: its exact value, the interval of its admissible evaluations, and what its product's factors span.
 
     `peak` and `trough` are the largest and the smallest magnitude that some association of the chain of
-    multiplications and divisions that led here passes through.
+    multiplications and divisions that led here passes through; `factors` are those of an exact product. `form` is the
+    error as an affine form, where some of it is that of a tensor handed on.
     """
 
-    __slots__ = ("doubt", "high", "low", "peak", "precision", "terms", "trough", "value")
+    __slots__ = ("doubt", "factors", "form", "high", "low", "peak", "precision", "terms", "trough", "value")
 
     def __init__(
         self,
@@ -70,9 +67,13 @@ class Bounded:
         doubt: bool = False,
         span: tuple[Decimal, Decimal] | None = None,
         terms: tuple[Decimal, ...] = (),
+        factors: tuple[Decimal, ...] = (),
+        form: Affine | None = None,
     ) -> None:
         self.value = value
         self.terms = terms or (value,)
+        self.factors = factors or (value,)
+        self.form = form
         self.precision = precision
         self.low, self.high = interval or (value, value)
         self.doubt = doubt
@@ -84,21 +85,33 @@ class Bounded:
     @classmethod
     def entering(cls, value: Decimal, precision: Precision) -> Bounded:
         """A number as an input gives it: rounded to the precision if need be, and flushed if that is admissible."""
-        return _widened(
-            value, (value, value), precision, ZERO if precision.fits(value) else precision.format.unit_roundoff
-        )
+        error = ZERO if precision.fits(value) else precision.format.unit_roundoff
+        return _widened(value, (value, value), precision, error)
 
     def constant(self, value: int) -> Bounded:
         """A literal of the formula, to compute with this number."""
-        return Bounded(
-            Decimal(value),
-            Precision(Role.ATTRIBUTE, self.precision.format, self.precision.widest, self.precision.strict),
-        )
+        return Bounded(Decimal(value), replace(self.precision, role=Role.ATTRIBUTE))
 
     @property
     def is_exact(self) -> bool:
         """Whether every admissible evaluation is this very value."""
         return self.low == self.value == self.high
+
+    @property
+    def error(self) -> Affine:
+        """How far an evaluation may be from the value."""
+        return self.form or Affine({}, self.low - self.value, self.high - self.value)
+
+    def hand_on(self) -> None:
+        """Become one term with one error, as the element of a tensor is that nodes hand on."""
+        self.terms = (self.value,)
+        if self.precision.adversary is None:
+            self.form = self.error.handed_on() if self.is_finite and not self.is_exact else None
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether its value and the ends of its interval are."""
+        return self.value.is_finite() and self.low.is_finite() and self.high.is_finite()
 
     @property
     def can_be_zero(self) -> bool:
@@ -114,43 +127,51 @@ class Bounded:
 
     @_arithmetic
     def __sub__(self, other: Bounded) -> Bounded:
-        return _sum(self, other, self.value - other.value, (self.low - other.high, self.high - other.low))
+        value, interval = self.value - other.value, (self.low - other.high, self.high - other.low)
+        return _sum(self, other, value, interval, subtracts=True)
 
     @_arithmetic
     def __mul__(self, other: Bounded) -> Bounded:
-        precision = _joint(self, other)
+        precision = joint(self.precision, other.precision)
         value = self.value * other.value
-        exact = self.is_exact and other.is_exact and precision.fits(value)
+        factors = self.factors + other.factors
+        exact = self.is_exact and other.is_exact and rounding.multiplies_exactly(value, factors, precision)
+        errors = pairs.errors(self, other)
         return _widened(
             value,
             rounding.hull([a * b for a in (self.low, self.high) for b in (other.low, other.high)]),
             precision,
-            ZERO if exact else precision.roundoff(value),
-            doubt=self.doubt or other.doubt or _skips(self, other) or _skips(other, self),
+            ZERO if exact else (ONE + precision.roundoff(value)) ** (1 + pairs.spare(self, other)) - ONE,
+            doubt=self.doubt or other.doubt or pairs.skips(self, other) or pairs.skips(other, self),
             span=(self.peak * other.peak, self.trough * other.trough),
-            terms=_kept(self, other),
+            terms=pairs.kept(self, other),
+            factors=factors if exact else (),
+            form=affine.product(self.value, errors[0], other.value, errors[1]) if errors else None,
         )
 
     @_arithmetic
     def __truediv__(self, other: Bounded) -> Bounded:
+        power_of_two = other.is_exact and rounding.is_power_of_two(other.value)
         outranks = self.precision.role >= other.precision.role
-        scales = outranks and other.is_exact and rounding.is_power_of_two(other.value)
-        precision = self.precision if scales else _joint(self, other)
+        precision = self.precision if outranks and power_of_two else joint(self.precision, other.precision)
         doubt = self.doubt or other.doubt
         value = self.value / other.value
         if other.can_be_zero:
             agreed = precision.strict and other.is_exact and (self.is_exact or not self.can_be_zero)
             return Bounded(value, precision, None if agreed else (-INFINITY, INFINITY), doubt=doubt or not agreed)
-        exact = self.is_exact and other.is_exact
-        exact = exact and (not self.value or (rounding.is_power_of_two(other.value) and precision.fits(value)))
-        u = precision.roundoff(value) if rounding.is_power_of_two(other.value) else precision.format.unit_roundoff
+        scales = power_of_two and precision.accuracy.scales
+        exact = self.is_exact and other.is_exact and (not self.value or (scales and precision.fits(value)))
+        ulp = 2 * (precision.roundoff(value) if scales else precision.format.unit_roundoff)
+        error = (ONE + ulp * precision.accuracy.quotient / 2) ** 2 - ONE
+        errors = pairs.errors(self, other)
         return _widened(
             value,
             rounding.hull([a / b for a in (self.low, self.high) for b in (other.low, other.high)]),
             precision,
-            ZERO if exact else 2 * u + u * u,
+            ZERO if exact else (ONE + error) * (ONE + precision.format.unit_roundoff) ** pairs.spare(self, other) - ONE,
             doubt=doubt,
             span=(self.peak / other.trough, self.trough / other.peak),
+            form=affine.quotient(self.value, errors[0], other.value, errors[1]) if errors else None,
         )
 
     @_arithmetic
@@ -177,15 +198,21 @@ class Bounded:
             return Bounded(value, self.precision, doubt=self.doubt or not agreed)
         if self.low < 0:
             return Bounded(value, self.precision, (-INFINITY, INFINITY), doubt=True)
-        exact = self.is_exact and (not value or (rounding.is_power_of_two(value) and self.precision.fits(value)))
-        error = ZERO if exact else 2 * self.precision.roundoff(value)
-        return _widened(value, (self.low.sqrt(), self.high.sqrt()), self.precision, error, doubt=self.doubt)
+        precision = self.precision
+        scales = precision.accuracy.scales and rounding.is_power_of_two(value) and precision.fits(value)
+        u = precision.roundoff(value) if precision.accuracy.scales else precision.format.unit_roundoff
+        error = ZERO if self.is_exact and (not value or scales) else 2 * precision.accuracy.root * u
+        errors = pairs.errors(self, self)
+        form = affine.root(self.value, errors[0]) if errors else None
+        return _widened(value, (self.low.sqrt(), self.high.sqrt()), precision, error, doubt=self.doubt, form=form)
 
     def exp(self) -> Bounded:
         """The exponential."""
         ends = (exponential(self.low), exponential(self.high))
-        error = ZERO if self.is_exact and not self.value else 8 * self.precision.format.unit_roundoff
-        return _widened(exponential(self.value), ends, self.precision, error, doubt=self.doubt)
+        error = ZERO if self.is_exact and not self.value else self.precision.function_error
+        power = _widened(exponential(self.value), ends, self.precision, error, doubt=self.doubt)
+        power.low = max(power.low, ZERO) if power.low < 0 and ends[0] >= 0 else power.low
+        return power
 
     def log(self) -> Bounded:
         """The natural logarithm; NaN for a negative number, which no `must` case may rest on."""
@@ -193,7 +220,7 @@ class Bounded:
             agreed = self.value.is_nan() or (self.precision.strict and self.high < 0)
             anything = None if agreed else (-INFINITY, INFINITY)
             return Bounded(logarithm(self.value), self.precision, anything, doubt=self.doubt or not agreed)
-        error = ZERO if self.is_exact and self.value in {ZERO, ONE} else 8 * self.precision.format.unit_roundoff
+        error = ZERO if self.is_exact and self.value in {ZERO, ONE} else self.precision.function_error
         return _widened(
             logarithm(self.value), (logarithm(self.low), logarithm(self.high)), self.precision, error, doubt=self.doubt
         )
@@ -203,7 +230,9 @@ class Bounded:
         count = exponent.value
         value = self.value**count
         u = self.precision.roundoff(value)
-        steps = max(Decimal(16), count, 3 * count * abs(logarithm(abs(self.value)))) if self.value else Decimal(16)
+        steps = 2 * self.precision.accuracy.power
+        if self.value:
+            steps = max(steps, count, 3 * count * abs(logarithm(abs(self.value))))
         ends = [self.low**count, self.high**count, *([ZERO] if self.can_be_zero else [])]
         one_or_zero = self.is_exact and self.value in {ZERO, ONE}
         error = ZERO if one_or_zero else exponential(steps * u) - 1
@@ -217,51 +246,28 @@ class Bounded:
         lost = least if error and times > 1 and abs(self.value) < least else ZERO
         return _widened(self.value, (self.low - lost, self.high + lost), self.precision, error, doubt=self.doubt)
 
-    def __gt__(self, other: Bounded | int) -> bool:
-        return self.value > _value(other)
 
-    def __ge__(self, other: Bounded | int) -> bool:
-        return self.value >= _value(other)
-
-    def __lt__(self, other: Bounded | int) -> bool:
-        return self.value < _value(other)
-
-    def __le__(self, other: Bounded | int) -> bool:
-        return self.value <= _value(other)
-
-
-def _value(number: Bounded | int) -> Decimal:
-    return number.value if isinstance(number, Bounded) else Decimal(number)
-
-
-def _joint(a: Bounded, b: Bounded) -> Precision:
-    """The precision in which two numbers are combined: that of the higher role.
-
-    A scalar takes an attribute's format where that is narrower: an evaluation may first join the attributes beside R.
-    """
-    low, high = sorted((a.precision, b.precision), key=lambda precision: precision.role)
-    if high.role is Role.SCALAR and low.format.precision < high.format.precision:
-        return replace(high, format=low.format)
-    return high
-
-
-def _kept(a: Bounded, b: Bounded) -> tuple[Decimal, ...]:
-    """The terms of the other factor where one is exactly 1: to multiply by it does not end a chain of sums."""
-    for one, other in ((a, b), (b, a)):
-        if one.is_exact and one.value == ONE:
-            return other.terms
-    return ()
-
-
-def _sum(a: Bounded, b: Bounded, value: Decimal, interval: tuple[Decimal, Decimal]) -> Bounded:
+def _sum(
+    a: Bounded, b: Bounded, value: Decimal, interval: tuple[Decimal, Decimal], *, subtracts: bool = False
+) -> Bounded:
     """A sum, enclosing every order in which the terms that led to it may be added."""
-    precision, terms, doubt = _joint(a, b), (*a.terms, *b.terms)[-MOST_TERMS:], a.doubt or b.doubt
-    exact = a.is_exact and b.is_exact and precision.fits(value) and rounding.sums_exactly(terms, precision)
+    precision, terms, doubt = (
+        joint(a.precision, b.precision),
+        (*a.terms, *b.terms)[-rounding.MOST_TERMS :],
+        a.doubt or b.doubt,
+    )
+    exact = a.is_exact and b.is_exact
+    if exact and precision.once and precision.role is Role.ATTRIBUTE and value.is_finite():
+        return Bounded(Decimal(precision.once.rounded(value)), precision)
+    exact = exact and precision.fits(value) and rounding.sums_exactly(terms, precision)
+    slack = ZERO
     if not exact and len(terms) > 2 and value.is_finite():
         slack = (len(terms) - 1) * sum(map(abs, terms), ZERO) * precision.roundoff(value)
         interval = interval[0] - slack, interval[1] + slack
+    errors = pairs.errors(a, b)
+    form = errors[0].plus(errors[1].times(-ONE if subtracts else ONE)).widened(slack) if errors else None
     error = ZERO if exact else precision.roundoff(value)
-    return _widened(value, interval, precision, error, doubt=doubt, terms=terms)
+    return _widened(value, interval, precision, error, doubt=doubt, terms=terms, form=form)
 
 
 def _widened(
@@ -273,26 +279,22 @@ def _widened(
     doubt: bool = False,
     span: tuple[Decimal, Decimal] | None = None,
     terms: tuple[Decimal, ...] = (),
+    factors: tuple[Decimal, ...] = (),
+    form: Affine | None = None,
 ) -> Bounded:
     """What an operation gives: its interval widened by its relative error and by its format's range."""
-    low, high = interval
-    if value.is_nan() or low.is_nan() or high.is_nan():
+    if value.is_nan() or interval[0].is_nan() or interval[1].is_nan():
         return Bounded(
             value, precision, None if value.is_nan() else (-INFINITY, INFINITY), doubt=doubt or not value.is_nan()
         )
+    chosen = precision.adversary
+    rounds = widened if chosen is None else chosen.rounded
+    low, high, form = rounds(value, interval, precision, error, form)
     format = precision.format
-    low = low - abs(low) * error if low.is_finite() else low
-    high = high + abs(high) * error if high.is_finite() else high
-    if low < format.smallest_normal and high > -format.smallest_normal and (value or low != high):
-        low, high = rounding.underflowing(low, high, precision, rounded=bool(error))
     overflows = (high >= format.overflow_threshold or low <= -format.overflow_threshold) and value.is_finite()
     if overflows:
         low = -INFINITY if low <= -format.overflow_threshold else low
         high = INFINITY if high >= format.overflow_threshold else high
+        form = None
     doubt = doubt or overflows or (span is not None and rounding.association_matters(value, span, format))
-    return Bounded(value, precision, (low, high), doubt=doubt, span=span, terms=terms)
-
-
-def _skips(zero: Bounded, other: Bounded) -> bool:
-    """Whether `zero * other` is NaN by IEEE 754 but 0 for an evaluation that skips a zero term."""
-    return not other.precision.strict and zero.can_be_zero and not other.value.is_finite()
+    return Bounded(value, precision, (low, high), doubt=doubt, span=span, terms=terms, factors=factors, form=form)

@@ -69,7 +69,13 @@ class Declared(Enclosing):
     rounds: bool = True
 
     def optimizer(
-        self, formula: Callable[..., Any], R: Value, T: Value, tensors: Sequence[Value], attributes: Mapping[str, Any]
+        self,
+        formula: Callable[..., Any],
+        R: Value,
+        T: Value,
+        tensors: Sequence[Value],
+        attributes: Mapping[str, Any],
+        others: Sequence[Callable[..., Any]] = (),  # noqa: ARG002 - one form is enough here
     ) -> list[Value]:
         values = super().optimizer(formula, R, T, tensors, attributes)
         within = Enclosing(strict=True).optimizer(formula, R, T, tensors, attributes)

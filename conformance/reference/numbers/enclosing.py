@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from math import prod
@@ -13,6 +13,7 @@ import numpy as np
 from conformance.models import formats
 from conformance.models.arrays import Array, objects, type_name
 from conformance.reference.numbers import exact
+from conformance.reference.numbers.alternatives import either_of
 from conformance.reference.numbers.bounded import ZERO, Bounded
 from conformance.reference.numbers.native import Native
 from conformance.reference.numbers.precision import Precision, Role
@@ -32,6 +33,8 @@ from conformance.verdicts import Unsupported
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from conformance.reference.numbers.adversary import Adversary
+
 
 @dataclass(frozen=True)
 class Enclosing:
@@ -39,9 +42,17 @@ class Enclosing:
 
     Attributes:
         strict: judge as level `should` does: IEEE 754 throughout, and scalars in the tensor's own precision.
+        adversary: who chooses each rounding, instead of all being enclosed.
+        once: by the name of an attribute of an optimizer the format that 1 - attribute is rounded to, for all elements
+            of all tensors; what else has no tensor in it is one number for all of them too. None where every element
+            may take another.
+        admits_other_forms: whether an optimizer's formula may be computed in other forms too.
     """
 
     strict: bool = False
+    adversary: Adversary | None = None
+    once: Mapping[str, formats.Format] | None = None
+    admits_other_forms: bool = True
 
     def entering(self, array: Array) -> Value:
         """A tensor as it is given; what is no number of a format here stays what it is."""
@@ -55,7 +66,13 @@ class Enclosing:
         return Value(objects([Decimal(number)], ()), dtype)
 
     def optimizer(
-        self, formula: Callable[..., Any], R: Value, T: Value, tensors: Sequence[Value], attributes: Mapping[str, Any]
+        self,
+        formula: Callable[..., Any],
+        R: Value,
+        T: Value,
+        tensors: Sequence[Value],
+        attributes: Mapping[str, Any],
+        others: Sequence[Callable[..., Any]] = (),
     ) -> list[Value]:
         dtype = tensors[0].dtype
         tensor = self._tensor(dtype)
@@ -63,17 +80,23 @@ class Enclosing:
         attribute = self._precision(
             Role.ATTRIBUTE, dtype, dtype if self.strict else _narrower(np.dtype(np.float32), dtype)
         )
+        once = self.once or {}
         numbers = {
-            name: Bounded.entering(Decimal(value), attribute) if isinstance(value, float) else value
+            name: Bounded.entering(Decimal(value), replace(attribute, once=once.get(name)))
+            if isinstance(value, float)
+            else value
             for name, value in attributes.items()
         }
-        results = formula(
+        operands = (
             _entering(R, scalar)[()],
             Bounded.entering(Decimal(int(T.elements.item())), attribute),
             *(_entering(operand, tensor) for operand in tensors),
-            **numbers,
         )
-        return [Value(_settled(_as_objects(result, tensor)), dtype) for result in results]
+        arrays = [_as_objects(result, tensor) for result in formula(*operands, **numbers)]
+        for other in others if self.admits_other_forms and not self.strict else ():
+            alike = [_as_objects(result, tensor) for result in other(*operands, **numbers)]
+            arrays = [either_of(*pair) for pair in zip(arrays, alike, strict=True)]
+        return [Value(array if self.once is not None else _handed_on(array), dtype) for array in arrays]
 
     def elementwise(self, formula: Callable[..., Any], X: Value, *others: Value, roundings: int = 1) -> Value:
         if X.dtype.kind in "iub":
@@ -176,8 +199,7 @@ class Enclosing:
     def either(self, first: Value, second: Value) -> Value:
         """Both are enclosed; where they contradict each other, it is in doubt."""
         tensor = self._tensor(first.dtype)
-        pairs = zip(_entering(first, tensor).flat, _entering(second, tensor).flat, strict=True)
-        return Value(objects((_enclosing(*pair) for pair in pairs), first.elements.shape), first.dtype)
+        return Value(either_of(_entering(first, tensor), _entering(second, tensor)), first.dtype)
 
     def largest(self, X: Value, axis: int) -> Array:
         """Elements that some admissible evaluation may find largest; of exact ties all, and all beside a NaN."""
@@ -198,7 +220,14 @@ class Enclosing:
         return self._precision(Role.TENSOR, dtype, dtype)
 
     def _precision(self, role: Role, widest: np.dtype[Any], narrowest: np.dtype[Any]) -> Precision:
-        return Precision(role, format_of(narrowest), format_of(widest), self.strict)
+        return Precision(
+            role,
+            format_of(narrowest),
+            format_of(widest),
+            self.strict,
+            shared=self.once is not None,
+            adversary=self.adversary,
+        )
 
 
 def is_computed(dtype: np.dtype[Any]) -> bool:
@@ -233,7 +262,7 @@ def _in_precision(element: Bounded | Decimal, precision: Precision) -> Bounded:
     if isinstance(element, Decimal):
         return Bounded.entering(element, precision)
     ends = element.low, element.high
-    return Bounded(element.value, precision, ends, doubt=element.doubt, terms=element.terms)
+    return Bounded(element.value, precision, ends, doubt=element.doubt, terms=element.terms, form=element.form)
 
 
 def _refuse_choices(*values: Value) -> None:
@@ -245,10 +274,10 @@ def _decimal(element: Bounded | Decimal) -> Decimal:
     return element.value if isinstance(element, Bounded) else element
 
 
-def _settled(numbers: Array) -> Array:
-    """An optimizer's results: to what comes after it each is one term, not the sum that it was computed as."""
+def _handed_on(numbers: Array) -> Array:
+    """An optimizer's results: to what comes after it each is one number, not the sum that it was computed as."""
     for number in numbers.flat:
-        number.terms = (number.value,)
+        number.hand_on()
     return numbers
 
 
@@ -264,15 +293,6 @@ def _image(precision: Precision, roundings: int, value: Any, a: Any, b: Any, dou
     value, a, b = Decimal(value), Decimal(a), Decimal(b)
     image = Bounded(value, precision, (a, b) if a <= b else (b, a), doubt=doubt)
     return image.rounded(roundings) if roundings else image
-
-
-def _enclosing(a: Bounded, b: Bounded) -> Bounded:
-    """The first number with an interval that holds the second's too; a contradiction is a doubt."""
-    if a.value.is_nan() or b.value.is_nan():
-        return Bounded(a.value, a.precision, doubt=a.doubt or b.doubt or a.value.is_nan() != b.value.is_nan())
-    contradicts = not (a.low <= b.value <= a.high or b.low <= a.value <= b.high)
-    interval = min(a.low, b.low), max(a.high, b.high)
-    return Bounded(a.value, a.precision, interval, doubt=a.doubt or b.doubt or contradicts)
 
 
 def _ends(numbers: Array) -> tuple[Array, Array]:

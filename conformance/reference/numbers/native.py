@@ -26,7 +26,13 @@ class Native:
         return Value(np.asarray(number).astype(dtype), dtype)
 
     def optimizer(
-        self, formula: Callable[..., Any], R: Value, T: Value, tensors: Sequence[Value], attributes: Mapping[str, Any]
+        self,
+        formula: Callable[..., Any],
+        R: Value,
+        T: Value,
+        tensors: Sequence[Value],
+        attributes: Mapping[str, Any],
+        others: Sequence[Callable[..., Any]] = (),  # noqa: ARG002 - one form is enough here
     ) -> list[Value]:
         dtype = tensors[0].dtype
         numbers = {name: dtype.type(value) if isinstance(value, float) else value for name, value in attributes.items()}

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING
+
+from conformance.reference.numbers import accuracy
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
     from conformance.models.formats import Format
+    from conformance.reference.numbers.accuracy import Accuracy
+    from conformance.reference.numbers.adversary import Adversary
 
 
 class Role(IntEnum):
@@ -29,12 +33,28 @@ class Precision:
         format: the narrowest format in which an admissible evaluation computes with them.
         widest: the tensor's own format.
         strict: hold evaluations to IEEE 754: no flushed subnormals, and infinities and zeros are not skipped.
+        once: the one format that a sum of exact attributes is rounded to, where that is settled.
+        shared: whether a scalar's error is one value, the same in every element that it goes into.
+        adversary: who chooses each rounding, where none is enclosed.
     """
 
     role: Role
     format: Format
     widest: Format
     strict: bool = False
+    once: Format | None = None
+    shared: bool = False
+    adversary: Adversary | None = None
+
+    @property
+    def accuracy(self) -> Accuracy:
+        """How accurate operations are that need not be rounded correctly; for scalars too by the tensor's type."""
+        return accuracy.SHOULD if self.strict else accuracy.MUST.get(self.widest.name, accuracy.SHOULD)
+
+    @property
+    def function_error(self) -> Decimal:
+        """The relative error of an exponential or a logarithm."""
+        return 2 * self.accuracy.function * self.format.unit_roundoff
 
     def roundoff(self, value: Decimal) -> Decimal:
         """The unit roundoff that an admissible operation with this exact result has."""
@@ -43,3 +63,14 @@ class Precision:
     def fits(self, value: Decimal) -> bool:
         """Whether the narrowest format holds a value as it is."""
         return not value.is_finite() or self.format.represents(value)
+
+
+def joint(a: Precision, b: Precision) -> Precision:
+    """The precision in which two numbers are combined: that of the higher role.
+
+    A scalar takes an attribute's format where that is narrower: an evaluation may first join the attributes beside R.
+    """
+    low, high = sorted((a, b), key=lambda precision: precision.role)
+    if high.role is Role.SCALAR and low.format.precision < high.format.precision:
+        return replace(high, format=low.format)
+    return high

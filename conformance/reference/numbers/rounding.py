@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from itertools import combinations
+from math import prod
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from conformance.models.formats import Format
     from conformance.reference.numbers.precision import Precision
 
-ZERO = Decimal(0)
+ZERO, ONE = Decimal(0), Decimal(1)
+
+MOST_TERMS = 8
+"""How many terms of a chain of sums may be added in another order."""
+
+MOST_FACTORS = 4
+"""How many factors of an exact product are multiplied in every order."""
 
 MOST_DIGITS = 10_000
 """A power of ten above all products of doubles that are met here; a formula's powers go far beyond it."""
@@ -29,6 +37,21 @@ def sums_exactly(terms: tuple[Decimal, ...], precision: Precision) -> bool:
     return bool(sum(map(abs, terms), ZERO) <= min(units) * 2**precision.format.precision)
 
 
+def turning(factors: tuple[Decimal, ...]) -> tuple[Decimal, ...]:
+    """The factors whose order may matter: a power of two rounds nothing, and 0 leaves nothing to round."""
+    return tuple(factor for factor in factors if factor and not is_power_of_two(factor))
+
+
+def multiplies_exactly(value: Decimal, factors: tuple[Decimal, ...], precision: Precision) -> bool:
+    """Whether no order of multiplying the factors rounds: the product of any of them is representable."""
+    if not value or not precision.fits(value):
+        return not value
+    if len(factors) < 3 or len(factors := turning(factors)) < 3:
+        return True
+    parts = (prod(some, start=ONE) for size in range(2, len(factors)) for some in combinations(factors, size))
+    return len(factors) <= MOST_FACTORS and all(map(precision.fits, parts))
+
+
 def underflowing(low: Decimal, high: Decimal, precision: Precision, *, rounded: bool) -> tuple[Decimal, Decimal]:
     """An interval that reaches below the smallest normal value: gradual underflow, and zero where flushed.
 
@@ -43,8 +66,10 @@ def underflowing(low: Decimal, high: Decimal, precision: Precision, *, rounded: 
 def association_matters(value: Decimal, span: tuple[Decimal, Decimal], format: Format) -> bool:
     """Whether another association of a product's factors leaves the format's range where the product does not."""
     peak, trough = span
-    if not value.is_finite() or not value:
+    if not value.is_finite():
         return False
+    if not value:  # a factor of 0 beside a product of others that overflows
+        return peak >= format.overflow_threshold
     return peak >= format.overflow_threshold or (trough < format.smallest_normal and 2 * trough < abs(value))
 
 

@@ -23,7 +23,8 @@ def total(numbers: Iterable[Bounded]) -> Bounded:
     every addition. Where some partial sum can overflow and the total need not, admissible evaluations disagree.
     """
     terms = list(numbers)
-    if len(terms) < 3 or not all(term.low.is_finite() and term.high.is_finite() for term in terms):
+    chosen = terms[0].precision.adversary is not None
+    if len(terms) < 3 or chosen or not all(term.low.is_finite() and term.high.is_finite() for term in terms):
         return _one_by_one(terms)
     precision = terms[0].precision
     magnitude = sum((max(abs(term.low), abs(term.high)) for term in terms), ZERO)

@@ -85,9 +85,19 @@ class NumberSystem(Protocol):
         """A number that an attribute or a schema gives, to compute with tensors of a type."""
 
     def optimizer(
-        self, formula: Callable[..., Any], R: Value, T: Value, tensors: Sequence[Value], attributes: Mapping[str, Any]
+        self,
+        formula: Callable[..., Any],
+        R: Value,
+        T: Value,
+        tensors: Sequence[Value],
+        attributes: Mapping[str, Any],
+        others: Sequence[Callable[..., Any]] = (),
     ) -> list[Value]:
-        """An optimizer's formula on one tensor: its operands and its results."""
+        """An optimizer's formula on one tensor: its operands and its results.
+
+        Args:
+            others: the formula in other forms, equal in algebra; what they round otherwise is admissible too.
+        """
 
     def elementwise(self, formula: Callable[..., Any], X: Value, *others: Value, roundings: int = 1) -> Value:
         """A formula on tensors of one type, in that type.

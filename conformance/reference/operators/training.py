@@ -15,6 +15,7 @@ from conformance.models.signatures import TRAINING
 from conformance.reference.operators.adagrad import adagrad
 from conformance.reference.operators.adam import adam
 from conformance.reference.operators.momentum import momentum
+from conformance.reference.operators.other_forms import adam_by_differences, adam_by_lerp, momentum_distributed
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class TrainingOptimizer:
         choices: what an attribute that is a text may be.
         domain: the operator's domain.
         version: the one version of its domain that the suite knows.
+        other_forms: the formula in other forms, equal in algebra, that kernels have.
     """
 
     formula: Callable[..., Any]
@@ -47,6 +49,7 @@ class TrainingOptimizer:
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     domain: str = TRAINING
     version: int = 1
+    other_forms: tuple[Callable[..., Any], ...] = ()
 
     def attributes(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """A node's attributes with the schema's defaults, floats as the float32 values that the model holds.
@@ -68,6 +71,7 @@ TRAINING_OPTIMIZERS: Mapping[str, TrainingOptimizer] = {
         operands=("X", "G", "V", "H"),
         results=("X_new", "V_new", "H_new"),
         defaults={"alpha": 0.9, "beta": 0.999, "epsilon": 1e-6, "norm_coefficient": 0.0, "norm_coefficient_post": 0.0},
+        other_forms=(adam_by_differences, adam_by_lerp),
     ),
     "Momentum": TrainingOptimizer(
         momentum,
@@ -75,6 +79,7 @@ TRAINING_OPTIMIZERS: Mapping[str, TrainingOptimizer] = {
         results=("X_new", "V_new"),
         required=("alpha", "beta", "mode", "norm_coefficient"),
         choices={"mode": ("standard", "nesterov")},
+        other_forms=(momentum_distributed,),
     ),
     "Adagrad": TrainingOptimizer(
         adagrad,
@@ -96,12 +101,19 @@ def training_optimizer_of(domain: str, op_type: str) -> TrainingOptimizer | None
 
 
 def evaluate_optimizer(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+    """A node of one of them."""
+    return by_tensors(TRAINING_OPTIMIZERS[node.op_type], node, inputs, system)
+
+
+def by_tensors(optimizer: TrainingOptimizer, node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
     """Operands come grouped (all X, all G, …), and so do results; the formula runs on one tensor at a time."""
-    optimizer = TRAINING_OPTIMIZERS[node.op_type]
     R, T, *operands = inputs
     groups = len(optimizer.operands)
     count, rest = divmod(len(operands), groups)
     if rest:
         raise Unsupported(f"{node.op_type} takes R, T and {groups} operands per tensor, not {len(inputs)} inputs")
-    by_tensor = [system.optimizer(optimizer.formula, R, T, operands[i::count], node.attributes) for i in range(count)]
+    by_tensor = [
+        system.optimizer(optimizer.formula, R, T, operands[i::count], node.attributes, optimizer.other_forms)
+        for i in range(count)
+    ]
     return [results[place] for place in range(len(optimizer.results)) for results in by_tensor]

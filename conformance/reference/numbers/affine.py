@@ -1,0 +1,122 @@
+"""Affine forms: how far an evaluation is from an exact value, as a sum of what earlier errors contribute to it.
+
+A tensor that a node hands on has one value, whatever rounding made it, so its error is the same wherever it is used:
+`X - R * A * (X - B)` brings an error in X nearer to 0, and an interval, which takes the two X for different ones,
+further away. The error of such a tensor is a unit error of its own, between -1 and 1, with a coefficient in every
+number that comes of it: a derivative times the error's size. What an operation rounds, and all that is of second
+order, is a remainder. (Affine arithmetic: Comba and Stolfi, 1993.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from functools import cached_property
+from itertools import count
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import TypeAlias
+
+Interval: TypeAlias = "tuple[Decimal, Decimal]"
+
+DIGITS = Context(prec=50, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
+"""For coefficients: many more than cancel, and `ROUNDED` makes up for what is lost of them."""
+
+ROUNDED = Decimal(1) + Decimal("1e-20")
+
+ZERO, ONE, TWO = Decimal(0), Decimal(1), Decimal(2)
+
+_numbers = count()
+
+
+@dataclass(frozen=True)
+class Affine:
+    """The error of a number.
+
+    Attributes:
+        parts: by the number of a unit error its coefficient.
+        low: the least that is left beside these, not above 0.
+        high: the most, not below 0.
+    """
+
+    parts: Mapping[int, Decimal]
+    low: Decimal = ZERO
+    high: Decimal = ZERO
+
+    @classmethod
+    def shared(cls, low: Decimal, high: Decimal) -> Affine:
+        """A unit error of its own for an error in this interval; what is longer on one side stays a remainder."""
+        size = min(-low, high)
+        return cls({next(_numbers): size}, low + size, high - size) if size else cls({}, low, high)
+
+    @cached_property
+    def range(self) -> Interval:
+        """The least and the largest error."""
+        reach = sum(map(abs, self.parts.values()), ZERO) * ROUNDED
+        return self.low - reach, self.high + reach
+
+    def handed_on(self) -> Affine:
+        """The same error, its remainder from now on a unit error of its own."""
+        own = Affine.shared(self.low, self.high)
+        return Affine({**self.parts, **own.parts}, own.low, own.high)
+
+    def widened(self, error: Decimal) -> Affine:
+        """With so much more error on both sides."""
+        return Affine(self.parts, self.low - error, self.high + error)
+
+    def plus(self, other: Affine) -> Affine:
+        """The error of a sum."""
+        return Affine(_together(self, other), self.low + other.low, self.high + other.high)
+
+    def times(self, factor: Decimal) -> Affine:
+        """The error of a product with an exact factor."""
+        ends = sorted((self.low * factor, self.high * factor))
+        return Affine({key: DIGITS.multiply(part, factor) for key, part in self.parts.items()}, ends[0], ends[1])
+
+    def plus_interval(self, interval: Interval) -> Affine:
+        """With an error more that lies in this interval, around 0."""
+        return Affine(self.parts, self.low + interval[0], self.high + interval[1])
+
+
+def product(a: Decimal, A: Affine, b: Decimal, B: Affine) -> Affine:
+    """The error of a * b, where a and b have these."""
+    return A.times(b).plus(B.times(a)).plus_interval(_times(A.range, B.range))
+
+
+def quotient(a: Decimal, A: Affine, b: Decimal, B: Affine) -> Affine | None:
+    """The error of a / b: (A - B * a / b) / b, and that times -s / (1 + s) where s = B / b."""
+    first = A.plus(B.times(-a / b)).times(ONE / b)
+    low, high = sorted(end / b for end in B.range)
+    if low <= -ONE:
+        return None
+    return first.plus_interval(_times(first.range, (-high / (ONE + high), -low / (ONE + low))))
+
+
+def root(value: Decimal, A: Affine) -> Affine | None:
+    """The error of a square root r: A / 2r, and A times 1 / (Sqrt(value + A) + r) - 1 / 2r."""
+    r = value.sqrt()
+    low, high = A.range
+    if not r or value + low < 0:
+        return None
+    slopes = [ONE / ((value + end).sqrt() + r) - ONE / (TWO * r) for end in (high, low)]
+    return A.times(ONE / (TWO * r)).plus_interval(_times((low, high), (slopes[0], slopes[1])))
+
+
+def hull(A: Affine, B: Affine) -> Affine:
+    """An error that is the one or the other."""
+    apart = sum((abs(B.parts.get(key, ZERO) - A.parts.get(key, ZERO)) for key in {**A.parts, **B.parts}), ZERO)
+    return Affine(A.parts, min(A.low, B.low), max(A.high, B.high)).widened(apart)
+
+
+def _together(A: Affine, B: Affine) -> dict[int, Decimal]:
+    parts = dict(A.parts)
+    for key, part in B.parts.items():
+        parts[key] = DIGITS.add(parts[key], part) if key in parts else part
+    return parts
+
+
+def _times(a: Interval, b: Interval) -> Interval:
+    products = [x * y for x in a for y in b]
+    return min(*products, ZERO), max(*products, ZERO)
