@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import partial
+from functools import partial, reduce
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -157,10 +157,9 @@ class Enclosing:
         """Rounded once more, for what the shared numbers' own errors change in the errors of the others."""
         source = X if X.ranks is None else Value(X.ranks.elements, X.dtype)
         numbers = source.with_elements(in_one_term(_entering(source, self._tensor(X.dtype))))
-        first, *others = (self.elementwise(partial(form, shared=without_error), numbers) for form in forms)
-        for other in others:
-            first = self.either(first, other)
-        elements = objects((number.rounded(1) for number in first.elements.flat), X.elements.shape)
+        every = [self.elementwise(partial(form, shared=without_error), numbers) for form in forms]
+        enclosed = reduce(self.either, every).elements
+        elements = objects((number.rounded(1) for number in enclosed.flat), X.elements.shape)
         return Order(elements, X.ranks.axes_within(axes) if X.ranks is not None else axes)
 
     def total(self, X: Value, axes: Sequence[int]) -> Value:
