@@ -56,6 +56,7 @@ def run_corpus(request: Request) -> ExitStatus:
     Raises:
         ConformanceError: the request, the corpus, a subject or an expectations file is wrong.
         SuiteFault: pytest broke down.
+        KeyboardInterrupt: the user ended it before anything was run.
     """
     check_keyword(request.keyword)
     session = ConformanceSession(request.settings, begun=request.begun)
@@ -70,6 +71,8 @@ def run_corpus(request: Request) -> ExitStatus:
             session.recorder.abandon()
     if session.abandoned is not None:
         raise session.abandoned
+    if session.interrupted and not (session.recorder and session.recorder.has_begun):
+        raise KeyboardInterrupt  # before pytest's session had begun
     if status == pytest.ExitCode.INTERNAL_ERROR:
         raise SuiteFault("the run broke down; pytest's message above says where")
     _refuse_nothing(session, status)
@@ -88,6 +91,10 @@ class _Host:
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
         config.pluginmanager.register(self._session, PLUGIN)
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Have the session know of an interruption that comes before it is registered, too."""
+        self._session.pytest_keyboard_interrupt(excinfo)
 
 
 def _arguments(session: ConformanceSession, request: Request) -> list[str]:

@@ -110,6 +110,17 @@ def test_a_killed_run_leaves_the_results_of_an_earlier_one(begin, here):
     assert (here / "out.jsonl").read_text() == "earlier"
 
 
+def test_an_interruption_before_anything_is_run_is_one_too_and_leaves_nothing(command, here, small_corpus, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("conformance.run.session.ConformanceSession.pytest_configure", interrupt)
+    (here / "out.html").write_text("old")
+    told = ("-b", RIGHT, "--data", small_corpus, "--results", "out.jsonl", "--html", "out.html")
+    assert command("run", *told).status == 130
+    assert [(path.name, path.read_text()) for path in here.iterdir()] == [("out.html", "old")]
+
+
 class TestResume:
     @pytest.fixture
     def run(self, command, small_corpus, monkeypatch):
