@@ -69,6 +69,7 @@ def test_nothing_differs_in_a_case_as_it_is(place, tmp_path):
         (ADAM, "bound_0.pb", lambda tensor: tensor * np.nan, "bound and rounding"),
         (EIGHT, "bound_0.pb", lambda tensor: tensor / 4, "bound and stepwise rounding"),
         (ARGMAX, "output_0.pb", np.zeros_like, "value"),
+        (ARGMAX, "output_0.pb", lambda tensor: tensor - [2, 0], "which acceptable index"),
         (ARGMAX, "accept_0.pb", first_inverted, "accept set"),
         (ARGMAX, "accept_0.pb", np.zeros_like, "accept set"),
     ],

@@ -6,14 +6,8 @@ import zlib
 
 from repository import DATA
 
-from oracle.comparison import compared
+from oracle.comparison import CHOICE, compared
 from oracle.corpus import cases
-
-KNOWN = {
-    "pass/test_argmax_pass_hazards_log_log_negative_float": "the corpus has another index for the same NaN elsewhere",
-    "pass/test_argmax_pass_hazards_sqrt_sqrt_negative_float": "the corpus has another index for the same NaN elsewhere",
-}
-"""Cases of the tenth in which the corpus is at fault; a row that no longer differs is to be taken out."""
 
 
 def is_of_the_tenth(place: str) -> bool:
@@ -22,7 +16,8 @@ def is_of_the_tenth(place: str) -> bool:
 
 
 def test_both_oracles_agree_on_a_tenth_of_the_corpus():
-    comparisons = {case.id: compared(case) for case in cases(DATA) if is_of_the_tenth(case.id)}
-    assert {place for place, comparison in comparisons.items() if comparison.differences} == set(KNOWN), "\n".join(
-        str(difference) for comparison in comparisons.values() for difference in comparison.differences
-    )
+    """Which of several acceptable indices is the expected one ONNX leaves open; `nox -s oracle` tells that too."""
+    comparisons = [compared(case) for case in cases(DATA) if is_of_the_tenth(case.id)]
+    told = [str(each) for comparison in comparisons for each in comparison.differences if each.what != CHOICE]
+    assert told == []
+    assert sum(comparison.counts["elements"] for comparison in comparisons) > 1000
