@@ -13,10 +13,18 @@ import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
 from conformance.errors import UsageError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 STANDARD_OUTPUT = Path("-")
+STANDARD_INPUT = Path("-")
+
+PACKED = ".gz"
+"""What the name of a file ends in that gzip has packed."""
 
 
 def is_standard_output(target: Path) -> bool:
@@ -40,6 +48,8 @@ def check_results_target(target: Path) -> None:
     Raises:
         UsageError: they cannot, or it is no regular file: results are written under another name until they are whole.
     """
+    if target.suffix == PACKED:
+        raise UsageError(f"{target} would be read as packed.", f"Leave {PACKED} out, and pack the file afterwards.")
     if is_standard_output(target) or (_is_special(target) and not target.is_dir()):
         raise UsageError(f"{target} is no regular file.", "Name a file for the results; a report may go anywhere.")
     check_target(target)
@@ -74,14 +84,43 @@ def read_regular(path: str | Path, largest: int) -> bytes:
     Raises:
         OSError: it cannot be read, is larger, or is a link, a pipe, a device or a directory.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(descriptor, "rb", buffering=0) as stream:  # noqa: PTH123 - it is open already
-        told = os.fstat(descriptor)
-        if not stat.S_ISREG(told.st_mode):
-            raise OSError(errno.EINVAL, "it is no regular file")
-        if told.st_size > largest:
+    with _opened(path, os.O_NOFOLLOW) as stream:
+        if os.fstat(stream.fileno()).st_size > largest:
             raise OSError(errno.EFBIG, f"it is larger than {largest} bytes")
         return stream.read(largest)
+
+
+def open_input(path: Path) -> BinaryIO:
+    """What a user names to be read: a regular file, through links, or standard input as `-`.
+
+    Raises:
+        OSError: it cannot be read, or is a pipe, a device or a directory.
+    """
+    if path == STANDARD_INPUT:
+        return open(os.dup(0), "rb")  # noqa: PTH123 - it is open already
+    return _opened(path)
+
+
+def read_input(path: Path, largest: int) -> bytes:
+    """What a user names to be read, and no more of it than is allowed; see `open_input`.
+
+    Raises:
+        OSError: it cannot be read, or is larger.
+    """
+    with open_input(path) as stream:
+        content = stream.read(largest + 1)
+    if len(content) > largest:
+        raise OSError(errno.EFBIG, f"it is larger than {largest} bytes")
+    return content
+
+
+def _opened(path: str | Path, flags: int = 0) -> BinaryIO:
+    """A regular file; what is none is never waited for."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | flags)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is no regular file")
+    return open(descriptor, "rb")  # noqa: PTH123 - it is open already
 
 
 def check_apart(targets: list[Path]) -> None:
@@ -100,12 +139,17 @@ def check_apart(targets: list[Path]) -> None:
 
 
 def write_whole(target: Path, text: str) -> None:
-    """Write a text in one step: the file is there whole or not at all; see `write_whole_bytes`."""
-    write_whole_bytes(target, text.encode())
+    """Write a text in one step: the file is there whole or not at all; see `write_pieces`."""
+    write_pieces(target, [text.encode()])
 
 
 def write_whole_bytes(target: Path, content: bytes) -> None:
-    """Write a file in one step, so that it is there whole or not at all.
+    """Write a file in one step: it is there whole or not at all; see `write_pieces`."""
+    write_pieces(target, [content])
+
+
+def write_pieces(target: Path, pieces: Iterable[bytes]) -> None:
+    """Write a file piece by piece, so that it is there whole or not at all.
 
     Standard output, and what is there and is no regular file, are written as they are.
 
@@ -114,21 +158,22 @@ def write_whole_bytes(target: Path, content: bytes) -> None:
     """
     check_target(target)
     try:
-        _write(target, content)
+        _write(target, pieces)
     except OSError as error:
         raise UsageError(f"{target} cannot be written: {error.strerror}.", "Name another file, or make room.") from None
 
 
-def _write(target: Path, content: bytes) -> None:
+def _write(target: Path, pieces: Iterable[bytes]) -> None:
     if is_standard_output(target):
         sys.stdout.flush()
-        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.writelines(pieces)
         sys.stdout.buffer.flush()
     elif _is_special(target):
         with suppress(BrokenPipeError), target.open("wb", buffering=0) as stream:  # a reader may stop when it likes
-            _write_all(stream.fileno(), content)
+            for piece in pieces:
+                _write_all(stream.fileno(), piece)
     else:
-        _replace(real_path(target), content)
+        _replace(real_path(target), pieces)
 
 
 def _is_special(target: Path) -> bool:
@@ -139,13 +184,13 @@ def _is_special(target: Path) -> bool:
         return False
 
 
-def _replace(target: Path, content: bytes) -> None:
+def _replace(target: Path, pieces: Iterable[bytes]) -> None:
     """Put a regular file in its place, with the permissions that it had."""
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o644
     descriptor, scratch = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
     try:
         with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
+            stream.writelines(pieces)
         Path(scratch).chmod(mode)
         Path(scratch).replace(target)
     except BaseException:

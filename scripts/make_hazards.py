@@ -25,7 +25,7 @@ def main() -> None:
     """Write the tables into the page; that of results only where results are given."""
     page = replaced(PAGE.read_text(encoding="utf-8"), "classes", classes())
     if sys.argv[1:]:
-        page = replaced(page, "results", render(read_all([Path(name) for name in sys.argv[1:]])))
+        page = replaced(page, "results", "".join(render(read_all([Path(name) for name in sys.argv[1:]]))))
     PAGE.write_text(page, encoding="utf-8")
 
 

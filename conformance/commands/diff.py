@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from conformance.commands.terminal import say
+
 
 def diff(
     before: Annotated[Path, typer.Argument(metavar="BEFORE", help="results.jsonl of the earlier run.")],
@@ -34,5 +36,5 @@ def diff(
     if markdown:
         write_whole(markdown, as_markdown(found))
     taken = any(is_standard_output(path) for path in (json, markdown) if path)
-    typer.echo(as_text(found), nl=False, err=taken)
+    say(as_text(found), nl=False, err=taken)
     raise typer.Exit(1 if found["regressions"] else 0)

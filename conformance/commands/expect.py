@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from conformance.commands.terminal import say
+
 if TYPE_CHECKING:
     from conformance.expectations.update import Update
 
@@ -41,22 +43,23 @@ def update(
     the file would change or lacks something), 2 where a reason is missing.
     """
     from conformance.errors import UsageError
+    from conformance.expectations.file import expectations_text
     from conformance.expectations.update import updated
     from conformance.files import write_whole_bytes
     from conformance.results.file import read
 
     run = read(results)
-    before = expect.read_bytes().decode() if expect.is_file() else ""
+    before = expectations_text(expect) if expect.exists() else ""
     done = updated(before or _new(run, results), str(expect), run, reason.strip())
     changed = done.text != before
     if done.missing and not check:
         _tell(done, check)
         raise UsageError(f"{expect} is left as it was: it would still lack these.", _MEND)
     if check:
-        typer.echo(_difference(before, done.text, str(expect)), nl=False)
+        say(_difference(before, done.text, str(expect)), nl=False)
     elif changed:
         write_whole_bytes(expect, done.text.encode())
-    typer.echo(f"{expect} {_told(changed, check)}.")
+    say(f"{expect} {_told(changed, check)}.")
     _tell(done, check)
     raise typer.Exit(1 if done.missing or done.varying or (check and changed) else 0)
 
@@ -89,14 +92,14 @@ def _difference(before: str, after: str, name: str) -> str:
 
 
 def _tell(done: Update, check: bool) -> None:
-    from conformance.report.text import one_line
+    from conformance.text import one_line
     from conformance.verdicts import Verdict
 
     for missing in done.missing:
         cases = ", ".join(missing.cases[:3]) + (f" and {len(missing.cases) - 3} more" if len(missing.cases) > 3 else "")
         verb = Verdict(missing.verdict).verb(len(missing.cases))
-        typer.echo(f"no reason is known why {cases} {verb}: {one_line(missing.message)}")
+        say(f"no reason is known why {cases} {verb}: {one_line(missing.message)}")
     if done.missing and check:
-        typer.echo(_MEND)
+        say(_MEND)
     for case in done.varying:
-        typer.echo(f"the verdict of {case} varies; no entry can expect that")
+        say(f"the verdict of {case} varies; no entry can expect that")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from conformance.commands.options import Data
+from conformance.commands.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,7 +32,6 @@ def explain(
     from conformance.corpus.corpus import bundled, find_case, open_corpus
     from conformance.corpus.document import case_json
     from conformance.errors import UnknownName
-    from conformance.report.text import visible
 
     corpus = open_corpus(data or bundled())
     found = find_case(corpus, case)
@@ -43,7 +43,7 @@ def explain(
         )
     asked = list(_asked(corpus, found, profile)) if profile else []
     for line in (*_lines(case, str(corpus.path / found.path), document), *asked):
-        typer.echo(visible(line))
+        say(line)
 
 
 def _asked(corpus: Corpus, case: CorpusCase, profile: str) -> Iterator[str]:
@@ -113,6 +113,10 @@ def _tensor(tensor: Mapping[str, Any]) -> str:
 
 
 def _check(tensor: Mapping[str, Any]) -> str:
-    if tensor["check"] == "bound":
-        return f"each within {', '.join(tensor['bounds'])}"
-    return "bit for bit" if tensor["check"] == "exact" else f"acceptable: {'; '.join(tensor['accept'])}"
+    match tensor["check"]:
+        case "bound":
+            return f"each within {', '.join(tensor.get('bounds', ['a bound that is not told']))}"
+        case "index":
+            return f"acceptable: {'; '.join(tensor.get('accept', ['not told']))}"
+        case _:
+            return "bit for bit"

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from conformance.commands.options import Data
+from conformance.commands.terminal import say
 
 
 def merge(
@@ -21,10 +22,10 @@ def merge(
     """
     from conformance.corpus.corpus import bundled, read_manifest
     from conformance.errors import CorpusError
-    from conformance.files import check_target, is_standard_output, write_whole
-    from conformance.report.text import one_line
-    from conformance.results.file import read
-    from conformance.run.merge import merged, to_text
+    from conformance.files import check_target, is_standard_output, write_pieces
+    from conformance.results.file import line_of, read
+    from conformance.run.merge import merged
+    from conformance.text import one_line
 
     check_target(output)
     taken = is_standard_output(output)
@@ -35,10 +36,10 @@ def merge(
         corpus = None
     same = corpus is not None and corpus.digest == runs[0].header["corpus"]["digest"]
     run = merged(runs, corpus if same else None)
-    write_whole(output, to_text(run))
+    write_pieces(output, map(line_of, run.records()))
     count, subjects = run.footer["results"], len(run.header["subjects"])
-    typer.echo(f"Wrote {output}: {count} results on {subjects} subject{'s' if subjects > 1 else ''}.", err=taken)
-    typer.echo("The gate holds." if run.footer["gate"] == "pass" else "The gate does not hold:", err=taken)
+    say(f"Wrote {output}: {count} results on {subjects} subject{'s' if subjects > 1 else ''}.", err=taken)
+    say("The gate holds." if run.footer["gate"] == "pass" else "The gate does not hold:", err=taken)
     for reason in run.footer["reasons"]:
-        typer.echo(f"  {one_line(reason)}", err=taken)
+        say(f"  {one_line(reason)}", err=taken)
     raise typer.Exit(1 if run.footer["reasons"] else 0)

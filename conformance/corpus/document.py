@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict
 
 from conformance.corpus.corpus import unfit
-from conformance.models.preview import Preview
+from conformance.decoding import JsonDecoder, MalformedError, NonEmpty
+from conformance.models.preview import ModelSummary, Preview
 from conformance.schemas import complaint
+from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus, CorpusCase
 
 
+LevelName = Annotated[str, Level]
+
+CheckName = Annotated[str, Literal["exact", "bound", "index"]]
+"""How an output is checked."""
+
+
 class ExpectedOutput(Preview):
     """An output's expected value, how it is checked, and the bounds or acceptable indices of the elements shown."""
 
-    check: str
+    check: CheckName
     bounds: NotRequired[list[str]]
     accept: NotRequired[list[str]]
 
@@ -26,7 +33,7 @@ class DataSetPreview(TypedDict):
 
     inputs: list[Preview]
     outputs: list[ExpectedOutput]
-    hazard: NotRequired[str]
+    hazard: NotRequired[NonEmpty]
 
 
 class RewriteDocument(TypedDict):
@@ -36,10 +43,26 @@ class RewriteDocument(TypedDict):
     value in a subgraph is named by the path to it. `check` is the check of graph optimizers that the case is about.
     """
 
-    answer: str
+    answer: Annotated[str, Literal["fires", "stays", "may"]]
     once: list[str]
     fixed_point: list[str]
     check: NotRequired[str]
+
+
+class CaseDocument(TypedDict):
+    """All that a case says of itself."""
+
+    title: str
+    level: LevelName
+    generator: str
+    clauses: list[str]
+    tags: list[str]
+    model: ModelSummary
+    data_sets: list[DataSetPreview]
+    rewrite: NotRequired[RewriteDocument]
+
+
+_DECODER = JsonDecoder(CaseDocument)
 
 
 def case_json(corpus: Corpus, case: CorpusCase) -> dict[str, Any]:
@@ -48,10 +71,12 @@ def case_json(corpus: Corpus, case: CorpusCase) -> dict[str, Any]:
     Raises:
         CorpusError: it is not what its schema says.
     """
+    content = corpus.read(case, "case.json")
     try:
-        document = json.loads(corpus.read(case, "case.json"))
-    except (ValueError, RecursionError) as error:
-        raise unfit(corpus.path, f"{case.path}/case.json is not JSON ({error})") from None
-    if problem := complaint("case", document):
+        document: dict[str, Any] = _DECODER(content)
+        problem = complaint("case", document)
+    except MalformedError as error:
+        problem = str(error)
+    if problem:
         raise unfit(corpus.path, f"{case.path}/case.json is malformed: {problem}")
-    return dict(document)
+    return document

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from conformance.corpus.corpus import RELEASED, unfit
+from conformance.decoding import MalformedError, parsed
 from conformance.files import read_regular
 from conformance.schemas import complaint
 from conformance.verdicts import Level
@@ -85,10 +86,10 @@ def read_released(corpus: Path) -> Released | None:
     if not file.is_file():
         return None
     try:
-        document = json.loads(read_regular(file, LARGEST))
+        document = parsed(read_regular(file, LARGEST))
     except OSError as error:
         raise unfit(corpus, f"{RELEASED} cannot be read ({error.strerror})") from None
-    except (ValueError, RecursionError) as error:
+    except MalformedError as error:
         raise unfit(corpus, f"{RELEASED} cannot be read ({error})") from None
     if problem := complaint("released", document):
         raise unfit(corpus, f"{RELEASED} is malformed: {problem}")

@@ -25,11 +25,15 @@ from typing import TYPE_CHECKING, Any
 from conformance.errors import ExpectationsError
 from conformance.expectations.conditions import Condition, Situation, read_condition
 from conformance.expectations.places import EntryPlace, entry_places, line_of
+from conformance.files import read_input
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+LARGEST_FILE = 2**24
+"""Bytes."""
 
 _REQUIRED = {"cases", "verdict", "reason"}
 _OPTIONAL = {"checks", "except", "issue", "when"}
@@ -84,7 +88,7 @@ class Expectation:
 
     def place_of_pattern(self, number: int) -> str:
         """The place of a pattern, or that of the entry where the pattern's is not known."""
-        return self.lines[number] if self.lines else self.place
+        return self.lines[number] if number < len(self.lines) else self.place
 
 
 def _any_of(patterns: Sequence[str]) -> re.Pattern[str]:
@@ -118,13 +122,21 @@ def read_expectations(path: Path) -> Expectations:
     Raises:
         ExpectationsError: it is missing, not TOML, or an entry lacks its cases, its verdict or its reason.
     """
+    return parse_expectations(expectations_text(path), str(path))
+
+
+def expectations_text(path: Path) -> str:
+    """A file's text.
+
+    Raises:
+        ExpectationsError: it is missing, too large or no text.
+    """
     try:
-        text = path.read_bytes().decode()
+        return read_input(path, LARGEST_FILE).decode()
     except OSError as error:
         raise ExpectationsError(f"{path} cannot be read ({error.strerror}).", "Name an expectations file.") from None
     except UnicodeDecodeError as error:
         raise _no_toml(str(path), error) from None
-    return parse_expectations(text, str(path))
 
 
 def parse_expectations(text: str, name: str) -> Expectations:
@@ -135,7 +147,7 @@ def parse_expectations(text: str, name: str) -> Expectations:
     """
     try:
         document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a number of many digits is none of TOML's own errors
         raise _no_toml(name, error) from None
     subject, entries = document.get("subject"), document.get("expect", [])
     if not isinstance(subject, str) or not isinstance(entries, list) or set(document) - {"subject", "expect"}:

@@ -94,7 +94,7 @@ def _scan(text: str) -> list[EntryPlace]:
 def _literal(token: re.Match[str]) -> Literal:
     try:
         value = tomllib.loads(f"value = {token[0]}\n")["value"]
-    except tomllib.TOMLDecodeError:
+    except ValueError:
         value = ""
     return Literal(str(value), token.start(), token.end())
 

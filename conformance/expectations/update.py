@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from conformance.expectations.file import Expectation
     from conformance.results.file import Results
-    from conformance.results.records import ResultRecord
+    from conformance.results.records import ResultRow
 
 MOST_STEPS = 1000
 
@@ -63,7 +63,7 @@ class _Seen:
         whole: whether every case of the corpus was run.
     """
 
-    results: Mapping[str, ResultRecord]
+    results: Mapping[str, ResultRow]
     verdicts: Mapping[str, Verdict]
     judged: frozenset[str]
     varying: tuple[str, ...]
@@ -117,7 +117,7 @@ def _seen(run: Results, subject: str, name: str) -> _Seen:
         raise ExpectationsError(
             f"{name} is about {subject}, of which {run.path} has no result.", f"Run it with -b {subject}."
         )
-    results = {result["case"]: result for result in run.results if result["subject"] == subject}
+    results = {case: row for (of, case), row in run.rows.items() if of == subject}
     level = level_of(run.header)
     varying = tuple(sorted(case for case, result in results.items() if len(result.get("repeats", ())) > 1))
     judged = (case for case, result in results.items() if Level(result["level"]).within(level))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from conformance.results.records import BaselineRecord, CaseRecord, ResultRecord
+    from conformance.results.records import BaselineRecord, CaseRow, ResultRow
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,7 @@ def read_baseline(path: Path, subjects: Sequence[str]) -> Baseline:
         ResultsError: it cannot be trusted, or has none of the subjects.
     """
     run = read(path)
-    standings = {
-        (result["subject"], result["case"]): _standing(result, run.cases[result["case"]]) for result in run.results
-    }
+    standings = {key: _standing(row, run.described[key[1]]) for key, row in run.rows.items()}
     if not {subject for subject, _ in standings} & set(subjects):
         raise ResultsError(
             f"{path} has no result of {', '.join(subjects)}.", "Give the results of an earlier run of the same subject."
@@ -49,7 +47,7 @@ def read_baseline(path: Path, subjects: Sequence[str]) -> Baseline:
     return Baseline({"file": str(path), "version": corpus["version"], "digest": corpus["digest"]}, standings)
 
 
-def _standing(result: ResultRecord, case: CaseRecord) -> Mapping[str, str]:
+def _standing(result: ResultRow, case: CaseRow) -> Mapping[str, str]:
     level = weaker_level(result, Level(case["level"]))
     return {"baseline": result["verdict"]} | ({"baseline_level": str(level)} if level else {})
 

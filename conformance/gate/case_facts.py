@@ -9,7 +9,7 @@ from conformance.clauses import families
 from conformance.corpus.case import CaseKind
 
 if TYPE_CHECKING:
-    from conformance.results.records import CaseRecord
+    from conformance.results.records import CaseRecord, CaseRow
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def facts(case: CaseRecord) -> Facts:
     return Facts(family(case), frozenset() if rejection else operators, rejection)
 
 
-def family(case: CaseRecord) -> str:
+def family(case: CaseRow) -> str:
     """The operator or pass that a case is about."""
     named = case["clauses"][0].partition(".")[0] if case["clauses"] else case["kind"]
     return families().get(named, named)

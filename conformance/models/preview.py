@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 import numpy as np
 from onnx import GraphProto, SparseTensorProto, TensorProto, helper
 
+from conformance.decoding import Count, Integer
 from conformance.models import formats
 from conformance.models.arrays import Array, type_name
 from conformance.models.feeds import fed_inputs
@@ -26,10 +27,10 @@ class Preview(TypedDict):
 
     name: str
     type: str
-    shape: list[int]
+    shape: list[Count]
     values: list[str]
     hex: NotRequired[list[str]]
-    elided: int
+    elided: Count
 
 
 class NodeSummary(TypedDict):
@@ -39,7 +40,7 @@ class NodeSummary(TypedDict):
     domain: str
     inputs: list[str]
     outputs: list[str]
-    attributes: dict[str, Any]
+    attributes: dict[str, Integer | float | str]
 
 
 class ValueSummary(TypedDict):
@@ -47,14 +48,14 @@ class ValueSummary(TypedDict):
 
     name: str
     type: str
-    shape: list[int | str]
+    shape: list[Integer | str]
 
 
 class ModelSummary(TypedDict):
     """A model as a person reads it."""
 
-    ir_version: int
-    opset_imports: dict[str, int]
+    ir_version: Integer
+    opset_imports: dict[str, Integer]
     inputs: list[ValueSummary]
     outputs: list[ValueSummary]
     nodes: list[NodeSummary]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from conformance.results.file import Results
-    from conformance.results.records import CaseRecord, ResultRecord
+    from conformance.results.records import CaseRow, ResultRow
 
 
 class Status(StrEnum):
@@ -25,22 +25,47 @@ class Status(StrEnum):
     SKIPPED = "skipped"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CiResult:
-    """A result, its case, what it is to a CI, and in one line why it is not just a pass."""
+    """A result as a CI takes it."""
 
-    result: ResultRecord
-    case: CaseRecord
-    status: Status
-    why: str
+    run: Results
+    result: ResultRow
+
+    @property
+    def case(self) -> CaseRow:
+        """What is known of its case."""
+        return self.run.described[self.result["case"]]
+
+    @property
+    def status(self) -> Status:
+        """What it is to a CI."""
+        if self.result["surprise"]:
+            return Status.FAILED
+        return Status.PASSED if self.result["verdict"] == Verdict.PASS else Status.SKIPPED
+
+    @property
+    def why(self) -> str:
+        """In one line why it is not just a pass."""
+        match self.status:
+            case Status.FAILED:
+                return _why(self.result, self.case)
+            case Status.SKIPPED:
+                return _tolerated(self.result, level_of(self.run.header))
+            case Status.PASSED:
+                return ""
+
+    @property
+    def stderr(self) -> str:
+        """What the subject's process said, read again from the file."""
+        return self.run.results[self.result["subject"], self.result["case"]].get("stderr", "")
 
 
 def standings(run: Results) -> dict[str, list[CiResult]]:
     """The results of each subject, in the header's order, by the cases' names."""
-    gate = level_of(run.header)
     found: dict[str, list[CiResult]] = {subject["id"]: [] for subject in run.header["subjects"]}
-    for result in sorted(run.results, key=lambda result: result["case"]):
-        found[result["subject"]].append(_standing(result, run.cases[result["case"]], gate))
+    for row in sorted(run.rows.values(), key=lambda row: row["case"]):
+        found[row["subject"]].append(CiResult(run, row))
     return found
 
 
@@ -49,26 +74,18 @@ def failed(run: Results) -> Iterator[CiResult]:
     return (one for own in standings(run).values() for one in own if one.status is Status.FAILED)
 
 
-def _standing(result: ResultRecord, case: CaseRecord, gate: Level) -> CiResult:
-    if result["surprise"]:
-        return CiResult(result, case, Status.FAILED, _why(result, case))
-    if result["verdict"] == Verdict.PASS:
-        return CiResult(result, case, Status.PASSED, "")
-    return CiResult(result, case, Status.SKIPPED, _tolerated(result, gate))
-
-
-def with_message(result: ResultRecord) -> str:
+def with_message(result: ResultRow) -> str:
     """A verdict with its message."""
     return f"{result['verdict']}: {result['message']}" if result["message"] else result["verdict"]
 
 
-def _why(result: ResultRecord, case: CaseRecord) -> str:
+def _why(result: ResultRow, case: CaseRow) -> str:
     """Why a result is a surprise, and at which level where that is another than its case's."""
     level = other_level(result, Level(case["level"]))
     return f"{_surprise(result)} (at level {level})" if level else _surprise(result)
 
 
-def _surprise(result: ResultRecord) -> str:
+def _surprise(result: ResultRow) -> str:
     repeats, expected = result.get("repeats", {}), result["expected"]
     if len(repeats) > 1:
         return f"the verdict varies ({', '.join(f'{n} times {verdict}' for verdict, n in repeats.items())})"
@@ -80,7 +97,7 @@ def _surprise(result: ResultRecord) -> str:
     return with_message(result)
 
 
-def _tolerated(result: ResultRecord, gate: Level) -> str:
+def _tolerated(result: ResultRow, gate: Level) -> str:
     level, expected = Level(result["level"]), result["expected"]
     if expected and expected["verdict"] == result["verdict"]:
         issue = f" ({expected['issue']})" if expected.get("issue") else ""

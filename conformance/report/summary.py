@@ -136,10 +136,10 @@ def _subjects(run: Results) -> list[SubjectSummary]:
 def _checks(run: Results) -> list[CheckSummary]:
     """What the checks of graph optimizers complained of; a case counts once for each check, however often it ran."""
     cases: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
-    for result in run.results:
+    for result in run.rows.values():
         for check in result.get("checks", ()):
             if "complaint" in check:
-                level = check.get("level", run.cases[result["case"]]["level"])
+                level = check.get("level", run.described[result["case"]]["level"])
                 cases[result["subject"], check["name"]][result["case"]] = level
     counts = {key: Counter(levels.values()) for key, levels in sorted(cases.items())}
     return [

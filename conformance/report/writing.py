@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from conformance.errors import ResultsError
-from conformance.files import write_whole
+from conformance.files import write_pieces
 from conformance.report.outputs import FORMATS, Outputs
 from conformance.results.file import read, read_all
 
@@ -28,6 +28,6 @@ def write_reports(paths: Sequence[Path], outputs: Outputs) -> None:
     compares = all(FORMATS[name].compares for name in outputs.paths)
     runs = [read(path) for path in paths] if compares else read_all(paths)
     modules = {name: import_module(f"conformance.report.formats.{name}") for name in outputs.paths}
-    rendered = {path: modules[name].render(runs) for name, path in outputs.paths.items()}
-    for path, text in rendered.items():
-        write_whole(path, text)
+    for name, path in outputs.paths.items():
+        # A lone surrogate, which UTF-8 cannot carry, must not keep a report from being written.
+        write_pieces(path, (piece.encode("utf-8", "backslashreplace") for piece in modules[name].render(runs)))

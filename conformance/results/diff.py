@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from conformance.errors import ResultsError
@@ -11,10 +10,10 @@ from conformance.results.levels import weaker_level
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from conformance.results.file import Results
-    from conformance.results.records import CaseRecord, ResultRecord
+    from conformance.results.file import Key, Results
+    from conformance.results.records import ResultRow
 
 GROWTH = 2.0
 """By which factor an error must have grown to be told of while the case still passes."""
@@ -71,21 +70,6 @@ class Differences(TypedDict):
     subjects_removed: list[str]
 
 
-Key = tuple[str, str]
-
-
-@dataclass(frozen=True)
-class _Run:
-    names: RunNames
-    results: Mapping[Key, ResultRecord]
-    cases: Mapping[str, CaseRecord]
-
-    def weaker_level(self, key: Key) -> Level | None:
-        """The level at which a verdict stands, where that is weaker than its case's."""
-        result = self.results[key]
-        return weaker_level(result, Level(self.cases[result["case"]]["level"]))
-
-
 def differences(before: Results, after: Results) -> Differences:
     """What changed.
 
@@ -95,55 +79,61 @@ def differences(before: Results, after: Results) -> Differences:
     Raises:
         ResultsError: they have no subject in common.
     """
-    old, new = _run(before), _run(after)
-    if old.names["subjects"].keys().isdisjoint(new.names["subjects"]):
+    old, new = _names(before), _names(after)
+    if old["subjects"].keys().isdisjoint(new["subjects"]):
         raise ResultsError(
             f"{before.path} and {after.path} have no subject in common.", "Give two runs of one subject."
         )
-    both = sorted(old.results.keys() & new.results.keys())
-    changed = [key for key in both if _differs(old, new, key)]
+    both = sorted(before.rows.keys() & after.rows.keys())
     kinds: dict[str, list[VerdictChange]] = {"regressions": [], "fixes": [], "changes": []}
-    for key in changed:
-        kinds[_kind(old, new, key)].append(_change(old.results[key], new.results[key]))
-    subjects = sorted(old.names["subjects"].keys() & new.names["subjects"].keys())
+    for key in both:
+        if _differs(before, after, key):
+            kinds[_kind(before, after, key)].append(_change(before.rows[key], after.rows[key]))
+    subjects = sorted(old["subjects"].keys() & new["subjects"].keys())
     return {
         "format": 1,
-        "before": old.names,
-        "after": new.names,
+        "before": old,
+        "after": new,
         "regressions": kinds["regressions"],
         "fixes": kinds["fixes"],
         "changes": kinds["changes"],
-        "growth": [growth for key in both for growth in _growth(old.results[key], new.results[key])],
-        "cases_added": _missing(new, old, subjects),
-        "cases_removed": _missing(old, new, subjects),
-        "subjects_added": sorted(new.names["subjects"].keys() - old.names["subjects"].keys()),
-        "subjects_removed": sorted(old.names["subjects"].keys() - new.names["subjects"].keys()),
+        "growth": [growth for key in both if _passes(before, after, key) for growth in _growth(before, after, key)],
+        "cases_added": _missing(after, before, subjects),
+        "cases_removed": _missing(before, after, subjects),
+        "subjects_added": sorted(new["subjects"].keys() - old["subjects"].keys()),
+        "subjects_removed": sorted(old["subjects"].keys() - new["subjects"].keys()),
     }
 
 
-def _run(run: Results) -> _Run:
+def _names(run: Results) -> RunNames:
     corpus = run.header["corpus"]
     subjects = {subject["id"]: subject["version"] for subject in run.header["subjects"]}
     names: RunNames = {"corpus": corpus["version"], "digest": corpus["digest"], "subjects": subjects}
     rules = run.header.get("rules")
     if rules and "profile" in rules:
         names["profile"] = rules["profile"]["name"]
-    return _Run(names, {(result["subject"], result["case"]): result for result in run.results}, run.cases)
+    return names
 
 
-def _differs(before: _Run, after: _Run, key: Key) -> bool:
+def _weaker_level(run: Results, key: Key) -> Level | None:
+    """The level at which a verdict stands, where that is weaker than its case's."""
+    row = run.rows[key]
+    return weaker_level(row, Level(run.described[row["case"]]["level"]))
+
+
+def _differs(before: Results, after: Results, key: Key) -> bool:
     """Whether the verdict changed, or of two failures what is wrong or at which level."""
-    old, new = before.results[key], after.results[key]
+    old, new = before.rows[key], after.rows[key]
     if old["verdict"] != new["verdict"]:
         return True
     if not Verdict(new["verdict"]).is_defect:
         return False
     return normalized(old["message"]) != normalized(new["message"]) or (
-        before.weaker_level(key) != after.weaker_level(key)
+        _weaker_level(before, key) != _weaker_level(after, key)
     )
 
 
-def _change(old: ResultRecord, new: ResultRecord) -> VerdictChange:
+def _change(old: ResultRow, new: ResultRow) -> VerdictChange:
     change: VerdictChange = {
         "subject": new["subject"],
         "case": new["case"],
@@ -155,29 +145,32 @@ def _change(old: ResultRecord, new: ResultRecord) -> VerdictChange:
     return change if old["level"] == new["level"] else {**change, "level_before": old["level"]}
 
 
-def _kind(before: _Run, after: _Run, key: Key) -> str:
-    old, new = before.results[key], after.results[key]
+def _kind(before: Results, after: Results, key: Key) -> str:
+    old, new = before.rows[key], after.rows[key]
     was, verdict, level = Verdict(old["verdict"]), Verdict(new["verdict"]), Level(new["level"])
-    stood = before.weaker_level(key)
+    stood = _weaker_level(before, key)
     is_stronger = verdict.is_defect and stood is not None and level.is_stronger_than(stood)
     if level is not Level.SILENT and (verdict.is_worse_than(was) or is_stronger):
         return "regressions"
     return "fixes" if verdict is Verdict.PASS and was is not Verdict.PASS else "changes"
 
 
-def _growth(old: ResultRecord, new: ResultRecord) -> Iterator[Growth]:
-    if not old["verdict"] == new["verdict"] == Verdict.PASS:
-        return
+def _passes(before: Results, after: Results, key: Key) -> bool:
+    return before.rows[key]["verdict"] == after.rows[key]["verdict"] == Verdict.PASS
+
+
+def _growth(before: Results, after: Results, key: Key) -> Iterator[Growth]:
+    old, new = before.results[key], after.results[key]
     errors = {(one["data_set"], one["name"]): one.get("error_over_bound", 0.0) for one in old["outputs"]}
     for output in new["outputs"]:
         place = output["data_set"], output["name"]
-        before, after = errors.get(place), output.get("error_over_bound", 0.0)
-        if before is not None and after >= NOTICEABLE and after >= GROWTH * before:
+        was, error = errors.get(place), output.get("error_over_bound", 0.0)
+        if was is not None and error >= NOTICEABLE and error >= GROWTH * was:
             told = {"subject": new["subject"], "case": new["case"], "output": output["name"]}
-            yield Growth(**told, data_set=output["data_set"], before=before, after=after)  # type: ignore[typeddict-item]
+            yield Growth(**told, data_set=output["data_set"], before=was, after=error)  # type: ignore[typeddict-item]
 
 
-def _missing(of: _Run, from_: _Run, subjects: Sequence[str]) -> dict[str, list[str]]:
+def _missing(of: Results, from_: Results, subjects: Sequence[str]) -> dict[str, list[str]]:
     """The cases that one run has and the other has not, of the subjects of both."""
-    lost = sorted(of.results.keys() - from_.results.keys())
+    lost = sorted(of.rows.keys() - from_.rows.keys())
     return {name: cases for name in subjects if (cases := [case for subject, case in lost if subject == name])}

@@ -10,7 +10,7 @@ from conformance.corpus.case import CaseKind
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from conformance.results.records import CaseRecord, ResultRecord
+    from conformance.results.records import CaseRow, ResultRecord
 
 LONGEST = 200
 OF_INVALID = "computed something from a model that is invalid"
@@ -34,7 +34,7 @@ class FailureKind:
     text: str
 
 
-def failure_kind(case: CaseRecord, result: ResultRecord) -> FailureKind | None:
+def failure_kind(case: CaseRow, result: ResultRecord) -> FailureKind | None:
     """The signature of a result; None of a pass."""
     if result["verdict"] == Verdict.PASS:
         return None
@@ -55,7 +55,7 @@ def normalized(message: str) -> str:
     return _NUMBER.sub("N", serial_free(text))[:LONGEST]
 
 
-def _text(case: CaseRecord, result: ResultRecord) -> str:
+def _text(case: CaseRow, result: ResultRecord) -> str:
     if case["kind"] == CaseKind.INVALID and result["verdict"] == Verdict.FAIL:
         return OF_INVALID
     return normalized(_complaint(result))

@@ -9,7 +9,7 @@ from conformance.verdicts import Level, Verdict
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from conformance.results.records import ResultRecord
+    from conformance.results.records import ResultRow
 
 
 def standing_level(result: Mapping[str, Any], case: Level) -> Level:
@@ -28,13 +28,13 @@ def standing_level(result: Mapping[str, Any], case: Level) -> Level:
     return Level.strongest(complaints) if complaints else case
 
 
-def other_level(result: ResultRecord, case: Level) -> Level | None:
+def other_level(result: ResultRow, case: Level) -> Level | None:
     """The level at which a result's verdict stands, where that is another than its case's; otherwise None."""
     level = Level(result["level"])
     return level if level is not case else None
 
 
-def weaker_level(result: ResultRecord, case: Level) -> Level | None:
+def weaker_level(result: ResultRow, case: Level) -> Level | None:
     """The level at which a result's verdict stands, where that is weaker than its case's; otherwise None."""
     level = Level(result["level"])
     return level if case.is_stronger_than(level) else None

@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
-if TYPE_CHECKING:
-    from conformance.corpus.document import DataSetPreview, RewriteDocument
-    from conformance.models.preview import ModelSummary, Preview
+from msgspec import Meta
+
+from conformance.corpus.document import CheckName, DataSetPreview, LevelName, RewriteDocument
+from conformance.decoding import Count, NonEmpty, Positive, Seconds
+from conformance.models.preview import ModelSummary, Preview
+from conformance.verdicts import Verdict
+
+VerdictName = Annotated[str, Verdict]
+PhaseName = Annotated[str, Literal["start", "load", "run", "optimize", "compare"]]
+RunName = Annotated[str, Literal["once", "fixed_point"]]
+
+LONGEST_ARCHIVE = 2**20
+"""Characters of base64."""
 
 
-class CaseRecord(TypedDict):
-    """What a case is: everything a report shows of it, so that a report needs no corpus."""
+class CaseRow(TypedDict):
+    """What is kept of a case: what it is called, and what it is about."""
 
     record: str
     case: str
     kind: str
     title: str
-    level: str
+    level: LevelName
     clauses: list[str]
     tags: list[str]
+
+
+class CaseRecord(CaseRow):
+    """What a case is: everything a report shows of it, so that a report needs no corpus."""
+
     model: ModelSummary
     data_sets: list[DataSetPreview]
     rewrite: NotRequired[RewriteDocument]
@@ -27,7 +42,7 @@ class CaseRecord(TypedDict):
 class BadElement(TypedDict):
     """The first element of an output that is not acceptable."""
 
-    index: list[int]
+    index: list[Count]
     expected: str
     actual: str
     expected_hex: NotRequired[str]
@@ -39,26 +54,26 @@ class BadElement(TypedDict):
 class OutputEvidence(TypedDict):
     """How one output of one data set compares with what was expected."""
 
-    data_set: int
+    data_set: Count
     name: str
-    check: str
+    check: CheckName
     max_ulp: NotRequired[float]
     error_over_bound: NotRequired[float]
-    worst_index: NotRequired[list[int]]
+    worst_index: NotRequired[list[Count]]
     complaint: NotRequired[str]
     first_bad: NotRequired[BadElement]
-    wrong: NotRequired[int]
+    wrong: NotRequired[Count]
     actual: NotRequired[Preview]
 
 
 class Expected(TypedDict):
     """What the subject's owner expects of this case, and why."""
 
-    verdict: str
+    verdict: VerdictName
     reason: str
     issue: NotRequired[str]
     place: NotRequired[str]
-    checks: NotRequired[list[str]]
+    checks: NotRequired[Annotated[list[str], Meta(min_length=1)]]
 
 
 class RewriteCheck(TypedDict):
@@ -69,46 +84,52 @@ class RewriteCheck(TypedDict):
     """
 
     name: str
-    run: str
-    level: NotRequired[str]
+    run: RunName
+    level: NotRequired[LevelName]
     complaint: NotRequired[str]
     not_judged: NotRequired[str]
 
 
 HazardChange = TypedDict(
-    "HazardChange", {"class": str, "data_set": int, "run": str, "before": list[str], "after": list[str]}
+    "HazardChange", {"class": str, "data_set": Count, "run": RunName, "before": list[str], "after": list[str]}
 )
 """A data set on which a rewrite changed the answer although it is the documented one, by class of hazard."""
 
 
-class ResultRecord(TypedDict):
-    """One verdict with its evidence: one case on one subject.
+class ResultRow(TypedDict):
+    """What is kept of a result: the verdict, and how it stands to what it is held against.
 
     `level` is that at which the verdict stands, see `levels`. `surprise` says that the gate, as it was set in this run,
     holds the verdict against the subject. Of several runs of the case `verdict` is the worst, and `repeats` has how
     often there was which; `baseline` is an earlier verdict, and `baseline_level` the level at which it stood where that
-    was weaker than its case's. `rules` names those of a profile that raise the case's level.
+    was weaker than its case's. `rules` names those of a profile that raise the case's level. Of `checks` those are kept
+    that complain.
     """
 
-    record: str
     subject: str
     case: str
-    level: str
-    verdict: str
-    phase: str | None
+    level: LevelName
+    verdict: VerdictName
+    phase: PhaseName | None
     message: str
-    seconds: float
-    outputs: list[OutputEvidence]
+    seconds: Seconds
     expected: Expected | None
     surprise: bool
     agrees_with: NotRequired[list[str]]
-    stderr: NotRequired[str]
+    repeats: NotRequired[Annotated[dict[VerdictName, Positive], Meta(min_length=1)]]
+    baseline: NotRequired[VerdictName]
+    baseline_level: NotRequired[LevelName]
     checks: NotRequired[list[RewriteCheck]]
+    rules: NotRequired[Annotated[list[str], Meta(min_length=1)]]
+
+
+class ResultRecord(ResultRow):
+    """One verdict with its evidence: one case on one subject."""
+
+    record: str
+    outputs: list[OutputEvidence]
+    stderr: NotRequired[str]
     hazards: NotRequired[list[HazardChange]]
-    repeats: NotRequired[dict[str, int]]
-    baseline: NotRequired[str]
-    baseline_level: NotRequired[str]
-    rules: NotRequired[list[str]]
 
 
 class ArchiveRecord(TypedDict):
@@ -116,14 +137,14 @@ class ArchiveRecord(TypedDict):
 
     record: str
     case: str
-    zip: str
+    zip: Annotated[str, Meta(pattern="^[A-Za-z0-9+/]+={0,2}$", max_length=LONGEST_ARCHIVE)]
 
 
 class SubjectRecord(TypedDict):
     """A subject as the run found it."""
 
     id: str
-    kind: str
+    kind: Annotated[str, Literal["backend", "optimizer"]]
     version: str
     language: NotRequired[str]
     passes: NotRequired[list[str]]
@@ -134,8 +155,8 @@ class CorpusRecord(TypedDict):
 
     version: str
     digest: str
-    cases: int
-    selected: int
+    cases: Count
+    selected: Count
 
 
 class ClauseRecord(TypedDict):
@@ -157,7 +178,7 @@ class ProfileRuleRecord(TypedDict):
     """A rule of a profile: the level that it raises to, what it asks, and where that is said."""
 
     id: str
-    level: str
+    level: LevelName
     text: str
     source: str
 
@@ -174,7 +195,7 @@ class ProfileRecord(TypedDict):
 
 EntryRecord = TypedDict(
     "EntryRecord",
-    {"subject": str, "place": str, "verdict": str, "cases": list[str], "lines": list[str], "except": list[str]},
+    {"subject": str, "place": str, "verdict": VerdictName, "cases": list[str], "lines": list[str], "except": list[str]},
 )
 """An entry of an expectations file that applied: its place, its patterns, and the place of each where it is known."""
 
@@ -182,9 +203,9 @@ EntryRecord = TypedDict(
 class RulesRecord(TypedDict):
     """What the gate went by; `due` is how many results the run was to have."""
 
-    level: str
+    level: Annotated[str, Literal["must", "should"]]
     require: list[str]
-    due: int
+    due: Count
     expectations: list[EntryRecord]
     baseline: NotRequired[BaselineRecord]
     profile: NotRequired[ProfileRecord]
@@ -194,7 +215,7 @@ class Header(TypedDict):
     """What was run against what, with which versions."""
 
     record: str
-    format: int
+    format: Literal[1, 2]
     suite: str
     corpus: CorpusRecord
     subjects: list[SubjectRecord]
@@ -212,11 +233,11 @@ class DiagnosisRecord(TypedDict):
     """
 
     subject: str
-    operator: str
-    deviation: str
-    text: str
-    agrees: int
-    of: int
+    operator: NonEmpty
+    deviation: NonEmpty
+    text: NonEmpty
+    agrees: Positive
+    of: Positive
     alike: list[str]
 
 
@@ -224,10 +245,10 @@ class Footer(TypedDict):
     """How the run ended: counts by subject, level and verdict, the gate, why it is shut, and what explains failures."""
 
     record: str
-    results: int
-    verdicts: dict[str, dict[str, dict[str, int]]]
-    gate: str
+    results: Count
+    verdicts: dict[str, dict[LevelName, dict[VerdictName, Count]]]
+    gate: Annotated[str, Literal["pass", "fail"]]
     reasons: list[str]
-    seconds: float
+    seconds: Seconds
     diagnoses: NotRequired[list[DiagnosisRecord]]
     interrupted: NotRequired[bool]

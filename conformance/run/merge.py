@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from functools import partial
-from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance import __version__
 from conformance.diagnosis.findings import Findings
@@ -13,28 +13,50 @@ from conformance.errors import ResultsError
 from conformance.gate.case_facts import Facts, facts
 from conformance.gate.gate import Gate
 from conformance.gate.rules import rules_of
-from conformance.results.file import Results, write_record
 from conformance.run.selection import Shard
-from conformance.verdicts import Verdict
+from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from conformance.corpus.corpus import Corpus
-    from conformance.results.records import (
-        CaseRecord,
-        DiagnosisRecord,
-        Footer,
-        Header,
-        ResultRecord,
-        RulesRecord,
-        SubjectRecord,
-    )
+    from conformance.results.file import Key, Results
+    from conformance.results.records import DiagnosisRecord, Footer, Header, ResultRow, RulesRecord, SubjectRecord
 
 SHARD = "--shard"
 
 
-def merged(runs: Sequence[Results], corpus: Corpus | None = None) -> Results:
+@dataclass(frozen=True)
+class Merged:
+    """One run made of several.
+
+    Attributes:
+        rows: what is kept of each result as it is judged now, in the order in which it is written.
+    """
+
+    runs: Sequence[Results]
+    header: Header
+    rows: Mapping[Key, ResultRow]
+    footer: Footer
+
+    def records(self) -> Iterator[Mapping[str, Any]]:
+        """The records of its results file, each read from its run as it is asked for."""
+        run_of = {key: run for run in self.runs for key in run.rows}
+        described: set[str] = set()
+        archives = {case: run for run in self.runs for case in run.archives}
+        yield self.header
+        for key, row in self.rows.items():
+            run, case = run_of[key], row["case"]
+            if case not in described:
+                described.add(case)
+                yield run.cases[case]
+            yield {**run.results[key], "surprise": row["surprise"]}
+            if Verdict(row["verdict"]).is_defect and (home := archives.pop(case, None)):
+                yield {"record": "archive", "case": case, "zip": home.archives[case]}
+        yield self.footer
+
+
+def merged(runs: Sequence[Results], corpus: Corpus | None = None) -> Merged:
     """One run with the results of all; at least one is given, and their order does not matter.
 
     Args:
@@ -48,35 +70,22 @@ def merged(runs: Sequence[Results], corpus: Corpus | None = None) -> Results:
         check(runs)
     subjects = _subjects(runs)
     order = {subject["id"]: number for number, subject in enumerate(subjects)}
-    results = sorted((one for run in runs for one in run.results), key=lambda one: (order[one["subject"]], one["case"]))
-    cases = {id: record for run in runs for id, record in run.cases.items()}
-    header = _header(runs, subjects, results)
+    rows = sorted(
+        (row for run in runs for row in run.rows.values()), key=lambda row: (order[row["subject"]], row["case"])
+    )
+    homes = {case: run for run in runs for case in run.cases}
+    header = _header(runs, subjects, rows)
     gate = Gate(rules_of(header), list(order))
-    judged: list[ResultRecord] = [
-        {**result, "surprise": not gate.judge(result, partial(_facts, cases, result["case"]))} for result in results
-    ]
-    diagnoses = _diagnosed(judged, corpus) if corpus else _diagnoses(runs)
-    archives = {case: content for run in runs for case, content in run.archives.items()}
-    return Results(runs[0].path, header, cases, tuple(judged), _footer(runs, header, gate, diagnoses), archives)
+    judged: dict[Key, ResultRow] = {
+        (row["subject"], row["case"]): {**row, "surprise": not gate.judge(row, partial(_facts, homes, row["case"]))}
+        for row in rows
+    }
+    diagnoses = _diagnosed(judged.values(), homes, corpus) if corpus else _diagnoses(runs)
+    return Merged(runs, header, judged, _footer(runs, header, gate, diagnoses))
 
 
-def to_text(run: Results) -> str:
-    """A results file of a run."""
-    stream, described, archives = StringIO(), set(), dict(run.archives)
-    write_record(stream, run.header)
-    for result in run.results:
-        if result["case"] not in described:
-            described.add(result["case"])
-            write_record(stream, run.cases[result["case"]])
-        write_record(stream, result)
-        if Verdict(result["verdict"]).is_defect and (content := archives.pop(result["case"], None)):
-            write_record(stream, {"record": "archive", "case": result["case"], "zip": content})
-    write_record(stream, run.footer)
-    return stream.getvalue()
-
-
-def _facts(cases: Mapping[str, CaseRecord], case: str) -> Facts:
-    return facts(cases[case])
+def _facts(homes: Mapping[str, Results], case: str) -> Facts:
+    return facts(homes[case].cases[case])
 
 
 def _check_formats(runs: Sequence[Results]) -> None:
@@ -125,8 +134,7 @@ def _check_parts(runs: Sequence[Results]) -> None:
 def _check_results(runs: Sequence[Results]) -> None:
     seen: dict[tuple[str, str], str] = {}
     for run in runs:
-        for result in run.results:
-            key = result["subject"], result["case"]
+        for key in run.rows:
             if key in seen:
                 raise ResultsError(f"{run.path} and {seen[key]} both have {key[1]} on {key[0]}.", "Leave one out.")
             seen[key] = run.path
@@ -145,8 +153,8 @@ def _subjects(runs: Sequence[Results]) -> list[SubjectRecord]:
     return [found[id][0] for id in sorted(found)]
 
 
-def _header(runs: Sequence[Results], subjects: Sequence[SubjectRecord], results: Sequence[ResultRecord]) -> Header:
-    corpus, cases = runs[0].header["corpus"], len({result["case"] for result in results})
+def _header(runs: Sequence[Results], subjects: Sequence[SubjectRecord], rows: Sequence[ResultRow]) -> Header:
+    corpus, cases = runs[0].header["corpus"], len({row["case"] for row in rows})
     header: Header = {
         "record": "header",
         "format": runs[0].header["format"],
@@ -154,7 +162,7 @@ def _header(runs: Sequence[Results], subjects: Sequence[SubjectRecord], results:
         "corpus": {**corpus, "selected": max(cases, *(run.header["corpus"]["selected"] for run in runs))},
         "subjects": list(subjects),
         "environment": _united(run.header["environment"] for run in runs),
-        "selection": _selection(runs, whole=len(results) == corpus["cases"] * len(subjects)),
+        "selection": _selection(runs, whole=len(rows) == corpus["cases"] * len(subjects)),
         "command": " && ".join(dict.fromkeys(run.header["command"] for run in runs)),
         "clauses": {id: clause for run in runs for id, clause in sorted(run.header["clauses"].items())},
     }
@@ -242,10 +250,10 @@ def _diagnoses(runs: Sequence[Results]) -> list[DiagnosisRecord]:
     return sorted(found, key=lambda one: (one["subject"], one["operator"], one["deviation"]))
 
 
-def _diagnosed(results: Sequence[ResultRecord], corpus: Corpus) -> list[DiagnosisRecord]:
+def _diagnosed(rows: Iterable[ResultRow], homes: Mapping[str, Results], corpus: Corpus) -> list[DiagnosisRecord]:
     findings = Findings()
-    for result in results:
-        findings.add(result, corpus.cases[result["case"]].level)
+    for row in rows:
+        findings.add(row, Level(homes[row["case"]].described[row["case"]]["level"]))
     if not findings.suspected:
         return []
     from conformance.diagnosis.diagnosis import diagnosis_records

@@ -7,12 +7,11 @@ import os
 import signal
 import threading
 from contextlib import contextmanager
-from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from conformance.errors import UsageError
 from conformance.files import real_path
-from conformance.results.file import write_record
+from conformance.results.file import line_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -59,14 +58,15 @@ class PartialResults:
         target: the results file that it is to become; a link is followed.
 
     Raises:
-        UsageError: another run is writing it.
+        UsageError: another run is writing it, or it cannot be written.
     """
 
     def __init__(self, target: Path) -> None:
         self._target = real_path(target)
         self._path = partial_of(self._target)
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        with self._told():
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -82,21 +82,24 @@ class PartialResults:
         os.ftruncate(self._descriptor, 0)
         self._is_kept = False
 
-    def go_on(self, content: bytes) -> None:
-        """Have it hold the whole lines of the run that is continued, and no more."""
-        os.ftruncate(self._descriptor, 0)
-        self._append(content)
+    def go_on(self, source: Path, size: int) -> None:
+        """Have it hold the first bytes of the run that is continued, and no more; it may be that run's own file."""
+        with source.open("rb") as stream:
+            if not os.path.samestat(os.fstat(stream.fileno()), os.fstat(self._descriptor)):
+                os.ftruncate(self._descriptor, 0)
+                while piece := stream.read(2**20):
+                    self._append(piece)
+        os.ftruncate(self._descriptor, size)
         self._is_kept = True
 
     def write(self, record: Mapping[str, Any]) -> None:
         """Append a record, whole: a run may be killed at any time, and continued."""
-        line = StringIO()
-        write_record(line, record)
-        self._append(line.getvalue().encode())
+        self._append(line_of(record))
 
     def finish(self) -> None:
         """Give the file its name."""
-        self._path.replace(self._target)
+        with self._told():
+            self._path.replace(self._target)
         self._close()
 
     def abandon(self) -> None:
@@ -108,8 +111,19 @@ class PartialResults:
 
     def _append(self, content: bytes) -> None:
         rest = memoryview(content)
-        while rest:
-            rest = rest[os.write(self._descriptor, rest) :]
+        with self._told():
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Say in the user's words that the file cannot be written."""
+        try:
+            yield
+        except OSError as error:
+            raise UsageError(
+                f"{self._target} cannot be written: {error.strerror}.", "Name another file, or make room."
+            ) from None
 
     def _close(self) -> None:
         os.close(self._descriptor)

@@ -63,10 +63,10 @@ class Recorder:
             command: the command line, for people.
             due: how many results there will be.
         """
-        self.has_begun = True
         if self._partial is not None:
             self._partial.begin()
         self._write(self.header(selected, selection, command, due))
+        self.has_begun = True
 
     def header(self, selected: int, selection: Mapping[str, str], command: str, due: int = 0) -> dict[str, Any]:
         """The header record; the arguments are those of `begin`."""
@@ -95,7 +95,7 @@ class Recorder:
             UsageError: with today's expectations the results are told otherwise.
         """
         lost = []
-        for result in begun.results:
+        for result in begun.results.values():
             record, _ = self._judged({name: value for name, value in result.items() if name not in _ADDED})
             if record != result:
                 raise not_alike(begun, f"its result of {result['case']} on {result['subject']} (see --expect)")
@@ -104,7 +104,7 @@ class Recorder:
         self._described.update(begun.cases)
         self.has_begun = True
         if self._partial is not None:
-            self._partial.go_on(begun.content)
+            self._partial.go_on(begun.source, begun.size)
         for files in lost:
             self._write(files)
 

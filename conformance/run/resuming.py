@@ -11,13 +11,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from conformance.errors import ResultsError, UsageError
-from conformance.results.file import LARGEST_FILE
+from conformance.results.file import record_of
+from conformance.results.lines import Lines
+from conformance.results.reread import Reread
 from conformance.run.partial import PARTIAL, partial_of
-from conformance.schemas import complaint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
+
+    from conformance.results.file import Key
+    from conformance.results.records import Footer, Header, ResultRecord
 
 DONE = "onnx_conformance_done"
 """Under which key of xdist's `workerinput` the finished subjects and cases are."""
@@ -32,24 +36,26 @@ class Begun:
 
     Attributes:
         target: the results file that it was to become.
+        source: the file that has it.
+        size: bytes of its whole records, but for a footer.
         header: its first record.
-        results: its result records.
+        results: its result records by subject and case, each read again when it is asked for.
         cases: the ids of the cases that it describes.
         archives: the ids of the cases whose files it carries.
-        content: its whole lines but for a footer, as bytes.
     """
 
     target: Path
-    header: Mapping[str, Any]
-    results: tuple[dict[str, Any], ...]
+    source: Path
+    size: int
+    header: Header
+    results: Mapping[Key, ResultRecord]
     cases: frozenset[str]
     archives: frozenset[str]
-    content: bytes
 
     @property
-    def done(self) -> frozenset[tuple[str, str]]:
+    def done(self) -> frozenset[Key]:
         """The subjects and cases that have a result."""
-        return frozenset((result["subject"], result["case"]) for result in self.results)
+        return frozenset(self.results)
 
 
 def begun_run(path: Path) -> Begun:
@@ -60,26 +66,29 @@ def begun_run(path: Path) -> Begun:
     """
     target = path.with_name(path.name.removesuffix(PARTIAL))
     source = partial_of(target) if partial_of(target).is_file() else target
-    if not source.is_file():
-        raise ResultsError(f"{path} is not a file.", "Give the results file of a run that was cut off.")
-    if source.stat().st_size > LARGEST_FILE:
-        raise ResultsError(f"{source} is larger than {LARGEST_FILE} bytes.", "Run it again, split with -k.")
-    lines = source.read_bytes().splitlines(keepends=True)
-    if lines and not lines[-1].endswith(b"\n"):
-        lines.pop()
-    records = list(_records(source, lines))
-    if not records or records[0]["record"] != "header":
+    lines, size = Lines(source), 0
+    header: Header | None = None
+    found: dict[str, dict[Any, int]] = {"result": {}, "case": {}, "archive": {}}
+    for number, line in enumerate(lines):
+        if not line.endswith(b"\n"):
+            break
+        record = record_of(lines, number, line)
+        kind = record["record"]
+        if (kind == "header") != (number == 0):
+            raise ResultsError(f"{source} does not begin with its one header.", "Run it again without --resume.")
+        if kind == "footer":
+            _refuse_whole(source, record)
+            break
+        header, size = header or record, size + len(line)
+        if kind != "header":
+            key = (record["subject"], record["case"]) if kind == "result" else record["case"]
+            if kind == "result" and key in found[kind]:
+                raise ResultsError(f"{source} has two results of one case.", "Run it again without --resume.")
+            found[kind][key] = number
+    if header is None:
         raise ResultsError(f"{source} does not begin with a header.", "Run it again without --resume.")
-    if records[-1]["record"] == "footer":
-        _refuse_whole(source, records.pop())
-        lines.pop()
-    results = tuple(record for record in records if record["record"] == "result")
-    cases = frozenset(record["case"] for record in records if record["record"] == "case")
-    archives = frozenset(record["case"] for record in records if record["record"] == "archive")
-    begun = Begun(target, records[0], results, cases, archives, b"".join(lines))
-    if len(begun.done) != len(results):
-        raise ResultsError(f"{source} has two results of one case.", "Run it again without --resume.")
-    return begun
+    results = Reread(lambda number: record_of(lines, number, lines[number]), found["result"])
+    return Begun(target, source, size, header, results, frozenset(found["case"]), frozenset(found["archive"]))
 
 
 def check_begun(begun: Begun, header: Mapping[str, Any]) -> None:
@@ -92,10 +101,11 @@ def check_begun(begun: Begun, header: Mapping[str, Any]) -> None:
         raise not_alike(begun, "its corpus")
     if _profile(begun.header) != _profile(header):
         raise not_alike(begun, "its profile (see --profile)")
+    begun_header: Mapping[str, Any] = begun.header
     for name in _ALIKE:
-        if begun.header[name] != header[name]:
-            raise not_alike(begun, f"its {name}: {_told(begun.header[name])} instead of {_told(header[name])}")
-    before, now = begun.header.get("rules", {}), header["rules"]
+        if begun_header[name] != header[name]:
+            raise not_alike(begun, f"its {name}: {_told(begun_header[name])} instead of {_told(header[name])}")
+    before, now = begun_header.get("rules", {}), header["rules"]
     for name in ("level", "require", "baseline"):
         if before.get(name) != now.get(name):
             raise not_alike(begun, f"its {name}: {_told(before.get(name))} instead of {_told(now.get(name))}")
@@ -118,22 +128,7 @@ def done_before(workerinput: Mapping[str, Any]) -> frozenset[tuple[str, str]]:
     return frozenset((subject, case) for subject, case in workerinput.get(DONE, ()))
 
 
-def _records(source: Path, lines: list[bytes]) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(lines, 1):
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            raise ResultsError(
-                f"{source} is not a results file: line {number} is not JSON.", "Run it again without --resume."
-            ) from None
-        if problem := complaint("results", record):
-            raise ResultsError(
-                f"{source} is not a results file: line {number}: {problem}.", "Run it again without --resume."
-            )
-        yield record
-
-
-def _refuse_whole(source: Path, footer: Mapping[str, Any]) -> None:
+def _refuse_whole(source: Path, footer: Footer) -> None:
     if not footer.get("interrupted"):
         raise ResultsError(f"{source} is whole: there is nothing to continue.", "Run it again without --resume.")
 

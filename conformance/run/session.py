@@ -168,7 +168,7 @@ class ConformanceSession:
             return
         try:
             expected = self._record(self.recorder, result)
-        except CorpusError as error:
+        except ConformanceError as error:
             self._abandon(error)
         if not expected:
             report.outcome, report.longrepr = "failed", f"{result['verdict']}: {result['message']}"
@@ -185,6 +185,7 @@ class ConformanceSession:
 
         Raises:
             CorpusError: the corpus is not what its manifest says, here or in the worker that reports.
+            UsageError: the results cannot be written.
         """
         if "abandon" in result:
             raise CorpusError(*result["abandon"])
@@ -240,7 +241,11 @@ class ConformanceSession:
         if (missing := due - self.recorder.results) or self.interrupted:
             told = "was interrupted" if self.interrupted else "was stopped before its end, or a process of it died"
             self.reasons.append(f"{missing} of {due} results are missing: the run {told}")
-        self.recorder.end(self.reasons, interrupted=self.interrupted)
+        try:
+            self.recorder.end(self.reasons, interrupted=self.interrupted)
+        except ConformanceError as error:
+            self.recorder.abandon()
+            self._abandon(error)
         if self.reasons and exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from report_sample import (
     SUBJECTS,
     small,
 )
+from runs_in_memory import results_of, with_records, with_results
 from selenium.webdriver.common.by import By
 
 if TYPE_CHECKING:
@@ -88,8 +88,8 @@ def test_a_case_shows_expectation_message_and_the_command_that_runs_it_again(sho
 def test_a_verdict_that_varies_says_how_often_it_was_which(show: Show) -> None:
     run = small()
     seen = {"repeats": {"pass": 3, "fail": 2}, "baseline": "pass"}
-    results = [{**one, **seen} if one["subject"] == "onnxruntime" else one for one in run.results]
-    told = show(dataclasses.replace(run, results=tuple(results)), address=FAILING).evidence("onnxruntime").text
+    results = [{**one, **seen} if one["subject"] == "onnxruntime" else one for one in results_of(run)]
+    told = show(with_results(run, results), address=FAILING).evidence("onnxruntime").text
     assert "The verdict varies: of 5 runs 3 pass, 2 fail." in told
     assert re.search(r"In the run that is the baseline:\s+pass", told)
 
@@ -129,7 +129,7 @@ def test_an_unknown_case_in_the_address_is_named(show: Show) -> None:
 
 def test_a_case_that_a_subject_was_not_given_says_no_result(show: Show) -> None:
     run = small()
-    page = show(dataclasses.replace(run, results=run.results[1:]), address=case_address(SMALL[0][0]))
+    page = show(with_results(run, results_of(run)[1:]), address=case_address(SMALL[0][0]))
     assert page.text(".subject-line").endswith("no result")
 
 
@@ -139,9 +139,9 @@ def test_a_case_of_an_invalid_model_says_that_it_must_be_rejected_and_where_it_w
     case = {**run.cases[id], "kind": "invalid", "data_sets": data_sets}
     rejected = {"phase": "load", "message": "InvalidModel: no such mode", "outputs": []}
     told = {"reference": rejected, "onnxruntime": {"outputs": []}}
-    results = [{**one, **told.get(one["subject"], {})} if one["case"] == id else one for one in run.results]
+    results = [{**one, **told.get(one["subject"], {})} if one["case"] == id else one for one in results_of(run)]
     page = show(
-        dataclasses.replace(run, cases={**run.cases, id: case}, results=tuple(results)),
+        with_records(run, {**run.cases, id: case}.values(), results),
         address=f"{FAILING}&subject=reference",
     )
     assert "Rejected the model; phase: load" in page.evidence("reference").text

@@ -15,6 +15,7 @@ from report_sample import (
     small,
 )
 from report_sample_optimizers import FIRES, STAYS, rewriting
+from runs_in_memory import results_of
 from selenium.webdriver.common.by import By
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def test_the_counts_of_the_overview_are_those_of_the_results(show: Show) -> None
         for tally, level in zip(
             box.find_elements(By.CSS_SELECTOR, ".tally"), ("must", "should", "silent"), strict=True
         ):
-            counts = Counter(r["verdict"] for r in run.results if (r["subject"], r["level"]) == (subject, level))
+            counts = Counter(r["verdict"] for r in results_of(run) if (r["subject"], r["level"]) == (subject, level))
             text = tally.find_element(By.CSS_SELECTOR, ".counts").text
             assert text.startswith(f"{counts.pop('pass', 0)} of {sum(r[1] == level for r in SMALL)} passed")
             assert {verdict: int(n) for n, verdict in re.findall(r", (\d+) (\w+)", text)} == counts

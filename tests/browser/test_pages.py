@@ -11,6 +11,7 @@ import pytest
 from report_page import ReportPage
 from report_sample import CLAUSES, EVIL_SUBJECT, SUBJECTS, small
 from report_sample_optimizers import EVIL_HAZARD, EVIL_OPTIMIZER, EVIL_REASON, FIRES, OPTIMIZER, TIES, rewriting
+from runs_in_memory import results_of, with_results
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.select import Select
 
@@ -37,8 +38,8 @@ def changed(subject: str, case: str, **news: Any) -> Any:
     """A later run of the same subjects, in which one result is another."""
     run = small()
     is_it = lambda result: (result["subject"], result["case"]) == (subject, case)  # noqa: E731
-    results = tuple({**result, **news} if is_it(result) else result for result in run.results)
-    return dataclasses.replace(run, path="new.jsonl", results=results)
+    results = tuple({**result, **news} if is_it(result) else result for result in results_of(run))
+    return with_results(run, results, path="new.jsonl")
 
 
 def test_every_page_is_one_link_away(show: Show) -> None:
@@ -65,7 +66,7 @@ def test_scores_tell_what_is_wrong_from_what_a_subject_cannot(show: Show) -> Non
     run = small()
     scored = {name for name, case in run.cases.items() if case["level"] != "silent"}
     for number, subject in enumerate(SUBJECTS):
-        results = [result for result in run.results if result["subject"] == subject and result["case"] in scored]
+        results = [result for result in results_of(run) if result["subject"] == subject and result["case"] in scored]
         row = rows_of(section(page, "By operator"))[number]
         cells = [cell.text for cell in row.find_elements(By.TAG_NAME, "td")]
         passed, given, wrong = (sum(counts) for counts in zip(*map(counts_of, cells), strict=True))
@@ -183,8 +184,8 @@ def test_silent_behaviours_are_grouped_by_what_is_done(show: Show) -> None:
 
 def test_subjects_that_answer_alike_stand_together_in_silent_behaviours(show: Show) -> None:
     run = small()
-    alike = [{**result, "outputs": run.results[12]["outputs"]} for result in run.results]
-    page = show(dataclasses.replace(run, results=tuple(alike)), address="#view=silent")
+    alike = [{**result, "outputs": results_of(run)[12]["outputs"]} for result in results_of(run)]
+    page = show(with_results(run, alike), address="#view=silent")
     assert page.text("#page tbody td:last-child") == ", ".join(SUBJECTS)
 
 
@@ -245,7 +246,7 @@ def test_runs_of_one_subject_are_chosen_first(show: Show) -> None:
 
 
 def test_an_error_that_grew_while_passing_is_told(show: Show) -> None:
-    outputs = [{**output, "error_over_bound": 0.9} for output in small().results[3]["outputs"]]
+    outputs = [{**output, "error_over_bound": 0.9} for output in results_of(small())[3]["outputs"]]
     page = show(small(), changed("reference", "test_adam", outputs=outputs), address="#view=compare")
     assert "0.422 0.9" in section(page, "Error grew while still passing").text.replace("\n", " ")
 

@@ -112,7 +112,7 @@ class TestTheGate:
         found = read(here / "out.jsonl")
         assert found.header["rules"]["require"] == ["Adam"]
         assert found.header["rules"]["due"] == len(SMALL)
-        expected = next(result["expected"] for result in found.results if result["case"] == ADAM)
+        expected = next(result["expected"] for result in found.results.values() if result["case"] == ADAM)
         assert expected == {
             "verdict": "fail",
             "reason": "known",

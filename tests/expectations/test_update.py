@@ -7,6 +7,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from runs_in_memory import run_of
 
 from conformance.errors import ExpectationsError
 from conformance.expectations.file import parse_expectations
@@ -55,7 +56,7 @@ def ran(verdicts, *, level="must", of=None, version="1.0", **more) -> Results:
         {"subject": "acme", "case": case, "level": level, "verdict": verdict, "message": f"{verdict} {case[5]}", **more}
         for case, verdict in verdicts.items()
     )
-    return Results("results.jsonl", header, {}, results, {"results": len(results)})  # type: ignore[arg-type]
+    return run_of("results.jsonl", header, [], results, {"results": len(results)})
 
 
 def update(text, changes=(), **more) -> str:

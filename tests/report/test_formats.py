@@ -13,12 +13,14 @@ import pytest
 from golden_files import FORMATS, GOLDEN, after, before, rendered
 from junitparser import JUnitXml
 from lxml import etree
+from runs_in_memory import results_of, whole, with_records, with_results
 
 from conformance.report.formats import badge, ctrf, junit, markdown
 from conformance.report.summary import summary
-from conformance.report.text import escaped, visible
+from conformance.report.text import escaped
 from conformance.results.failure_kinds import normalized
 from conformance.schemas import complaint
+from conformance.text import visible
 
 SCHEMAS = Path(__file__).parent / "formats"
 STRANGE = "\x00\x08\x1b[31m\x7f\x85\ufffe\ud800\u202e]]><b>&\"'"
@@ -27,15 +29,15 @@ STRANGE = "\x00\x08\x1b[31m\x7f\x85\ufffe\ud800\u202e]]><b>&\"'"
 def strange():
     """The golden results with every message and reason strange."""
     run = after()
-    results = tuple({**result, "message": STRANGE, "stderr": STRANGE} for result in run.results)
-    return replace(run, results=results, footer={**run.footer, "reasons": [STRANGE]})
+    results = tuple({**result, "message": STRANGE, "stderr": STRANGE} for result in results_of(run))
+    return with_results(run, results, footer={**run.footer, "reasons": [STRANGE]})
 
 
 def holding():
     """The golden results as if nothing in them were a surprise."""
     run = after()
-    results = tuple({**result, "surprise": False} for result in run.results)
-    return replace(run, results=results, footer={**run.footer, "reasons": [], "gate": "pass"})
+    results = tuple({**result, "surprise": False} for result in results_of(run))
+    return with_results(run, results, footer={**run.footer, "reasons": [], "gate": "pass"})
 
 
 @pytest.mark.parametrize("name", sorted(rendered()))
@@ -47,7 +49,7 @@ def test_golden_results_give_golden_reports(name):
 @pytest.mark.parametrize("format", sorted(FORMATS))
 def test_the_order_of_the_results_does_not_matter(format):
     run = after()
-    assert FORMATS[format]([replace(run, results=run.results[::-1])]) == FORMATS[format]([run])
+    assert FORMATS[format]([with_results(run, results_of(run)[::-1])]) == FORMATS[format]([run])
 
 
 @pytest.mark.parametrize("format", sorted(FORMATS))
@@ -61,7 +63,7 @@ def test_strange_characters_spoil_no_format(format):
 class TestJunit:
     @pytest.fixture(params=[after, strange, holding], ids=["golden", "strange", "holding"])
     def text(self, request):
-        return junit.render([request.param()])
+        return whole(junit.render)([request.param()])
 
     def test_it_satisfies_its_schema(self, text):
         schema = etree.XMLSchema(etree.parse(SCHEMAS / "junit.xsd"))
@@ -78,11 +80,11 @@ class TestJunit:
         assert names[-3:] == [subject["id"] for subject in after().header["subjects"]]
 
     def test_a_shut_gate_is_a_failing_test_of_its_own_above_all_others(self):
-        suites = list(JUnitXml.fromstring(junit.render([after()]).encode()))
+        suites = list(JUnitXml.fromstring(whole(junit.render)([after()]).encode()))
         assert (suites[0].name, suites[0].failures) == ("gate", 1)
 
     def test_nothing_fails_where_the_gate_holds(self):
-        document = JUnitXml.fromstring(junit.render([holding()]).encode())
+        document = JUnitXml.fromstring(whole(junit.render)([holding()]).encode())
         assert (document.failures, document.errors) == (0, 0)
         assert document.skipped > 0
 
@@ -97,7 +99,7 @@ class TestJunit:
         ],
     )
     def test_what_a_result_is_to_a_ci(self, subject, case, outcome, said):
-        root = etree.fromstring(junit.render([after()]).encode())
+        root = etree.fromstring(whole(junit.render)([after()]).encode())
         (test,) = root.xpath("testsuite[@name=$subject]/testcase[@name=$case]", subject=subject, case=case)
         assert test[0].tag == outcome
         assert test[0].get("message").startswith(said)
@@ -107,17 +109,17 @@ class TestCtrf:
     @pytest.mark.parametrize("run", [after, strange, holding, before], ids=lambda run: run.__name__)
     def test_it_satisfies_its_schema(self, run):
         schema = json.loads((SCHEMAS / "ctrf.schema.json").read_text())
-        document = json.loads(ctrf.render([run()]))
+        document = json.loads(whole(ctrf.render)([run()]))
         assert not [str(error) for error in jsonschema_rs.validator_for(schema).iter_errors(document)]
 
     def test_its_summary_counts_its_tests(self):
-        results = json.loads(ctrf.render([after()]))["results"]
+        results = json.loads(whole(ctrf.render)([after()]))["results"]
         told = results["summary"]
         assert told["tests"] == len(results["tests"]) == told["passed"] + told["failed"] + told["skipped"]
         assert told["flaky"] == 1
 
     def test_nothing_fails_where_the_gate_holds(self):
-        assert json.loads(ctrf.render([holding()]))["results"]["summary"]["failed"] == 0
+        assert json.loads(whole(ctrf.render)([holding()]))["results"]["summary"]["failed"] == 0
 
 
 class TestMarkdown:
@@ -134,16 +136,18 @@ class TestMarkdown:
         run = after()
         case = {"record": "case", **run.cases["test_adam"]}
         names = [f"test_{number:04}" for number in range(500)]
-        first = {**run.results[0], "verdict": "fail", "surprise": True, "message": "wrong"}
+        first = {**results_of(run)[0], "verdict": "fail", "surprise": True, "message": "wrong"}
         results = tuple({**first, "case": name} for name in names)
-        text = markdown.render([replace(run, cases=dict.fromkeys(names, case), results=results)])
+        text = whole(markdown.render)([with_records(run, [{**case, "case": name} for name in names], results)])
         assert "500 cases: fail" in text
         assert "- and 480 more cases" in text
 
     def test_a_part_of_the_corpus_is_told_of(self):
         run = before()
         corpus = {**run.header["corpus"], "selected": 2}
-        text = markdown.render([replace(run, header={**run.header, "corpus": corpus, "selection": {"-k": "a|b"}})])
+        text = whole(markdown.render)(
+            [replace(run, header={**run.header, "corpus": corpus, "selection": {"-k": "a|b"}})]
+        )
         assert "2 of 6 cases" in text
         assert "Selected by <code>-k a&#124;b</code>" in text
 
@@ -153,18 +157,18 @@ class TestBadge:
         ("run", "colour"), [(after, badge.SHUT), (holding, badge.KNOWN)], ids=["shut", "holding with known failures"]
     )
     def test_its_colour_says_how_the_gate_is(self, run, colour):
-        assert colour in badge.render([run()])
+        assert colour in whole(badge.render)([run()])
 
     def test_it_names_one_subject_s_passes_with_their_denominator(self):
         run = holding()
         header = {**run.header, "subjects": run.header["subjects"][:1]}
-        results = tuple(result for result in run.results if result["subject"] == "reference")
-        text = badge.render([replace(run, header=header, results=results)])
+        results = tuple(result for result in results_of(run) if result["subject"] == "reference")
+        text = whole(badge.render)([with_results(run, results, header=header)])
         assert "<title>onnx conformance: 5 of 5 must</title>" in text
         assert badge.ALL in text
 
     def test_its_parts_are_as_wide_as_their_texts(self):
-        root = etree.fromstring(badge.render([after()]).encode())
+        root = etree.fromstring(whole(badge.render)([after()]).encode())
         widths = [int(one.get("width")) for one in root.iter("{*}rect")][1:]
         lengths = [int(one.get("textLength")) for one in root.iter("{*}text")]
         assert widths == [length + 2 * badge.PADDING for length in lengths]

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 from repository import ROOT
+from runs_in_memory import run_of
 
 from conformance.report.formats import hazards as report
-from conformance.results.file import Results
+
+
+def rendered(runs):
+    return "".join(report.render(runs))
 
 
 def tensor(name, values, **more):
@@ -25,7 +29,7 @@ def run(results, cases=None):
     told = [
         {"subject": id, "case": cases[0]["case"], "verdict": "pass", "outputs": [], **r} for id, r in results.items()
     ]
-    return Results("r.jsonl", {"subjects": subjects}, {one["case"]: one for one in cases}, tuple(told), {})
+    return run_of("r.jsonl", {"subjects": subjects}, cases, told, {})
 
 
 def cells(table):
@@ -45,7 +49,7 @@ def cells(table):
     ],
 )
 def test_an_answer_is_shown_as_it_came(result, answer):
-    assert cells(report.render([run({"acme": result})]))[2][-1] == f"{answer}: acme"
+    assert cells(rendered([run({"acme": result})]))[2][-1] == f"{answer}: acme"
 
 
 def test_the_smallest_input_stands_for_its_class_and_operator():
@@ -55,11 +59,11 @@ def test_the_smallest_input_stands_for_its_class_and_operator():
 
 
 def test_what_could_be_markup_is_text():
-    assert "<b>" not in report.render([run({"<b>|": {}})])
+    assert "<b>" not in rendered([run({"<b>|": {}})])
 
 
 def test_results_without_hazards_say_so():
-    assert report.render([]) == "No case of these results has a hazard.\n"
+    assert rendered([]) == "No case of these results has a hazard.\n"
 
 
 def test_the_page_shows_every_class_as_it_is():
@@ -68,5 +72,5 @@ def test_the_page_shows_every_class_as_it_is():
 
 def test_subjects_that_answer_alike_stand_together():
     errs = {"verdict": "error"}
-    told = cells(report.render([run({"acme": {"outputs": []}, "b": errs, "exec:node dir/run.mjs": errs})]))[2][-1]
+    told = cells(rendered([run({"acme": {"outputs": []}, "b": errs, "exec:node dir/run.mjs": errs})]))[2][-1]
     assert told == "error: b, run.mjs; pass: acme"

@@ -17,13 +17,16 @@ from corpora import ADAM, SHOULD
 from report_sample import CLAUSES, SMALL, SUBJECTS, large, small
 from report_sample_optimizers import EVIL_HAZARD, FIRES, OPTIMIZER, STAYS, TIES, packed, rewriting
 from repository import ROOT
+from runs_in_memory import results_of, whole, with_records
 
-from conformance.report.formats.html import render
+from conformance.report.formats import html
 from conformance.report.html import data as html_data
-from conformance.report.html.errors import BARS, distributions
+from conformance.report.html.errors import BARS, Distributions
 from conformance.report.html.script import CASE, OF_KIND, SUBJECT
 from conformance.results.failure_kinds import OF_INVALID, failure_kind, serial_free
 from conformance.run.archives import archive
+
+render = whole(html.render)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +43,7 @@ def embedded(page: str, name: str) -> Any:
 
 
 def told(message: str, **more: Any) -> Any:
-    result = copy.deepcopy(next(result for result in small().results if result["verdict"] == "fail"))
+    result = copy.deepcopy(next(result for result in results_of(small()) if result["verdict"] == "fail"))
     return {**result, "message": message, **more}
 
 
@@ -95,7 +98,7 @@ def test_all_computations_of_an_invalid_model_have_one_signature() -> None:
 def test_a_pass_has_no_signature() -> None:
     run = small()
     assert (
-        failure_kind(run.cases["test_adam"], next(result for result in run.results if result["verdict"] == "pass"))
+        failure_kind(run.cases["test_adam"], next(result for result in results_of(run) if result["verdict"] == "pass"))
         is None
     )
 
@@ -122,10 +125,10 @@ def test_outputs_of_several_tensors_go_by_one_name(name: str, free: str) -> None
 def test_an_error_falls_into_the_bar_of_its_tenth(error: float, bar: int) -> None:
     run = small()
     output = {"data_set": 0, "name": "X_new", "check": "bound", "error_over_bound": error}
-    result: Any = {**run.results[0], "outputs": [output]}
-    assert distributions([(run.cases["test_adam"], result)]) == [
-        ["X_new", "float", [int(at == bar) for at in range(BARS)]]
-    ]
+    result: Any = {**results_of(run)[0], "outputs": [output]}
+    found = Distributions()
+    found.add(run.cases["test_adam"], result)
+    assert found.rows == [["X_new", "float", [int(at == bar) for at in range(BARS)]]]
 
 
 def output_of(script: str, *arguments: str) -> str:
@@ -177,7 +180,7 @@ def test_a_profile_has_the_subjects_own_diagnoses() -> None:
 
 def test_the_margins_of_a_profile_are_of_accepted_outputs_and_the_largest_come_first() -> None:
     run = small()
-    for number, result in enumerate(one for one in run.results if one["subject"] == "onnxruntime"):
+    for number, result in enumerate(one for one in results_of(run) if one["subject"] == "onnxruntime"):
         for output in result["outputs"]:
             if "complaint" not in output and "error_over_bound" in output:
                 output["error_over_bound"] = 0.1 * (number + 1)
@@ -189,7 +192,7 @@ def test_the_margins_of_a_profile_are_of_accepted_outputs_and_the_largest_come_f
 
 def test_a_profile_has_the_slowest_cases_first() -> None:
     run = small()
-    for number, result in enumerate(run.results):
+    for number, result in enumerate(results_of(run)):
         result["seconds"] = number / 1000
     seconds = [row[1] for row in profile("reference", run)["slowest"]]
     assert seconds == sorted(seconds, reverse=True)
@@ -255,7 +258,7 @@ def test_a_subject_of_one_run_only_keeps_its_name() -> None:
 def test_runs_of_different_corpora_have_a_banner_that_names_the_altered_cases() -> None:
     other = small(corpus={"version": "2.0.0", "digest": "sha256:01", "cases": 7, "selected": 7})
     altered: Any = {**other.cases["test_adam"], "title": "Another"}
-    page = render([small(), dataclasses.replace(other, cases={**other.cases, "test_adam": altered})])
+    page = render([small(), with_records(other, {**other.cases, "test_adam": altered}.values(), results_of(other))])
     assert "The runs are of different corpora." in page
     assert "1 case is not the same in all of the corpora" in page
     assert "different corpora" not in render([small(), small()])

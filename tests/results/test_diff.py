@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from runs_in_memory import run_of
 
 from conformance.report.diff_text import as_text
 from conformance.results.diff import differences
@@ -15,7 +16,7 @@ def run(verdict: str, level: str, case_level: str = "must") -> Results:
     """A run of one case."""
     header = {"corpus": {"version": "1.0.0", "digest": "0"}, "subjects": [SUBJECT]}
     result = {"subject": "acme", "case": "test_x", "level": level, "verdict": verdict, "message": "", "outputs": []}
-    return Results("r.jsonl", header, {"test_x": {"level": case_level}}, (result,), {})
+    return run_of("r.jsonl", header, [{"case": "test_x", "level": case_level}], [result], {})
 
 
 def kinds(before: Results, after: Results) -> list[str]:

@@ -18,7 +18,7 @@ from conformance.gate.gate import Gate
 from conformance.gate.rules import Rules
 from conformance.report.outputs import Outputs
 from conformance.report.writing import write_reports
-from conformance.results import file as results
+from conformance.results import lines as results
 from conformance.results.file import read, read_all
 from conformance.run.recorder import Recorder
 from conformance.schemas import complaint
@@ -71,12 +71,12 @@ class TestRoundTrip:
         assert not [complaint("results", json.loads(line)) for line in lines if complaint("results", json.loads(line))]
 
     def test_verdicts_come_back_as_they_went(self, file, lines):
-        verdicts = {(r["subject"], r["case"]): r["verdict"] for r in read(file(lines)).results}
+        verdicts = {(r["subject"], r["case"]): r["verdict"] for r in read(file(lines)).results.values()}
         assert {verdict for (subject, _), verdict in verdicts.items() if subject == "acme"} == {"fail"}
         assert {verdict for (subject, _), verdict in verdicts.items() if subject == "right"} == {"pass"}
 
     def test_an_expectation_comes_back_with_its_reason(self, file, lines):
-        expected = {(r["subject"], r["case"]): r["expected"] for r in read(file(lines)).results}
+        expected = {(r["subject"], r["case"]): r["expected"] for r in read(file(lines)).results.values()}
         assert expected["acme", ADAM] == {"verdict": "fail", "reason": "known <script>", "place": "acme.toml, entry 1"}
         assert expected["right", ADAM] is None
 
@@ -107,17 +107,17 @@ class TestRoundTrip:
                 assert line["case"] in told
 
     def test_a_failing_result_shows_what_came_instead(self, file, lines):
-        outputs = {(r["subject"], r["case"]): r["outputs"] for r in read(file(lines)).results}
+        outputs = {(r["subject"], r["case"]): r["outputs"] for r in read(file(lines)).results.values()}
         assert outputs["acme", ADAM][0]["first_bad"]["actual_hex"].startswith("0x")
 
     def test_a_passing_result_shows_its_largest_error(self, file, lines):
-        outputs = {(r["subject"], r["case"]): r["outputs"] for r in read(file(lines)).results}
+        outputs = {(r["subject"], r["case"]): r["outputs"] for r in read(file(lines)).results.values()}
         assert all({"max_ulp", "error_over_bound"} <= set(output) for output in outputs["right", ADAM])
 
     def test_a_message_of_any_text_comes_back(self, tmp_path, opened):
         path = tmp_path / "results.jsonl"
         record(opened, path, {"acme": raising.RaisesStrangeText})
-        message = read(path).results[0]["message"]
+        message = next(iter(read(path).results.values()))["message"]
         assert message.startswith("ValueError: one\u2028two\x85three\x0bfour\x00five")
         assert message.endswith("six\nseven<script>")
 
@@ -147,7 +147,7 @@ class TestPacked:
     def test_a_packed_file_is_read_as_what_it_holds(self, file, lines):
         packed = read(file(gzip.compress("".join(lines).encode()), "results.jsonl.gz"))
         plain = read(file(lines))
-        assert (packed.header, packed.results, packed.footer) == (plain.header, plain.results, plain.footer)
+        assert (packed.header, dict(packed.results), packed.footer) == (plain.header, dict(plain.results), plain.footer)
 
     @pytest.mark.parametrize("kept", [0.5, 0.99])
     def test_a_packed_file_that_is_cut_is_refused(self, file, lines, kept):
@@ -173,7 +173,7 @@ class TestTruncated:
 
     def test_a_file_cut_within_a_character_is_refused(self, file, lines):
         content = "".join(edited(lines, "case", title="é")).encode()
-        assert "it is not UTF-8 text" in refusal(file(content[:-5] + b"\xc3")).problem
+        assert "is truncated: line" in refusal(file(content[:-5] + b"\xc3")).problem
 
     @pytest.mark.parametrize("kept", range(1, 8))
     def test_a_file_cut_after_any_line_is_refused(self, file, lines, kept):
@@ -183,7 +183,7 @@ class TestTruncated:
         assert read(file("".join(lines).removesuffix("\n"))).footer
 
     def test_an_empty_file_is_refused(self, file):
-        assert "is truncated: line 1" in refusal(file(b"")).problem
+        assert "is truncated: it has no footer" in refusal(file(b"")).problem
 
 
 FOREIGN = {

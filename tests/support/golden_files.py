@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from runs_in_memory import whole
+
 from conformance.report.diff_text import as_markdown, as_text
 from conformance.report.formats import badge, ctrf, junit, markdown
 from conformance.report.formats import json as summary_json
@@ -13,11 +15,11 @@ from conformance.results.file import Results, read
 
 GOLDEN = Path(__file__).parents[1] / "report" / "golden"
 FORMATS = {
-    "badge.svg": badge.render,
-    "ctrf.json": ctrf.render,
-    "junit.xml": junit.render,
-    "markdown.md": markdown.render,
-    "summary.json": summary_json.render,
+    "badge.svg": whole(badge.render),
+    "ctrf.json": whole(ctrf.render),
+    "junit.xml": whole(junit.render),
+    "markdown.md": whole(markdown.render),
+    "summary.json": whole(summary_json.render),
 }
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from runs_in_memory import whole
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
-from conformance.report.formats.html import render
+from conformance.report.formats import html
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,7 +28,7 @@ class ReportPage:
     def __init__(self, driver: Chrome, path: Path, runs: Iterable[Any]) -> None:
         self.driver = driver
         self.url = path.as_uri()
-        path.write_text(render(list(runs)), encoding="utf-8")
+        path.write_text(whole(html.render)(list(runs)), encoding="utf-8")
         driver.get_log("browser")  # type: ignore[no-untyped-call]
 
     def go(self, address: str) -> None:

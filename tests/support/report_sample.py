@@ -11,7 +11,8 @@ import zlib
 from collections import Counter
 from typing import Any
 
-from conformance.results.file import Results
+from runs_in_memory import run_of
+
 from conformance.schemas import complaint
 from conformance.verdicts import Level, Verdict
 
@@ -47,7 +48,7 @@ SMALL = (
 )
 
 
-def small(selected: int | None = None, **header: Any) -> Results:
+def small(selected: int | None = None, **header: Any) -> Any:
     """Seven cases on three subjects, with all verdicts and all levels; partial where fewer cases are selected."""
     cases = [_case(name, level, clause) for name, level, clause, _ in SMALL]
     results = [
@@ -58,7 +59,7 @@ def small(selected: int | None = None, **header: Any) -> Results:
     return _run(SUBJECTS, cases, results, selected or len(cases), **header)
 
 
-def large(subjects: int, cases: int) -> Results:
+def large(subjects: int, cases: int) -> Any:
     """A run of ordinary cases with long names, in which about one result in eight is no pass."""
     names = ("reference", "onnx-reference", "onnxruntime", *(f"vendor{n}.backend:Backend" for n in range(3, subjects)))
     described = [_case(*_ordinary(number)) for number in range(cases)]
@@ -255,7 +256,7 @@ def _accepted(wanted: dict[str, Any]) -> dict[str, Any]:
     return evidence | ({"max_ulp": 0.5, "error_over_bound": 0.4217, "worst_index": [1, 0]} if "hex" in wanted else {})
 
 
-def _run(subjects: tuple[str, ...], cases: list[Any], results: list[Any], selected: int, **header: Any) -> Results:
+def _run(subjects: tuple[str, ...], cases: list[Any], results: list[Any], selected: int, **header: Any) -> Any:
     counts: dict[str, Any] = {subject: {level: Counter() for level in Level} for subject in subjects}
     for result in results:
         counts[result["subject"]][result["level"]][result["verdict"]] += 1
@@ -278,5 +279,4 @@ def _run(subjects: tuple[str, ...], cases: list[Any], results: list[Any], select
         "reasons": ["onnxruntime passes test_argmax_ties, which its expectations name as a failure."],
         "seconds": 12.34,
     }
-    by_name = {case["case"]: case for case in cases}
-    return Results("results.jsonl", _checked(top | header), by_name, tuple(results), _checked(footer))
+    return run_of("results.jsonl", _checked(top | header), cases, results, _checked(footer))

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
 from conformance.report.summary import summary
-from conformance.report.text import one_line
+from conformance.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from conformance.report.summary import Summary
     from conformance.results.file import Results
@@ -39,12 +39,12 @@ _TEMPLATE = """\
 """
 
 
-def render(runs: Sequence[Results]) -> str:
+def render(runs: Sequence[Results]) -> Iterator[str]:
     """The image; the same runs give the same bytes."""
     told = summary(runs)
     message = one_line(_message(told))
     left, right = width(LABEL) + 2 * PADDING, width(message) + 2 * PADDING
-    return _TEMPLATE.format(
+    yield _TEMPLATE.format(
         width=left + right,
         height=HEIGHT,
         left=left,

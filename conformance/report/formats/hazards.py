@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from conformance.passes.hazards import hazards
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from conformance.corpus.document import DataSetPreview
     from conformance.results.file import Results
@@ -52,30 +52,30 @@ class Sample:
         return f"{X['type']}{X['shape']} {', '.join(X['values'])}{', …' if X['elided'] else ''}"
 
 
-def render(runs: Sequence[Results]) -> str:
+def render(runs: Sequence[Results]) -> Iterator[str]:
     """A table per kind of subject, with a row for each class and operator and the subjects by what they answer."""
     found = samples(runs)
-    results = {(result["subject"], result["case"]): result for run in runs for result in run.results}
     if not found:
-        return "No case of these results has a hazard.\n"
+        yield "No case of these results has a hazard.\n"
+        return
     kinds: dict[str, list[str]] = {}
     for subject in (subject for run in runs for subject in run.header["subjects"]):
         kinds.setdefault(subject["kind"], []).append(subject["id"])
-    tables = [
-        _table(
+    for number, (kind, subjects) in enumerate(sorted(kinds.items())):
+        yield "\n" if number else ""
+        yield _table(
             ["class", "operator", "input", _HEADS[kind]],
-            [[one.hazard, one.operator, one.input, _told(one, subjects, results)] for one in found],
+            [[one.hazard, one.operator, one.input, _told(one, subjects, runs)] for one in found],
         )
-        for kind, subjects in sorted(kinds.items())
-    ]
-    return "\n".join(tables)
 
 
-def _told(sample: Sample, subjects: Sequence[str], results: Mapping[tuple[str, str], ResultRecord]) -> str:
+def _told(sample: Sample, subjects: Sequence[str], runs: Sequence[Results]) -> str:
     """The subjects by what they made of a sample, the most frequent first."""
     by_answer: dict[str, list[str]] = {}
     for subject in subjects:
-        by_answer.setdefault(answer(sample, results.get((subject, sample.case["case"]))), []).append(_short(subject))
+        key = subject, sample.case["case"]
+        result = next((run.results[key] for run in reversed(runs) if key in run.rows), None)
+        by_answer.setdefault(answer(sample, result), []).append(_short(subject))
     rows = sorted(by_answer.items(), key=lambda row: (-len(row[1]), row[0]))
     return "; ".join(f"{told}: {', '.join(names)}" for told, names in rows)
 
@@ -103,7 +103,7 @@ def classes() -> str:
 def samples(runs: Sequence[Results]) -> list[Sample]:
     """The smallest data set of each class and operator, in order of both; of equals that of float, and the first."""
     smallest: dict[tuple[str, str], Sample] = {}
-    for sample in sorted(_samples(_cases(runs)), key=_size):
+    for sample in sorted(_samples(runs), key=_size):
         smallest.setdefault((sample.hazard, sample.operator), sample)
     return [smallest[key] for key in sorted(smallest)]
 
@@ -126,12 +126,9 @@ def answer(sample: Sample, result: ResultRecord | None) -> str:
     return result["verdict"]
 
 
-def _cases(runs: Sequence[Results]) -> Mapping[str, CaseRecord]:
-    return {name: case for run in runs for name, case in run.cases.items()}
-
-
-def _samples(cases: Mapping[str, CaseRecord]) -> Iterator[Sample]:
-    for case in cases.values():
+def _samples(runs: Sequence[Results]) -> Iterator[Sample]:
+    last = {id: run for run in runs for id in run.cases}
+    for case in (run.cases[id] for id, run in last.items()):
         operators = [node["op_type"] for node in case["model"]["nodes"] if node["op_type"] in OPERATORS]
         for number, data_set in enumerate(case["data_sets"]):
             if "hazard" in data_set and len(operators) == 1:

@@ -11,18 +11,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import math
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
 from conformance.report.html.columns import columns
-from conformance.report.html.data import archives, complaints, details, errors, index
-from conformance.report.html.hazards import hazards
+from conformance.report.html.data import archives, complaints, details, index
 from conformance.report.html.overview import overview
 from conformance.report.html.pool import Pool
-from conformance.report.html.profiles import profiles
+from conformance.report.html.survey import Survey, surveyed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,34 +58,33 @@ SCRIPTS = (
 )
 
 
-def render(runs: Sequence[Results]) -> str:
-    """One HTML document that shows every subject and every case of the runs.
+def render(runs: Sequence[Results]) -> Iterator[str]:
+    """One HTML document that shows every subject and every case of the runs, piece by piece.
 
     The same runs give the same bytes. Runs of one subject stand side by side; runs of several corpora do so under a
     banner that says it. No run at all gives a report of nothing, which says so.
     """
     shown = columns(runs)
+    survey = surveyed(runs, shown)
     style = "".join(_asset(name) for name in STYLES)
     script = '(function () {\n"use strict";\n' + "".join(_asset(name) for name in SCRIPTS) + "})();\n"
-    document: str = _template().render(
+    yield from _template().generate(
         policy=_policy(style, script),
         style=Markup(style),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own file
-        data=[(name, _embedded(value)) for name, value in _data(runs, shown)],
+        data=((name, _embedded(value)) for name, value in _data(runs, shown, survey)),
         archives=archives(runs),
-        **overview(runs, shown),
+        **overview(runs, shown, survey),
     )
-    # A lone surrogate, which JSON can carry and UTF-8 cannot, must not keep the report from being written.
-    return document.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _data(runs: Sequence[Results], shown: Sequence[Column]) -> Iterator[tuple[str, Any]]:
+def _data(runs: Sequence[Results], shown: Sequence[Column], survey: Survey) -> Iterator[tuple[str, Any]]:
     """What the scripts read, by the id of the element that carries it."""
     pool = Pool()
     yield "index", index(runs, shown)
-    yield "errors", errors(runs, shown)
-    yield "hazards", hazards(runs, shown)
-    yield from ((f"subject-{number}", profile) for number, profile in enumerate(profiles(runs, shown)))
+    yield "errors", survey.errors
+    yield "hazards", survey.hazards
+    yield from ((f"subject-{number}", profile) for number, profile in enumerate(survey.profiles))
     yield from ((f"detail-{number}", detail) for number, detail in enumerate(details(runs, shown, pool)))
     yield "complaints", complaints(runs, shown, pool)
     yield "pool", pool.values
@@ -132,19 +129,5 @@ _UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 def _embedded(value: object) -> Markup:
     """A value as JSON in ASCII, in which no character can end, open or escape from a script element."""
-    try:
-        text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    except ValueError:
-        text = json.dumps(_finite(value), separators=(",", ":"), allow_nan=False)
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return Markup(text.translate(_UNSAFE))  # noqa: S704 - escaped above
-
-
-def _finite(value: Any) -> Any:
-    """The same value with NaN and infinities as words: Python's JSON has them as numbers, a browser's does not."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return value

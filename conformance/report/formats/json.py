@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from conformance.report.summary import summary
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from conformance.results.file import Results
 
 
-def render(runs: Sequence[Results]) -> str:
+def render(runs: Sequence[Results]) -> Iterator[str]:
     """The document; the same runs give the same bytes."""
-    return json.dumps(summary(runs), indent=1) + "\n"
+    yield json.dumps(summary(runs), indent=1) + "\n"

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 MOST_GROUPS, MOST_CASES, MOST_REASONS = 40, 20, 20
 
 
-def render(runs: Sequence[Results]) -> str:
+def render(runs: Sequence[Results]) -> Iterator[str]:
     """The document; the same runs give the same bytes."""
-    return "\n".join(_lines(summary(runs))) + "\n"
+    yield from (f"{line}\n" for line in _lines(summary(runs)))
 
 
 def _lines(told: Summary) -> Iterator[str]:

@@ -10,13 +10,14 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
+from conformance.results.reread import Reread
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from conformance.results.file import Results
-    from conformance.results.records import ResultRecord, SubjectRecord
+    from conformance.results.file import Key, Results
+    from conformance.results.records import ResultRecord, ResultRow, SubjectRecord
 
 
 class Mark(StrEnum):
@@ -29,11 +30,18 @@ class Mark(StrEnum):
 
 @dataclass(frozen=True)
 class Column:
-    """One subject of one run, with its results by case and the profile's name, if any; runs are numbered from 0."""
+    """One subject of one run; runs are numbered from 0.
+
+    Attributes:
+        rows: what is kept of its results, by case.
+        results: the results themselves, read again when they are asked for.
+        profile: the name of the profile that the run went by, or nothing.
+    """
 
     label: str
     run: int
     subject: SubjectRecord
+    rows: Mapping[str, ResultRow]
     results: Mapping[str, ResultRecord]
     profile: str = ""
 
@@ -60,7 +68,8 @@ def columns(runs: Sequence[Results]) -> list[Column]:
             subject["id"] if occurrences[subject["id"]] == 1 else f"{subject['id']} ({run_name(runs, number)})",
             number,
             subject,
-            by_run[number].get(subject["id"], {}),
+            {case: runs[number].rows[key] for case, key in by_run[number][subject["id"]].items()},
+            Reread(runs[number].results.__getitem__, by_run[number][subject["id"]]),
             _profile(runs[number]),
         )
         for number, subject in found
@@ -72,7 +81,7 @@ def run_name(runs: Sequence[Results], number: int) -> str:
     return f"run {number + 1}: {PurePath(runs[number].path).name}"
 
 
-def mark(result: ResultRecord) -> Mark:
+def mark(result: ResultRow) -> Mark:
     """Whether a verdict is a known one, one that the gate holds against the subject, or nothing to remark on."""
     if result["surprise"]:
         return Mark.UNEXPECTED
@@ -86,8 +95,10 @@ def _profile(run: Results) -> str:
     return rules["profile"]["name"] if rules and "profile" in rules else ""
 
 
-def _by_subject(run: Results) -> dict[str, dict[str, ResultRecord]]:
-    results: dict[str, dict[str, ResultRecord]] = {}
-    for result in run.results:
-        results.setdefault(result["subject"], {})[result["case"]] = result
-    return results
+def _by_subject(run: Results) -> dict[str, dict[str, Key]]:
+    """The keys of each subject's results, by case."""
+    keys: dict[str, dict[str, Key]] = {subject["id"]: {} for subject in run.header["subjects"]}
+    for key in run.rows:
+        subject, case = key
+        keys[subject][case] = key
+    return keys

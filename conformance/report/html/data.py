@@ -10,20 +10,20 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from conformance.report.html.columns import mark
-from conformance.report.html.errors import largest
 from conformance.report.html.evidence import PackedEvidence
 from conformance.report.html.pool import Pool, packed_data_set, packed_model
 from conformance.report.html.script import CASE, OF_KIND, SUBJECT
 from conformance.results.failure_kinds import failure_kind
 from conformance.results.levels import other_level
+from conformance.results.reread import Reread
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from conformance.report.html.columns import Column
     from conformance.results.file import Results
-    from conformance.results.records import CaseRecord, ResultRecord
+    from conformance.results.records import CaseRecord, CaseRow
 
 CHECKS = {
     "exact": "Every element must agree bit for bit.",
@@ -42,11 +42,12 @@ _NO_RESULT = "."
 
 def index(runs: Sequence[Results], shown: Sequence[Column]) -> dict[str, Any]:
     """Everything the filters look at: per case one short row, with one character per subject for its verdict."""
-    cases = described(runs)
+    cases = [runs[number].described[name] for name, number in homes(runs).items()]
+    types_of = [sorted({value["type"] for value in case["model"]["inputs"]}) for case in described(runs).values()]
     texts = {name: clause for run in runs for name, clause in run.header["clauses"].items()}
     clauses = _numbered([*texts, *(name for case in cases for name in case["clauses"])])
     tags = _numbered(name for case in cases for name in case["tags"])
-    types = _numbered(sorted({value["type"] for case in cases for value in case["model"]["inputs"]}))
+    types = _numbered(sorted({type for own in types_of for type in own}))
     return {
         "subjects": [
             [column.label, column.subject["version"], column.command, column.subject["kind"], column.subject["id"]]
@@ -69,17 +70,17 @@ def index(runs: Sequence[Results], shown: Sequence[Column]) -> dict[str, Any]:
                 [tags[name] for name in case["tags"]],
                 *_standing(case["case"], shown),
                 case["kind"],
-                sorted({types[value["type"]] for value in case["model"]["inputs"]}),
+                [types[type] for type in own],
                 *_other_levels(case, shown),
             ]
-            for case in cases
+            for case, own in zip(cases, types_of, strict=True)
         ],
     }
 
 
 def details(runs: Sequence[Results], shown: Sequence[Column], pool: Pool) -> Iterator[dict[str, Any]]:
     """Per case, in the index's order, all that is shown only when the case is opened."""
-    for case in described(runs):
+    for case in described(runs).values():
         evidence = PackedEvidence(case, pool)
         results = [evidence.add(column.results.get(case["case"])) for column in shown]
         detail = {
@@ -92,39 +93,44 @@ def details(runs: Sequence[Results], shown: Sequence[Column], pool: Pool) -> Ite
         yield detail | _present(select=None if select == case["case"] else select, rewrite=case.get("rewrite"))
 
 
-def errors(runs: Sequence[Results], shown: Sequence[Column]) -> list[list[float | None]]:
-    """Per case, in the index's order, each subject's largest error as a fraction of the bound."""
-    return [[_short(largest(column.results.get(case["case"]))) for column in shown] for case in described(runs)]
-
-
 def complaints(runs: Sequence[Results], shown: Sequence[Column], pool: Pool) -> list[list[int | None]]:
     """Per case, in the index's order, the number of what each subject's result says; None of a pass or no result."""
-    return [[_said(case, column.results.get(case["case"]), pool) for column in shown] for case in described(runs)]
+    return [
+        [_said(runs[number].described[name], column, pool) for column in shown] for name, number in homes(runs).items()
+    ]
 
 
-def archives(runs: Sequence[Results]) -> dict[int, str]:
+def archives(runs: Sequence[Results]) -> Iterator[tuple[int, str]]:
     """The archives that the report carries, by the number of their case in the index."""
     room = MOST_ARCHIVED
-    found: dict[int, str] = {}
-    for number, case in enumerate(described(runs)):
-        archive = next((run.archives[case["case"]] for run in runs if case["case"] in run.archives), None)
+    for number, name in enumerate(homes(runs)):
+        archive = next((run.archives[name] for run in runs if name in run.archives), None)
         if archive is not None and len(archive) <= room:
-            found[number] = archive
+            yield number, archive
             room -= len(archive)
-    return found
 
 
-def described(runs: Sequence[Results]) -> list[CaseRecord]:
-    """The cases of all runs by name: results of a parallel run come in no particular order."""
-    cases: dict[str, CaseRecord] = {}
-    for run in runs:
-        for name, case in run.cases.items():
-            cases.setdefault(name, case)
-    return [cases[name] for name in sorted(cases)]
+def homes(runs: Sequence[Results]) -> dict[str, int]:
+    """The cases of all runs by name, each with the first run that has it: results come in no particular order."""
+    found: dict[str, int] = {}
+    for number, run in enumerate(runs):
+        for name in run.described:
+            found.setdefault(name, number)
+    return dict(sorted(found.items()))
 
 
-def _said(case: CaseRecord, result: ResultRecord | None, pool: Pool) -> int | None:
-    found = failure_kind(case, result) if result else None
+def described(runs: Sequence[Results]) -> Mapping[str, CaseRecord]:
+    """The cases of all runs in the order of their names, each read again when it is asked for."""
+    return Reread(
+        lambda place: runs[place[0]].cases[place[1]], {name: (run, name) for name, run in homes(runs).items()}
+    )
+
+
+def _said(case: CaseRow, column: Column, pool: Pool) -> int | None:
+    row = column.rows.get(case["case"])
+    if row is None or row["verdict"] == Verdict.PASS:
+        return None
+    found = failure_kind(case, column.results[case["case"]])
     return None if found is None else pool.add(found.text)
 
 
@@ -136,20 +142,16 @@ def _present(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _short(error: float | None) -> float | None:
-    return None if error is None else float(f"{error:.4g}")
-
-
-def _other_levels(case: CaseRecord, shown: Sequence[Column]) -> list[str]:
+def _other_levels(case: CaseRow, shown: Sequence[Column]) -> list[str]:
     """Where a verdict stands at another level than the case: for each subject that level's number, or a dot."""
-    results = [column.results.get(case["case"]) for column in shown]
+    results = [column.rows.get(case["case"]) for column in shown]
     levels = [other_level(result, Level(case["level"])) if result else None for result in results]
     return ["".join(_NO_RESULT if level is None else str(level.rank) for level in levels)] if any(levels) else []
 
 
 def _standing(case: str, shown: Sequence[Column]) -> tuple[str, str]:
     """Each subject's verdict as a digit, and how it stands to what was expected, in the subjects' order."""
-    results = [column.results.get(case) for column in shown]
+    results = [column.rows.get(case) for column in shown]
     verdicts = "".join(_CODES[result["verdict"]] if result else _NO_RESULT for result in results)
     marks = "".join(mark(result) if result else _NO_RESULT for result in results)
     return verdicts, marks

@@ -17,10 +17,10 @@ TENTHS = 10
 BARS = TENTHS + 2
 
 
-def largest(result: ResultRecord | None) -> float | None:
-    """A result's largest error as a fraction of the bound; None where nothing was held against a bound."""
-    errors = [error for _, error in measured(result)] if result else []
-    return max(errors, key=lambda error: (math.isnan(error), error), default=None)
+def largest(result: ResultRecord) -> float | None:
+    """A result's largest error as a fraction of the bound, in four digits; None where nothing has a bound."""
+    error = max((error for _, error in measured(result)), default=None)
+    return None if error is None else float(f"{error:.4g}")
 
 
 def measured(result: ResultRecord) -> Iterator[tuple[OutputEvidence, float]]:
@@ -30,14 +30,22 @@ def measured(result: ResultRecord) -> Iterator[tuple[OutputEvidence, float]]:
             yield output, output["error_over_bound"]
 
 
-def distributions(results: list[tuple[CaseRecord, ResultRecord]]) -> list[list[Any]]:
-    """Per output and type how many outputs have an error in each bar's range, as [output, type, counts]."""
-    counts: dict[tuple[str, str], list[int]] = {}
-    for case, result in results:
+class Distributions:
+    """Per output and type how many outputs have an error in each bar's range."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, str], list[int]] = {}
+
+    def add(self, case: CaseRecord, result: ResultRecord) -> None:
+        """Count a result's outputs."""
         for output, error in measured(result):
             key = serial_free(output["name"]), _type(case, output)
-            counts.setdefault(key, [0] * BARS)[_bar(error)] += 1
-    return [[*key, bars] for key, bars in sorted(counts.items())]
+            self._counts.setdefault(key, [0] * BARS)[_bar(error)] += 1
+
+    @property
+    def rows(self) -> list[list[Any]]:
+        """[output, type, counts], in order."""
+        return [[*key, bars] for key, bars in sorted(self._counts.items())]
 
 
 def _bar(error: float) -> int:

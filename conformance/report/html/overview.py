@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from conformance.report.html.columns import Column
+    from conformance.report.html.survey import Survey
     from conformance.results.file import Results
     from conformance.results.records import Header
 
@@ -58,17 +59,17 @@ class Tally:
         return ", ".join([f"{self.passed} of {self.total} passed", *(other.text for other in self.others)])
 
 
-def overview(runs: Sequence[Results], shown: Sequence[Column]) -> dict[str, Any]:
+def overview(runs: Sequence[Results], shown: Sequence[Column], survey: Survey) -> dict[str, Any]:
     """The variables of the template's overview."""
     return {
         "runs": [_run(run) | {"name": _titled(run_name(runs, number))} for number, run in enumerate(runs)],
         "warnings": list(_between(runs)),
         "gate": bool(runs) and all(run.footer["gate"] == "pass" for run in runs),
         "subjects": [(column, [_tally(column, level) for level in Level]) for column in shown],
-        "has_silent": any(case["level"] == Level.SILENT for run in runs for case in run.cases.values()),
-        "has_hazards": any(result.get("hazards") for run in runs for result in run.results),
-        "unexpected": sum(mark(result) is Mark.UNEXPECTED for column in shown for result in column.results.values()),
-        "cases": len({case for run in runs for case in run.cases}),
+        "has_silent": any(case["level"] == Level.SILENT for run in runs for case in run.described.values()),
+        "has_hazards": bool(survey.hazards),
+        "unexpected": sum(mark(result) is Mark.UNEXPECTED for column in shown for result in column.rows.values()),
+        "cases": len({case for run in runs for case in run.described}),
         "levels": list(Level),
         "verdicts": list(Verdict),
     }
@@ -97,8 +98,10 @@ def _warnings(run: Results) -> list[str]:
             f"Partial run: {corpus['selected']} of the corpus's {corpus['cases']} cases were selected. "
             "Nothing is known of the others."
         )
-    if len(run.cases) < corpus["selected"]:
-        warnings.append(f"The run ended early: {len(run.cases)} of {corpus['selected']} selected cases have a result.")
+    if len(run.described) < corpus["selected"]:
+        warnings.append(
+            f"The run ended early: {len(run.described)} of {corpus['selected']} selected cases have a result."
+        )
     return warnings
 
 
@@ -107,9 +110,9 @@ def _between(runs: Sequence[Results]) -> Iterator[str]:
     if len({run.header["corpus"]["digest"] for run in runs}) <= 1:
         return
     yield "The runs are of different corpora. Only cases that both have are compared."
-    told: dict[str, Any] = {}
-    cases = [(name, case) for run in runs for name, case in run.cases.items()]
-    if altered := {name for name, case in cases if told.setdefault(name, case) != case}:
+    first: dict[str, Results] = {}
+    cases = [(name, run) for run in runs for name in run.cases]
+    if altered := {name for name, run in cases if first.setdefault(name, run).cases[name] != run.cases[name]}:
         count = "1 case is" if len(altered) == 1 else f"{len(altered)} cases are"
         named = ", ".join([*sorted(altered)[:NAMED], *(["…"] if len(altered) > NAMED else [])])
         yield f"{count} not the same in all of the corpora, and shown as the first of the runs has it: {named}"
@@ -143,7 +146,7 @@ def _profile(header: Header) -> Iterator[tuple[str, str]]:
 def _tally(column: Column, level: Level) -> Tally:
     counts = Counter(
         (Verdict(result["verdict"]), mark(result) is Mark.KNOWN)
-        for result in column.results.values()
+        for result in column.rows.values()
         if result["level"] == level
     )
     passed = sum(counts[Verdict.PASS, known] for known in (False, True))
