@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shlex
 import signal
@@ -32,6 +33,7 @@ from conformance.commands import (
 )
 from conformance.errors import ConformanceError, ExitStatus
 from conformance.run.watching import end_watched
+from conformance.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,6 +67,9 @@ app.add_typer(harness.app, name="harness")
 
 def main() -> None:
     """Run the command line, and end with one of `ExitStatus`; an error that the user can mend is two sentences."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # what a terminal cannot show must not end a command
     if os.name != "posix":
         _say("onnx-conformance runs on Linux and macOS.", "On Windows, use WSL.")
         sys.exit(ExitStatus.USAGE)
@@ -124,7 +129,7 @@ def _noted_interruptions() -> Iterator[list[float]]:
 
 
 def _say(problem: str, mend: str) -> None:
-    sys.stderr.write(f"error: {problem}\n       {mend}\n")
+    sys.stderr.write(f"error: {visible(problem)}\n       {visible(mend)}\n")
 
 
 def _kept_trace() -> str:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from conformance.commands.terminal import say
+
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where to (default: ./data).")]
 
 
@@ -46,13 +48,11 @@ def generate(
             written = write(directory, cases, corpus_version, progress)
     if not check:
         counts = f"{written.cases} cases, {written.files} files, {written.bytes} bytes"
-        typer.echo(f"Wrote corpus {written.version} to {directory}: {counts}.")
+        say(f"Wrote corpus {written.version} to {directory}: {counts}.")
         return
     for line in found:
-        typer.echo(line)
-    typer.echo(
-        f"{len(found)} files differ." if found else f"{directory} is what the generators give: {len(cases)} cases."
-    )
+        say(line)
+    say(f"{len(found)} files differ." if found else f"{directory} is what the generators give: {len(cases)} cases.")
     raise typer.Exit(1 if found else 0)
 
 
@@ -69,4 +69,4 @@ def _release(directory: Path, *, alone: bool) -> None:
     if not alone:
         raise UsageError("--release is about the corpus that is there.", "Generate it first, then release it.")
     released = release(directory)
-    typer.echo(f"{directory / RELEASED} says that corpus {released.version} is released: {len(released.cases)} cases.")
+    say(f"{directory / RELEASED} says that corpus {released.version} is released: {len(released.cases)} cases.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from conformance.commands.options import Data
+from conformance.commands.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,11 +31,11 @@ def list_(
 
         places = {name: point.value for name, point in registered("backends").items()}
         for name, place in (places if backends else generator_places()).items():
-            typer.echo(f"{name}  {place}")
+            say(f"{name}  {place}")
         return
     corpus = open_corpus(data or bundled())
     for line in _clauses(corpus) if clauses else _cases(corpus, tag):
-        typer.echo(line)
+        say(line)
 
 
 def _cases(corpus: Corpus, tag: str | None) -> Iterator[str]:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from conformance.commands.terminal import say
+
 
 def lower(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="An ONNX model.")],
@@ -37,4 +39,4 @@ def lower(
     except OSError as error:
         raise UsageError(f"{output} cannot be written: {error.strerror}.", "Name another file with -o.") from None
     note = "" if found else f", a copy: {model} has no Adam, Momentum or Adagrad"
-    typer.echo(f"Wrote {output}{note}.")
+    say(f"Wrote {output}{note}.")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from conformance.commands.options import with_outputs
+from conformance.commands.terminal import say
 from conformance.files import is_standard_output
 from conformance.report.outputs import Outputs
 
@@ -31,4 +32,4 @@ def report(
     write_reports(results, outputs)
     for path in outputs.paths.values():
         if not is_standard_output(path):
-            typer.echo(f"Wrote {path}.", err=outputs.take_standard_output)
+            say(f"Wrote {path}.", err=outputs.take_standard_output)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from conformance.commands.options import Data, GateLevel, with_outputs
+from conformance.commands.terminal import say
 from conformance.report.outputs import Outputs
 from conformance.verdicts import Level
 
@@ -175,7 +176,7 @@ def run(
         if settings.results is not None:
             write_reports([settings.results], outputs)
     if status is ExitStatus.INTERRUPTED and settings.results is not None and (results or begun):
-        typer.echo(f"Continue it with --resume {settings.results}", err=True)
+        say(f"Continue it with --resume {settings.results}", err=True)
     raise typer.Exit(status)
 
 
@@ -193,8 +194,8 @@ def _go_on_watched(results: Path | None) -> None:
         status = watch()
     except EndedFromWithin as how:
         kept = f" What it had is kept: --resume {results}" if results and partial_of(results).is_file() else ""
-        typer.echo(f"The gate does not hold: the process {how} before the run was done, by a subject in it.", err=True)
-        typer.echo(f"Without --in-process that is a verdict, and the run goes on.{kept}", err=True)
+        say(f"The gate does not hold: the process {how} before the run was done, by a subject in it.", err=True)
+        say(f"Without --in-process that is a verdict, and the run goes on.{kept}", err=True)
         raise typer.Exit(ExitStatus.FAILS) from None
     if status is not None:
         raise typer.Exit(status)

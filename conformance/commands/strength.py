@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from conformance.commands.options import Data
+from conformance.commands.terminal import say
 
 
 def strength(
@@ -42,8 +43,8 @@ def strength(
     if as_json:
         whole = document(corpus, strength, swept)
         whole |= {"holds": whole["holds"] and rewrites.holds, "rewrites": rewrite_document(rewrites)}
-        typer.echo(json.dumps(whole, indent=1))
+        say(json.dumps(whole, indent=1))
     else:
         for line in (*lines(strength, swept, verbose=verbose), *rewrite_lines(rewrites, verbose=verbose)):
-            typer.echo(line)
+            say(line)
     raise typer.Exit(0 if strength.holds and rewrites.holds and all(one.holds for one in swept) else 1)

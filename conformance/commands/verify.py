@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import typer
-
 from conformance.commands.options import Data
+from conformance.commands.terminal import say
 
 
 def verify(data: Data = None) -> None:
@@ -15,4 +14,4 @@ def verify(data: Data = None) -> None:
     corpus = open_corpus(data or bundled())
     files = corpus.verify()
     read_released(corpus.path)
-    typer.echo(f"corpus {corpus.version} is whole: {len(corpus.cases)} cases, {files} files, digest {corpus.digest}")
+    say(f"corpus {corpus.version} is whole: {len(corpus.cases)} cases, {files} files, digest {corpus.digest}")

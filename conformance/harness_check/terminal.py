@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from conformance.harness_check.fact import FactOutcome, State
+from conformance.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,13 +20,13 @@ def print_outcome(outcome: FactOutcome) -> None:
     """Print a fact and what came of it."""
     mark, style = _MARKS[outcome.state]
     console = _console()
-    console.print(Text.assemble((mark, style), f" {outcome.text}"), soft_wrap=True)
+    console.print(Text.assemble((mark, style), f" {visible(outcome.text)}"), soft_wrap=True)
     if outcome.state is State.SKIPPED:
-        console.print(Text(f"    skipped: {outcome.why}", "dim"), soft_wrap=True)
+        console.print(Text(f"    skipped: {visible(outcome.why)}", "dim"), soft_wrap=True)
     elif outcome.state is State.FAILS:
         for name, text in (("but", outcome.why), ("sent", outcome.sent), ("came", outcome.came), ("do", outcome.mend)):
             if text:
-                console.print(Text(f"    {name:4}  {text}"), soft_wrap=True)
+                console.print(Text(f"    {name:4}  {visible(text)}"), soft_wrap=True)
 
 
 def print_total(counts: Mapping[State, int]) -> None:

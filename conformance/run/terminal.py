@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from conformance.text import visible
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -64,13 +65,13 @@ def print_outcome(session: ConformanceSession, *, to_stderr: bool = False) -> No
         f"corpus {corpus.version} ({corpus.digest[:12]}), {session.selected} of {len(corpus.cases)} cases", markup=False
     )
     for note in _notes(session):
-        console.print(note, markup=False, soft_wrap=True)
+        console.print(visible(note), markup=False, soft_wrap=True)
     for diagnosis in session.recorder.diagnoses if session.recorder else ():
-        console.print(_diagnosed(diagnosis), markup=False, soft_wrap=True)
+        console.print(visible(_diagnosed(diagnosis)), markup=False, soft_wrap=True)
     if session.reasons:
         console.print("[bold red]The gate does not hold:[/]")
         for reason in session.reasons:
-            console.print(f"  {reason}", markup=False, soft_wrap=True)
+            console.print(f"  {visible(reason)}", markup=False, soft_wrap=True)
     else:
         console.print("[bold green]The gate holds.[/]")
 
@@ -119,7 +120,7 @@ def _verdict_table(session: ConformanceSession) -> Table:
 def _escaped(texts: Sequence[str]) -> list[Any]:
     from rich.text import Text
 
-    return [Text(text) for text in texts]
+    return [Text(visible(text)) for text in texts]
 
 
 def _count(verdict: Verdict, count: int) -> str:
