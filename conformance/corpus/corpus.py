@@ -6,17 +6,20 @@ import hashlib
 import json
 import os
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.corpus.case import CaseKind
+from conformance.corpus.file_hashes import FileHashes
+from conformance.decoding import MalformedError, parsed
 from conformance.errors import CorpusError, UnknownName
 from conformance.files import read_regular
 from conformance.schemas import complaint
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -122,9 +125,22 @@ def open_corpus(path: Path) -> Corpus:
 
 def odds(corpus: Corpus) -> tuple[list[str], list[str]]:
     """The files that the manifest names and the directory lacks, and the reverse."""
-    listed = {f"{case.path}/{file}" for case in corpus.cases.values() for file in case.files}
-    present = _files(str(corpus.path)) - {MANIFEST, RELEASED}
-    return sorted(listed - present), sorted(present - listed)
+    unseen = {case.path: case.files for case in corpus.cases.values()}
+    missing: list[str] = []
+    extra: list[str] = []
+    for path, files in groupby(_files(str(corpus.path)), key=_case_of):
+        present, listed = set(files), {f"{path}/{name}" for name in unseen.pop(path, ())}
+        missing += listed - present
+        extra += present - listed - {MANIFEST, RELEASED}
+    missing += [f"{path}/{name}" for path, files in unseen.items() for name in files]
+    return sorted(missing), sorted(extra)
+
+
+def _case_of(file: str) -> str:
+    """The case in whose directory a file lies, by the case's path; or nothing."""
+    kind, _, rest = file.partition("/")
+    id, _, name = rest.partition("/")
+    return f"{kind}/{id}" if name else ""
 
 
 def read_manifest(path: Path) -> Corpus:
@@ -139,10 +155,10 @@ def read_manifest(path: Path) -> Corpus:
             f"{path} is not a corpus: it has no {MANIFEST}.", "Name a directory that `onnx-conformance generate` wrote."
         )
     try:
-        document = json.loads(read_regular(manifest, LARGEST_MANIFEST))
+        document = parsed(read_regular(manifest, LARGEST_MANIFEST))
     except OSError as error:
         raise unfit(path, f"{MANIFEST} cannot be read ({error.strerror})") from None
-    except (ValueError, RecursionError) as error:
+    except MalformedError as error:
         raise unfit(path, f"{MANIFEST} cannot be read ({error})") from None
     if problem := complaint("manifest", document):
         raise unfit(path, f"{MANIFEST} is malformed: {problem}")
@@ -160,11 +176,13 @@ def _cases(corpus: Path, files: Mapping[str, Mapping[str, str]], levels: Mapping
         CorpusError: two have one id.
     """
     cases: dict[str, CorpusCase] = {}
+    names_in_common: dict[tuple[str, ...], tuple[str, ...]] = {}
     for path, hashes in files.items():
         kind, _, id = path.partition("/")
         if id in cases:
             raise unfit(corpus, f"{cases[id].path} and {path} are two cases of one name")
-        cases[id] = CorpusCase(id, CaseKind(kind), Level(levels[path]), hashes)
+        names = names_in_common.setdefault(tuple(hashes), tuple(hashes))
+        cases[id] = CorpusCase(id, CaseKind(kind), Level(levels[path]), FileHashes(names, hashes))
     return cases
 
 
@@ -181,9 +199,16 @@ def manifest_bytes(version: str, cases: Mapping[str, Mapping[str, str]], levels:
 
 
 def digest(version: str, levels: Mapping[str, str], cases: Mapping[str, Mapping[str, str]]) -> str:
-    """One hash for a whole corpus."""
-    canonical = json.dumps([version, levels, cases], sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()
+    """One hash for a whole corpus: of [version, levels, cases] as JSON with sorted keys, which is never held whole."""
+    hashed = hashlib.sha256(f"[{_canonical(version)},{_canonical(levels)},{{".encode())
+    for number, case in enumerate(sorted(cases)):
+        hashed.update(f"{',' if number else ''}{_canonical(case)}:{_canonical(dict(cases[case]))}".encode())
+    hashed.update(b"}]")
+    return hashed.hexdigest()
+
+
+def _canonical(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def find_case(corpus: Corpus, id: str) -> CorpusCase:
@@ -201,9 +226,8 @@ def find_case(corpus: Corpus, id: str) -> CorpusCase:
     raise UnknownName(f"There is no case {id} in {corpus.path}.", hint)
 
 
-def _files(root: str) -> set[str]:
-    """Every file below a directory by its path from there; links are listed and never followed."""
-    files: set[str] = set()
+def _files(root: str) -> Iterator[str]:
+    """Every file below a directory by its path from there, those of one case together; no link is followed."""
     folders = [""]
     while folders:
         prefix = folders.pop()
@@ -212,8 +236,7 @@ def _files(root: str) -> set[str]:
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(f"{prefix}{entry.name}/")
                 else:
-                    files.add(prefix + entry.name)
-    return files
+                    yield prefix + entry.name
 
 
 def _and_others(names: list[str]) -> str:
