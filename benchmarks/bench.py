@@ -16,6 +16,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from many_results import results_files
 from rich.console import Console
 from rich.table import Table
 
@@ -26,6 +27,7 @@ from conformance.isolation.starting import StartingSubjects
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 COPIES = 4
+MANY_COPIES = 16
 ROUNDS = 3
 ROUND_TRIPS = 1000
 SMALL_CASE = "test_argmax_ties_default"
@@ -74,9 +76,17 @@ def multiplied(corpus: Path, copies: int, target: Path) -> Path:
     for case in manifest.cases.values():
         for copy in range(copies):
             name = f"{case.path}_copy_{copy}"
-            shutil.copytree(corpus / case.path, target / name)
+            first = target / f"{case.path}_copy_0"
+            shutil.copytree(
+                first if copy else corpus / case.path, target / name, copy_function=_linked if copy else shutil.copy2
+            )
             cases[name], levels[name] = case.files, case.level
     (target / MANIFEST).write_bytes(manifest_bytes("1.0.0", cases, levels))
+    return target
+
+
+def _linked(source: str, target: str) -> str:
+    os.link(source, target)
     return target
 
 
@@ -95,7 +105,8 @@ def main() -> None:
         _round_trip(table)
         _workers(table, whole)
         _start_up(table)
-        _memory(table, small, whole)
+        _memory(table, small, multiplied(small, MANY_COPIES, Path(scratch) / "many"))
+        _results(table, Path(scratch))
     Console(width=140).print(table)
 
 
@@ -169,10 +180,30 @@ def _memory(table: Table, small: Path, large: Path) -> None:
     few, many = (
         measured(*COMMAND, "run", "--in-process", "-b", "reference", "--data", data).memory for data in (small, large)
     )
-    more = (COPIES - 1) * len(read_manifest(small).cases)
-    title = f"peak memory of run, {COPIES}-fold corpus"
+    more = (MANY_COPIES - 1) * len(read_manifest(small).cases)
+    title = f"peak memory of run, {MANY_COPIES}-fold corpus"
     growth = f"{(many - few) * 1024 / more:.1f} KiB a case"
-    table.add_row(title, f"{many:.0f} MiB", f"as it is {few:.0f} MiB", f"{many / few:.2f}", growth)
+    table.add_row(title, f"{many:.0f} MiB", f"as it is {few:.0f} MiB", growth, "at most 6 KiB")
+
+
+REPORTS = {"json": (10, 300), "junit": (10, 300), "ctrf": (10, 300), "markdown": (10, 300), "html": (30, 800)}
+"""Seconds and MiB that a format may take for a hundred thousand results."""
+
+
+def _results(table: Table, scratch: Path) -> None:
+    """What merge, diff and each format take for a hundred thousand results."""
+    files = results_files(scratch)
+    verbs = {
+        "merge": (("merge", files["one half"], files["other half"], "-o", scratch / "merged.jsonl"), 15, 400),
+        "diff": (("diff", files["all"], files["worse"]), 15, 400),
+    }
+    for name, (seconds, memory) in REPORTS.items():
+        command = ("report", files["all"], f"--{name}", scratch / f"report.{name}")
+        verbs[f"report --{name}"] = (command, seconds, memory)
+    for name, (command, seconds, memory) in verbs.items():
+        sample = measured(*COMMAND, *command)
+        wanted = f"at most {seconds} s and {memory} MiB"
+        table.add_row(f"{name}, 100,000 results", f"{sample.seconds:.2f}", f"{sample.memory:.0f} MiB", "", wanted)
 
 
 if __name__ == "__main__":
