@@ -3,36 +3,20 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
 
 import nox
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 nox.options.sessions = ["tests"]
 nox.options.default_venv_backend = "venv"
 nox.options.error_on_external_run = True
 
 
-@dataclass(frozen=True)
-class Runtime:
-    """What the corpus is run on in a session of its own; runtimes.toml tells what each of these is."""
-
-    subject: str
-    requirements: Sequence[str] = ()
-    bare: Sequence[str] = ()
-    programs: Mapping[str, str] = field(default_factory=dict)
-    build: Sequence[str] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
-    options: Sequence[str] = ()
-
-
 GROUPS = nox.project.load_toml()["dependency-groups"]
 PINNED = nox.project.load_toml("conformance/backends/runtimes.toml")
-RUNTIMES = {name: Runtime(**told) for name, told in PINNED["runtimes"].items()}
+UNSAID = {"requirements": (), "bare": (), "programs": {}, "build": (), "env": {}, "options": ()}
+RUNTIMES = {name: SimpleNamespace(**UNSAID | told) for name, told in PINNED["runtimes"].items()}
 OPTIMIZERS = PINNED["optimizers"]
 
 ONNX = RUNTIMES["onnx-reference"].requirements[0]
@@ -47,14 +31,14 @@ FOR_BOARD = "--board"
 """A session that is given this may end with a shut gate, which the board shows."""
 
 
-def need(session: nox.Session, programs: Mapping[str, str]) -> None:
+def need(session: nox.Session, programs: dict[str, str]) -> None:
     """End a session that lacks a program, and say which Debian packages it wants."""
     for program, packages in programs.items():
         if not shutil.which(program):
             session.error(f"{program} is not installed: apt-get install {packages}")
 
 
-def run_corpus(session: nox.Session, name: str, *options: str, env: Mapping[str, str] | None = None) -> None:
+def run_corpus(session: nox.Session, name: str, *options: str, env: dict[str, str] | None = None) -> None:
     """Run the whole corpus, and write reports/latest/NAME.*."""
     session.run(
         *("onnx-conformance", "run", *options, "--data", "data", "--level", "should"),
@@ -78,7 +62,7 @@ def conformance(session: nox.Session) -> None:
     )
 
 
-def add_session(name: str, runtime: Runtime) -> None:
+def add_session(name: str, runtime: SimpleNamespace) -> None:
     """Make the session of one runtime."""
 
     def run(session: nox.Session) -> None:
@@ -134,22 +118,33 @@ def board(session: nox.Session) -> None:
     session.run("python", "scripts/make_hazards.py", packed)
 
 
-@nox.session
-def rewrites(session: nox.Session) -> None:
-    """Compare onnxoptimizer's pass with the suite's own on random models; `-- --seed N --examples M` for others."""
-    session.install("-e", ".[onnxoptimizer]", ONNX, *OPTIMIZERS["onnxoptimizer"]["requirements"], *GROUPS["tests"])
-    session.run("python", "tests/support/differential.py", *session.posargs)
+def add_script(name: str, program: str, meaning: str, *requirements: str) -> None:
+    """Make the session of a program that tries things at random, for as long as it is told to."""
+
+    def run(session: nox.Session) -> None:
+        session.install("-e", ".", ONNX, *requirements, *GROUPS["tests"])
+        session.run("python", f"tests/{program}.py", *session.posargs, env={"PYTHONPATH": SUPPORT})
+
+    run.__doc__ = meaning
+    nox.session(name=name)(run)
+
+
+PASSES = (".[onnxoptimizer]", *OPTIMIZERS["onnxoptimizer"]["requirements"])
+add_script(
+    "rewrites", "support/differential", "Compare two passes on random models; `-- --seed N --examples M`.", *PASSES
+)
+add_script("fuzz", "fuzz/fuzz", "Spoil what every reader and verb reads, for some time; `-- --seconds 600 --seed N`.")
+add_script(
+    "interruptions", "fuzz/interruptions", "Interrupt what writes, at random moments; `-- --times 200 --seed N`."
+)
 
 
 @nox.session
 def oracle(session: nox.Session) -> None:
     """Compute all expected values again with the second oracle; `-- --draws N` compares both on random models."""
-    if "--draws" in session.posargs:
-        session.install("-e", ".", ONNX, *GROUPS["tests"])
-        session.run("python", "tests/support/drawn_models.py", *session.posargs)
-    else:
-        session.install(ONNX, *GROUPS["oracle"])
-        session.run("python", "-m", "oracle", *session.posargs)
+    draws = "--draws" in session.posargs
+    session.install(ONNX, *(("-e", ".", *GROUPS["tests"]) if draws else GROUPS["oracle"]))
+    session.run("python", *(["tests/support/drawn_models.py"] if draws else ["-m", "oracle"]), *session.posargs)
 
 
 @nox.session
@@ -157,20 +152,6 @@ def tests(session: nox.Session) -> None:
     """Run the suite's own tests; they need no browser and no root."""
     session.install("-e", *ALL_TESTED, *GROUPS["tests"])
     session.run("pytest", "-n", "3", "--dist", "worksteal", *session.posargs)  # two cores: some tests wait
-
-
-@nox.session
-def fuzz(session: nox.Session) -> None:
-    """Spoil what every reader and verb reads, for some time; `-- --seconds 600 --seed N`."""
-    session.install("-e", ".", ONNX, *GROUPS["tests"])
-    session.run("python", "tests/fuzz/fuzz.py", *session.posargs, env={"PYTHONPATH": SUPPORT})
-
-
-@nox.session
-def interruptions(session: nox.Session) -> None:
-    """Interrupt every verb that writes, at random moments; `-- --times 200 --seed N`."""
-    session.install("-e", ".", ONNX, *GROUPS["tests"])
-    session.run("python", "tests/fuzz/interruptions.py", *session.posargs, env={"PYTHONPATH": SUPPORT})
 
 
 @nox.session
@@ -190,7 +171,7 @@ def generate(session: nox.Session) -> None:
 
 @nox.session
 @nox.parametrize("pair", PINNED["versions"], ids=["-".join(map("-".join, p.items())) for p in PINNED["versions"]])
-def versions(session: nox.Session, pair: Mapping[str, str]) -> None:
+def versions(session: nox.Session, pair: dict[str, str]) -> None:
     """Show with these versions of onnx and numpy the same corpus to the byte, our backend right, every clause found."""
     session.install("-e", ".", *map("==".join, pair.items()), *GROUPS["tests"])
     for seed in ("0", "42"):
@@ -204,16 +185,14 @@ def versions(session: nox.Session, pair: Mapping[str, str]) -> None:
 def lint(session: nox.Session) -> None:
     """Check style, formatting, which room may import which, and how large the house is."""
     session.install(*GROUPS["lint"])
-    session.run("ruff", "check", ".")
-    session.run("ruff", "format", "--check", ".")
-    session.run("lint-imports", "--no-cache")
-    session.run("python", "scripts/house.py")
+    for check in ("ruff check .", "ruff format --check .", "lint-imports --no-cache", "python scripts/house.py"):
+        session.run(*check.split())
 
 
 @nox.session
 def types(session: nox.Session) -> None:
     """Check types."""
-    session.install("-e", *ALL_TESTED, *GROUPS["types"])
+    session.install("-e", *ALL_TESTED, *GROUPS["oracle"], *GROUPS["types"])
     session.run("mypy")
 
 
