@@ -1,1 +1,1 @@
-BX_newJ”%7 ¬‰>àIR¿¥q>’È^rpLw>
+BX_newJRðBÎµ¶’>ÛTjK y…>7nÍO„óƒ>

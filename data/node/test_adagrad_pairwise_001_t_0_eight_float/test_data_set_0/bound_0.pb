@@ -1,1 +1,1 @@
-BX1_newJL~å»HhO=
+BX1_newJNÕ)F”T=

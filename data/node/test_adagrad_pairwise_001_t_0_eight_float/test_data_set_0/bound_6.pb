@@ -1,2 +1,1 @@
-BX7_newJà
-×.'P=
+BX7_newJóCG]èR=

@@ -1,1 +1,1 @@
-BX8_newJ8ЦЁЃO1C=ZjяUПK=:ДреїQ=ЌэiЗ+=…EcыQ=Д0rO5=~j3vqP=
+BX8_newJ8ЋИn‘U$I=§u"DN=д·)ЎX=«ѓЌx]F>=LхmFS=%Иї~‡D=!bґgяхR=

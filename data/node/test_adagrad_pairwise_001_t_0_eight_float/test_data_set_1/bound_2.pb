@@ -1,1 +1,1 @@
-BX3_newJƒí¸­.R=˜ç^'CˆF=Gû(PV=
+BX3_newJÿ1MZW=:´x.C,P=fKõ¥b=

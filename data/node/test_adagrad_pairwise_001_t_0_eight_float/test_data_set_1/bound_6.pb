@@ -1,1 +1,1 @@
-BX7_newJÏmJá§cW=
+BX7_newJ‡J¿†ãb=

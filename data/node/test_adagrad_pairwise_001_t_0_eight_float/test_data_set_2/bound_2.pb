@@ -1,1 +1,1 @@
-BX3_newJk2gsåD%=ýŽ´’™ýF=û ÿú2E=
+BX3_newJÞòon1=Eû˜o[I=¹poY|I=

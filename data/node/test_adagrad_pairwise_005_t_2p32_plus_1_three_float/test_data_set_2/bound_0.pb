@@ -1,1 +1,1 @@
-BX1_newJczIúóÊf>Öê-âÿ¡y>
+BX1_newJ÷êzes>V‹FµÿÐ€>

@@ -1,1 +1,1 @@
-BX1_newJczIúóÊv>†JB¿h‰>
+BX1_newJ÷êzeƒ>.;8e_´>

@@ -1,1 +1,1 @@
-BX_newJ0´ž÷|Y=w@BùT^K=ÊÍ”G|“Q=Q‡§çP=ÚtvgP=gô¬Þ±ËH=
+BX_newJ0HŒD–‡b=q"¤ZäV=ô8½…Y=Y …é8€W=+u@Ú’nS=— çfV=

@@ -1,1 +1,2 @@
-BX7_newJGÀðí„+f>
+BX7_newJýrQ
+LYt>

@@ -1,1 +1,1 @@
-BX1_newJ˜KŽ0Áe>
+BX1_newJ~w=Ÿht>

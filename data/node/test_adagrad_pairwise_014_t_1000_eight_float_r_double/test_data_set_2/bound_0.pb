@@ -1,1 +1,1 @@
-BX1_newJn°zý¾F>
+BX1_newJö§ëzìM&>

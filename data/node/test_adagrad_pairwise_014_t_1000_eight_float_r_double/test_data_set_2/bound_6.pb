@@ -1,1 +1,1 @@
-BX7_newJ †lZFèY>
+BX7_newJ ¦¥ó¹g>

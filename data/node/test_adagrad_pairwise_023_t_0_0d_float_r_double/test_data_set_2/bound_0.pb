@@ -1,1 +1,1 @@
-BX_newJ(<¡±E u>
+BX_newJ‰qy	Æx>

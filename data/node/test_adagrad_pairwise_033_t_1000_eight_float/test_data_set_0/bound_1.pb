@@ -1,1 +1,1 @@
-BX2_newJŽbXiÚS>…ÙR¨eÒ‘>
+BX2_newJ³nŽ¦µf>þZ	QO““>

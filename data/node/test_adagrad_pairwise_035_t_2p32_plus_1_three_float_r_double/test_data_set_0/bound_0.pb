@@ -1,1 +1,1 @@
-BX1_newJ¾‡iÚYC=[q‡npÅA=
+BX1_newJR®+âAI=V›×€E=

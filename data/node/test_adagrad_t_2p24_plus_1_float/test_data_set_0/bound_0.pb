@@ -1,1 +1,1 @@
-BX_newJ ˆ…Bk>h>KšJ(™f†>I•ç—J>®‰Óahp>
+BX_newJ Óƒ¹s>h>±)ú4™f†>Åï:—J>aZóihp>

@@ -1,1 +1,1 @@
-BX_newJ‘lvÎkyþ>BC?Hñæ>ŽTÎ¼¾ÿ>
+BX_newJZ°ª¯»5>ÎbGER>N‡§ €ù4>

@@ -1,1 +1,1 @@
-BX_newJLÄý‡‚zE>›m¨Yp›N>Æž¢eHE>
+BX_newJÒ‚‰¿Ôk8>–bï32D>Oá¶)8>

@@ -1,1 +1,1 @@
-BlossJsns`–À>
+BlossJ2wuÊ½šÁ>

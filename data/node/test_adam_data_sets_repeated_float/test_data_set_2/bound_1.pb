@@ -1,1 +1,1 @@
-BV_newJ wý“í9u>RÞ*Zø>isf$t>´e=rËzh>
+BV_newJ ¸	YÖÿ/>Mäâ¶‰>©TÒ.¡w>›ø•Ãíw>

@@ -1,1 +1,2 @@
-BV_newJ f4<DØ­g>\Ã›AÇ“‡>¦Z†Ï:âs>ÂEÞ½HZt>
+BV_newJ Òc
+-½At>\Ã›AÇ“‡>`õfeÕz>ÂEÞ½HZt>

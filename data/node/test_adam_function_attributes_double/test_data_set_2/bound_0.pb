@@ -1,1 +1,1 @@
-BX_newJíH–ÕßV=>Yow_ãQ/>[¶Ä;c>K>
+BX_newJk¼ÙßV=>E'eãQ/>¹¾‰>c>K>

@@ -1,1 +1,1 @@
-BX2_newJ %X>ü£Jc>`v8þ4_J>Ì, ¯4Ux>ˆÁ\ÁÒqn>
+BX2_newJ #Šr¤Jc>ªY§5_J>"X¸4Ux>ÁUÌÒqn>

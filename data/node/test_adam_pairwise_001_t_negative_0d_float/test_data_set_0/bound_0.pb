@@ -1,1 +1,1 @@
-BX_newJR[tU[ôÐ?
+BX_newJ‚Qµ+Î¿Ø?

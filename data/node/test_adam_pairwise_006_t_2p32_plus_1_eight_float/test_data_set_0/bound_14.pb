@@ -1,2 +1,1 @@
-BV7_newJ]%ú
-(g>
+BV7_newJ¬<W¿et>

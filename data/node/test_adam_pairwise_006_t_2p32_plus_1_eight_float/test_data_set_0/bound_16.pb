@@ -1,1 +1,1 @@
-BH1_newJù$ òY/£>
+BH1_newJcZMîu»>

@@ -1,1 +1,1 @@
-BH7_newJeZ`$8¹>
+BH7_newJó&kqÅŽÅ>

@@ -1,1 +1,1 @@
-BH7_newJ7ŒORŒP >
+BH7_newJŽRj‰Ä6º>

@@ -1,1 +1,1 @@
-BX7_newJI€xyq+w>
+BX7_newJ/¦hßMü‰>

@@ -1,1 +1,1 @@
-BX_newJMN„2x@’>
+BX_newJÂ˜'Mšƒ¡>

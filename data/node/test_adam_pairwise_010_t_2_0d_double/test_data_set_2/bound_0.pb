@@ -1,1 +1,1 @@
-BX_newJc”%B‚>
+BX_newJYe¹\‘>

@@ -1,1 +1,1 @@
-BX_newJmRºZï<
+BX_newJ¾"ó„ný<

@@ -1,1 +1,1 @@
-BX1_newJ7i¾Cl¡á=µú-ƒqM>+àOt¶îð=
+BX1_newJg™ÎCl¡á=µú-ƒqM>Z|Tu¶îð=

@@ -1,1 +1,1 @@
-BH_newJ8Ä‚V<Ï}AWug^ #AèaýÖþA«‹gRóe	AdÅJÜ¶$Aä¯òÔ»2Ad"èA
+BH_newJ8á¦XÈABDN§"AÍùÄÚÑ!Aœl¼¯`”A••Ä:{6AÁúâü|"A[;N¤P|A

@@ -1,1 +1,1 @@
-BH2_newJ¯Wz™ƒUI:Fwñ=< W:
+BH2_newJÐY²B‘UI:9¼c W:

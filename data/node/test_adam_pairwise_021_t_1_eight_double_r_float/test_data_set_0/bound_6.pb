@@ -1,1 +1,1 @@
-BX7_newJ`ׂףCקל<
+BX7_newJ¥w־PBקל<

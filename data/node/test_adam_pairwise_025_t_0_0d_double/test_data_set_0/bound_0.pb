@@ -1,1 +1,1 @@
-BX_newJt RpT–<
+BX_newJ¥∆vT–<

@@ -1,1 +1,1 @@
-BH_newJ–s∆21Y’<
+BH_newJÍu6Y’<

@@ -1,1 +1,2 @@
-BH8_newJ8´¤»'nK?æ2.×ÝN?g…=T?L+‚Å3?ô<}kt'?jjÖGK|G?hØn S?
+BH8_newJ8¿PEÏha?X
+\¸b?Ë#0Il?	4ô¿µN?^1íL·K?ñpàHfk?TÇ+u72l?

@@ -1,1 +1,1 @@
-BH1_newJyïYNëéW:x^†ß%v:
+BH1_newJzPA>ãp: ”(”x‚:

@@ -1,1 +1,1 @@
-BX1_newJ`ÒVSÓQu>
+BX1_newJÏÀDeu>

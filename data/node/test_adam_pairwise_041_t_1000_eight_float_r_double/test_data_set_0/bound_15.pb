@@ -1,1 +1,1 @@
-BV8_newJ8¸OVi>ohèy*k>\ðÐÿÐòL>SWïqÜˆ>å†›”X|><ÆzÍ»†C>B§Ž5Ï6e>
+BV8_newJ8¸OVi>ohèy*k>ö|c.S>SWïqÜˆ>å†›”X|>°;l`B¬L>B§Ž5Ï6e>

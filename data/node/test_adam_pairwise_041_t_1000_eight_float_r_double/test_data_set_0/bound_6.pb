@@ -1,1 +1,1 @@
-BX7_newJ>ääÍ£yÎ>
+BX7_newJ«ŠxWu”Î>

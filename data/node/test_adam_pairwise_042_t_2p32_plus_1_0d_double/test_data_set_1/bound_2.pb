@@ -1,1 +1,1 @@
-BH_newJTI£vE]?
+BH_newJV©q!çE]?

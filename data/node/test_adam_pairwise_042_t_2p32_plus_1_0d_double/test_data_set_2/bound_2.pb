@@ -1,1 +1,1 @@
-BH_newJï	Òl£F?
+BH_newJhûˆ²£F?

@@ -1,1 +1,1 @@
-BX_newJ„FÉ~E¥Ž<
+BX_newJn€Ô~E¥Ž<

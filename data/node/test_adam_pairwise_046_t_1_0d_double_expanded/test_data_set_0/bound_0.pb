@@ -1,1 +1,1 @@
-BX_newJ„±Ûjuš=
+BX_newJbªºVj€=

@@ -1,1 +1,1 @@
-BV1_newJµDtï¹ñ_;
+BV1_newJ^kQxžw;

@@ -1,1 +1,1 @@
-BV7_newJ’рCNcRi;
+BV7_newJ0е,)киz;

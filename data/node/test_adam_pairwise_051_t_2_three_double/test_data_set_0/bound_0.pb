@@ -1,1 +1,1 @@
-BX1_newJmÿ¤ö/3S>ÒEiX03S>
+BX1_newJ±e÷/3S>¬ÏX03S>

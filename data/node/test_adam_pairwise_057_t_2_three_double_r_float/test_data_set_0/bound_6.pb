@@ -1,1 +1,1 @@
-BH1_newJ6r˜Um9:JíyâÿM:
+BH1_newJÏ__œ‘B:+ÀKÍAÔU:

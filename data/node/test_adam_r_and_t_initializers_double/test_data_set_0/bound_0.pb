@@ -1,2 +1,2 @@
-BX_newJ 6FzXaF\>ÀêËam>ÄõÑ_Ö
-c>§“Aò8ºL>
+BX_newJ æ.¾ZaF\>j#Æsm>ƒXaÖ
+c>]æœô8ºL>

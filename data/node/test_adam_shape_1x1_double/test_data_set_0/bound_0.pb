@@ -1,1 +1,1 @@
-BX_newJ¹aPa;a>
+BX_newJ8úËc;a>

@@ -1,1 +1,1 @@
-BX_newJ`ÒíüÉrd>3¬Úd·ó=C÷¹ìpvc>µ‘éU>Õ£XYxc>u?A1þX>W^Ü–¬ÖH>÷ÿ/ÔJXP>|¦zh×I>’ãâ@	[P>ú>;=}V>ZôsñÍHS>
+BX_newJ`ûÎçÌrd>4CÒød·ó=/$Êïpvc>•´éU>¹‚ZYxc>ò³:E1þX>Tšš¬ÖH>7]—ÖJXP>B?ê~h×I>êARC	[P>z£Ü@}V>qÜôÍHS>

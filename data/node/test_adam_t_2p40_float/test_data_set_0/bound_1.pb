@@ -1,1 +1,1 @@
-BV_newJ ¦¤¥˜ LJ>päêNÒƒ>I¹w¨L)‚>ÎFçj¶v>
+BV_newJ ù@Å½¡L>Y:	fâ„>é‚åE‹vŒ>ëmEIkR†>

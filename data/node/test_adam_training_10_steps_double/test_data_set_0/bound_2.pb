@@ -1,1 +1,1 @@
-BV_newJÇYï‰¯1q>#¥›M!h>%dCZ¶w>
+BV_newJñoÛ»"˜p>zòŸV¾Ág>I{?p9ªv>

@@ -1,1 +1,1 @@
-BV_newJŠå:½úft>„®Lúvl>ùÐTNVD|>
+BV_newJ±ym»èØr>m»ñj>ð¶*§ïÍy>

@@ -1,1 +1,1 @@
-BV_newJà·šJJx>h#/JÆUq>sÍÐOu²€>
+BV_newJâwÍK•t>Íªâj‚n>ú§=ø\¨{>

@@ -1,1 +1,1 @@
-BX_newJ8à­(†ð}>·ÍDiW}>tý¶Nðt€>
+BX_newJžœ&w>¡1wPEx>CXÿ‘ÉOx>

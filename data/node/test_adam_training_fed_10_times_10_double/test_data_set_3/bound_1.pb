@@ -1,1 +1,1 @@
-BX_newJ@vmSµz>II`°ûz>³„Uó|>
+BX_newJ¥s3gùr>BÂâ™‹u>ÛUR$÷r>

@@ -1,1 +1,1 @@
-BX_newJµ†Ù«j>0^‰ÔÅgq>&±Sh>
+BX_newJmhcFW™a>T÷.%Tj>|m-Ì[>

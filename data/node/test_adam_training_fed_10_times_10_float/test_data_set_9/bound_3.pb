@@ -1,1 +1,1 @@
-BH_newJ?BพdP>RG,ฮ๘์f>}•eD๑H>
+BH_newJwJผ+ฺ๐R>Gาย<๊•c>ณ~๘APA>

@@ -1,1 +1,1 @@
-BX_newJ°Ëj»–E>âT˜·D>kB	´sG>
+BX_newJ\Rl»–E>ÝÝŽ˜·D>Fþ´sG>

@@ -1,2 +1,1 @@
-BX_newJJ¾O°oÊ<YÃ[%E
-»<;sT“Ž¢<
+BX_newJ!n¦s#´Ê<Ú‘•ªFA¼<™hW^[a¥<

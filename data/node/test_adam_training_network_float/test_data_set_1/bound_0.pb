@@ -1,1 +1,1 @@
-BlossJÿ‚4KÁ>
+BlossJN@Á?g…Â>

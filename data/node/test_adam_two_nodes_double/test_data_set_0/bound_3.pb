@@ -1,2 +1,2 @@
-BX2_newJ ÷Mü›F
-P>‡“æ1aP>;ÓbÚÉPW>ü†åNRZ>
+BX2_newJ í”yœF
+P>ºjsç1aP>'OIÛÉPW>;µNRZ>

@@ -1,1 +1,1 @@
-BX_newJ ao9¤z>Ä‰oUÚs>h6ØFe’>^ZÓP”>
+BX_newJ ¸	} >Poð.KR}>HðA‡Za¤>ÊêÇñ£>

@@ -1,1 +1,1 @@
-BV_newJÁ*mì$b>5RŒTöz>G6Žˆç°e>
+BV_newJrÓÜ.ZT€>ÆkíL‰>¼FS<Óˆ>

@@ -1,1 +1,1 @@
-BX_newJbmjvn4?w*คFh	?\VXEj@?
+BX_newJ'ผÛ(dqฤ>Xื๎๘<ะ>'ฒ\ตา>

@@ -1,1 +1,1 @@
-BV1_newJDWRMWRq?
+BV1_newJ"<‰WWR€?

@@ -1,1 +1,1 @@
-BX1_newJz;n%I[<,=B¦<
+BX1_newJNSDTOpe<uVþVyò¶<

@@ -1,1 +1,1 @@
-BX_newJy„ä°ôU;
+BX_newJø@ç…aĞq;

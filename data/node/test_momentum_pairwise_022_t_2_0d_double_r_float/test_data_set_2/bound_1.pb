@@ -1,1 +1,1 @@
-BV_newJ¦á÷QD¸Ä<
+BV_newJÚufUfÉ<

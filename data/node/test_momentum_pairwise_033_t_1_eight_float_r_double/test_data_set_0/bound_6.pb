@@ -1,1 +1,1 @@
-BX7_newJewÑÊF>
+BX7_newJR„ºPKP>

@@ -1,1 +1,1 @@
-BX1_newJq>∏ÁHãa;âBd¨e;
+BX1_newJ[€$!:Ju;5]gä$Ów;

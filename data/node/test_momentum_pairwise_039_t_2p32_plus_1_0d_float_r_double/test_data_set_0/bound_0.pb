@@ -1,1 +1,1 @@
-BX_newJ›W˜­wÉ>
+BX_newJv$eÒÒ`>

@@ -1,1 +1,1 @@
-BV_newJЃпЪfа±«?
+BV_newJWH}U>еА?

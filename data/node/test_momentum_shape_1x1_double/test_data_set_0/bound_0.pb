@@ -1,1 +1,1 @@
-BX_newJ’²FV_f½<
+BX_newJðENk¿Ð<
