@@ -51,7 +51,7 @@ def _written(path: Path, board: Results, subjects: set[str], change: Callable[[A
 
 def _header(board: Results, subjects: set[str], due: int) -> dict[str, Any]:
     header: dict[str, Any] = {**board.header}
-    corpus = {**header["corpus"], "cases": COPIES * header["corpus"]["cases"]}
+    corpus = {**header["corpus"], "cases": COPIES * header["corpus"]["cases"], "digest": "0" * 64}
     expectations = [entry for entry in header["rules"]["expectations"] if entry["subject"] in subjects]
     return {
         **header,

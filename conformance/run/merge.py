@@ -14,7 +14,7 @@ from conformance.gate.case_facts import Facts, facts
 from conformance.gate.gate import Gate
 from conformance.gate.rules import rules_of
 from conformance.run.selection import Shard
-from conformance.verdicts import Verdict
+from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -80,7 +80,7 @@ def merged(runs: Sequence[Results], corpus: Corpus | None = None) -> Merged:
         (row["subject"], row["case"]): {**row, "surprise": not gate.judge(row, partial(_facts, homes, row["case"]))}
         for row in rows
     }
-    diagnoses = _diagnosed(judged.values(), corpus) if corpus else _diagnoses(runs)
+    diagnoses = _diagnosed(judged.values(), homes, corpus) if corpus else _diagnoses(runs)
     return Merged(runs, header, judged, _footer(runs, header, gate, diagnoses))
 
 
@@ -250,10 +250,10 @@ def _diagnoses(runs: Sequence[Results]) -> list[DiagnosisRecord]:
     return sorted(found, key=lambda one: (one["subject"], one["operator"], one["deviation"]))
 
 
-def _diagnosed(rows: Iterable[ResultRow], corpus: Corpus) -> list[DiagnosisRecord]:
+def _diagnosed(rows: Iterable[ResultRow], homes: Mapping[str, Results], corpus: Corpus) -> list[DiagnosisRecord]:
     findings = Findings()
     for row in rows:
-        findings.add(row, corpus.cases[row["case"]].level)
+        findings.add(row, Level(homes[row["case"]].described[row["case"]]["level"]))
     if not findings.suspected:
         return []
     from conformance.diagnosis.diagnosis import diagnosis_records

@@ -44,6 +44,11 @@ class TestMerge:
         reasons = read(here / "all.jsonl").footer["reasons"]
         assert [f"in the baseline {was}" in " ".join(reasons) for was in ("pass", "fail")] == [True, False]
 
+    def test_a_case_that_the_corpus_has_not_is_no_fault(self, command, moody_run, small_corpus, here):
+        moody_run("-b", MOODY, "--results", "1.jsonl", mood="fail:Adam")
+        (here / "1.jsonl").write_text((here / "1.jsonl").read_text().replace(ADAM, f"{ADAM}_gone"))
+        assert command("merge", "1.jsonl", "-o", "all.jsonl", "--data", small_corpus).status == 1
+
     def test_runs_of_two_formats_are_refused(self, command, shards, here):
         old = (here / "1.jsonl").read_text().replace('"format":2', '"format":1', 1)
         (here / "1.jsonl").write_text(old)
