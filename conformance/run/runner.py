@@ -6,6 +6,7 @@ import hashlib
 import os
 import shlex
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import gettempdir
@@ -15,6 +16,7 @@ import pytest
 
 from conformance.errors import ConformanceError, ExitStatus, SuiteFault, UsageError
 from conformance.run.items import PLUGIN
+from conformance.run.partial import undisturbed
 from conformance.run.selection import check_keyword
 from conformance.run.session import ConformanceSession
 from conformance.run.terminal import ProgressBar, print_outcome
@@ -60,12 +62,14 @@ def run_corpus(request: Request) -> ExitStatus:
     """
     check_keyword(request.keyword)
     session = ConformanceSession(request.settings, begun=request.begun)
-    plugins: list[object] = [_Host(session)]
+    host = _Host(session)
+    plugins: list[object] = [host]
     if sys.stderr.isatty():
         plugins.append(ProgressBar(session))
     try:
         status = pytest.main(_arguments(session, request), plugins=plugins)
     finally:
+        host.beginning.close()
         session.processes.stop()
         if session.recorder is not None and not session.recorder.has_begun:
             session.recorder.abandon()
@@ -83,14 +87,28 @@ def run_corpus(request: Request) -> ExitStatus:
 
 
 class _Host:
-    """Hands pytest the session that was made before it started, so that mistakes end before anything runs."""
+    """Hands pytest the session that was made before it started, so that mistakes end before anything runs.
+
+    Attributes:
+        beginning: holds interruptions back while pytest begins its session and xdist its workers: what is begun is then
+            ended in order, as it is at any later time.
+    """
 
     def __init__(self, session: ConformanceSession) -> None:
         self._session = session
+        self.beginning = ExitStack()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
         config.pluginmanager.register(self._session, PLUGIN)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        self.beginning.enter_context(undisturbed())
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self) -> None:
+        self.beginning.close()
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Have the session know of an interruption that comes before it is registered, too."""
