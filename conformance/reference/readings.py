@@ -11,7 +11,6 @@ graph; of others nobody knows what they were given or made.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import Decimal
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,7 +22,7 @@ from conformance.models.formats import DOUBLE, FLOAT
 from conformance.reference.graph import Graph
 from conformance.reference.numbers.enclosing import Enclosing
 from conformance.reference.numbers.exact import exactly
-from conformance.reference.operators.training import TRAINING_OPTIMIZERS, by_tensors, evaluate_optimizer
+from conformance.reference.operators.training import TRAINING_OPTIMIZERS, evaluate_optimizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -130,12 +129,11 @@ def _double(node: Node, graph: Graph, given: Mapping[str, Array]) -> tuple[int, 
 def _each(node: Node, graph: Graph, given: Mapping[str, Array]) -> Iterator[Reading]:
     """A node's readings, the page's own words in double first."""
     optimizer = TRAINING_OPTIMIZERS[node.op_type]
-    forms = [replace(optimizer, formula=form) for form in (optimizer.formula, *optimizer.other_forms)]
     places = _double(node, graph, given)
-    for once, form in product(_once(node.attributes), forms):
-        system = Enclosing(once=once, admits_other_forms=False)
+    for once, form in product(_once(node.attributes), range(1 + len(optimizer.other_forms))):
+        system = Enclosing(once=once, form=form)
         with exactly(given.values()):
-            results = by_tensors(form, node, [system.entering(_first(given[name])) for name in node.inputs], system)
+            results = evaluate_optimizer(node, [system.entering(_first(given[name])) for name in node.inputs], system)
             by_place = dict(zip(map(graph.outputs.index, node.outputs), results, strict=True))
             rooms = tuple(tuple(map(_room, by_place[place].elements.flat)) for place in places)
         yield rooms

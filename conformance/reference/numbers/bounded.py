@@ -261,7 +261,7 @@ def _sum(
         return Bounded(Decimal(precision.once.rounded(value)), precision)
     exact = exact and precision.fits(value) and rounding.sums_exactly(terms, precision)
     slack = ZERO
-    if not exact and len(terms) > 2 and value.is_finite():
+    if not exact and len(terms) > 2 and value.is_finite() and precision.adversary is None:
         slack = (len(terms) - 1) * sum(map(abs, terms), ZERO) * precision.roundoff(value)
         interval = interval[0] - slack, interval[1] + slack
     errors = pairs.errors(a, b)

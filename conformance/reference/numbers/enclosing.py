@@ -46,13 +46,13 @@ class Enclosing:
         once: by the name of an attribute of an optimizer the format that 1 - attribute is rounded to, for all elements
             of all tensors; what else has no tensor in it is one number for all of them too. None where every element
             may take another.
-        admits_other_forms: whether an optimizer's formula may be computed in other forms too.
+        form: in which of its forms an optimizer's formula is computed, 0 for the page's own; None for any.
     """
 
     strict: bool = False
     adversary: Adversary | None = None
     once: Mapping[str, formats.Format] | None = None
-    admits_other_forms: bool = True
+    form: int | None = None
 
     def entering(self, array: Array) -> Value:
         """A tensor as it is given; what is no number of a format here stays what it is."""
@@ -92,8 +92,9 @@ class Enclosing:
             Bounded.entering(Decimal(int(T.elements.item())), attribute),
             *(_entering(operand, tensor) for operand in tensors),
         )
-        arrays = [_as_objects(result, tensor) for result in formula(*operands, **numbers)]
-        for other in others if self.admits_other_forms and not self.strict else ():
+        first, *more = self._forms(formula, others)
+        arrays = [_as_objects(result, tensor) for result in first(*operands, **numbers)]
+        for other in more:
             alike = [_as_objects(result, tensor) for result in other(*operands, **numbers)]
             arrays = [either_of(*pair) for pair in zip(arrays, alike, strict=True)]
         return [Value(array if self.once is not None else _handed_on(array), dtype) for array in arrays]
@@ -196,7 +197,9 @@ class Enclosing:
         return Value(_as_objects(numbers * 1, tensor), dtype)
 
     def either(self, first: Value, second: Value) -> Value:
-        """Both are enclosed; where they contradict each other, it is in doubt."""
+        """Both are enclosed; where they contradict each other, it is in doubt. An adversary takes the first."""
+        if self.adversary is not None:
+            return first
         tensor = self._tensor(first.dtype)
         return Value(either_of(_entering(first, tensor), _entering(second, tensor)), first.dtype)
 
@@ -214,6 +217,12 @@ class Enclosing:
     def uncertain(self, X: Value) -> Array:
         certain = [is_certain(element) for element in X.elements.flat]
         return ~np.array(certain, dtype=bool).reshape(X.elements.shape)
+
+    def _forms(self, formula: Callable[..., Any], others: Sequence[Callable[..., Any]]) -> list[Callable[..., Any]]:
+        every = [formula, *others]
+        if self.strict:
+            return [formula]
+        return every if self.form is None else [every[min(self.form, len(others))]]
 
     def _tensor(self, dtype: np.dtype[Any]) -> Precision:
         return self._precision(Role.TENSOR, dtype, dtype)

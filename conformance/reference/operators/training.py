@@ -101,12 +101,8 @@ def training_optimizer_of(domain: str, op_type: str) -> TrainingOptimizer | None
 
 
 def evaluate_optimizer(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    """A node of one of them."""
-    return by_tensors(TRAINING_OPTIMIZERS[node.op_type], node, inputs, system)
-
-
-def by_tensors(optimizer: TrainingOptimizer, node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
     """Operands come grouped (all X, all G, …), and so do results; the formula runs on one tensor at a time."""
+    optimizer = TRAINING_OPTIMIZERS[node.op_type]
     R, T, *operands = inputs
     groups = len(optimizer.operands)
     count, rest = divmod(len(operands), groups)
