@@ -129,14 +129,10 @@ def add_script(name: str, program: str, meaning: str, *requirements: str) -> Non
     nox.session(name=name)(run)
 
 
-PASSES = (".[onnxoptimizer]", *OPTIMIZERS["onnxoptimizer"]["requirements"])
-add_script(
-    "rewrites", "support/differential", "Compare two passes on random models; `-- --seed N --examples M`.", *PASSES
-)
-add_script("fuzz", "fuzz/fuzz", "Spoil what every reader and verb reads, for some time; `-- --seconds 600 --seed N`.")
-add_script(
-    "interruptions", "fuzz/interruptions", "Interrupt what writes, at random moments; `-- --times 200 --seed N`."
-)
+PASS = (".[onnxoptimizer]", *OPTIMIZERS["onnxoptimizer"]["requirements"])
+add_script("rewrites", "support/differential", "Compare two passes on random models; `-- --seed N`.", *PASS)
+add_script("fuzz", "fuzz/fuzz", "Spoil what is read, for every reader and verb; `-- --seconds 600 --seed N`.")
+add_script("interruptions", "fuzz/interruptions", "Interrupt what writes at random moments; `-- --times 200`.")
 
 
 @nox.session
