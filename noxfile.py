@@ -12,7 +12,6 @@ nox.options.sessions = ["tests"]
 nox.options.default_venv_backend = "venv"
 nox.options.error_on_external_run = True
 
-
 GROUPS = nox.project.load_toml()["dependency-groups"]
 PINNED = nox.project.load_toml("conformance/backends/runtimes.toml")
 UNSAID = {"requirements": (), "bare": (), "programs": {}, "build": (), "env": {}, "options": ()}

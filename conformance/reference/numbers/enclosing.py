@@ -15,6 +15,7 @@ from conformance.models.arrays import Array, objects, type_name
 from conformance.reference.numbers import exact
 from conformance.reference.numbers.alternatives import either_of
 from conformance.reference.numbers.bounded import ZERO, Bounded
+from conformance.reference.numbers.images import ends_of, image
 from conformance.reference.numbers.native import Native
 from conformance.reference.numbers.precision import Precision, Role
 from conformance.reference.numbers.ranking import (
@@ -112,10 +113,10 @@ class Enclosing:
             return Native().monotone(formula, X, roundings=roundings, **numbers)
         tensor = self._tensor(X.dtype)
         entered, attributes = _entering(X, tensor).ravel(), {name: Decimal(value) for name, value in numbers.items()}
-        decimals = (objects((number.value for number in entered), entered.shape), *_ends(entered))
+        decimals = (objects((number.value for number in entered), entered.shape), *ends_of(entered))
         values, *ends = (np.asarray(formula(array, **attributes), dtype=object).flat for array in decimals)
         images = zip(values, *ends, (number.doubt for number in entered), strict=True)
-        return Value(objects((_image(tensor, roundings, *image) for image in images), X.elements.shape), X.dtype)
+        return Value(objects((image(tensor, roundings, *one) for one in images), X.elements.shape), X.dtype)
 
     def certain(self, X: Value) -> Array:
         _refuse_choices(X)
@@ -180,7 +181,9 @@ class Enclosing:
         """
         if A.dtype.kind in "iub":
             return Native().less(A, B)
-        (low, high), (other_low, other_high) = (_ends(_entering(operand, self._tensor(A.dtype))) for operand in (A, B))
+        (low, high), (other_low, other_high) = (
+            ends_of(_entering(operand, self._tensor(A.dtype))) for operand in (A, B)
+        )
         surely, possibly = np.asarray(high < other_low, dtype=bool), np.asarray(low < other_high, dtype=bool)
         if (surely != possibly).any():
             raise Unsupported("rounding decides the comparison of two numbers")
@@ -294,16 +297,3 @@ def _as_objects(result: Any, precision: Precision) -> Array:
     array = np.asarray(result, dtype=object)
     numbers = (number if isinstance(number, Bounded) else Bounded(Decimal(number), precision) for number in array.flat)
     return objects(numbers, array.shape)
-
-
-def _image(precision: Precision, roundings: int, value: Any, a: Any, b: Any, doubt: bool) -> Bounded:
-    """What a monotone formula makes of a number, given what it makes of its value and of its two ends."""
-    value, a, b = Decimal(value), Decimal(a), Decimal(b)
-    image = Bounded(value, precision, (a, b) if a <= b else (b, a), doubt=doubt)
-    return image.rounded(roundings) if roundings else image
-
-
-def _ends(numbers: Array) -> tuple[Array, Array]:
-    """The lower and the upper ends of numbers that may be exact."""
-    ends = [(number.low, number.high) if isinstance(number, Bounded) else (number, number) for number in numbers.flat]
-    return objects((low for low, _ in ends), numbers.shape), objects((high for _, high in ends), numbers.shape)
