@@ -1,0 +1,1 @@
+BX_newJmSmdic>¢jg›0‹>Ã\Cóë&”>
