@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from conformance.corpus.loading import case_in_memory
 from conformance.judging.compare import ulp_of
 from conformance.reference.graph import Graph
 from conformance.reference.numbers.adversary import Recording, Replaying
@@ -19,10 +20,12 @@ from conformance.reference.numbers.bounded import Bounded
 from conformance.reference.numbers.enclosing import Enclosing
 from conformance.reference.numbers.exact import exactly
 from conformance.reference.operators.training import TRAINING_OPTIMIZERS
+from conformance.verdicts import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.corpus.loading import CaseInMemory, DataSet, ExpectedTensor
     from conformance.models.arrays import Array
     from conformance.reference.numbers.values import Value
@@ -58,6 +61,35 @@ class Attained:
     def ratio(self) -> float:
         """The bound over the error attained: 1 is as tight as can be, and less refutes the bound."""
         return self.bound / self.error if self.error else float("inf")
+
+
+def tightness_work(corpus: Corpus) -> int:
+    """How often `measure_tightness` tells its progress."""
+    return len(_bounded(corpus))
+
+
+def measure_tightness(corpus: Corpus, progress: Callable[[str], None]) -> list[Attained]:
+    """What an adversary attains on every `must` case that has a bound, those apart that were lowered from another.
+
+    Args:
+        progress: called with the id of each case that is begun.
+    """
+    found = []
+    for entry in _bounded(corpus):
+        progress(entry.id)
+        if (one := attained(case_in_memory(corpus, entry))) is not None:
+            found.append(one)
+    return found
+
+
+def _bounded(corpus: Corpus) -> list[CorpusCase]:
+    return [
+        case
+        for case in corpus.cases.values()
+        if case.level is Level.MUST
+        and not case.id.endswith("_expanded")
+        and any("/bound_" in file for file in case.files)
+    ]
 
 
 def attained(case: CaseInMemory) -> Attained | None:
