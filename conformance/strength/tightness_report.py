@@ -18,7 +18,9 @@ LARGEST = 16.0
 
 EDGES = (1.0, 1.25, 1.5, 2.0, 4.0, 8.0, 16.0)
 
-REASONS: Mapping[str, str] = {}
+REASONS: Mapping[str, str] = {
+    "test_argmax_pass_other_operators_*_before_reducemax": "the adversary does not follow an error through Exp or Log",
+}
 """Why some bounds are more than 16 times what the adversary attains, by patterns of cases."""
 
 
