@@ -19,6 +19,7 @@ WIDER = {
     "test_adagrad_*double*": "r may be computed in float, so the hull of all readings is; a reading is narrow",
     "test_adam_pairwise_004_*": "1 - beta**T is a small part of beta**T, whose error of 16 ULP it inherits",
     "test_adam_float32_attributes_must_float": "1 - beta**T is a small part of beta**T, as in pairwise_004",
+    "test_adam_function_own_name_defaults_float": "1 - beta**T is a small part of beta**T, as in pairwise_004",
     "test_adam_tiny_float*": "the errors of a power, two roots and two quotients come together in the step",
     "test_adam_training_network_float*": "G is computed in the graph, from operands of other shapes",
     "test_adagrad_training_network_float*": "G is computed in the graph, from operands of other shapes",

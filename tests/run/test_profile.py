@@ -109,13 +109,16 @@ def test_merged_runs_keep_their_profile(run, command, here, corpus):
     assert comparable(here / "all.jsonl") == comparable(here / "r.jsonl")
 
 
-def test_a_run_is_not_continued_by_another_profile(run, here):
+def test_a_run_is_continued_by_its_profile_and_by_no_other(run, here):
     run("-b", NUMPY, "--profile", "sonnx")
     lines = (here / "r.jsonl").read_text().splitlines(keepends=True)
     (here / "r.jsonl").unlink()
     (here / "r.jsonl.partial").write_text("".join(lines[:3]))
-    assert_bad_input_by_pytest(run("-b", NUMPY, "--resume", "r.jsonl"), "by its profile (see --profile)")
-    assert run("-b", NUMPY, "--resume", "r.jsonl", "--profile", "sonnx").status == 0
+    (here / "house.toml").write_text(HOUSE)
+    assert_bad_input_by_pytest(
+        run("-b", NUMPY, "--resume", "r.jsonl", "--profile", "house.toml"), "by its profile (see --profile)"
+    )
+    assert run("-b", NUMPY, "--resume", "r.jsonl").status == 0
     assert len(told()) == 3
 
 
