@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance.corpus.case import CaseKind
 from conformance.corpus.file_hashes import FileHashes
@@ -143,6 +143,26 @@ def _case_of(file: str) -> str:
     return f"{kind}/{id}" if name else ""
 
 
+def read_document(corpus: Path, name: str, largest: int) -> Any:
+    """A JSON document in a corpus's directory, which satisfies the schema of its name.
+
+    Args:
+        largest: how many bytes it may have.
+
+    Raises:
+        CorpusError: it cannot be read, or is malformed.
+    """
+    try:
+        document = parsed(read_regular(corpus / name, largest))
+    except OSError as error:
+        raise unfit(corpus, f"{name} cannot be read ({error.strerror})") from None
+    except MalformedError as error:
+        raise unfit(corpus, f"{name} cannot be read ({error})") from None
+    if problem := complaint(Path(name).stem, document):
+        raise unfit(corpus, f"{name} is malformed: {problem}")
+    return document
+
+
 def read_manifest(path: Path) -> Corpus:
     """The corpus as its manifest describes it, whether or not the files are there.
 
@@ -154,14 +174,7 @@ def read_manifest(path: Path) -> Corpus:
         raise CorpusError(
             f"{path} is not a corpus: it has no {MANIFEST}.", "Name a directory that `onnx-conformance generate` wrote."
         )
-    try:
-        document = parsed(read_regular(manifest, LARGEST_MANIFEST))
-    except OSError as error:
-        raise unfit(path, f"{MANIFEST} cannot be read ({error.strerror})") from None
-    except MalformedError as error:
-        raise unfit(path, f"{MANIFEST} cannot be read ({error})") from None
-    if problem := complaint("manifest", document):
-        raise unfit(path, f"{MANIFEST} is malformed: {problem}")
+    document = read_document(path, MANIFEST, LARGEST_MANIFEST)
     if document["levels"].keys() != document["cases"].keys():
         raise unfit(path, f"{MANIFEST} is malformed: its levels are not of its cases")
     if document["digest"] != digest(document["version"], document["levels"], document["cases"]):

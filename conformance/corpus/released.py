@@ -11,10 +11,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from conformance.corpus.corpus import RELEASED, unfit
-from conformance.decoding import MalformedError, parsed
-from conformance.files import read_regular
-from conformance.schemas import complaint
+from conformance.corpus.corpus import RELEASED, read_document, unfit
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -82,17 +79,9 @@ def read_released(corpus: Path) -> Released | None:
     Raises:
         CorpusError: it is malformed or altered.
     """
-    file = corpus / RELEASED
-    if not file.is_file():
+    if not (corpus / RELEASED).is_file():
         return None
-    try:
-        document = parsed(read_regular(file, LARGEST))
-    except OSError as error:
-        raise unfit(corpus, f"{RELEASED} cannot be read ({error.strerror})") from None
-    except MalformedError as error:
-        raise unfit(corpus, f"{RELEASED} cannot be read ({error})") from None
-    if problem := complaint("released", document):
-        raise unfit(corpus, f"{RELEASED} is malformed: {problem}")
+    document = read_document(corpus, RELEASED, LARGEST)
     if document["digest"] != _digest(document["version"], document["cases"]):
         raise unfit(corpus, f"{RELEASED} is altered: its digest is not that of its content")
     rows = {path: row.split(" ") for path, row in document["cases"].items()}
