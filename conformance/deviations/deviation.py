@@ -53,12 +53,11 @@ class Arithmetic(Native):
 
     def optimizer(
         self,
-        formula: Callable[..., Any],
+        forms: Sequence[Callable[..., Any]],
         R: Value,
         T: Value,
         tensors: Sequence[Value],
         attributes: Mapping[str, Any],
-        others: Sequence[Callable[..., Any]] = (),  # noqa: ARG002 - one form is enough here
     ) -> list[Value]:
         own = tensors[0].dtype
         dtype = np.dtype(self.computing or own)
@@ -67,7 +66,7 @@ class Arithmetic(Native):
             for name, value in attributes.items()
         }
         operands = [self._number(operand.elements, dtype) for operand in (R, T, *tensors)]
-        results = rewritten(formula, self.edits)(*operands, **numbers)
+        results = rewritten(forms[0], self.edits)(*operands, **numbers)
         return [Value(np.asarray(result).astype(own), own) for result in results]
 
     def _number(self, array: Array, dtype: np.dtype[Any]) -> Any:
@@ -80,15 +79,14 @@ class Promoting(Arithmetic):
 
     def optimizer(
         self,
-        formula: Callable[..., Any],
+        forms: Sequence[Callable[..., Any]],
         R: Value,
         T: Value,
         tensors: Sequence[Value],
         attributes: Mapping[str, Any],
-        others: Sequence[Callable[..., Any]] = (),  # noqa: ARG002 - one form is enough here
     ) -> list[Value]:
         operands = [operand.elements[()] for operand in (R, T, *tensors)]
-        results = [np.asarray(result) for result in rewritten(formula, self.edits)(*operands, **attributes)]
+        results = [np.asarray(result) for result in rewritten(forms[0], self.edits)(*operands, **attributes)]
         return [Value(result, result.dtype) for result in results]
 
 

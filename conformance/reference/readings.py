@@ -130,7 +130,7 @@ def _each(node: Node, graph: Graph, given: Mapping[str, Array]) -> Iterator[Read
     """A node's readings, the page's own words in double first."""
     optimizer = TRAINING_OPTIMIZERS[node.op_type]
     places = _double(node, graph, given)
-    for once, form in product(_once(node.attributes), range(1 + len(optimizer.other_forms))):
+    for once, form in product(_once(node.attributes), range(len(optimizer.forms))):
         system = Enclosing(once=once, form=form)
         with exactly(given.values()):
             results = evaluate_optimizer(node, [system.entering(_first(given[name])) for name in node.inputs], system)

@@ -126,14 +126,13 @@ def outputs_of(variant: Variant, setting: RandomSetting) -> list[Array]:
     arithmetic = variant.alterations[setting.operator].arithmetic
     R, T, *tensors = (Value(array, array.dtype) for array in (setting.R, setting.T, *setting.tensors))
     with np.errstate(all="ignore"):
-        results = arithmetic.optimizer(TRAINING_OPTIMIZERS[setting.operator].formula, R, T, tensors, setting.attributes)
+        results = arithmetic.optimizer(TRAINING_OPTIMIZERS[setting.operator].forms, R, T, tensors, setting.attributes)
     return [value.elements for value in results]
 
 
 def _screen(setting: RandomSetting, outputs: Mapping[Variant, list[Array]]) -> Array:
     """Per element the largest error of any variant and output, as a fraction of the running bound."""
-    optimizer = TRAINING_OPTIMIZERS[setting.operator]
-    forms = (optimizer.formula, *optimizer.other_forms)
+    forms = TRAINING_OPTIMIZERS[setting.operator].forms
     given = setting.R, setting.T, setting.tensors, setting.attributes
     bounds = running_hull([running(form, *given) for form in forms])
     largest = np.zeros(BLOCK)

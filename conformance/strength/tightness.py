@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 ZERO, INFINITY = Decimal(0), Decimal("Infinity")
 
-FORMS = 1 + max(len(optimizer.other_forms) for optimizer in TRAINING_OPTIMIZERS.values())
+FORMS = max(len(optimizer.forms) for optimizer in TRAINING_OPTIMIZERS.values())
 """In how many forms an optimizer may be computed; the others are tried where the first leaves half of the bound."""
 
 LONG = 100

@@ -71,7 +71,7 @@ def product_of_count_and_attribute(T, decay_factor, level):
     system = Enclosing(strict=level is not Level.MUST)
     operands = (np.array(1, np.float32), np.array(T), np.ones((), np.float32))
     (product,) = system.optimizer(
-        lambda R, T, X, decay_factor: (T * decay_factor,),
+        [lambda R, T, X, decay_factor: (T * decay_factor,)],
         *(system.entering(operand) for operand in operands[:2]),
         [system.entering(operands[2])],
         {"decay_factor": float(decay_factor)},

@@ -70,15 +70,14 @@ class Declared(Enclosing):
 
     def optimizer(
         self,
-        formula: Callable[..., Any],
+        forms: Sequence[Callable[..., Any]],
         R: Value,
         T: Value,
         tensors: Sequence[Value],
         attributes: Mapping[str, Any],
-        others: Sequence[Callable[..., Any]] = (),  # noqa: ARG002 - one form is enough here
     ) -> list[Value]:
-        values = super().optimizer(formula, R, T, tensors, attributes)
-        within = Enclosing(strict=True).optimizer(formula, R, T, tensors, attributes)
+        values = super().optimizer(forms, R, T, tensors, attributes)
+        within = Enclosing(strict=True).optimizer(forms, R, T, tensors, attributes)
         return [self._within(*pair) for pair in zip(values, within, strict=True)]
 
     def elementwise(self, formula: Callable[..., Any], X: Value, *others: Value, roundings: int = 1) -> Value:

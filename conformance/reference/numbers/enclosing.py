@@ -68,12 +68,11 @@ class Enclosing:
 
     def optimizer(
         self,
-        formula: Callable[..., Any],
+        forms: Sequence[Callable[..., Any]],
         R: Value,
         T: Value,
         tensors: Sequence[Value],
         attributes: Mapping[str, Any],
-        others: Sequence[Callable[..., Any]] = (),
     ) -> list[Value]:
         dtype = tensors[0].dtype
         tensor = self._tensor(dtype)
@@ -93,7 +92,7 @@ class Enclosing:
             Bounded.entering(Decimal(int(T.elements.item())), attribute),
             *(_entering(operand, tensor) for operand in tensors),
         )
-        first, *more = self._forms(formula, others)
+        first, *more = self._forms(forms)
         arrays = [_as_objects(result, tensor) for result in first(*operands, **numbers)]
         for other in more:
             alike = [_as_objects(result, tensor) for result in other(*operands, **numbers)]
@@ -221,11 +220,10 @@ class Enclosing:
         certain = [is_certain(element) for element in X.elements.flat]
         return ~np.array(certain, dtype=bool).reshape(X.elements.shape)
 
-    def _forms(self, formula: Callable[..., Any], others: Sequence[Callable[..., Any]]) -> list[Callable[..., Any]]:
-        every = [formula, *others]
+    def _forms(self, forms: Sequence[Callable[..., Any]]) -> Sequence[Callable[..., Any]]:
         if self.strict:
-            return [formula]
-        return every if self.form is None else [every[min(self.form, len(others))]]
+            return forms[:1]
+        return forms if self.form is None else [forms[min(self.form, len(forms) - 1)]]
 
     def _tensor(self, dtype: np.dtype[Any]) -> Precision:
         return self._precision(Role.TENSOR, dtype, dtype)

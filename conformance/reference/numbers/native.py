@@ -27,18 +27,17 @@ class Native:
 
     def optimizer(
         self,
-        formula: Callable[..., Any],
+        forms: Sequence[Callable[..., Any]],
         R: Value,
         T: Value,
         tensors: Sequence[Value],
         attributes: Mapping[str, Any],
-        others: Sequence[Callable[..., Any]] = (),  # noqa: ARG002 - one form is enough here
     ) -> list[Value]:
         dtype = tensors[0].dtype
         numbers = {name: dtype.type(value) if isinstance(value, float) else value for name, value in attributes.items()}
         with np.errstate(all="ignore"):
             scalars = (operand.elements.astype(dtype)[()] for operand in (R, T))
-            results = formula(*scalars, *(tensor.elements for tensor in tensors), **numbers)
+            results = forms[0](*scalars, *(tensor.elements for tensor in tensors), **numbers)
         return [Value(np.asarray(result, dtype=dtype), dtype) for result in results]
 
     def elementwise(self, formula: Callable[..., Any], X: Value, *others: Value, roundings: int = 1) -> Value:  # noqa: ARG002

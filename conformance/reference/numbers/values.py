@@ -86,17 +86,17 @@ class NumberSystem(Protocol):
 
     def optimizer(
         self,
-        formula: Callable[..., Any],
+        forms: Sequence[Callable[..., Any]],
         R: Value,
         T: Value,
         tensors: Sequence[Value],
         attributes: Mapping[str, Any],
-        others: Sequence[Callable[..., Any]] = (),
     ) -> list[Value]:
         """An optimizer's formula on one tensor: its operands and its results.
 
         Args:
-            others: the formula in other forms, equal in algebra; what they round otherwise is admissible too.
+            forms: the formula as its page writes it, then in forms that are equal in algebra. What they round otherwise
+                is admissible too; a system that computes one result computes the page's.
         """
 
     def elementwise(self, formula: Callable[..., Any], X: Value, *others: Value, roundings: int = 1) -> Value:

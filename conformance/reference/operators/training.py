@@ -51,6 +51,11 @@ class TrainingOptimizer:
     version: int = 1
     other_forms: tuple[Callable[..., Any], ...] = ()
 
+    @property
+    def forms(self) -> tuple[Callable[..., Any], ...]:
+        """The formula as its page writes it, then in its other forms."""
+        return (self.formula, *self.other_forms)
+
     def attributes(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """A node's attributes with the schema's defaults, floats as the float32 values that the model holds.
 
@@ -108,8 +113,5 @@ def evaluate_optimizer(node: Node, inputs: list[Value], system: NumberSystem) ->
     count, rest = divmod(len(operands), groups)
     if rest:
         raise Unsupported(f"{node.op_type} takes R, T and {groups} operands per tensor, not {len(inputs)} inputs")
-    by_tensor = [
-        system.optimizer(optimizer.formula, R, T, operands[i::count], node.attributes, optimizer.other_forms)
-        for i in range(count)
-    ]
+    by_tensor = [system.optimizer(optimizer.forms, R, T, operands[i::count], node.attributes) for i in range(count)]
     return [results[place] for place in range(len(optimizer.results)) for results in by_tensor]
