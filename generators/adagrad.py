@@ -13,6 +13,7 @@ from generators.training_optimizers.graphs import structures
 from generators.training_optimizers.matrix import COUNTS, NEGATIVE, Matrix
 from generators.training_optimizers.operator import FunctionCase, Operator, OperatorSetting, TrainingRun, optimizer_case
 from generators.training_optimizers.page_examples import upstream_case
+from generators.training_optimizers.preparing import preparations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,6 +65,7 @@ def cases() -> Iterator[Case]:
     yield from _upstream()
     yield from shared(OPERATOR, {True: ("r", "x_new"), False: ("r", "x_new")})
     yield from structures(OPERATOR)
+    yield from preparations(OPERATOR)
     yield from MATRIX.cases()
     yield from _attributes()
     yield from _natural_attributes()

@@ -14,6 +14,7 @@ from generators.training_optimizers.graphs import structures
 from generators.training_optimizers.matrix import ABOVE_0, Matrix
 from generators.training_optimizers.operator import FunctionCase, Operator, OperatorSetting, TrainingRun, optimizer_case
 from generators.training_optimizers.page_examples import upstream_case
+from generators.training_optimizers.preparing import preparations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,6 +81,7 @@ def cases() -> Iterator[Case]:
     yield from _upstream()
     yield from shared(OPERATOR, {True: ("beta_adjusted", "v_new"), False: ("t_switch", "v_new")})
     yield from structures(OPERATOR)
+    yield from preparations(OPERATOR)
     yield from MATRIX.cases()
     yield from _attributes()
     yield from _special_values()

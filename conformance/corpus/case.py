@@ -87,6 +87,8 @@ class Case:
         rewrite: of a case of the pass, what the pass must do with the model.
         hazards: per data set the class of hazard that it exposes, None where the rewrite keeps the answer; empty where
             all are such.
+        beside: the id of a case whose model is prepared after this one's, and run in turns with it; the case's own id
+            where its model is prepared twice. What comes of that other model is judged where it is a case itself.
     """
 
     id: str
@@ -99,6 +101,7 @@ class Case:
     kind: str = CaseKind.NODE
     rewrite: Rewrite | None = None
     hazards: tuple[str | None, ...] = ()
+    beside: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse what could not be a directory of the corpus.

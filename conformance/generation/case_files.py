@@ -10,6 +10,7 @@ import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from conformance.clauses import clauses
+from conformance.corpus.beside import BESIDE, beside_bytes
 from conformance.errors import CaseError
 from conformance.models.arrays import tensor_of, type_name, type_number
 from conformance.models.feeds import fed_inputs, fed_names
@@ -44,6 +45,8 @@ def files_of(case: Case, generator: str) -> dict[str, bytes]:
         outputs = _outputs(case, model.graph, inputs)
         files |= _data_set(f"test_data_set_{number}", given, outputs)
         previews.append(_preview(given, outputs, case.hazards[number] if case.hazards else None))
+    if case.beside is not None:
+        files[BESIDE] = beside_bytes(case.beside)
     files["case.json"] = _case_json(case, generator, model, previews)
     return files
 

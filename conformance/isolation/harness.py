@@ -70,7 +70,8 @@ class Harness:
     def __init__(self, kind: str, name: str, directory: Path | None = None) -> None:
         self._kind, self._name, self._directory = kind, name, directory
         self._target: Any = None
-        self._prepared: Any = None
+        self._prepared: dict[int, Any] = {}
+        self._kept: list[list[tuple[Any, bytes] | None]] = []
         self._verbs: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
             "start": self._start,
             "load": self._load,
@@ -116,11 +117,16 @@ class Harness:
         if self._kind == "optimizer":
             started["fixed_point"] = takes_fixed_point(subject.target)
             started |= {"passes": list(subject.passes)} if subject.passes != _UNSAID else {}
+        else:
+            started["models"] = 2
         return started
 
     def _load(self, command: dict[str, Any]) -> dict[str, Any]:
-        self._prepared = None
-        self._prepared = self._target.prepare(_model(command["model"]), "CPU")
+        slot = command.get("slot", 0)
+        if slot == 0:
+            self._prepared.clear()
+            self._kept.clear()
+        self._prepared[slot] = self._target.prepare(_model(command["model"]), "CPU")
         return {"loaded": True}
 
     def _run(self, command: dict[str, Any]) -> dict[str, Any]:
@@ -128,12 +134,26 @@ class Harness:
 
         inputs = [decoded(message) for message in command["inputs"]]
         before = [array.tobytes() for array in inputs]
-        outputs = self._prepared.run(list(inputs))
+        outputs = self._prepared[command.get("slot", 0)].run(list(inputs))
         if not isinstance(outputs, list | tuple):
             return {"returned": _type_of(outputs)}
         answer: dict[str, Any] = {"outputs": [_output(output) for output in outputs]}
         changed = [number for number, array in enumerate(inputs) if array.tobytes() != before[number]]
-        return answer | ({"changed": changed} if changed else {})
+        overwritten = self._overwritten()
+        self._kept.append([_kept(output) for output in outputs])
+        return (
+            answer | ({"changed": changed} if changed else {}) | ({"overwritten": overwritten} if overwritten else {})
+        )
+
+    def _overwritten(self) -> list[tuple[int, int]]:
+        """The run and the place of each output that was handed out before and is another now; each is told once."""
+        found = []
+        for run, outputs in enumerate(self._kept):
+            for place, kept in enumerate(outputs):
+                if kept is not None and kept[0].tobytes() != kept[1]:
+                    found.append((run, place))
+                    outputs[place] = None
+        return found
 
     def _optimize(self, command: dict[str, Any]) -> dict[str, Any]:
         import onnx
@@ -177,6 +197,13 @@ def _output(output: Any) -> dict[str, Any]:
         return encoded("", np.asarray(output))
     except (KeyError, TypeError, ValueError):
         return {"returned": f"ndarray of {output.dtype}"[:200]}
+
+
+def _kept(output: Any) -> tuple[Any, bytes] | None:
+    """An output and what is in it now; None of what is no tensor."""
+    import numpy as np
+
+    return (output, output.tobytes()) if isinstance(output, np.ndarray) else None
 
 
 def _type_of(thing: object) -> str:

@@ -34,6 +34,7 @@ class Introduction:
         language: what it is written in.
         passes: of a graph optimizer, the passes that it claims; None if it does not say.
         fixed_point: of a graph optimizer, whether it knows a single run and a fixed point apart.
+        models: of a backend, how many models it keeps loaded at a time.
         failure: why it did not start; empty if it did.
     """
 
@@ -41,6 +42,7 @@ class Introduction:
     language: str = "unknown"
     passes: tuple[str, ...] | None = None
     fixed_point: bool = False
+    models: int = 1
     failure: str = ""
 
 
@@ -198,6 +200,7 @@ class Host:
                 answer["language"],
                 tuple(answer["passes"]) if "passes" in answer else None,
                 answer.get("fixed_point", False),
+                answer.get("models", 1),
             )
             return
         self.end()

@@ -7,6 +7,7 @@ from contextlib import suppress
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import onnx
 
 from conformance.isolation.protocol import decoded, encoded
@@ -25,34 +26,76 @@ class BackendProxy:
 
     def __init__(self, host: Host) -> None:
         self.host = host
-        self.loaded: PreparedProxy | None = None
+        self._loaded: dict[int, PreparedProxy] = {}
+        self._handed_out: list[Sequence[Any]] = []
 
     def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> PreparedProxy:  # noqa: ARG002
-        """Have the model loaded.
+        """Have the model loaded, as the only one.
 
         Raises:
             SubjectFailure: it is not; see `conformance.isolation.failures`.
         """
         self.host.begin_case()
-        prepared = PreparedProxy(self, model.SerializeToString(), fed_names(model.graph))
+        return self._prepared(model, 0)
+
+    def prepare_beside(self, model: onnx.ModelProto, device: str = "CPU") -> PreparedProxy:  # noqa: ARG002
+        """Have a second model loaded; where the harness keeps only one, the two take each other's place at every turn.
+
+        Raises:
+            SubjectFailure: it is not; see `conformance.isolation.failures`.
+        """
+        return self._prepared(model, 1 if self.host.introduced().models > 1 else 0)
+
+    def _prepared(self, model: onnx.ModelProto, slot: int) -> PreparedProxy:
+        prepared = PreparedProxy(self, model.SerializeToString(), fed_names(model.graph), slot)
         prepared.load()
         return prepared
+
+    def is_loaded(self, prepared: PreparedProxy) -> bool:
+        """Whether the process still has a model that it has loaded."""
+        return self._loaded.get(prepared.slot) is prepared and self.host.is_running(prepared.child)
+
+    def loads(self, prepared: PreparedProxy) -> None:
+        """Take down that a model is loaded now; what is loaded as the only one leaves nothing of what was."""
+        if prepared.slot == 0 or any(other.child is not prepared.child for other in self._loaded.values()):
+            self._loaded.clear()
+            self._handed_out.clear()
+        self._loaded[prepared.slot] = prepared
+
+    def hands_out(self, outputs: Sequence[Any], overwritten: Sequence[Sequence[int]]) -> None:
+        """Keep a run's outputs, and change those of earlier runs that the subject has written into since.
+
+        Args:
+            overwritten: pairs of a run, counted since the only model was loaded, and an output.
+
+        Raises:
+            SubjectFailure: there is no such output.
+        """
+        for run, place in overwritten:
+            if run >= len(self._handed_out) or place >= len(self._handed_out[run]):
+                raise self.host.nonsense(f"says that it has overwritten output {place} of run {run}")
+            output = self._handed_out[run][place]
+            if isinstance(output, np.ndarray):
+                _spoil(output)
+        self._handed_out.append(outputs)
 
 
 class PreparedProxy:
     """A model that the subject has loaded; it is loaded again where another one has taken its place."""
 
-    def __init__(self, backend: BackendProxy, model: bytes, names: Sequence[str]) -> None:
+    def __init__(self, backend: BackendProxy, model: bytes, names: Sequence[str], slot: int) -> None:
         self._backend = backend
         self._model = model
         self._names = names
-        self._child: SubjectProcess | None = None
+        self.slot = slot
+        self.child: SubjectProcess | None = None
 
     def load(self) -> None:
         """Have the model loaded."""
         host = self._backend.host
-        self._child, self._backend.loaded = host.child, self
-        host.ask("load", model=_written(host.child, "model.onnx", self._model))
+        self.child = host.child
+        self._backend.loads(self)
+        host.ask("load", model=_written(host.child, f"model{self.slot or ''}.onnx", self._model), **self._which())
 
     def run(self, inputs: Sequence[Array]) -> Any:
         """What the subject returns for what it is fed, in the graph's order; what it changed is changed here too.
@@ -61,18 +104,25 @@ class PreparedProxy:
             SubjectFailure: it returns nothing; see `conformance.isolation.failures`.
         """
         host = self._backend.host
-        if self._backend.loaded is not self or not host.is_running(self._child):
+        if not self._backend.is_loaded(self):
             host.begin_case()
             self.load()
         names = [*self._names, *(str(number) for number in range(len(self._names), len(inputs)))]
-        answer = host.ask("run", inputs=[encoded(name, array) for name, array in zip(names, inputs, strict=False)])
+        messages = [encoded(name, array) for name, array in zip(names, inputs, strict=False)]
+        answer = host.ask("run", inputs=messages, **self._which())
         if "returned" in answer:
             return _stand_in(answer["returned"])
         for number in answer.get("changed", ()):
             if number >= len(inputs):
                 raise host.nonsense(f"says that it changed input {number} of {len(inputs)}")
             _spoil(inputs[number])
-        return [self._output(host, number, message) for number, message in enumerate(answer["outputs"])]
+        outputs = [self._output(host, number, message) for number, message in enumerate(answer["outputs"])]
+        self._backend.hands_out(outputs, answer.get("overwritten", ()))
+        return outputs
+
+    def _which(self) -> dict[str, int]:
+        """How a command says that it is about the second model; about the first, or the only one, it says nothing."""
+        return {"slot": self.slot} if self.slot else {}
 
     def _output(self, host: Host, number: int, message: dict[str, Any]) -> Any:
         if "returned" in message:

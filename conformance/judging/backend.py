@@ -1,6 +1,7 @@
 """One case on one backend, to a verdict: load, run every data set on the one prepared model, compare.
 
-An invalid model is to be rejected, at load or at run; nothing is compared there.
+An invalid model is to be rejected, at load or at run; nothing is compared there. Where the answers are right, what has
+been handed out is looked at again after the last run.
 Whatever the subject does short of ending the process is a verdict, never an error of ours.
 """
 
@@ -11,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.corpus.document import case_json
 from conformance.judging.compare import compare
+from conformance.judging.kept import LEVEL, NAME, KeptOutputs
+from conformance.judging.neighbour import neighbour_of
 from conformance.judging.outcome import Outcome
 from conformance.judging.profiled import data_sets_under
 from conformance.judging.readings import COMPLAINT, contradictory
 from conformance.subjects.failures import SubjectFailure, is_unsupported, told
-from conformance.verdicts import Verdict
+from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,17 +49,25 @@ def judge_backend(backend: Any, case: LoadedCase, profile: Profile | None = None
         return Outcome(Verdict.SKIPPED, None, "an input or output is no tensor: only graph optimizers are asked", 0.0)
     watch = _Stopwatch()
     evidence: list[OutputEvidence] = []
+    kept = KeptOutputs([value.name for value in case.model.graph.output])
     try:
         with watch:
             prepared = _asked("load", lambda: backend.prepare(case.model, "CPU"))
+        neighbour = neighbour_of(backend, case)
         for number, data_set in enumerate(data_sets_under(profile, case)):
-            evidence += _run(prepared, case, data_set, number, watch)
+            evidence += _run(prepared, case, data_set, number, watch, kept)
+            if neighbour is not None:
+                neighbour.run()
     except _Stopped as stop:
         return Outcome(stop.verdict, stop.phase, stop.message, watch.seconds, tuple(evidence))
     complaints = [_sentence(output) for output in evidence if "complaint" in output]
     if complaints:
         more = f" (and {len(complaints) - 1} more outputs)" if len(complaints) > 1 else ""
         return Outcome(Verdict.FAIL, "compare", complaints[0] + more, watch.seconds, tuple(evidence))
+    asked = profile.level_of_check(NAME, LEVEL) if profile else LEVEL
+    if overwritten := kept.check(Level.weakest([case.entry.level, asked])):
+        said = f"{overwritten['name']}: {overwritten['complaint']}"
+        return Outcome(Verdict.FAIL, "compare", said, watch.seconds, tuple(evidence), (overwritten,))
     return Outcome(Verdict.PASS, None, "", watch.seconds, tuple(evidence))
 
 
@@ -88,7 +99,9 @@ def _count(outputs: object) -> str:
     return "1 output" if len(outputs) == 1 else f"{len(outputs)} outputs"
 
 
-def _run(prepared: Any, case: LoadedCase, data_set: DataSet, number: int, watch: _Stopwatch) -> list[OutputEvidence]:
+def _run(
+    prepared: Any, case: LoadedCase, data_set: DataSet, number: int, watch: _Stopwatch, kept: KeptOutputs
+) -> list[OutputEvidence]:
     before = [array.tobytes() for array in data_set.inputs]
     with watch:
         outputs = _asked("run", lambda: prepared.run(list(data_set.inputs)))
@@ -98,6 +111,7 @@ def _run(prepared: Any, case: LoadedCase, data_set: DataSet, number: int, watch:
         raise _Stopped(
             Verdict.FAIL, "compare", f"run returned {len(outputs)} outputs instead of {len(data_set.outputs)}"
         )
+    kept.keep(number, outputs)
     evidence = [compare(output, actual, number) for output, actual in zip(data_set.outputs, outputs, strict=True)]
     if spoiled := _spoiled(data_set.inputs, before):
         raise _Stopped(Verdict.FAIL, "compare", f"input {spoiled[0]} is not what it was before the run")

@@ -10,6 +10,7 @@ import numpy as np
 from conformance.clauses import clauses
 from conformance.corpus.document import case_json
 from conformance.errors import UsageError
+from conformance.judging.kept import NAME as KEPT_OUTPUTS
 from conformance.models.feeds import fed_names
 from conformance.models.signatures import MAIN_DOMAINS
 from conformance.profiles import read_profile
@@ -112,4 +113,4 @@ def _nan_wins(node: onnx.NodeProto, data: Array, output: ExpectedTensor) -> Expe
 def _check_names() -> frozenset[str]:
     from conformance.judging.checks import checks  # with all that graph optimizers are judged by
 
-    return frozenset(check.name for check in checks())
+    return frozenset({KEPT_OUTPUTS, *(check.name for check in checks())})

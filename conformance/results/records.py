@@ -77,14 +77,15 @@ class Expected(TypedDict):
 
 
 class RewriteCheck(TypedDict):
-    """One thing that a graph optimizer was held to on one run, `once` or `fixed_point`; without a complaint it held.
+    """One thing that a subject was held to besides answers; without a complaint it held.
 
-    `level` is that at which a complaint counts, the weaker of the check's and the case's; format 1 has none.
-    `not_judged` says why it could not be held to it.
+    `run` is that of a graph optimizer, `once` or `fixed_point`; a backend's check has none. `level` is that at which a
+    complaint counts, the weaker of the check's and the case's; format 1 has none. `not_judged` says why it could not be
+    held to it.
     """
 
     name: str
-    run: RunName
+    run: NotRequired[RunName]
     level: NotRequired[LevelName]
     complaint: NotRequired[str]
     not_judged: NotRequired[str]

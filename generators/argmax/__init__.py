@@ -1,10 +1,10 @@
-"""Cases of plain ArgMax: by its attributes and shapes, and by what it compares."""
+"""Cases of plain ArgMax: by its attributes and shapes, by what it compares, and by how it is prepared."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from generators.argmax import attributes, values
+from generators.argmax import attributes, preparing, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,3 +16,4 @@ def cases() -> Iterator[Case]:
     """All cases of ArgMax."""
     yield from attributes.cases()
     yield from values.cases()
+    yield from preparing.cases()

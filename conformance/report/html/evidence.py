@@ -65,7 +65,9 @@ class PackedEvidence:
 
     def _checks(self, result: ResultRecord) -> int | None:
         checks = result.get("checks")
-        rows = [[check["name"], check["run"], check.get("complaint"), check.get("level")] for check in checks or ()]
+        rows = [
+            [check["name"], check.get("run", ""), check.get("complaint"), check.get("level")] for check in checks or ()
+        ]
         return self._pool.add(rows) if rows else None
 
     def _output(self, output: OutputEvidence) -> list[Any]:

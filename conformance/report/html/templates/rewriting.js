@@ -16,9 +16,9 @@ function rewriteWanted({ answer, once, fixed_point: fixedPoint }) {
 function rewriteChecks(checks) {
   const rows = checks.map(([name, run, complaint, level]) => tr([
     el("span", { class: `verdict v-${complaint ? "fail" : "pass"}` }, glyph(complaint ? "fail" : "pass"), complaint ? "broken" : "held"),
-    name, level ?? "", RUNS[run], complaint ?? "",
+    name, level ?? "", RUNS[run] ?? "", complaint ?? "",
   ], { class: complaint ? "broken" : null }));
-  return listing("What the rewrite was held to", ["", "Check", "Level", "After", "Complaint"], rows);
+  return listing("What it was held to besides answers", ["", "Check", "Level", "After", "Complaint"], rows);
 }
 
 function hazardChanges(hazards) {
