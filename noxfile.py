@@ -23,7 +23,6 @@ TESTED = [pin for name in PINNED["tests"] for pin in RUNTIMES[name].requirements
 ALL_TESTED = [f".[{','.join(OPTIMIZERS)}]", *TESTED, *(pin for o in OPTIMIZERS.values() for pin in o["requirements"])]
 """The suite, the runtimes of its own tests and all graph optimizers."""
 
-SUPPORT = str(Path("tests/support").resolve())
 LATEST = Path("reports/latest")
 ON_BOARD = {name: LATEST / f"{name}.jsonl" for name in (*RUNTIMES, "optimizers")}
 FOR_BOARD = "--board"
@@ -118,20 +117,21 @@ def board(session: nox.Session) -> None:
 
 
 def add_script(name: str, program: str, meaning: str, *requirements: str) -> None:
-    """Make the session of a program that tries things at random, for as long as it is told to."""
+    """Make the session of a program of its own."""
 
     def run(session: nox.Session) -> None:
         session.install("-e", ".", ONNX, *requirements, *GROUPS["tests"])
-        session.run("python", f"tests/{program}.py", *session.posargs, env={"PYTHONPATH": SUPPORT})
+        session.run("python", f"{program}.py", *session.posargs, env={"PYTHONPATH": f"{Path.cwd()}/tests/support"})
 
     run.__doc__ = meaning
     nox.session(name=name)(run)
 
 
 PASS = (".[onnxoptimizer]", *OPTIMIZERS["onnxoptimizer"]["requirements"])
-add_script("rewrites", "support/differential", "Compare two passes on random models; `-- --seed N`.", *PASS)
-add_script("fuzz", "fuzz/fuzz", "Spoil what is read, for every reader and verb; `-- --seconds 600 --seed N`.")
-add_script("interruptions", "fuzz/interruptions", "Interrupt what writes at random moments; `-- --times 200`.")
+add_script("rewrites", "tests/support/differential", "Compare two passes on random models; `-- --seed N`.", *PASS)
+add_script("fuzz", "tests/fuzz/fuzz", "Spoil what is read, for every reader and verb; `-- --seconds 600 --seed N`.")
+add_script("release", "scripts/release", "Make wheel, sdist, corpus archive and checksums in dist/.", *GROUPS["build"])
+add_script("interruptions", "tests/fuzz/interruptions", "Interrupt what writes at random moments; `-- --times 200`.")
 
 
 @nox.session

@@ -32,6 +32,14 @@ ELSEWHERE = {
     "python3 -m pip install nox && python3 -m nox -s conformance": "continuous integration runs this session",
     "python3 -m pip install nox && python3 -m nox -s tests": "continuous integration runs this session",
     "onnx-conformance strength": "tests/strength measures the whole corpus, and runs the command on a small one",
+    **dict.fromkeys(
+        (
+            "tar xzf onnx-conformance-corpus-2.0.0.tar.gz",
+            "make -C harnesses/cpp runner",
+            "harnesses/cpp/runner onnx-conformance-corpus-2.0.0",
+        ),
+        "tests/scripts unpacks the archive, and tests/harnesses builds and runs the runner",
+    ),
     "pip install .": "every nox session installs the checkout",
     "pip install --no-deps .": "the test writes what an installation leaves behind, so that it needs no network",
 }

@@ -35,7 +35,7 @@ def built(tmp_path_factory) -> Path:
     ):
         pytest.skip(NEEDED)
     folder = tmp_path_factory.mktemp("cpp") / "cpp"
-    shutil.copytree(HARNESSES / "cpp", folder, ignore=shutil.ignore_patterns("harness"))
+    shutil.copytree(HARNESSES / "cpp", folder, ignore=shutil.ignore_patterns("harness", "runner"))
     subprocess.run(["make", "-C", str(folder), "CXXFLAGS=-O0 -Wall -Wextra -Werror"], check=True, capture_output=True)
     return folder / "harness"
 
@@ -44,7 +44,7 @@ def test_the_cpp_harness_keeps_to_the_protocol(built):
     assert [outcome for outcome in check_harness([str(built)], 60) if outcome.state is not State.HOLDS] == []
 
 
-def test_the_cpp_harness_passes_what_it_supports_and_no_more(process, built, tmp_path):
+def test_the_cpp_harness_and_the_runner_pass_what_they_support_and_no_more(process, built, tmp_path):
     results = tmp_path / "results.jsonl"
     subject = f"exec:{shlex.quote(str(built))}"
     ended = process("onnx-conformance", "run", "--data", DATA, "-b", subject, "--results", results, "-k", "argmax")
@@ -53,6 +53,11 @@ def test_the_cpp_harness_passes_what_it_supports_and_no_more(process, built, tmp
     assert set(verdicts.values()) == {"pass", "unsupported"}
     assert {verdicts[f"test_argmax_type_{name}"] for name in ("float", "double", "int8", "int64", "uint64")} == {"pass"}
     assert verdicts["test_argmax_type_float16"] == "unsupported"
+    alone = subprocess.run([str(built.parent / "runner"), str(DATA)], capture_output=True, text=True, check=False)
+    told = (line.partition(":")[0].partition(" ") for line in alone.stdout.splitlines())
+    without_python = {case: verdict for verdict, _, case in told if case}
+    assert alone.returncode == 0
+    assert {case: without_python[case] for case in verdicts} == verdicts
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
