@@ -54,7 +54,7 @@ if [[ -n "$problem" ]]; then
   status=2
 else
   mkdir -p "$output"
-  rm -f "$output/summary.md"
+  rm -f "$output/summary.md" "$output/summary.json"
   "$suite" run "${arguments[@]}" || status=$?
 fi
 
@@ -67,5 +67,8 @@ fi
 if [[ -n "${GITHUB_OUTPUT:-}" ]]; then
   printf 'status=%d\n' "$status" >>"$GITHUB_OUTPUT"
   if [[ -z "$problem" ]]; then printf 'results=%s\n' "$output/results.jsonl" >>"$GITHUB_OUTPUT"; fi
+  if [[ -z "$problem" && -f "$output/summary.json" ]]; then
+    python3 "$(dirname "${BASH_SOURCE[0]}")/counts.py" "$output/summary.json" "${LEVEL:-must}" >>"$GITHUB_OUTPUT"
+  fi
 fi
 exit "$status"

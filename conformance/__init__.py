@@ -17,6 +17,9 @@ __all__ = ["Case", "CaseKind", "Firing", "Level", "Rewrite", "Unsupported", "Ver
 
 __version__ = "0.3.0"
 
+HOME = ""
+"""Where the project lives; empty until that is known. `python scripts/home.py URL` fills it in, here and elsewhere."""
+
 _HOMES = {
     **dict.fromkeys(("Case", "CaseKind", "Firing", "Rewrite"), "conformance.corpus.case"),
     **dict.fromkeys(("Level", "Unsupported", "Verdict"), "conformance.verdicts"),

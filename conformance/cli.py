@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from conformance import __version__
+from conformance import HOME, __version__
 from conformance.commands import (
     diff,
     expect,
@@ -137,4 +137,5 @@ def _kept_trace() -> str:
     with tempfile.NamedTemporaryFile("w", prefix="onnx-conformance-fault-", suffix=".txt", delete=False) as file:
         file.write(f"onnx-conformance {__version__}, Python {sys.version}\n{shlex.join(sys.argv)}\n\n")
         traceback.print_exc(file=file)
-    return f"Please report it with {file.name}, which has the traceback."
+    where = f" at {HOME}" if HOME else ""
+    return f"Please report it{where} with {file.name}, which has the traceback."

@@ -87,14 +87,14 @@ class TestTheActionsScript:
         step = action(BACKEND=RIGHT)
         assert step.status == 0, step.log
         assert step.summary.startswith("## ONNX conformance: the gate holds\n")
-        assert step.output == "status=0\nresults=onnx-conformance/results.jsonl\n"
+        assert step.output == ("status=0\nresults=onnx-conformance/results.jsonl\npassed=5\nwrong=0\nunsupported=0\n")
         assert {path.name for path in (here / "onnx-conformance").iterdir()} == REPORTS
 
     def test_a_run_that_does_not_writes_every_report_all_the_same(self, action, here):
         step = action(BACKEND=WRONG, OUTPUT="my reports/here")
         assert step.status == 1
         assert "the gate does not hold" in step.summary
-        assert step.output == "status=1\nresults=my reports/here/results.jsonl\n"
+        assert step.output == ("status=1\nresults=my reports/here/results.jsonl\npassed=0\nwrong=5\nunsupported=0\n")
         assert {path.name for path in (here / "my reports" / "here").iterdir()} == REPORTS
 
     def test_several_subjects_and_files_are_one_a_line(self, action, here):

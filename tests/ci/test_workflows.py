@@ -1,0 +1,82 @@
+"""The workflows for a code host: what they call is there, and what they fetch is pinned."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+import yaml
+from repository import ROOT
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+JOBS = [job for file in WORKFLOWS for job in yaml.safe_load(file.read_text())["jobs"].values()]
+STEPS = [step for job in JOBS for step in job["steps"]]
+SHELL = [step["run"] for step in STEPS if "run" in step]
+RECORDS = '#!/bin/sh\necho "$(basename "$0") $*" >> "$RECORD"\n'
+"""A program in the place of one that takes long: it takes down how it was called."""
+
+
+def test_there_is_one_for_changes_for_the_board_and_for_releases():
+    assert [file.stem for file in WORKFLOWS] == ["board", "ci", "release"]
+
+
+@pytest.mark.parametrize("step", [step for step in STEPS if "uses" in step], ids=lambda step: step["uses"])
+def test_an_action_is_pinned_by_commit(step):
+    assert re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}", step["uses"])
+
+
+@pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
+def test_a_workflow_may_read_and_no_more(file):
+    assert yaml.safe_load(file.read_text())["permissions"] == {"contents": "read"}
+
+
+@pytest.mark.parametrize("script", SHELL)
+def test_shellcheck_has_nothing_to_say_of_a_step(script):
+    shellcheck = Path(sysconfig.get_path("scripts")) / "shellcheck"
+    ended = subprocess.run([shellcheck, "-s", "bash", "-"], input=script, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (0, "")
+
+
+@pytest.mark.parametrize("script", SHELL)
+def test_a_step_calls_what_is_there(script, tmp_path):
+    """Every step is run as it stands, with programs in the place of those that install, build and test."""
+    (tmp_path / ".ci").mkdir()
+    for program in ("python3", "apt-get", ".ci/run"):
+        (tmp_path / program).write_text(RECORDS)
+        (tmp_path / program).chmod(0o755)
+    record = tmp_path / "record"
+    variables = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "RECORD": str(record)}
+    subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, env={**os.environ, **variables}, check=True)
+    calls = record.read_text().splitlines()
+    sessions = [call.rpartition(" ")[2] for call in calls if "-m nox -s" in call]
+    assert len(calls) == len(script.strip().splitlines())
+    assert all(f"def {session}(" in _NOXFILE or f'add_script("{session}"' in _NOXFILE for session in sessions)
+
+
+_NOXFILE = (ROOT / "noxfile.py").read_text()
+
+
+def test_the_board_s_job_installs_every_program_that_a_runtime_needs():
+    import tomllib
+
+    runtimes = tomllib.loads((ROOT / "conformance" / "backends" / "runtimes.toml").read_text())["runtimes"]
+    needed = {
+        package
+        for runtime in runtimes.values()
+        for names in runtime.get("programs", {}).values()
+        for package in names.split()
+    }
+    assert needed <= {word for script in SHELL for word in script.split()}
+
+
+def test_actionlint_has_nothing_to_say():
+    actionlint = shutil.which("actionlint")
+    if actionlint is None:
+        pytest.skip("needs actionlint, which is no Python package: https://github.com/rhysd/actionlint")
+    ended = subprocess.run([actionlint, *WORKFLOWS], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (0, "")
