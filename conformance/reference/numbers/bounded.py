@@ -230,13 +230,11 @@ class Bounded(Compared):
         """A power with a positive integer exponent, the update count T."""
         count = exponent.value
         value = self.value**count
-        u = self.precision.roundoff(value)
-        steps = 2 * self.precision.accuracy.power
-        if self.value:
-            steps = max(steps, count, 3 * count * abs(logarithm(abs(self.value))))
+        logarithm_of_base = logarithm(abs(self.value)) if self.value else ZERO
+        off = self.precision.accuracy.power_error(count, logarithm_of_base, self.precision.roundoff(value))
         ends = [self.low**count, self.high**count, *([ZERO] if self.can_be_zero else [])]
         one_or_zero = self.is_exact and self.value in {ZERO, ONE}
-        error = ZERO if one_or_zero else exponential(steps * u) - 1
+        error = ZERO if one_or_zero else exponential(off) - 1
         return _widened(value, rounding.hull(ends), self.precision, error, doubt=self.doubt)
 
     def rounded(self, times: int) -> Bounded:
