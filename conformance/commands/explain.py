@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,10 +11,11 @@ from conformance.commands.options import Data
 from conformance.commands.terminal import say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from conformance.clauses import Passage
     from conformance.corpus.corpus import Corpus, CorpusCase
+    from conformance.corpus.loading import CaseInMemory, DataSet
 
 
 def explain(
@@ -24,6 +26,10 @@ def explain(
         typer.Option(
             "--profile", metavar="NAME|FILE", help="What is asked beyond the specification: sonnx, or a file."
         ),
+    ] = None,
+    backend: Annotated[
+        str | None,
+        typer.Option("--backend", "-b", metavar="NAME", help="Also run it here, and say how accurate the answer is."),
     ] = None,
 ) -> None:
     """Show a case: what it tests and why, its model, its inputs and what must come out."""
@@ -42,8 +48,51 @@ def explain(
             "Take the version that the corpus was made with.",
         )
     asked = list(_asked(corpus, found, profile)) if profile else []
-    for line in (*_lines(case, str(corpus.path / found.path), document), *asked):
+    for line in (*_lines(case, str(corpus.path / found.path), document), *_quality(corpus, found, backend), *asked):
         say(line)
+
+
+def _quality(corpus: Corpus, case: CorpusCase, backend: str | None) -> Iterator[str]:
+    """How far the qualities allow each output of a case to be off, and which one a backend's answer attains."""
+    from conformance.corpus.loading import case_in_memory
+    from conformance.judging.quality import attained, qualities
+
+    if not any("/bound_" in file for file in case.files):
+        return
+    loaded = case_in_memory(corpus, case)
+    run = _prepared(backend, loaded) if backend else None
+    for number, data_set in enumerate(loaded.data_sets()):
+        told = qualities(loaded, data_set)
+        answers = run(data_set) if run else [None] * len(told)
+        for output, ways, answer in zip(data_set.outputs, told, answers, strict=True):
+            if ways:
+                allowed = "; ".join(f"{way.name} {way.ulp:.3g} ULP" for way in ways)
+                yield f"quality of {output.name}, data set {number}: {allowed}"
+                yield from [f"    {backend} attains {attained(output, ways, answer)}"] if run else []
+
+
+def _prepared(backend: str, case: CaseInMemory) -> Callable[[DataSet], Sequence[object]]:
+    """What runs a case's model on a backend, in this process."""
+    from conformance.errors import UsageError
+    from conformance.subjects.loading import load_backend
+
+    subject = load_backend(backend)
+
+    def answers(data_set: DataSet) -> Sequence[object]:
+        try:
+            outputs = list(prepared().run([array.copy() for array in data_set.inputs]))
+        except Exception as error:
+            raise UsageError(
+                f"{backend} has no answer to {case.id}: {type(error).__name__}: {error}",
+                f"See how it fails: onnx-conformance run -b {backend} -k {case.id}",
+            ) from error
+        return (outputs + [None] * len(data_set.outputs))[: len(data_set.outputs)]
+
+    @cache
+    def prepared() -> Any:
+        return subject.target.prepare(case.fresh_model(), "CPU")
+
+    return answers
 
 
 def _asked(corpus: Corpus, case: CorpusCase, profile: str) -> Iterator[str]:

@@ -21,9 +21,10 @@ from conformance.reference.operators.sequences import SequenceValue
 from conformance.verdicts import Level, Unsupported, check_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from conformance.models.formats import Format
+    from conformance.reference.numbers.accuracy import Accuracy
     from conformance.reference.numbers.values import Value
 
 
@@ -74,6 +75,23 @@ def answers(model: bytes, inputs: Sequence[Array], level: Level) -> list[Answer]
             choose = _as_it_stands if level is Level.MUST else _as_declared
             values = list(map(choose, values, graph.run(inputs, Declared())))
         return [_answer(value) for value in values]
+
+
+def bounds_under(
+    accuracy: Mapping[str, Accuracy], model: bytes, inputs: Sequence[Array], level: Level
+) -> list[Array | None]:
+    """The bound of each output where operations are as accurate as this, in every order and form; None of indices.
+
+    Args:
+        accuracy: by the format's name; of others it is what the level admits.
+
+    Raises:
+        Unsupported: the model is not made of this suite's operators.
+    """
+    graph = Graph.of(onnx.load_model_from_string(model))
+    with exact.exactly(inputs):
+        values = graph.run(inputs, Enclosing(strict=level is not Level.MUST, accuracy=accuracy))
+        return [_answer(value).bound for value in values]
 
 
 def _as_it_stands(value: Value, declared: Value) -> Value:

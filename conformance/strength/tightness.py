@@ -1,13 +1,16 @@
 """How tight the bounds are: what an adversary attains by choosing each rounding, held against the bound of each output.
 
-The adversary may round as far as is admissible, one way or the other, in the evaluation as it is written. It cannot add
-in another order or compute in wider intermediates, so it need not come up to the bound; beyond it, it would refute it.
+The adversary may round as far as is admissible, one way or the other, in each form of the evaluation and with three
+terms added in each order. It cannot multiply in another order or compute in wider intermediates, so it need not come up
+to the bound; beyond it, it would refute it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from fnmatch import fnmatchcase
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +26,7 @@ from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.corpus.loading import CaseInMemory, DataSet, ExpectedTensor
@@ -34,6 +37,9 @@ ZERO, INFINITY = Decimal(0), Decimal("Infinity")
 
 FORMS = max(len(optimizer.forms) for optimizer in TRAINING_OPTIMIZERS.values())
 """In how many forms an optimizer may be computed; the others are tried where the first leaves half of the bound."""
+
+ORDERS = (0, 1, -1)
+"""In which orders three terms are added; the others are tried where the formula's own leaves half of the bound."""
 
 LONG = 100
 """Of a vector of more elements the adversary sees the one only that it goes for."""
@@ -63,33 +69,30 @@ class Attained:
         return self.bound / self.error if self.error else float("inf")
 
 
-def tightness_work(corpus: Corpus) -> int:
-    """How often `measure_tightness` tells its progress."""
-    return len(_bounded(corpus))
+def bounded_cases(corpus: Corpus, pattern: str = "*") -> list[CorpusCase]:
+    """The `must` cases that have a bound and an id that fits a pattern, those apart that were lowered from another."""
+    return [
+        case
+        for case in corpus.cases.values()
+        if case.level is Level.MUST
+        and fnmatchcase(case.id, pattern)
+        and not case.id.endswith("_expanded")
+        and any("/bound_" in file for file in case.files)
+    ]
 
 
-def measure_tightness(corpus: Corpus, progress: Callable[[str], None]) -> list[Attained]:
-    """What an adversary attains on every `must` case that has a bound, those apart that were lowered from another.
+def measure_tightness(corpus: Corpus, cases: Iterable[CorpusCase], progress: Callable[[str], None]) -> list[Attained]:
+    """What an adversary attains on each of these cases that has a bound but 0.
 
     Args:
         progress: called with the id of each case that is begun.
     """
     found = []
-    for entry in _bounded(corpus):
+    for entry in cases:
         progress(entry.id)
         if (one := attained(case_in_memory(corpus, entry))) is not None:
             found.append(one)
     return found
-
-
-def _bounded(corpus: Corpus) -> list[CorpusCase]:
-    return [
-        case
-        for case in corpus.cases.values()
-        if case.level is Level.MUST
-        and not case.id.endswith("_expanded")
-        and any("/bound_" in file for file in case.files)
-    ]
 
 
 def attained(case: CaseInMemory) -> Attained | None:
@@ -106,10 +109,11 @@ def attained(case: CaseInMemory) -> Attained | None:
     graph = Graph.of(case.model)
     error, bound = ZERO, Decimal(float(output.bound.flat[output.widest]))
     with exactly(data_set.inputs):
-        for form in range(FORMS):
+        for order, form in product(ORDERS, range(FORMS)):
             if bound > 2 * error:
-                signs = _signs(graph.run(inputs, Enclosing(adversary=Recording(), form=form))[place], target)
-                replays = [_replayed(graph, inputs, place, signs, form, way) for way in (1, -1)]
+                signs = _signs(graph.run(inputs, Enclosing(adversary=Recording(order), form=form))[place], target)
+                chosen = [Replaying({number: way * sign for number, sign in signs.items()}, order) for way in (1, -1)]
+                replays = [_replayed(graph, inputs, place, adversary, form) for adversary in chosen]
                 error = max(error, (output.cut(kept) if cut else output).largest_error(replays, target))
     index = tuple(int(part) for part in np.unravel_index(output.widest, output.expected.shape))
     return Attained(case.id, output.name, index, float(bound), float(error))
@@ -177,10 +181,7 @@ def _signs(output: Value, target: int) -> dict[int, int]:
     return signs
 
 
-def _replayed(
-    graph: Graph, inputs: Sequence[Array], place: int, signs: Mapping[int, int], form: int, way: int
-) -> list[Decimal]:
-    chosen = Replaying({number: way * sign for number, sign in signs.items()})
-    elements = list(graph.run(inputs, Enclosing(adversary=chosen, form=form))[place].elements.flat)
+def _replayed(graph: Graph, inputs: Sequence[Array], place: int, adversary: Replaying, form: int) -> list[Decimal]:
+    elements = list(graph.run(inputs, Enclosing(adversary=adversary, form=form))[place].elements.flat)
     assert all(number.low == number.high for number in elements if isinstance(number, Bounded) and number.is_finite)
     return [element.low if isinstance(element, Bounded) else element for element in elements]

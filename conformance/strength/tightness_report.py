@@ -32,8 +32,8 @@ class Tightness:
 
     @property
     def median(self) -> float:
-        """The median of bound over attained error."""
-        return median(one.ratio for one in self.attained)
+        """The median of bound over attained error; 1 of no bounds."""
+        return median(one.ratio for one in self.attained) if self.attained else 1.0
 
     @property
     def refuted(self) -> list[Attained]:

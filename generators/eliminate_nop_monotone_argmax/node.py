@@ -38,6 +38,7 @@ def cases() -> Iterator[Case]:
         for axis in (0, 1):
             yield _coerced(op_type, axis)
         yield from _across_axes(op_type)
+        yield _vector_below_opset_11(op_type)
         yield _exp_overflows(op_type)
     for dtype, least in ((np.float32, -105.0), (np.float64, -750.0)):
         yield _underflows_across_axes(dtype, least)
@@ -116,6 +117,22 @@ def _across_axes(op_type: str) -> Iterator[Case]:
         ]
         clauses = (clause,) if opset >= 13 else ("coercion", clause)
         yield _case(id, f"{op_type} {title}", clauses, nodes, X, argmax_shape(X.shape, 1, 0), STAYS, opset)
+
+
+def _vector_below_opset_11(op_type: str) -> Case:
+    """By default along axis 1, which a vector has not: as a column its rows are of one element and all alike."""
+    clause = ALONG_AXIS[op_type]
+    id = f"test_{clause}_opset_9_vector"
+    X = np.array([1.0, 3.0, 2.0], dtype=np.float32)
+    return Case(
+        id=id,
+        title=f"{op_type} of a vector below opset 11 takes it for a column or for a row",
+        level=Level.SILENT,
+        clauses=("monotone.coercion", f"monotone.{clause}"),
+        tags=("float", "opset_9"),
+        model=model(id, [helper.make_node(op_type, ["X"], ["Y"])], [declared("X", X)], [declared("Y", X)], {"": 9}),
+        data_sets=((X,),),
+    )
 
 
 def _underflows_across_axes(dtype: Any, least: float) -> Case:

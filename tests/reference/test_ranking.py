@@ -49,6 +49,19 @@ def test_nor_does_it_where_another_function_follows(chained):
     assert accepted(chained, [8.0] * 20 + [8.25], np.float16) == [[20]]
 
 
+@pytest.mark.parametrize(
+    "chained", [["Sqrt", "LogSoftmax"], ["Sqrt", "Softmax", "Log"], ["Exp", "Softmax"]], ids="-".join
+)
+def test_nor_what_the_largest_of_all_may_be_off_by_however_large_it_is(chained):
+    X = [88.0, 87.5, 80.0, 1.0] if chained[0] == "Exp" else [3.4e38, 3.39e38, 1e38, 1e30]
+    assert accepted(chained, X, np.float32) == [[0]]
+
+
+def test_two_that_may_both_be_the_largest_are_told_from_others():
+    largest = np.float32(3.4e38)
+    assert accepted(["Sqrt", "LogSoftmax"], [np.nextafter(largest, np.float32(0)), largest, 1e38], np.float32) == [ANY]
+
+
 def test_a_total_over_other_elements_than_argmax_compares_is_not_shared():
     X = np.array([[100.0, 0.0], [0.0, 0.0625]], np.float16)
     node = helper.make_node("Softmax", ["X"], ["Y"], axis=1)

@@ -5,7 +5,8 @@ sources give it; relative to a result, one of these is at most two units of roun
 
 Sources: the OpenCL C specification, section "Relative Error as ULPs", tables "ULP Values for Single-Precision Built-in
 Math Functions" (full profile), "… for Double-Precision Built-in Math Functions" and "… for Half-Precision
-Floating-Point Arithmetic Operations" (Khronos, OpenCL-Docs, OpenCL_C.txt); IEEE 754-2019, clause 5.4.1.
+Floating-Point Arithmetic Operations" (Khronos, OpenCL-Docs, OpenCL_C.txt); IEEE 754-2019, clause 5.4.1; WGSL (W3C),
+section "Floating Point Accuracy".
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+LN_2 = Decimal("0.6932")
+"""The natural logarithm of 2, rounded up."""
+
 
 @dataclass(frozen=True)
 class Accuracy:
@@ -27,12 +31,28 @@ class Accuracy:
         root: of the square root.
         power: of a power by one function call; a loop or an exponential of a logarithm may be further off.
         function: of the exponential and the logarithm.
+        logarithm: the absolute error of a logarithm to the base of 2 near 1, where powers are made by one.
     """
 
     quotient: Decimal
     root: Decimal
     power: Decimal
     function: Decimal
+    logarithm: Decimal = Decimal(0)
+
+    def power_error(self, count: Decimal, logarithm: Decimal, unit_roundoff: Decimal) -> Decimal:
+        """The largest error of the natural logarithm of a power.
+
+        Args:
+            count: the exponent.
+            logarithm: the natural logarithm of the base's magnitude.
+        """
+        reach = count * abs(logarithm)
+        called = max(2 * self.power, count, 3 * reach) * unit_roundoff
+        if not self.logarithm:
+            return called
+        # log2 within its absolute error or 3 ULP, the product rounded, exp2 of z within 3 + 2 |z| ULP.
+        return max(called, count * self.logarithm * LN_2 + (13 * reach + 6) * unit_roundoff)
 
     @property
     def scales(self) -> bool:
@@ -53,6 +73,18 @@ OPENCL: Mapping[str, Accuracy] = {
     "float16": Accuracy(Decimal(1), Decimal(1), Decimal(4), Decimal(2)),
 }
 """What OpenCL's full profile asks of a device, by the format's name."""
+
+WGSL: Mapping[str, Accuracy] = {
+    "float": Accuracy(Decimal("2.5"), Decimal("4.51"), Decimal(16), Decimal(4), Decimal(2) ** -21),
+}
+"""What WGSL asks of a device: a root is that of 1 / inverseSqrt(x), 2 ULP and then 2.5; a power is exp2(y log2(x))."""
+
+QUALITIES: Mapping[str, Mapping[str, Accuracy]] = {
+    "IEEE 754": {"float": IEEE_754, "double": IEEE_754},
+    "OpenCL, full profile": OPENCL,
+    "WGSL": WGSL,
+}
+"""What an answer's quality is told by, the strictest first; of a format that one has not it says nothing."""
 
 MUST: Mapping[str, Accuracy] = {
     # OpenCL's full profile throughout; one ULP more for functions, which only decide indices here.

@@ -28,6 +28,13 @@ ZERO = Decimal(0)
 class Adversary(Protocol):
     """Who is asked about every rounding, in the order of the evaluation."""
 
+    @property
+    def order(self) -> int:
+        """Of three terms, which two are added first.
+
+        0 for those of the formula, 1 for the first and the third, -1 for the second and the third.
+        """
+
     def rounded(
         self, value: Decimal, interval: Interval, precision: Precision, error: Decimal, form: Affine | None
     ) -> tuple[Decimal, Decimal, Affine | None]:
@@ -43,6 +50,7 @@ def _rounding_numbers() -> Iterator[int]:
 class Recording:
     """Rounds everything up, and notes in affine forms what each rounding does."""
 
+    order: int = 0
     numbers: Iterator[int] = field(default_factory=_rounding_numbers)
 
     def rounded(
@@ -66,6 +74,7 @@ class Replaying:
     """
 
     signs: Mapping[int, int]
+    order: int = 0
     numbers: Iterator[int] = field(default_factory=_rounding_numbers)
 
     def rounded(

@@ -53,10 +53,11 @@ class Bounded(Compared):
 
     `peak` and `trough` are the largest and the smallest magnitude that some association of the chain of
     multiplications and divisions that led here passes through; `factors` are those of an exact product. `form` is the
-    error as an affine form, where some of it is that of a tensor handed on.
+    error as an affine form, where some of it is that of a tensor handed on. `addends` are what it is the sum of, where
+    an adversary chooses the order.
     """
 
-    __slots__ = ("doubt", "factors", "form", "high", "low", "peak", "precision", "terms", "trough", "value")
+    __slots__ = ("addends", "doubt", "factors", "form", "high", "low", "peak", "precision", "terms", "trough", "value")
 
     def __init__(
         self,
@@ -74,6 +75,7 @@ class Bounded(Compared):
         self.terms = terms or (value,)
         self.factors = factors or (value,)
         self.form = form
+        self.addends: tuple[Bounded, ...] = ()
         self.precision = precision
         self.low, self.high = interval or (value, value)
         self.doubt = doubt
@@ -104,7 +106,7 @@ class Bounded(Compared):
 
     def hand_on(self) -> None:
         """Become one term with one error, as the element of a tensor is that nodes hand on."""
-        self.terms = (self.value,)
+        self.terms, self.addends = (self.value,), ()
         if self.precision.adversary is None:
             self.form = self.error.handed_on() if self.is_finite and not self.is_exact else None
 
@@ -123,12 +125,11 @@ class Bounded(Compared):
 
     @_arithmetic
     def __add__(self, other: Bounded) -> Bounded:
-        return _sum(self, other, self.value + other.value, (self.low + other.low, self.high + other.high))
+        return _sum(*pairs.in_order(self, other))
 
     @_arithmetic
     def __sub__(self, other: Bounded) -> Bounded:
-        value, interval = self.value - other.value, (self.low - other.high, self.high - other.low)
-        return _sum(self, other, value, interval, subtracts=True)
+        return _sum(*pairs.in_order(self, pairs.negated(self, other)))
 
     @_arithmetic
     def __mul__(self, other: Bounded) -> Bounded:
@@ -229,13 +230,11 @@ class Bounded(Compared):
         """A power with a positive integer exponent, the update count T."""
         count = exponent.value
         value = self.value**count
-        u = self.precision.roundoff(value)
-        steps = 2 * self.precision.accuracy.power
-        if self.value:
-            steps = max(steps, count, 3 * count * abs(logarithm(abs(self.value))))
+        logarithm_of_base = logarithm(abs(self.value)) if self.value else ZERO
+        off = self.precision.accuracy.power_error(count, logarithm_of_base, self.precision.roundoff(value))
         ends = [self.low**count, self.high**count, *([ZERO] if self.can_be_zero else [])]
         one_or_zero = self.is_exact and self.value in {ZERO, ONE}
-        error = ZERO if one_or_zero else exponential(steps * u) - 1
+        error = ZERO if one_or_zero else exponential(off) - 1
         return _widened(value, rounding.hull(ends), self.precision, error, doubt=self.doubt)
 
     def rounded(self, times: int) -> Bounded:
@@ -247,27 +246,24 @@ class Bounded(Compared):
         return _widened(self.value, (self.low - lost, self.high + lost), self.precision, error, doubt=self.doubt)
 
 
-def _sum(
-    a: Bounded, b: Bounded, value: Decimal, interval: tuple[Decimal, Decimal], *, subtracts: bool = False
-) -> Bounded:
+def _sum(a: Bounded, b: Bounded) -> Bounded:
     """A sum, enclosing every order in which the terms that led to it may be added."""
-    precision, terms, doubt = (
-        joint(a.precision, b.precision),
-        (*a.terms, *b.terms)[-rounding.MOST_TERMS :],
-        a.doubt or b.doubt,
-    )
-    exact = a.is_exact and b.is_exact
-    if exact and precision.once and precision.role is Role.ATTRIBUTE and value.is_finite():
+    value, low, high = a.value + b.value, a.low + b.low, a.high + b.high
+    precision, doubt = joint(a.precision, b.precision), a.doubt or b.doubt
+    terms = (*a.terms, *b.terms)[-rounding.MOST_TERMS :]
+    settled, chosen = a.is_exact and b.is_exact, precision.adversary is not None
+    if settled and precision.once and precision.role is Role.ATTRIBUTE and value.is_finite():
         return Bounded(Decimal(precision.once.rounded(value)), precision)
-    exact = exact and precision.fits(value) and rounding.sums_exactly(terms, precision)
-    slack = ZERO
-    if not exact and len(terms) > 2 and value.is_finite() and precision.adversary is None:
-        slack = (len(terms) - 1) * sum(map(abs, terms), ZERO) * precision.roundoff(value)
-        interval = interval[0] - slack, interval[1] + slack
+    exact, lost = settled and precision.fits(value) and (chosen or rounding.sums_exactly(terms, precision)), ZERO
+    if not exact and not chosen and value.is_finite():
+        lost, overflows = rounding.lost_before_the_last(terms, high - low, precision, exact=settled)
+        doubt = doubt or overflows
     errors = pairs.errors(a, b)
-    form = errors[0].plus(errors[1].times(-ONE if subtracts else ONE)).widened(slack) if errors else None
+    form = errors[0].plus(errors[1]).widened(lost) if errors else None
     error = ZERO if exact else precision.roundoff(value)
-    return _widened(value, interval, precision, error, doubt=doubt, terms=terms, form=form)
+    result = _widened(value, (low - lost, high + lost), precision, error, doubt=doubt, terms=terms, form=form)
+    result.addends = (a, b) if chosen else ()
+    return result
 
 
 def _widened(

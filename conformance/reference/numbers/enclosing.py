@@ -34,6 +34,7 @@ from conformance.verdicts import Unsupported
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from conformance.reference.numbers.accuracy import Accuracy
     from conformance.reference.numbers.adversary import Adversary
 
 
@@ -48,12 +49,14 @@ class Enclosing:
             of all tensors; what else has no tensor in it is one number for all of them too. None where every element
             may take another.
         form: in which of its forms an optimizer's formula is computed, 0 for the page's own; None for any.
+        accuracy: how accurate operations are, by the format's name, instead of what the level admits.
     """
 
     strict: bool = False
     adversary: Adversary | None = None
     once: Mapping[str, formats.Format] | None = None
     form: int | None = None
+    accuracy: Mapping[str, Accuracy] | None = None
 
     def entering(self, array: Array) -> Value:
         """A tensor as it is given; what is no number of a format here stays what it is."""
@@ -229,13 +232,13 @@ class Enclosing:
         return self._precision(Role.TENSOR, dtype, dtype)
 
     def _precision(self, role: Role, widest: np.dtype[Any], narrowest: np.dtype[Any]) -> Precision:
+        own = format_of(widest)
         return Precision(
             role,
-            format_of(narrowest),
-            format_of(widest),
-            self.strict,
+            *(format_of(narrowest), own, self.strict),
             shared=self.once is not None,
             adversary=self.adversary,
+            admitted=(self.accuracy or {}).get(own.name),
         )
 
 

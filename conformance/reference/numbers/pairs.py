@@ -29,12 +29,41 @@ def kept(a: Bounded, b: Bounded) -> tuple[Decimal, ...]:
     return ()
 
 
-def errors(a: Bounded, b: Bounded) -> tuple[Affine, Affine] | None:
-    """Two operands' errors, or None where neither is in part that of a tensor handed on, or they have no limits."""
+def negated(a: Bounded, b: Bounded) -> Bounded:
+    """What is added to a where b is subtracted: b with the other sign, which rounds nothing."""
+    share(a, b)
+    return _negated(b)
+
+
+def _negated(number: Bounded) -> Bounded:
+    value, low, high = (end if end.is_nan() else end.copy_negate() for end in (number.value, number.high, number.low))
+    terms, form = tuple(-term for term in number.terms), number.form and number.form.times(-ONE)
+    other = type(number)(value, number.precision, (low, high), doubt=number.doubt, terms=terms, form=form)
+    other.addends = tuple(map(_negated, number.addends))
+    return other
+
+
+def in_order(a: Bounded, b: Bounded) -> tuple[Bounded, Bounded]:
+    """What is added last, in the order that the adversary chose, if there is one."""
+    first = 0 if a.precision.adversary is None else a.precision.adversary.order
+    for number, other in ((a, b), (b, a)):
+        if first and number.addends:
+            one, another = number.addends[::first]
+            return one + other, another
+    return a, b
+
+
+def share(a: Bounded, b: Bounded) -> None:
+    """Make the error of a scalar, where it meets a tensor, one value for all elements that it goes into."""
     for scalar, other in ((a, b), (b, a)):
         shared = scalar.precision.shared and scalar.precision.role < other.precision.role is Role.TENSOR
         if shared and scalar.form is None and not scalar.is_exact and scalar.is_finite:
             scalar.form = scalar.error.handed_on()
+
+
+def errors(a: Bounded, b: Bounded) -> tuple[Affine, Affine] | None:
+    """Two operands' errors, or None where neither is in part that of a tensor handed on, or they have no limits."""
+    share(a, b)
     if a.form is None and b.form is None:
         return None
     return (a.error, b.error) if a.is_finite and b.is_finite else None

@@ -36,6 +36,7 @@ class Precision:
         once: the one format that a sum of exact attributes is rounded to, where that is settled.
         shared: whether a scalar's error is one value, the same in every element that it goes into.
         adversary: who chooses each rounding, where none is enclosed.
+        admitted: how accurate operations are instead of what the level admits.
     """
 
     role: Role
@@ -45,10 +46,13 @@ class Precision:
     once: Format | None = None
     shared: bool = False
     adversary: Adversary | None = None
+    admitted: Accuracy | None = None
 
     @property
     def accuracy(self) -> Accuracy:
         """How accurate operations are that need not be rounded correctly; for scalars too by the tensor's type."""
+        if self.admitted is not None:
+            return self.admitted
         return accuracy.SHOULD if self.strict else accuracy.MUST.get(self.widest.name, accuracy.SHOULD)
 
     @property

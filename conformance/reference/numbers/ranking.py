@@ -71,6 +71,53 @@ def _alone(number: Bounded, interval: tuple[Decimal, Decimal], *, doubt: bool) -
     return Bounded(number.value, number.precision, interval, doubt=doubt, terms=(ZERO,))
 
 
+def below_the_largest(numbers: Array, axis: int, shared: Callable[[Array], Array]) -> Array:
+    """Numbers less the largest along an axis, above which none is, whatever errors they have.
+
+    Args:
+        shared: is given what all of them along the axis have in common. Where it takes the error of the largest away,
+            the largest is the least that it can be: one of the numbers is 0 then, and none that cannot be the largest.
+    """
+    largest = numbers.max(axis=axis, keepdims=True)
+    if not any(isinstance(number, Bounded) for number in largest.flat):
+        return np.asarray(numbers - shared(largest))
+    ends = [objects((end(number) for number in numbers.flat), numbers.shape) for end in (_low, _high)]
+    lows, highs = (end.max(axis=axis, keepdims=True).flat for end in ends)
+    enclosed = objects(map(_within, largest.flat, lows, highs), largest.shape)
+    subtracted = objects(map(_at_least, enclosed.flat, shared(enclosed).flat), largest.shape)
+    return objects(map(_not_above_0, (numbers - subtracted).flat), numbers.shape)
+
+
+def _low(number: Bounded) -> Decimal:
+    return number.low
+
+
+def _high(number: Bounded) -> Decimal:
+    return number.high
+
+
+def _within(number: Bounded, low: Decimal, high: Decimal) -> Bounded:
+    """The largest number, where others may be it too."""
+    if may_be_nan(number) or low.is_nan() or high.is_nan():
+        return number
+    interval = max(number.low, low), max(number.high, high)
+    return Bounded(number.value, number.precision, interval, doubt=number.doubt, terms=number.terms)
+
+
+def _at_least(largest: Bounded, given: Bounded) -> Bounded:
+    """What is subtracted for the largest number: the least that it can be, where its error was taken away."""
+    if largest.is_exact or not given.is_exact or not largest.low.is_finite():
+        return given
+    return Bounded(largest.low, given.precision, doubt=given.doubt, terms=given.terms)
+
+
+def _not_above_0(number: Bounded) -> Bounded:
+    if may_be_nan(number) or number.high <= 0:
+        return number
+    low, value = min(number.low, ZERO), min(number.value, ZERO)
+    return Bounded(value, number.precision, (low, ZERO), doubt=number.doubt, terms=number.terms)
+
+
 def extreme_of(row: Sequence[Number], pick: Callable[[list[Decimal]], Decimal], precision: Precision) -> Number:
     """The largest or smallest of some numbers; NaN if one of them is."""
     if any(may_be_nan(number) for number in row):

@@ -16,6 +16,9 @@ ZERO, ONE = Decimal(0), Decimal(1)
 MOST_TERMS = 8
 """How many terms of a chain of sums may be added in another order."""
 
+MOST_SUMMED = 4
+"""How many terms of a sum are looked at in every order."""
+
 MOST_FACTORS = 4
 """How many factors of an exact product are multiplied in every order."""
 
@@ -24,17 +27,55 @@ MOST_DIGITS = 10_000
 
 
 def sums_exactly(terms: tuple[Decimal, ...], precision: Precision) -> bool:
-    """Whether no order of adding the terms rounds: all partial sums are multiples of one unit, and few enough of them.
+    """Whether no order of adding the terms rounds or flushes: all partial sums are few enough multiples of one unit.
 
-    Two terms have one order only.
+    Or each of them, where there are not too many to look at, is representable. Two terms have one order only.
     """
     if any(_is_beyond_formats(term) for term in terms):
         return False
     ratios = [term.as_integer_ratio() for term in terms if term.is_finite() and term]
     if len(ratios) < 3:
         return True
-    units = [Decimal(numerator & -numerator) / denominator for numerator, denominator in ratios]
-    return bool(sum(map(abs, terms), ZERO) <= min(units) * 2**precision.format.precision)
+    unit = min(Decimal(numerator & -numerator) / denominator for numerator, denominator in ratios)
+    few = sum(map(abs, terms), ZERO) <= unit * 2**precision.format.precision
+    if few and (precision.strict or unit >= precision.format.smallest_normal):
+        return True
+    return len(terms) <= MOST_SUMMED and all(_is_kept(partial, precision) for partial in _partial_sums(terms))
+
+
+def lost_before_the_last(
+    terms: tuple[Decimal, ...], width: Decimal, precision: Precision, *, exact: bool
+) -> tuple[Decimal, bool]:
+    """How much the additions before the last one lose in some order, and whether one of them may overflow.
+
+    Args:
+        terms: what is added; of two there is one addition only.
+        width: how far their evaluations may be from them, all together.
+        exact: whether every evaluation is these very terms, so that a partial sum that is representable loses nothing.
+    """
+    more = len(terms) - 2
+    if more <= 0:
+        return ZERO, False
+    width = width if width.is_finite() else sum(map(abs, terms), ZERO)
+    least = ZERO if precision.strict else precision.format.smallest_normal
+    if more == 1:
+        sums = [some for some in _partial_sums(terms) if not (exact and _is_kept(some, precision))]
+        lost = max((max((abs(some) + width) * precision.roundoff(some), least) for some in sums), default=ZERO)
+        largest = max(map(abs, sums), default=ZERO)
+    else:
+        largest = max(sum((max(sign * term, ZERO) for term in terms), ZERO) for sign in (1, -1))
+        lost = (largest + width) * ((ONE + precision.format.unit_roundoff) ** more - ONE) + more * least
+    return lost, largest + width >= precision.format.overflow_threshold
+
+
+def _partial_sums(terms: tuple[Decimal, ...]) -> list[Decimal]:
+    return [sum(some, ZERO) for size in range(2, len(terms)) for some in combinations(terms, size)]
+
+
+def _is_kept(partial: Decimal, precision: Precision) -> bool:
+    """Whether a partial sum is neither rounded nor flushed."""
+    flushed = not precision.strict and ZERO < abs(partial) < precision.format.smallest_normal
+    return precision.fits(partial) and not flushed
 
 
 def turning(factors: tuple[Decimal, ...]) -> tuple[Decimal, ...]:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from conformance.reference.numbers.ranking import below_the_largest
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -21,13 +23,13 @@ def softmax(X: Array, *, axis: int, shared: Shared = np.asarray) -> Array:
     Args:
         shared: is given what all elements along the axis have in common.
     """
-    Y = np.exp(X - shared(X.max(axis=axis, keepdims=True)))
+    Y = np.exp(below_the_largest(X, axis, shared))
     return np.asarray(Y / shared(_total(Y, axis)))
 
 
 def log_softmax(X: Array, *, axis: int, shared: Shared = np.asarray) -> Array:
     """Log(Softmax(X, axis)), with the maximum subtracted first and the logarithm taken of the sum only."""
-    shifted = X - shared(X.max(axis=axis, keepdims=True))
+    shifted = below_the_largest(X, axis, shared)
     return np.asarray(shifted - shared(np.log(_total(np.exp(shifted), axis))))
 
 

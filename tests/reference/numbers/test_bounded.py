@@ -94,3 +94,30 @@ def test_a_quotient_by_a_power_of_two_is_exact_in_double_only(name, exact):
 def test_must_admits_whatever_opencl_s_full_profile_and_ieee_754_admit(name, operation):
     admitted = getattr(MUST[name], operation)
     assert admitted >= getattr(OPENCL[name], operation) >= getattr(IEEE_754, operation)
+
+
+def test_three_terms_are_added_exactly_of_which_every_partial_sum_is_representable():
+    # All are multiples of 1, of which their magnitudes make 3 * 2**24.
+    with exactly():
+        assert (tensor(2**24 - 1) + tensor(-(2**24 - 3)) + tensor(2**24 - 3)).is_exact
+
+
+def test_a_sum_is_charged_for_the_orders_in_which_it_is_rounded():
+    with exactly():
+        total = tensor(2**24 - 1) + tensor(-(2**24 - 2)) + tensor(2**24 - 2)
+        assert total.value == 2**24 - 1
+        assert total.high - total.value >= 1
+
+
+def test_a_subnormal_partial_sum_may_be_flushed_in_another_order():
+    with exactly():
+        least = FLOAT.smallest_normal
+        terms = least * Decimal("1.5"), least, -least * Decimal("1.25")
+        total = sum(map(tensor, terms[1:]), tensor(terms[0]))
+        assert total.value - total.low >= least / 4
+        assert sum((tensor(term, strict=True) for term in terms[1:]), tensor(terms[0], strict=True)).is_exact
+
+
+def test_a_partial_sum_that_overflows_in_another_order_is_in_doubt():
+    with exactly():
+        assert (tensor(FLOAT.largest) + tensor(-FLOAT.largest) + tensor(FLOAT.largest)).doubt
