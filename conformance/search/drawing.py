@@ -1,0 +1,253 @@
+"""Choices at random: rows of the declaration that show what no earlier row did, with numbers that Hypothesis draws.
+
+What is drawn is a function of the seed, of the piece and of the version of Hypothesis; so a find is stored as model and
+data, and never as a seed.
+"""
+
+from __future__ import annotations
+
+import random
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+from conformance.dimensions.building import numbered
+from conformance.dimensions.contexts import IMPORTS, Context
+from conformance.dimensions.covering import shown
+from conformance.dimensions.origins import ORIGINS, STORED
+from conformance.dimensions.places import PLACES
+from conformance.dimensions.training import READ_BY_ANOTHER, TYPES, USUAL, structure
+from conformance.dimensions.uses import USES
+from conformance.reference.operators.training import TRAINING_OPTIMIZERS
+from conformance.search.choice import ALONG_AXIS, ARGMAX, CHAINED, FED, Choice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from conformance.dimensions.factors import Row
+    from conformance.models.arrays import Array
+
+CANDIDATES = 8
+"""Of so many rows at random the one is taken that shows the most that none before it did."""
+
+COUNTS = (0, 1, 2, 3, 7, -1, -3, 10, 100, 127, 128, 255, 256, 1000, 32768, 2**24 + 1, 2**31, 2**32 + 1, 2**53 + 1)
+SHAPES: Sequence[Sequence[Sequence[int]]] = (
+    ((3,),), ((1,),), ((),), ((2, 3),), ((2,), (2,)), ((0,), (2,)), ((1, 2), (1, 1), (1, 3)), ((2, 1, 2),),
+    ((9,),), ((5,), (5,)), ((2,), (2,), (2,), (2,)), ((17,),),
+)  # fmt: skip
+PLAIN = (0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 0.25, 0.1, -0.1, 0.75, 1.5, -1.25, 3.0)
+ODD = (0.0, -0.0, 1e-3, -1e-3, 1e-30, 1e30, -1e30, 2.0**-140, 100.0)
+RATES = (0.1, 0.5, 0.125, 1.0, 0.0, -0.1, 2.5, 1e-3)
+POOL = 40
+"""How many numbers are drawn for a choice, whatever it needs: the same draws for every row."""
+
+
+def choices(operators: Sequence[str], seed_of_all: int, piece: int, count: int) -> list[Choice]:
+    """The choices of a piece.
+
+    Args:
+        operators: op_types; a choice is about one of them.
+        count: how many there are in a piece.
+    """
+    rows = list(islice(_rows(operators, seed_of_all, piece), count))
+    found: list[Choice] = []
+
+    @settings(
+        max_examples=count,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @seed(f"{seed_of_all}/{piece}")
+    @given(_NUMBERS)
+    def take(numbers: Numbers) -> None:
+        if len(found) < count:
+            found.append(_choice(rows[len(found)], numbers))
+
+    take()
+    return found
+
+
+class Numbers:
+    """What Hypothesis draws for any choice.
+
+    Attributes:
+        values: elements of operands, taken in turn.
+        attributes: values of optional attributes, in turn; None leaves one out.
+        count: T.
+        rate: R.
+        runs: how many runs there are.
+        special: the place of one element that is something odd, and what that is.
+    """
+
+    def __init__(self, drawn: tuple[Any, ...]) -> None:
+        self.values, self.attributes, self.count, self.rate, self.runs, self.special = drawn
+
+
+_NUMBERS = st.builds(
+    lambda *drawn: Numbers(drawn),
+    st.lists(
+        st.one_of(st.sampled_from(PLAIN), st.floats(-4, 4, width=32, allow_subnormal=False)),
+        min_size=POOL,
+        max_size=POOL,
+    ),
+    st.lists(st.one_of(st.none(), st.sampled_from((0.5, 0.75, 0.25, 0.0, 1.0, 0.125, -0.5, 1.5))), min_size=6, max_size=6),
+    st.sampled_from(COUNTS),
+    st.sampled_from(RATES),
+    st.sampled_from((1, 1, 2, 3)),
+    st.tuples(st.integers(0, POOL - 1), st.sampled_from((None, None, None, *ODD))),
+)
+
+
+def _rows(operators: Sequence[str], seed_of_all: int, piece: int) -> Iterator[tuple[str, Row]]:
+    """Rows by operator in turn; each shows as much as can be had that no row of the piece before it showed."""
+    chance = random.Random(f"{seed_of_all}/{piece}/rows")  # noqa: S311 - nothing is to be kept secret
+    declarations = {name: structure(name) for name in operators if name != ARGMAX}
+    seen: dict[str, set[Any]] = {name: set() for name in operators}
+    while True:
+        for name in operators:
+            if name == ARGMAX:
+                yield name, _argmax_row(chance)
+                continue
+            declaration = declarations[name]
+            rows = [{key: chance.choice(values) for key, values in declaration.factors.items()} for _ in range(CANDIDATES)]
+            rows = [_plainer(row, chance) for row in rows]
+            allowed = [row for row in rows if not declaration.is_excluded(row)] or [_plainest(declaration.factors)]
+            row = max(allowed, key=lambda one: len(set(shown(declaration, one)) - seen[name]))
+            seen[name].update(shown(declaration, row))
+            yield name, row
+
+
+def _plainer(row: dict[str, str], chance: random.Random) -> dict[str, str]:
+    """Half of the rows have most of their operands from inputs, so that what is special about one of them is seen."""
+    if chance.random() < 0.5:
+        return row
+    return {
+        key: ("input" if key.startswith("origin_") and chance.random() < 0.8 else value) for key, value in row.items()
+    }
+
+
+def _plainest(factors: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    return {name: values[0] for name, values in factors.items()}
+
+
+def _argmax_row(chance: random.Random) -> dict[str, str]:
+    places = [place for place in PLACES if place not in {"loop", "scan", "function_twice"}]
+    return {
+        "place": chance.choice(["main", "main", *places]),
+        "origin_X": chance.choice(tuple(ORIGINS)),
+        "use_index": chance.choice([use for use in USES if use != "unused"]),
+        "stored": chance.choice(tuple(STORED)),
+        "imports": chance.choice(IMPORTS),
+        "training_info": "absent",
+        "read_by_another": chance.choice(("none", "X")),
+        "chain": ",".join(chance.choice(CHAINED) for _ in range(chance.choice((0, 0, 1, 1, 2, 3)))),
+        "shape": chance.choice(("3", "2,3", "3,2", "2,3,2", "1,4", "7", "9", "17", "4,5", "1", "1,1")),
+        "axis": str(chance.randrange(8)),
+        "keepdims": chance.choice("01"),
+        "last": chance.choice("001"),
+    }
+
+
+def _choice(drawn_row: tuple[str, Row], numbers: Numbers) -> Choice:
+    operator, row = drawn_row
+    return _argmax_choice(row, numbers) if operator == ARGMAX else _optimizer_choice(operator, row, numbers)
+
+
+def _context(row: Row, operands: Sequence[str], results: Sequence[str]) -> Context:
+    shared = READ_BY_ANOTHER[row["read_by_another"]]
+    return Context(
+        place=row["place"],
+        origins={name: row[f"origin_{_slot(name)}"] for name in operands},
+        uses={name: row[f"use_{_slot(name)}"] for name in results},
+        shared=tuple(name for name in operands if name[0] in shared),
+        stored=row["stored"],
+        imports=row["imports"],
+        trains=row["training_info"] == "present",
+    )
+
+
+def _slot(name: str) -> str:
+    return name[0] + name[1:].lstrip("0123456789") if name != "index" else name
+
+
+def _optimizer_choice(operator: str, row: Row, numbers: Numbers) -> Choice:
+    optimizer = TRAINING_OPTIMIZERS[operator]
+    own, rate = TYPES[row["types"]]
+    place = numbers.special[0]
+    shapes = SHAPES[place % len(SHAPES)]
+    if row["place"] == "scan":
+        shapes = ((2, 2), (2,)) if place % 2 else ((2, 3),)
+    elif row["tensors"] == "0d":
+        shapes = ((),)
+    names = numbered(optimizer.operands, len(shapes))
+    runs = tuple(_run(names, shapes, (own, rate), numbers, number) for number in range(numbers.runs))
+    return Choice(
+        operator,
+        _context(row, ["R", "T", *names], numbered(optimizer.results, len(shapes))),
+        _attributes(operator, numbers.attributes),
+        runs,
+    )
+
+
+def _run(
+    names: Sequence[str], shapes: Sequence[Sequence[int]], types: tuple[Any, Any], numbers: Numbers, run: int
+) -> dict[str, Array]:
+    own, rate = types
+    T = numbers.count if run == 0 else (numbers.count + run if abs(numbers.count) < 2**53 else run)
+    operands: dict[str, Array] = {"R": np.array(numbers.rate, rate), "T": np.array(T, np.int64)}
+    taken = run * 7
+    for place, name in enumerate(names):
+        shape = tuple(shapes[place % len(shapes)])
+        size = int(np.prod(shape))
+        values = [numbers.values[(taken + element) % POOL] for element in range(size)]
+        taken += size
+        array = np.array(values, own).reshape(shape)
+        operands[name] = np.abs(array) + own(0.25) if name[0] == "H" else array
+    where, odd = numbers.special
+    if odd is not None and names:
+        array = operands[names[where % len(names)]]
+        if array.size and not names[where % len(names)].startswith("H"):
+            array.reshape(-1)[where % array.size] = odd
+    return operands
+
+
+def _attributes(operator: str, values: Sequence[float | None]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for value, (name, usual) in zip(values, USUAL[operator].items(), strict=False):
+        if name == "mode":
+            found[name] = "standard" if value is None else "nesterov"
+        elif operator == "Momentum":  # has no defaults
+            found[name] = usual if value is None else value
+        elif value is not None:
+            found[name] = abs(value) + 0.0625 if name == "epsilon" else value
+    order = sum(value is None for value in values) % 3
+    listed = list(found.items())
+    return dict(listed[::-1] if order == 1 else listed[1:] + listed[:1] if order == 2 else listed)
+
+
+def _argmax_choice(row: Row, numbers: Numbers) -> Choice:
+    shape = tuple(int(size) for size in row["shape"].split(","))
+    chain = tuple(filter(None, row["chain"].split(",")))
+    axis = int(row["axis"]) % (2 * len(shape)) - len(shape)
+    attributes: dict[str, Any] = {"axis": axis, "keepdims": int(row["keepdims"])}
+    if int(row["last"]):
+        attributes["select_last_index"] = 1
+    dtype = (np.float32, np.float64, np.float16)[numbers.special[0] % 3] if chain else _DTYPES[numbers.special[0] % 6]
+    size = int(np.prod(shape))
+    runs = []
+    for run in range(numbers.runs):
+        values = np.array([numbers.values[(run * 7 + element) % POOL] for element in range(size)])
+        values = np.abs(values) + 0.25 if {"Log", "Sqrt"} & {*chain} else values
+        array = (np.round(values * 4) if np.dtype(dtype).kind in "iu" else values).reshape(shape)
+        runs.append({"X": np.abs(array).astype(dtype) if np.dtype(dtype).kind == "u" else array.astype(dtype)})
+    return Choice(ARGMAX, _context(row, ["X"], ["index"]), attributes, tuple(runs), chain)
+
+
+_DTYPES = (np.float32, np.float64, np.int32, np.int64, np.uint8, np.int8)
+
+__all__ = ["ALONG_AXIS", "FED", "choices"]
