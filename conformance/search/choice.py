@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 from onnx import helper
 
 from conformance.dimensions.building import numbered
-from conformance.dimensions.contexts import Context, in_context
+from conformance.dimensions.contexts import Built, Context, in_context
 from conformance.dimensions.fragments import Fragment
 from conformance.models.arrays import type_name
 from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from conformance.dimensions.contexts import Built
     from conformance.models.arrays import Array
 
 ARGMAX = "ArgMax"
@@ -122,35 +121,17 @@ class Choice:
         context = dict(document["context"])
         context["shared"] = tuple(context["shared"])
         runs = tuple({name: _array(tensor) for name, tensor in run.items()} for run in document["runs"])
-        return cls(
-            document["operator"], Context(**context), document["attributes"], runs, tuple(document["chain"])
-        )
+        return cls(document["operator"], Context(**context), document["attributes"], runs, tuple(document["chain"]))
 
     def with_operands(self, changed: Mapping[str, Array]) -> Choice:
         """The same with other operands in the first run."""
         return replace(self, runs=({**self.operands, **changed}, *self.runs[1:]))
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """The model of a choice and what its runs are fed.
-
-    Attributes:
-        model: serialised.
-        data_sets: the graph's inputs of each run.
-        names: of the inputs that are fed, in order.
-    """
-
-    model: bytes
-    data_sets: tuple[tuple[Array, ...], ...]
-    names: Sequence[str] = field(default_factory=tuple)
-
-
-def drawn(choice: Choice) -> Drawn:
+def built(choice: Choice) -> Built:
     """The model and the data of a choice."""
-    first = _built(choice, choice.operands)
-    rest = [_built(choice, {**choice.operands, **_fed(choice, run)}) for run in choice.runs[1:]]
-    return Drawn(first.model, (first.inputs, *(built.inputs for built in rest)))
+    first, *rest = (_built(choice, {**choice.operands, **_fed(choice, run)}) for run in choice.runs)
+    return Built(first.model, (*first.data_sets, *(again.data_sets[0] for again in rest)))
 
 
 def _fed(choice: Choice, run: Mapping[str, Array]) -> dict[str, Array]:
@@ -167,9 +148,7 @@ def _optimizer(choice: Choice, operands: Mapping[str, Array]) -> Fragment:
     tensors = [operands[name] for name in numbered(optimizer.operands[:1], choice.tensors)]
     names = numbered(optimizer.results, choice.tensors)
     results = {name: np.zeros_like(tensors[place % len(tensors)]) for place, name in enumerate(names)}
-    node = helper.make_node(
-        choice.operator, list(operands), names, domain=optimizer.domain, **dict(choice.attributes)
-    )
+    node = helper.make_node(choice.operator, list(operands), names, domain=optimizer.domain, **dict(choice.attributes))
     carried = {name: name.removesuffix("_new") for name in names}
     opsets = {optimizer.domain: optimizer.version}
     return Fragment((node,), operands, results, opsets, carried, (node,))

@@ -1,18 +1,17 @@
-"""Choices at random: rows of the declaration that show what no earlier row did, with numbers that Hypothesis draws.
+"""Choices at random: rows of the declaration that show what no earlier row did, with numbers for them.
 
-What is drawn is a function of the seed, of the piece and of the version of Hypothesis; so a find is stored as model and
-data, and never as a seed.
+Python's own generator draws, and not Hypothesis: what that draws depends on which modules are imported, since it takes
+constants from their source, so that two workers would not agree; and it takes several times as long as the oracle.
 """
 
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis import strategies as st
 
 from conformance.dimensions.building import numbered
 from conformance.dimensions.contexts import IMPORTS, Context
@@ -22,7 +21,7 @@ from conformance.dimensions.places import PLACES
 from conformance.dimensions.training import READ_BY_ANOTHER, TYPES, USUAL, structure
 from conformance.dimensions.uses import USES
 from conformance.reference.operators.training import TRAINING_OPTIMIZERS
-from conformance.search.choice import ALONG_AXIS, ARGMAX, CHAINED, FED, Choice
+from conformance.search.choice import ARGMAX, CHAINED, Choice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,40 +39,27 @@ SHAPES: Sequence[Sequence[Sequence[int]]] = (
 )  # fmt: skip
 PLAIN = (0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 0.25, 0.1, -0.1, 0.75, 1.5, -1.25, 3.0)
 ODD = (0.0, -0.0, 1e-3, -1e-3, 1e-30, 1e30, -1e30, 2.0**-140, 100.0)
+HALF, MOST = 0.5, 0.8
 RATES = (0.1, 0.5, 0.125, 1.0, 0.0, -0.1, 2.5, 1e-3)
+ATTRIBUTES = (0.5, 0.75, 0.25, 0.0, 1.0, 0.125, -0.5, 1.5)
 POOL = 40
-"""How many numbers are drawn for a choice, whatever it needs: the same draws for every row."""
+"""How many numbers are drawn for a choice, which takes them in turn."""
 
 
-def choices(operators: Sequence[str], seed_of_all: int, piece: int, count: int) -> list[Choice]:
-    """The choices of a piece.
+def choices(operators: Sequence[str], seed: int, piece: int, count: int) -> list[Choice]:
+    """The choices of a piece: a function of these four.
 
     Args:
         operators: op_types; a choice is about one of them.
         count: how many there are in a piece.
     """
-    rows = list(islice(_rows(operators, seed_of_all, piece), count))
-    found: list[Choice] = []
-
-    @settings(
-        max_examples=count,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @seed(f"{seed_of_all}/{piece}")
-    @given(_NUMBERS)
-    def take(numbers: Numbers) -> None:
-        if len(found) < count:
-            found.append(_choice(rows[len(found)], numbers))
-
-    take()
-    return found
+    chance = random.Random(f"{seed}/{piece}")  # noqa: S311 - nothing is to be kept secret
+    return [_choice(row, _numbers(chance)) for row in islice(_rows(operators, chance), count)]
 
 
+@dataclass(frozen=True)
 class Numbers:
-    """What Hypothesis draws for any choice.
+    """What is drawn for any choice.
 
     Attributes:
         values: elements of operands, taken in turn.
@@ -81,31 +67,33 @@ class Numbers:
         count: T.
         rate: R.
         runs: how many runs there are.
-        special: the place of one element that is something odd, and what that is.
+        place: of one element, and what else is chosen by a number.
+        odd: what stands there, if anything special does.
     """
 
-    def __init__(self, drawn: tuple[Any, ...]) -> None:
-        self.values, self.attributes, self.count, self.rate, self.runs, self.special = drawn
+    values: Sequence[float]
+    attributes: Sequence[float | None]
+    count: int
+    rate: float
+    runs: int
+    place: int
+    odd: float | None
 
 
-_NUMBERS = st.builds(
-    lambda *drawn: Numbers(drawn),
-    st.lists(
-        st.one_of(st.sampled_from(PLAIN), st.floats(-4, 4, width=32, allow_subnormal=False)),
-        min_size=POOL,
-        max_size=POOL,
-    ),
-    st.lists(st.one_of(st.none(), st.sampled_from((0.5, 0.75, 0.25, 0.0, 1.0, 0.125, -0.5, 1.5))), min_size=6, max_size=6),
-    st.sampled_from(COUNTS),
-    st.sampled_from(RATES),
-    st.sampled_from((1, 1, 2, 3)),
-    st.tuples(st.integers(0, POOL - 1), st.sampled_from((None, None, None, *ODD))),
-)
+def _numbers(chance: random.Random) -> Numbers:
+    return Numbers(
+        [chance.choice(PLAIN) if chance.random() < HALF else chance.uniform(-4, 4) for _ in range(POOL)],
+        [None if chance.random() < HALF else chance.choice(ATTRIBUTES) for _ in range(6)],
+        chance.choice(COUNTS),
+        chance.choice(RATES),
+        chance.choice((1, 1, 2, 3)),
+        chance.randrange(POOL),
+        chance.choice(ODD) if chance.random() < HALF else None,
+    )
 
 
-def _rows(operators: Sequence[str], seed_of_all: int, piece: int) -> Iterator[tuple[str, Row]]:
+def _rows(operators: Sequence[str], chance: random.Random) -> Iterator[tuple[str, Row]]:
     """Rows by operator in turn; each shows as much as can be had that no row of the piece before it showed."""
-    chance = random.Random(f"{seed_of_all}/{piece}/rows")  # noqa: S311 - nothing is to be kept secret
     declarations = {name: structure(name) for name in operators if name != ARGMAX}
     seen: dict[str, set[Any]] = {name: set() for name in operators}
     while True:
@@ -114,20 +102,20 @@ def _rows(operators: Sequence[str], seed_of_all: int, piece: int) -> Iterator[tu
                 yield name, _argmax_row(chance)
                 continue
             declaration = declarations[name]
-            rows = [{key: chance.choice(values) for key, values in declaration.factors.items()} for _ in range(CANDIDATES)]
-            rows = [_plainer(row, chance) for row in rows]
+            rows = [_row(declaration.factors, chance) for _ in range(CANDIDATES)]
             allowed = [row for row in rows if not declaration.is_excluded(row)] or [_plainest(declaration.factors)]
             row = max(allowed, key=lambda one: len(set(shown(declaration, one)) - seen[name]))
             seen[name].update(shown(declaration, row))
             yield name, row
 
 
-def _plainer(row: dict[str, str], chance: random.Random) -> dict[str, str]:
+def _row(factors: Mapping[str, Sequence[str]], chance: random.Random) -> dict[str, str]:
     """Half of the rows have most of their operands from inputs, so that what is special about one of them is seen."""
-    if chance.random() < 0.5:
-        return row
+    row = {name: chance.choice(values) for name, values in factors.items()}
+    plain = chance.random() < HALF
     return {
-        key: ("input" if key.startswith("origin_") and chance.random() < 0.8 else value) for key, value in row.items()
+        name: "input" if plain and name.startswith("origin_") and chance.random() < MOST else value
+        for name, value in row.items()
     }
 
 
@@ -162,8 +150,8 @@ def _context(row: Row, operands: Sequence[str], results: Sequence[str]) -> Conte
     shared = READ_BY_ANOTHER[row["read_by_another"]]
     return Context(
         place=row["place"],
-        origins={name: row[f"origin_{_slot(name)}"] for name in operands},
-        uses={name: row[f"use_{_slot(name)}"] for name in results},
+        origins={name: word for name in operands if (word := row[f"origin_{_slot(name)}"]) != "input"},
+        uses={name: word for name in results if (word := row[f"use_{_slot(name)}"]) != "output"},
         shared=tuple(name for name in operands if name[0] in shared),
         stored=row["stored"],
         imports=row["imports"],
@@ -178,7 +166,7 @@ def _slot(name: str) -> str:
 def _optimizer_choice(operator: str, row: Row, numbers: Numbers) -> Choice:
     optimizer = TRAINING_OPTIMIZERS[operator]
     own, rate = TYPES[row["types"]]
-    place = numbers.special[0]
+    place = numbers.place
     shapes = SHAPES[place % len(SHAPES)]
     if row["place"] == "scan":
         shapes = ((2, 2), (2,)) if place % 2 else ((2, 3),)
@@ -208,7 +196,7 @@ def _run(
         taken += size
         array = np.array(values, own).reshape(shape)
         operands[name] = np.abs(array) + own(0.25) if name[0] == "H" else array
-    where, odd = numbers.special
+    where, odd = numbers.place, numbers.odd
     if odd is not None and names:
         array = operands[names[where % len(names)]]
         if array.size and not names[where % len(names)].startswith("H"):
@@ -237,7 +225,7 @@ def _argmax_choice(row: Row, numbers: Numbers) -> Choice:
     attributes: dict[str, Any] = {"axis": axis, "keepdims": int(row["keepdims"])}
     if int(row["last"]):
         attributes["select_last_index"] = 1
-    dtype = (np.float32, np.float64, np.float16)[numbers.special[0] % 3] if chain else _DTYPES[numbers.special[0] % 6]
+    dtype = (np.float32, np.float64, np.float16)[numbers.place % 3] if chain else _DTYPES[numbers.place % 6]
     size = int(np.prod(shape))
     runs = []
     for run in range(numbers.runs):
@@ -248,6 +236,4 @@ def _argmax_choice(row: Row, numbers: Numbers) -> Choice:
     return Choice(ARGMAX, _context(row, ["X"], ["index"]), attributes, tuple(runs), chain)
 
 
-_DTYPES = (np.float32, np.float64, np.int32, np.int64, np.uint8, np.int8)
-
-__all__ = ["ALONG_AXIS", "FED", "choices"]
+_DTYPES = (np.float32, np.float64, np.int32, np.int64, np.int16, np.int8)
