@@ -23,6 +23,8 @@ ARGMAX = "ArgMax"
 CHAINED = ("Exp", "Log", "Sqrt", "Softmax", "LogSoftmax")
 """The operators of the pass, which may stand before an ArgMax."""
 
+OPSET = 13
+
 ALONG_AXIS = frozenset({"Softmax", "LogSoftmax"})
 
 FED = frozenset({"input", "rearranged", "part"})
@@ -44,6 +46,8 @@ class ChoiceDocument(TypedDict):
     chain: list[str]
     context: dict[str, Any]
     attributes: dict[str, Any]
+    opset: int
+    is_along_default: bool
     runs: list[dict[str, Tensor]]
 
 
@@ -58,6 +62,8 @@ class Choice:
         runs: the operands of each run of the one prepared model, by name; an operand that is a constant of the model
             is that of the first run in all of them.
         chain: operators between the operand and an ArgMax, the first one first.
+        opset: of the main domain.
+        is_along_default: whether the operators of the chain that have an axis leave it out.
     """
 
     operator: str
@@ -65,6 +71,8 @@ class Choice:
     attributes: Mapping[str, Any]
     runs: tuple[Mapping[str, Array], ...]
     chain: tuple[str, ...] = ()
+    opset: int = OPSET
+    is_along_default: bool = False
 
     @property
     def operands(self) -> Mapping[str, Array]:
@@ -88,7 +96,7 @@ class Choice:
         numbers = [float(value) for run in self.runs for array in run.values() for value in array.flat]
         digits = sum(len(f"{number:.17g}") for number in numbers)
         return (
-            sum(words) + sum(unusual) + len(context.shared) + len(self.chain),
+            sum(words) + sum(unusual) + len(context.shared) + len(self.chain) + (self.opset != OPSET),
             self.tensors,
             sum(array.size for array in self.operands.values()),
             len(self.runs),
@@ -112,6 +120,8 @@ class Choice:
                 "trains": context.trains,
             },
             "attributes": dict(self.attributes),
+            "opset": self.opset,
+            "is_along_default": self.is_along_default,
             "runs": [{name: _tensor(array) for name, array in run.items()} for run in self.runs],
         }
 
@@ -121,7 +131,8 @@ class Choice:
         context = dict(document["context"])
         context["shared"] = tuple(context["shared"])
         runs = tuple({name: _array(tensor) for name, tensor in run.items()} for run in document["runs"])
-        return cls(document["operator"], Context(**context), document["attributes"], runs, tuple(document["chain"]))
+        chain, rest = tuple(document["chain"]), (document["opset"], document["is_along_default"])
+        return cls(document["operator"], Context(**context), document["attributes"], runs, chain, *rest)
 
     def with_operands(self, changed: Mapping[str, Array]) -> Choice:
         """The same with other operands in the first run."""
@@ -159,7 +170,7 @@ def _argmax(choice: Choice, operands: Mapping[str, Array]) -> Fragment:
     axis = choice.attributes.get("axis", 0)
     nodes, taken = [], "X"
     for place, op_type in enumerate(choice.chain):
-        along = {"axis": axis} if op_type in ALONG_AXIS else {}
+        along = {"axis": axis} if op_type in ALONG_AXIS and not choice.is_along_default else {}
         nodes.append(helper.make_node(op_type, [taken], [f"Y{place}"], **along))
         taken = f"Y{place}"
     nodes.append(helper.make_node(ARGMAX, [taken], ["index"], **dict(choice.attributes)))
@@ -168,7 +179,7 @@ def _argmax(choice: Choice, operands: Mapping[str, Array]) -> Fragment:
     index = np.zeros(shape, dtype=np.int64)
     if not choice.attributes.get("keepdims", 1):
         index = index.reshape([size for place, size in enumerate(shape) if place != axis % X.ndim])
-    return Fragment(tuple(nodes), operands, {"index": index}, {"": 13}, {}, tuple(nodes))
+    return Fragment(tuple(nodes), operands, {"index": index}, {"": choice.opset}, {}, tuple(nodes))
 
 
 def _tensor(array: Array) -> Tensor:

@@ -19,7 +19,6 @@ from conformance.dimensions.covering import shown
 from conformance.dimensions.origins import ORIGINS, STORED
 from conformance.dimensions.places import PLACES
 from conformance.dimensions.training import READ_BY_ANOTHER, TYPES, USUAL, structure
-from conformance.dimensions.uses import USES
 from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 from conformance.search.choice import ARGMAX, CHAINED, Choice
 
@@ -35,13 +34,31 @@ CANDIDATES = 8
 COUNTS = (0, 1, 2, 3, 7, -1, -3, 10, 100, 127, 128, 255, 256, 1000, 32768, 2**24 + 1, 2**31, 2**32 + 1, 2**53 + 1)
 SHAPES: Sequence[Sequence[Sequence[int]]] = (
     ((3,),), ((1,),), ((),), ((2, 3),), ((2,), (2,)), ((0,), (2,)), ((1, 2), (1, 1), (1, 3)), ((2, 1, 2),),
-    ((9,),), ((5,), (5,)), ((2,), (2,), (2,), (2,)), ((17,),),
+    ((9,),), ((5,), (5,)), ((2,),) * 5, ((17,),), ((1, 2, 1, 2),), ((2, 0, 3),), ((1,),) * 9, ((33,),), ((65,),),
+    ((3,),), ((2, 2),), ((2,),),
 )  # fmt: skip
+LONG = (((257,),), ((1030,),), ((300,), (2,)))
+"""Shapes beyond what a block of a loop holds, of which few are drawn."""
+
 PLAIN = (0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 0.25, 0.1, -0.1, 0.75, 1.5, -1.25, 3.0)
-ODD = (0.0, -0.0, 1e-3, -1e-3, 1e-30, 1e30, -1e30, 2.0**-140, 100.0)
+ODD = (0.0, -0.0, 1e-3, -1e-3, 1e-30, 1e30, -1e30, 2.0**-140, 100.0, float("nan"), float("inf"), -float("inf"))
+TYPES_BY_NAME: Mapping[str, Any] = {
+    "float": np.float32, "double": np.float64, "float16": np.float16,
+    "int8": np.int8, "int16": np.int16, "int32": np.int32, "int64": np.int64,
+    "uint8": np.uint8, "uint16": np.uint16, "uint32": np.uint32, "uint64": np.uint64,
+}  # fmt: skip
+FLOATS = ("float", "float", "double", "float16")
+ARGMAX_TYPES = ("float", "float", "double", "double", *TYPES_BY_NAME)
+ARGMAX_SHAPES = (
+    "3", "2,3", "3,2", "2,3,2", "1,4", "7", "9", "17", "4,5", "1", "1,1", "2,2,2,2", "5,1,2", "0,3", "2,0,3", "33",
+    "2,70", "1100",
+)  # fmt: skip
+ARGMAX_VALUES = ("plain", "plain", "close", "odd", "infinite")
+PRODUCERS = (*CHAINED, "Relu")
 HALF, MOST = 0.5, 0.8
 RATES = (0.1, 0.5, 0.125, 1.0, 0.0, -0.1, 2.5, 1e-3)
-ATTRIBUTES = (0.5, 0.75, 0.25, 0.0, 1.0, 0.125, -0.5, 1.5)
+ATTRIBUTES = (0.5, 0.75, 0.25, 0.0, 1.0, 0.1, 0.3, 0.95, -0.5, 1.5)
+SELDOM = 0.03
 POOL = 40
 """How many numbers are drawn for a choice, which takes them in turn."""
 
@@ -69,6 +86,7 @@ class Numbers:
         runs: how many runs there are.
         place: of one element, and what else is chosen by a number.
         odd: what stands there, if anything special does.
+        is_long: whether the tensors have more elements than a block of a loop.
     """
 
     values: Sequence[float]
@@ -78,6 +96,7 @@ class Numbers:
     runs: int
     place: int
     odd: float | None
+    is_long: bool
 
 
 def _numbers(chance: random.Random) -> Numbers:
@@ -89,6 +108,7 @@ def _numbers(chance: random.Random) -> Numbers:
         chance.choice((1, 1, 2, 3)),
         chance.randrange(POOL),
         chance.choice(ODD) if chance.random() < HALF else None,
+        chance.random() < SELDOM,
     )
 
 
@@ -125,19 +145,26 @@ def _plainest(factors: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
 def _argmax_row(chance: random.Random) -> dict[str, str]:
     places = [place for place in PLACES if place not in {"loop", "scan", "function_twice"}]
+    chain = [chance.choice(PRODUCERS) for _ in range(chance.choice((0, 0, 1, 1, 1, 2, 3)))]
+    types = FLOATS if chain else ARGMAX_TYPES
+    unsigned = types[chance.randrange(len(types))]
     return {
         "place": chance.choice(["main", "main", *places]),
-        "origin_X": chance.choice(tuple(ORIGINS)),
-        "use_index": chance.choice([use for use in USES if use != "unused"]),
+        "origin_X": chance.choice([one for one in ORIGINS if one != "part" or not unsigned.startswith("u")]),
+        "use_index": chance.choice(("output", "output", "read_too", "captured", "identity", "sequence")),
         "stored": chance.choice(tuple(STORED)),
         "imports": chance.choice(IMPORTS),
         "training_info": "absent",
-        "read_by_another": chance.choice(("none", "X")),
-        "chain": ",".join(chance.choice(CHAINED) for _ in range(chance.choice((0, 0, 1, 1, 2, 3)))),
-        "shape": chance.choice(("3", "2,3", "3,2", "2,3,2", "1,4", "7", "9", "17", "4,5", "1", "1,1")),
-        "axis": str(chance.randrange(8)),
-        "keepdims": chance.choice("01"),
-        "last": chance.choice("001"),
+        "read_by_another": chance.choice(("none", "none", "X")) if unsigned[0] != "u" else "none",
+        "chain": ",".join(chain),
+        "along": chance.choice(("same", "same", "default")),
+        "opset": chance.choice(("13", "13", "11" if unsigned != "bfloat16" else "13", "12")),
+        "type": unsigned,
+        "shape": chance.choice(ARGMAX_SHAPES),
+        "axis": chance.choice(("default", *map(str, range(8)))),
+        "keepdims": chance.choice(("default", "0", "1")),
+        "last": chance.choice(("default", "default", "1")),
+        "values": chance.choice(ARGMAX_VALUES),
     }
 
 
@@ -167,7 +194,7 @@ def _optimizer_choice(operator: str, row: Row, numbers: Numbers) -> Choice:
     optimizer = TRAINING_OPTIMIZERS[operator]
     own, rate = TYPES[row["types"]]
     place = numbers.place
-    shapes = SHAPES[place % len(SHAPES)]
+    shapes = LONG[place % len(LONG)] if numbers.is_long else SHAPES[place % len(SHAPES)]
     if row["place"] == "scan":
         shapes = ((2, 2), (2,)) if place % 2 else ((2, 3),)
     elif row["tensors"] == "0d":
@@ -187,7 +214,7 @@ def _run(
 ) -> dict[str, Array]:
     own, rate = types
     T = numbers.count if run == 0 else (numbers.count + run if abs(numbers.count) < 2**53 else run)
-    operands: dict[str, Array] = {"R": np.array(numbers.rate, rate), "T": np.array(T, np.int64)}
+    operands: dict[str, Array] = {"R": np.array(numbers.rate * (run + 1), rate), "T": np.array(T, np.int64)}
     taken = run * 7
     for place, name in enumerate(names):
         shape = tuple(shapes[place % len(shapes)])
@@ -221,19 +248,47 @@ def _attributes(operator: str, values: Sequence[float | None]) -> dict[str, Any]
 def _argmax_choice(row: Row, numbers: Numbers) -> Choice:
     shape = tuple(int(size) for size in row["shape"].split(","))
     chain = tuple(filter(None, row["chain"].split(",")))
-    axis = int(row["axis"]) % (2 * len(shape)) - len(shape)
-    attributes: dict[str, Any] = {"axis": axis, "keepdims": int(row["keepdims"])}
-    if int(row["last"]):
+    attributes: dict[str, Any] = {}
+    if row["axis"] != "default":
+        attributes["axis"] = int(row["axis"]) % (2 * len(shape)) - len(shape)
+    if row["keepdims"] != "default":
+        attributes["keepdims"] = int(row["keepdims"])
+    if row["last"] != "default" and row["opset"] != "11":
         attributes["select_last_index"] = 1
-    dtype = (np.float32, np.float64, np.float16)[numbers.place % 3] if chain else _DTYPES[numbers.place % 6]
+    runs = tuple({"X": _row_of(row, chain, numbers, run, shape)} for run in range(numbers.runs))
+    context = _context(row, ["X"], ["index"])
+    return Choice(ARGMAX, context, attributes, runs, chain, int(row["opset"]), row["along"] == "default")
+
+
+def _row_of(row: Row, chain: Sequence[str], numbers: Numbers, run: int, shape: Sequence[int]) -> Array:
+    """What an ArgMax or the chain before it is given."""
+    dtype = np.dtype(TYPES_BY_NAME[row["type"]])
     size = int(np.prod(shape))
-    runs = []
-    for run in range(numbers.runs):
-        values = np.array([numbers.values[(run * 7 + element) % POOL] for element in range(size)])
-        values = np.abs(values) + 0.25 if {"Log", "Sqrt"} & {*chain} else values
-        array = (np.round(values * 4) if np.dtype(dtype).kind in "iu" else values).reshape(shape)
-        runs.append({"X": np.abs(array).astype(dtype) if np.dtype(dtype).kind == "u" else array.astype(dtype)})
-    return Choice(ARGMAX, _context(row, ["X"], ["index"]), attributes, tuple(runs), chain)
+    values = np.array([numbers.values[(run * 7 + element) % POOL] for element in range(size)])
+    if {"Log", "Sqrt"} & {*chain}:
+        values = np.abs(values) + 0.25
+    if dtype.kind in "iu":
+        return _integers(np.rint(values * 4).astype(np.int64), dtype, row["values"]).reshape(shape)
+    array = values.astype(dtype)
+    if row["values"] == "close" and not chain:
+        steps = np.rint(values * 2).astype(np.int64) + 8
+        array = (1.0 + steps * 2.0 ** -(np.finfo(dtype).nmant)).astype(dtype)
+    if row["values"] == "odd" and size and not chain and numbers.odd is not None:
+        with np.errstate(all="ignore"):
+            array[numbers.place % size] = numbers.odd
+    if row["values"] == "infinite" and not chain:
+        array[:] = -np.inf
+        array[numbers.place % max(size, 1) :] = np.finfo(dtype).min
+    return array.reshape(shape)
 
 
-_DTYPES = (np.float32, np.float64, np.int32, np.int64, np.int16, np.int8)
+def _integers(steps: Array, dtype: np.dtype[Any], values: str) -> Array:
+    """Integers near 0, near the ends of their type, or next to each other where a float has one value for several."""
+    limits = np.iinfo(dtype)
+    if values == "close":
+        base = 2**53 if limits.max > 2**53 else 2**24 if limits.max > 2**24 else limits.max // 2
+        return np.array([base + int(step) % 8 for step in steps], dtype)
+    if values in {"odd", "infinite"}:
+        ends = (limits.min, limits.max, limits.max - 1, limits.max // 2 + 1, 0)
+        return np.array([ends[int(step) % 5] for step in steps], dtype)
+    return np.array([int(step) % 100 if dtype.kind == "u" else int(step) for step in steps], dtype)

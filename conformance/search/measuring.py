@@ -1,4 +1,4 @@
-"""How good the search is, the corpus withheld: which known deviations its draws notice, and whether they accuse others."""
+"""How good the search is, the corpus withheld: which known deviations draws notice, and whom they accuse wrongly."""
 
 from __future__ import annotations
 

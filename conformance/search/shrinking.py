@@ -13,7 +13,7 @@ import numpy as np
 
 from conformance.dimensions.building import numbered
 from conformance.reference.operators.training import TRAINING_OPTIMIZERS
-from conformance.search.choice import ARGMAX
+from conformance.search.choice import ARGMAX, OPSET
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -52,6 +52,8 @@ def shrunk(choice: Choice, is_same: Callable[[Choice], bool]) -> tuple[Choice, i
 def _smaller(choice: Choice) -> Iterator[Choice]:
     """Choices that have less of something, those that have much less first."""
     yield from _plainer_context(choice)
+    yield replace(choice, opset=OPSET)
+    yield replace(choice, is_along_default=False)
     yield from _shorter_chain(choice)
     yield from _fewer_runs(choice)
     if choice.operator == ARGMAX:
