@@ -28,6 +28,7 @@ from conformance.commands import (
     merge,
     report,
     run,
+    search,
     strength,
     verify,
 )
@@ -61,6 +62,7 @@ app.command("verify")(verify.verify)
 app.command("generate")(generate.generate)
 app.command("lower")(lower.lower)
 app.command("hazards")(hazards.hazards)
+app.command("search")(search.search)
 app.command("strength")(strength.strength)
 app.add_typer(harness.app, name="harness")
 

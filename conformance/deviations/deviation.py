@@ -14,6 +14,7 @@ from conformance.backends.reference import PreparedGraph
 from conformance.deviations.arithmetic import Rounding
 from conformance.deviations.pseudocode import rewritten
 from conformance.models.arrays import Array
+from conformance.models.graphs import all_nodes
 from conformance.models.signatures import MAIN_DOMAINS
 from conformance.reference.graph import Graph
 from conformance.reference.nodes import Evaluation, Node
@@ -180,13 +181,16 @@ class AlteredBackend:
         Raises:
             Unsupported: it has operators that the reference does not have.
         """
-        graph = Graph.of(self._own_kernels(model))
+        return PreparedGraph(Graph.of(self._own_kernels(model), self._with_own_kernels))
+
+    def _with_own_kernels(self, graph: Graph) -> Graph:
+        """A graph, the main one or one inside of it, whose nodes are evaluated by the altered kernels."""
         hidden = _seen_by_argmax_only(graph)
         nodes = tuple(
             (node, self._altered(node, evaluation, hidden=node.outputs[0] in hidden))
             for node, evaluation in graph.nodes
         )
-        return PreparedGraph(dataclasses.replace(graph, nodes=nodes))
+        return dataclasses.replace(graph, nodes=nodes)
 
     def _own_kernels(self, model: onnx.ModelProto) -> onnx.ModelProto:
         """The model with our defaults for attributes, and without functions in whose place we have a kernel."""
@@ -198,7 +202,7 @@ class AlteredBackend:
         functions = [function for function in copy.functions if not self._replaces(function)]
         del copy.functions[:]
         copy.functions.extend(functions)
-        for node in copy.graph.node:
+        for node in all_nodes(copy):
             alteration = self.alterations.get(node.op_type, Alteration())
             given = {attribute.name for attribute in node.attribute}
             missing = {name: value for name, value in alteration.defaults.items() if name not in given}

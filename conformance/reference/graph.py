@@ -25,7 +25,7 @@ from conformance.reference.operators.training import evaluate_optimizer, trainin
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import onnx
 
@@ -51,8 +51,11 @@ class Graph:
     optional: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, model: onnx.ModelProto) -> Graph:
+    def of(cls, model: onnx.ModelProto, altered: Callable[[Graph], Graph] | None = None) -> Graph:
         """Read a model.
+
+        Args:
+            altered: what is made of each graph and each function's body as soon as it is read, inner ones first.
 
         Raises:
             Unsupported: it is made of other operators, or of tensors stored outside of it, or its functions call each
@@ -61,7 +64,7 @@ class Graph:
         if (fault := endless_calls(model)) is not None:
             raise Unsupported(fault)
         functions = {name_of_function(function): function for function in model.functions}
-        return _Scope.of(model.opset_import, functions).graph(model.graph)
+        return _Scope.of(model.opset_import, functions, altered=altered).graph(model.graph)
 
     def run(self, inputs: Sequence[Array], system: NumberSystem) -> list[Value]:
         """The outputs for these inputs, of which a list is a sequence and None an empty optional.
@@ -104,6 +107,7 @@ class _Scope:
     opsets: Mapping[str, int]
     functions: Mapping[FunctionName, onnx.FunctionProto]
     attributes: Mapping[str, onnx.AttributeProto] = field(default_factory=dict)
+    altered: Callable[[Graph], Graph] | None = None
 
     @classmethod
     def of(
@@ -111,18 +115,20 @@ class _Scope:
         imports: Iterable[onnx.OperatorSetIdProto],
         functions: Mapping[FunctionName, onnx.FunctionProto],
         attributes: Mapping[str, onnx.AttributeProto] | None = None,
+        altered: Callable[[Graph], Graph] | None = None,
     ) -> _Scope:
-        return cls({opset.domain: opset.version for opset in imports}, functions, attributes or {})
+        return cls({opset.domain: opset.version for opset in imports}, functions, attributes or {}, altered)
 
     def graph(self, proto: onnx.GraphProto, captured: Iterable[str] = ()) -> Graph:
         """A graph that stands here; what it captures from around it are its last inputs."""
-        return Graph(
+        graph = Graph(
             inputs=(*fed_names(proto), *captured),
             outputs=tuple(value.name for value in proto.output),
             nodes=self.read(proto.node),
             initializers=initializers_of(proto),
             optional=(*(value.name for value in proto.input), *captured),
         )
+        return self.altered(graph) if self.altered else graph
 
     def read(self, nodes: Iterable[onnx.NodeProto]) -> tuple[tuple[Node, Evaluation], ...]:
         return tuple(self._read(node) for node in nodes)
@@ -154,8 +160,9 @@ class _Scope:
 
     def _body(self, function: onnx.FunctionProto, call: Iterable[onnx.AttributeProto]) -> Graph:
         """A function's body for one call."""
-        inside = _Scope.of(function.opset_import, self.functions, given_attributes(function, call))
-        return Graph(tuple(function.input), tuple(function.output), inside.read(function.node))
+        inside = _Scope.of(function.opset_import, self.functions, given_attributes(function, call), self.altered)
+        body = Graph(tuple(function.input), tuple(function.output), inside.read(function.node))
+        return self.altered(body) if self.altered else body
 
 
 def _overridden(operator: Evaluation | None, body: Graph) -> Evaluation:
