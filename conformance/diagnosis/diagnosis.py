@@ -19,6 +19,7 @@ from conformance.diagnosis import transcript
 from conformance.diagnosis.cover import cover
 from conformance.diagnosis.evidence import Evidence
 from conformance.diagnosis.manner import manner
+from conformance.diagnosis.observation import fails
 from conformance.diagnosis.properties import properties
 from conformance.diagnosis.shared import Shared, shared
 from conformance.errors import CorpusError
@@ -161,7 +162,7 @@ def diagnosis(
         topics: likewise.
     """
     failing = {id for id, finding in findings.items() if finding.verdict.is_defect}
-    observations = dict(_observations(findings))
+    observations = dict(_observations(findings, cases))
     level = Level.MUST if any(findings[id].level is Level.MUST for id in failing) else Level.SHOULD
     passed = [id for id, finding in findings.items() if finding.verdict is Verdict.PASS]
     evidence = Evidence(
@@ -180,11 +181,13 @@ def diagnosis(
     return Diagnosis(subject, family, len(failing), explanations, groups)
 
 
-def _observations(findings: Mapping[str, Finding]) -> Iterator[tuple[str, Observation]]:
-    """What can be read of what the subject made of the cases that it fails."""
+def _observations(
+    findings: Mapping[str, Finding], cases: Mapping[str, CaseInMemory]
+) -> Iterator[tuple[str, Observation]]:
+    """What can be read of what the subject made of the cases that it fails, where it failed them once more."""
     for id, finding in findings.items():
         observation = transcript.read(finding.observed) if finding.observed is not None else None
-        if observation is not None and finding.verdict.is_defect:
+        if observation is not None and finding.verdict.is_defect and fails(observation, cases[id]):
             yield id, observation
 
 

@@ -94,7 +94,7 @@ class Evidence:
     def partners(self, deviations: Deviations) -> list[Deviation]:
         """The deviations that together with these explain some of a sample of what these do not explain alone."""
         left = self.failing.difference(*map(self.alone, deviations))
-        sample = sorted(left, key=_shuffled)[:SAMPLE]
+        sample = sorted((id for id in left if self.observations[id].ended is None), key=_shuffled)[:SAMPLE]
         others = [one for one in self.catalogue if one not in deviations]
         orders = {one: ((*deviations, one), (one, *deviations)) for one in others}
         return [one for one in others if any(self.explained(order, sample) for order in orders[one])]

@@ -67,7 +67,7 @@ def agree(one: Observation, other: Observation, case: CaseInMemory) -> bool:
 
 def fails(observation: Observation, case: CaseInMemory) -> bool:
     """Whether a backend that was observed so fails the case."""
-    if observation.ended or any(observation.spoiled):
+    if observation.ended or any(observation.spoiled) or len(observation.outputs) != len(case.held):
         return True
     for data_set, came in zip(case.held, observation.outputs, strict=True):
         if len(came) != len(data_set.outputs):

@@ -20,7 +20,7 @@ EVERY = [one for rows in catalogue().values() for one in rows]
 DEVIATIONS = {one.id: one for one in EVERY}
 
 
-@pytest.mark.parametrize("deviation", EVERY[7::45], ids=lambda one: one.id)
+@pytest.mark.parametrize("deviation", EVERY[7::90], ids=lambda one: one.id)
 def test_a_planted_deviation_is_named_for_all_that_fails_or_one_that_no_case_tells_apart(bench, deviation):
     found = bench.diagnosis(deviation.backend, family_of_deviation(deviation))
     (explanation,) = found.explanations
@@ -30,14 +30,14 @@ def test_a_planted_deviation_is_named_for_all_that_fails_or_one_that_no_case_tel
 
 
 def test_both_of_two_deviations_in_one_backend_are_named_and_no_other(bench):
-    pairs = list(islice(Pairs(bench, seed=3), 4))
+    pairs = list(islice(Pairs(bench, seed=3), 3))
     assert {(one.id, other.id): pair_is_named(bench, (one, other)) for one, other in pairs} == {
         (one.id, other.id): (2, []) for one, other in pairs
     }
 
 
 def test_deviations_of_two_operators_are_both_named(bench):
-    faults = {"softmax.as_opset_13", "log_softmax.as_opset_13"}
+    faults = {"exp.negated", "log.negated"}
     found = bench.diagnosis(composed(tuple(DEVIATIONS[id] for id in sorted(faults))), "ArgMax")
     assert {one.deviation.id for one in found.explanations} == faults
     assert all(len(one.cases) < found.failing for one in found.explanations)

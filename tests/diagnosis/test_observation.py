@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -59,8 +61,6 @@ def test_zeros_of_both_signs_are_told_apart_where_every_bit_is_judged(case, boun
 
 
 def _with_one_output(case, expected, bound):
-    import dataclasses
-
     (data_set, *_) = case.held
     output = dataclasses.replace(data_set.outputs[0], expected=expected, bound=bound, choices=None)
     return dataclasses.replace(case, held=(dataclasses.replace(data_set, outputs=(output,)),))
@@ -75,6 +75,10 @@ def test_what_was_observed_is_read_as_it_was_written(case, right):
 
 def test_what_is_too_large_is_not_written():
     assert transcript.written(Observation(((np.zeros(transcript.LARGEST + 1, np.int8),),), ((),))) is None
+
+
+def test_an_observation_without_all_of_its_data_sets_fails(case):
+    assert fails(Observation((), ()), case)
 
 
 @pytest.mark.parametrize("spoilt", [{"dtype": "nonsense"}, {"dtype": "string"}, {"data": "%"}, {"shape": [9, 9]}])

@@ -9,7 +9,6 @@ import numpy as np
 
 from conformance.deviations import Alteration, AlteredBackend
 from conformance.deviations.adagrad import STEP
-from conformance.deviations.adam import X_FINAL
 from conformance.deviations.deviation import Arithmetic
 from conformance.deviations.twists import R, T, answering, by_tensor, each_operand, feeding, reading, scalar, unchanged
 
