@@ -1,4 +1,4 @@
-"""From a choice to a model and its data: rows of the training optimizers' declarations."""
+"""From a row of what surrounds a training optimizer to a model and its data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from onnx import helper
 
 from conformance.dimensions.contexts import Context, in_context
 from conformance.dimensions.fragments import Fragment
-from conformance.dimensions.training import TENSORS, TWO_NODES, TYPES, USUAL
+from conformance.dimensions.training import READ_BY_ANOTHER, TENSORS, TWO_NODES, TYPES, USUAL
 from conformance.generation.values import scattered
 from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 
@@ -39,12 +39,12 @@ def built_structure(op_type: str, name: str, row: Row) -> Built:
         name: of the graph; the data are others for every name.
     """
     fragment = _fragment(op_type, name, row)
-    shared = row["read_by_another"]
+    shared = READ_BY_ANOTHER[row["read_by_another"]]
     context = Context(
         place=row["place"],
         origins={name: row[f"origin_{_slot(name)}"] for name in fragment.operands},
         uses={name: row[f"use_{_slot(name)}"] for name in fragment.results},
-        shared=tuple(name for name in fragment.operands if _slot(name) == shared and not name.endswith(TWIN)),
+        shared=tuple(name for name in fragment.operands if name[0] in shared and not name.endswith(TWIN)),
         stored=row["stored"],
         imports=row["imports"],
         trains=row["training_info"] == "present",

@@ -62,11 +62,11 @@ class Built:
 
     Attributes:
         model: serialised.
-        inputs: the values of the graph's inputs, in order, but for those that have an initializer.
+        data_sets: per run the values of the graph's inputs, in order, but for those that have an initializer.
     """
 
     model: bytes
-    inputs: tuple[Array, ...]
+    data_sets: tuple[tuple[Array, ...], ...]
 
 
 def in_context(name: str, fragment: Fragment, context: Context) -> Built:
@@ -88,7 +88,7 @@ def in_context(name: str, fragment: Fragment, context: Context) -> Built:
     if CONDITION in captured_names(placed.main.graph(name)):
         fed[CONDITION] = np.array(True)
     overridable = [tensor for supply in supplies for tensor in supply.overridable]
-    return Built(_model(name, fragment, context, placed, fed, overridable), tuple(fed.values()))
+    return Built(_model(name, fragment, context, placed, fed, overridable), (tuple(fed.values()),))
 
 
 def _model(

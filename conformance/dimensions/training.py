@@ -42,6 +42,9 @@ NODES: Mapping[str, str] = {
     "other_t": "two nodes of which the second has another T for the same other operands",
 }
 
+READ_BY_ANOTHER: Mapping[str, str] = {"none": "", "scalars": "RT", "X": "X", "G": "G", "state": "VH"}
+"""Operands that another node reads as well, by their letters."""
+
 TWO_NODES = ("other_attributes", "other_r", "other_t")
 FUNCTIONS = ("function", "function_twice", "function_in_function")
 
@@ -88,7 +91,7 @@ def structure(op_type: str) -> Declaration:
             "place": tuple(PLACES),
             **origins,
             **uses,
-            "read_by_another": ("none", "R", "T", *optimizer.operands),
+            "read_by_another": tuple(READ_BY_ANOTHER),
             "tensors": tuple(TENSORS),
             "nodes": tuple(NODES),
             "types": tuple(TYPES),
