@@ -124,7 +124,7 @@ def cases() -> Iterator[Case]:
         for name, family in FAMILIES.items():
             for number, row in enumerate(covering_rows(family.declaration(operator.name)), 1):
                 yield _case(operator, name, number, row)
-        yield from _silent(operator)
+        yield from _apart(operator)
 
 
 def _case(operator: Operator, family: str, number: int, row: Row) -> Case:
@@ -155,10 +155,10 @@ def _prefixed(operator: Operator, *clauses: str) -> tuple[str, ...]:
     return tuple(f"{operator.prefix}.{clause}" for clause in clauses)
 
 
-def _silent(operator: Operator) -> Iterator[Case]:
-    """What the declaration of `placed` leaves out because nothing says what a runtime should do."""
+def _apart(operator: Operator) -> Iterator[Case]:
+    """What the declaration of `placed` leaves out because no text decides what a runtime must do."""
     factors = FAMILIES["placed"].declaration(operator.name).factors
-    for name, (title, row, change) in SILENT.items():
+    for name, (level, title, row, change) in APART.items():
         id = f"test_{operator.prefix}_{name}_float"
         built = FAMILIES["placed"].built(
             operator.name, id, {**{factor: values[0] for factor, values in factors.items()}, **row}
@@ -168,9 +168,9 @@ def _silent(operator: Operator) -> Iterator[Case]:
         yield Case(
             id=id,
             title=f"{operator.name} {title}",
-            level=Level.SILENT,
+            level=level,
             clauses=_prefixed(operator, "results" if name == "result_without_a_name" else "operands"),
-            tags=(operator.prefix, "float", "silent"),
+            tags=(operator.prefix, "float", "apart"),
             model=model.SerializeToString(deterministic=True),
             data_sets=built.data_sets,
         )
@@ -195,21 +195,30 @@ def _sparse(graph: onnx.GraphProto) -> None:
     del graph.initializer[0]
 
 
-SILENT: Mapping[str, tuple[str, Row, Callable[[onnx.GraphProto], None]]] = {
+APART: Mapping[str, tuple[Level, str, Row, Callable[[onnx.GraphProto], None]]] = {
     "result_without_a_name": (
+        Level.SILENT,
         "with an X_new without a name, which ONNX has for results that are optional, as these are not",
         {},
         _without_a_name,
     ),
     "nodes_of_one_name": (
+        Level.SILENT,
         "twice under one name, which ONNX asks to be another for each node of a graph",
         {"nodes": "other_t"},
         _of_one_name,
     ),
     "sparse_initializer": (
+        Level.SILENT,
         "with a sparse initializer as X, a tensor to ONNX's checker and none to its shape inference",
         {"origin_X": "initializer"},
         _sparse,
     ),
+    "main_domain_by_name": (
+        Level.SHOULD,
+        "beside operators of the main domain, which the model imports under its name, ai.onnx",
+        {"origin_X": "rearranged", "imports": "main_by_name"},
+        lambda _: None,
+    ),
 }
-"""By name: the title, what differs from the first value of each factor, and what is done to the graph then."""
+"""By name: level, title, what differs from the first value of each factor, and what is done to the graph then."""
