@@ -106,12 +106,12 @@ WORDINGS: Mapping[str, Wording] = {
         lambda operator, _: (operator.step, "attribute_type", "update_count_type"),
     ),
     "extreme": Wording(
-        ("scalar", "extreme", "T"),
+        ("scalar", "extreme", "T", "types"),
         lambda row: f"computes with {row['scalar']} of {row['extreme']} value at T = {row['T']} in {row['types']}",
         lambda operator, _: (operator.step, "attribute_type"),
     ),
     "many_tensors": Wording(
-        ("tensors", "shapes"),
+        ("tensors", "shapes", "types"),
         lambda row: f"takes {row['tensors']} tensors of {row['shapes']} shapes in {row['types']}, each with its state",
         lambda *_: ("several_tensors", "operands", "results"),
     ),
