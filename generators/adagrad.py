@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from conformance.dimensions.factors import Meeting
 from conformance.generation.models import TYPES
 from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS, shared
@@ -56,7 +57,7 @@ MATRIX = Matrix(
         "norm_coefficient": {"default": None, "zero": 0.0, "one": 1.0, "usual": 0.25, "extreme": -0.5},
     },
     counts=[name for name in COUNTS if name != NEGATIVE],  # 1 + T * decay_factor may be 0 there: `_below_0` is apart
-    excluded=({"epsilon": ("zero",), "values": ("zeros",)},),  # H_new = 0
+    excluded=(Meeting({"epsilon": ("zero",), "values": ("zeros",)}, "H_new = 0"),),
 )
 
 

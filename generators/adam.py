@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from conformance.dimensions.factors import Meeting
 from conformance.generation.models import TYPES
 from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS, shared
@@ -73,12 +74,12 @@ MATRIX = Matrix(
         "norm_coefficient_post": {"default": None, "zero": 0.0, "one": 1.0, "usual": 0.125, "extreme": -0.5},
     },
     excluded=(
-        {"alpha": ("one",), "T": ABOVE_0},  # 1 - alpha**T = 0
-        {"epsilon": ("zero",), "values": ("zeros",)},  # H_new = 0
+        Meeting({"alpha": ("one",), "T": ABOVE_0}, "1 - alpha**T = 0"),
+        Meeting({"epsilon": ("zero",), "values": ("zeros",)}, "H_new = 0"),
     ),
     hiding=(
-        {"norm_coefficient_post": ("one",)},  # X_new = 0
-        {"beta": ("one",), "T": ABOVE_0},  # Sqrt(1 - beta**T) = 0, so X_new has no step
+        Meeting({"norm_coefficient_post": ("one",)}, "X_new = 0"),
+        Meeting({"beta": ("one",), "T": ABOVE_0}, "Sqrt(1 - beta**T) = 0, so X_new has no step"),
     ),
 )
 

@@ -13,11 +13,12 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Case
+from conformance.dimensions.building import numbered
 from conformance.generation.models import TYPES, declared, model
 from conformance.reference.numbers.symbolic import INT64, Emission, Terms, traced
 from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS
-from generators.training_optimizers.operator import FunctionCase, Operator, OperatorSetting, numbered
+from generators.training_optimizers.operator import FunctionCase, Operator, OperatorSetting
 from generators.training_optimizers.table import OPERATORS
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from conformance.corpus.case import Case, CaseKind
+from conformance.dimensions.building import numbered
 from conformance.models.arrays import type_name
 from conformance.verdicts import Level
 from generators.training_optimizers.drafts import Draft, argmax_draft, optimizer_draft
-from generators.training_optimizers.operator import numbered
 from generators.training_optimizers.table import OPERATORS
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from conformance.dimensions.factors import Meeting
 from conformance.generation.models import TYPES
 from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS, shared
@@ -72,7 +73,7 @@ MATRIX = Matrix(
         "norm_coefficient": {"zero": 0.0, "one": 1.0, "usual": 0.25, "extreme": -0.5},
         "mode": {mode: mode for mode in MODES},
     },
-    hiding=({"alpha": ("zero",), "beta": ("zero",), "mode": ("standard",), "T": ABOVE_0},),  # V_new = 0
+    hiding=(Meeting({"alpha": ("zero",), "beta": ("zero",), "mode": ("standard",), "T": ABOVE_0}, "V_new = 0"),),
 )
 
 

@@ -12,11 +12,11 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Case
+from conformance.dimensions.building import RANGES
 from conformance.generation.models import TYPES, declared, model
 from conformance.generation.values import scattered
 from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS
-from generators.training_optimizers.operator import RANGES, Operator
 from generators.training_optimizers.table import OPERATORS
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import onnx
 
     from conformance.models.arrays import Array
+    from generators.training_optimizers.operator import Operator
 
 OPSET = 13
 BATCH, FEATURES, HIDDEN = 3, 2, 4

@@ -14,6 +14,7 @@ from conformance.backends.reference import PreparedGraph
 from conformance.deviations.arithmetic import Rounding
 from conformance.deviations.pseudocode import rewritten
 from conformance.models.arrays import Array
+from conformance.models.graphs import all_nodes
 from conformance.models.signatures import MAIN_DOMAINS
 from conformance.reference.graph import Graph
 from conformance.reference.nodes import Evaluation, Node
@@ -99,12 +100,14 @@ class Alteration:
         twists: what is done about the kernel, the outermost first.
         arithmetic: how it computes.
         only_before_argmax: whether it is so only where nothing but an ArgMax sees the result.
+        only_within: whether it is so only for nodes in a graph of such an operator, or in a `function`.
     """
 
     defaults: Mapping[str, Any] = field(default_factory=dict)
     twists: tuple[Twist, ...] = ()
     arithmetic: NumberSystem = field(default_factory=Native)
     only_before_argmax: bool = False
+    only_within: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +125,7 @@ class Deviation:
         level: the level of the cases that must notice it; what it does is admissible below that.
         convention: the libraries that have it for a convention of theirs.
         operator: its op_type.
+        within: the operator in whose graphs alone it does so, or `function`; None where it does so anywhere.
     """
 
     id: str
@@ -134,6 +138,7 @@ class Deviation:
     level: Level = Level.MUST
     convention: str | None = None
     operator: str = ""
+    within: str | None = None
 
     @property
     def sentence(self) -> str:
@@ -144,7 +149,9 @@ class Deviation:
     def backend(self) -> AlteredBackend:
         """A backend that has it."""
         computing = self.arithmetic or (Arithmetic(self.edits) if self.edits else Native())
-        return AlteredBackend({self.operator: Alteration(self.defaults, self.twists, computing)})
+        return AlteredBackend(
+            {self.operator: Alteration(self.defaults, self.twists, computing, only_within=self.within)}
+        )
 
 
 def table(operator: str, clauses: str, rows: Iterable[Deviation]) -> tuple[Deviation, ...]:
@@ -180,13 +187,18 @@ class AlteredBackend:
         Raises:
             Unsupported: it has operators that the reference does not have.
         """
-        graph = Graph.of(self._own_kernels(model))
-        hidden = _seen_by_argmax_only(graph)
-        nodes = tuple(
-            (node, self._altered(node, evaluation, hidden=node.outputs[0] in hidden))
-            for node, evaluation in graph.nodes
-        )
-        return PreparedGraph(dataclasses.replace(graph, nodes=nodes))
+        own = self._own_kernels(model)
+        hidden = _seen_by_argmax_only(Graph.of(own)) if self._hides else set()
+
+        def altering(node: Node, evaluation: Evaluation, within: tuple[str, ...]) -> Evaluation:
+            alteration = self._alteration(node, within, hidden=not within and node.outputs[0] in hidden)
+            return evaluation if alteration is None else _evaluation(alteration, evaluation)
+
+        return PreparedGraph(Graph.of(own, altering))
+
+    @property
+    def _hides(self) -> bool:
+        return any(alteration.only_before_argmax for alteration in self.alterations.values())
 
     def _own_kernels(self, model: onnx.ModelProto) -> onnx.ModelProto:
         """The model with our defaults for attributes, and without functions in whose place we have a kernel."""
@@ -198,7 +210,7 @@ class AlteredBackend:
         functions = [function for function in copy.functions if not self._replaces(function)]
         del copy.functions[:]
         copy.functions.extend(functions)
-        for node in copy.graph.node:
+        for node in all_nodes(copy):
             alteration = self.alterations.get(node.op_type, Alteration())
             given = {attribute.name for attribute in node.attribute}
             missing = {name: value for name, value in alteration.defaults.items() if name not in given}
@@ -208,11 +220,12 @@ class AlteredBackend:
     def _replaces(self, function: onnx.FunctionProto) -> bool:
         return function.name in self.alterations and function.domain in ALTERED_DOMAINS
 
-    def _altered(self, node: Node, evaluation: Evaluation, *, hidden: bool) -> Evaluation:
+    def _alteration(self, node: Node, within: tuple[str, ...], *, hidden: bool) -> Alteration | None:
+        """How a node's kernel differs; `hidden` tells whether nothing but an ArgMax sees its result."""
         alteration = self.alterations.get(node.op_type)
         if alteration is None or node.domain not in ALTERED_DOMAINS or (alteration.only_before_argmax and not hidden):
-            return evaluation
-        return _evaluation(alteration, evaluation)
+            return None
+        return alteration if alteration.only_within in {None, *within} else None
 
 
 def _seen_by_argmax_only(graph: Graph) -> set[str]:

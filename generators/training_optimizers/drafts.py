@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
+from conformance.dimensions.building import RANGES, numbered
 from conformance.generation.models import declared, declared_as, model
 from conformance.generation.values import scattered
 from conformance.models.arrays import type_name
-from generators.training_optimizers.operator import RANGES, Operator, numbered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from conformance.models.arrays import Array
+    from generators.training_optimizers.operator import Operator
 
 
 @dataclass(frozen=True)

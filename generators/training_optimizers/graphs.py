@@ -8,12 +8,13 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Case
+from conformance.dimensions.building import numbered
 from conformance.generation.models import TYPES, declared, model
 from conformance.generation.values import scattered
 from conformance.verdicts import Level
 from generators.training_optimizers.drafts import optimizer_draft
 from generators.training_optimizers.families import FLOATS
-from generators.training_optimizers.operator import Operator, OperatorSetting, numbered, optimizer_model
+from generators.training_optimizers.operator import Operator, OperatorSetting, optimizer_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -15,25 +15,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.corpus.case import Case
+from conformance.dimensions.building import RANGES
+from conformance.dimensions.covering import covering_rows
+from conformance.dimensions.factors import Declaration
+from conformance.dimensions.training import TYPES as MIXTURES
 from conformance.generation.models import TYPES
 from conformance.generation.values import scattered
 from conformance.verdicts import Level
-from generators.training_optimizers.operator import RANGES, Operator, optimizer_model
-from generators.training_optimizers.pairwise import Table
+from generators.training_optimizers.operator import Operator, optimizer_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from conformance.dimensions.factors import Meeting, Row
     from conformance.models.arrays import Array
-    from generators.training_optimizers.pairwise import Row
-
-MIXTURES: Mapping[str, tuple[Any, Any]] = {
-    "float": (np.float32, np.float32),
-    "double": (np.float64, np.float64),
-    "float_r_double": (np.float32, np.float64),
-    "double_r_float": (np.float64, np.float32),
-}
-"""The tensors' type and that of R: one factor, because it is the mixture that kernels treat apart."""
 
 RATE = 0.1
 """R with all the bits of its type, which a narrower copy of it lacks."""
@@ -90,19 +85,19 @@ class Matrix:
         clauses: what every case tests, without the operator's prefix.
         attributes: the values of each attribute by their word; None where the model leaves it out.
         counts: words of T.
-        excluded: what is not `must` (see `Table.excluded`).
-        hiding: what leaves X_new without a trace of the others (see `Table.hiding`).
+        excluded: what is not `must` (see `Declaration.excluded`).
+        hiding: what leaves X_new without a trace of the others (see `Declaration.hiding`).
     """
 
     operator: Operator
     clauses: Sequence[str]
     attributes: Mapping[str, Mapping[str, Any]]
     counts: Sequence[str] = tuple(COUNTS)
-    excluded: Sequence[Mapping[str, Sequence[str]]] = ()
-    hiding: Sequence[Mapping[str, Sequence[str]]] = ()
+    excluded: Sequence[Meeting] = ()
+    hiding: Sequence[Meeting] = ()
 
     @property
-    def table(self) -> Table:
+    def declaration(self) -> Declaration:
         """The factors and what may not meet."""
         factors = {
             "types": tuple(MIXTURES),
@@ -112,7 +107,7 @@ class Matrix:
             "values": tuple(SCALES),
             "data_sets": tuple(DATA_SETS),
         }
-        return Table(factors, self.excluded, self.hiding)
+        return Declaration(factors, self.excluded, self.hiding)
 
     def cases(self) -> Iterator[Case]:
         """One for each row."""
@@ -121,8 +116,8 @@ class Matrix:
 
     @cached_property
     def rows(self) -> Sequence[Row]:
-        """The table's rows."""
-        return self.table.rows()
+        """The declaration's rows."""
+        return covering_rows(self.declaration)
 
 
 def _case(matrix: Matrix, number: int, row: Row) -> Case:

@@ -9,6 +9,7 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Case
+from conformance.dimensions.building import RANGES, numbered
 from conformance.generation.models import TYPES, declared, model
 from conformance.generation.values import scattered
 from conformance.reference.operators.training import TRAINING_OPTIMIZERS, TrainingOptimizer
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from conformance.models.arrays import Array
-
-RANGES = {"X": (-2.0, 2.0), "G": (-2.0, 2.0), "V": (-1.0, 1.0), "H": (0.25, 4.25)}
-"""Where an operand's values lie unless a case says otherwise: state that a run could have reached."""
 
 
 @dataclass(frozen=True)
@@ -193,17 +191,6 @@ def optimizer_model(operator: Operator, id: str, attributes: Mapping[str, Any], 
         [declared(name, inputs[2 + place % count]) for place, name in enumerate(results)],
         operator.imports,
     )
-
-
-def numbered(names: Sequence[str], count: int) -> list[str]:
-    """Names of the grouped operands or results: X1, X2, G1, … or, for one tensor, X, G, …; X1_new, ….
-
-    >>> numbered(["X_new", "V_new"], 2)
-    ['X1_new', 'X2_new', 'V1_new', 'V2_new']
-    """
-    if count == 1:
-        return list(names)
-    return [f"{name[0]}{number}{name[1:]}" for name in names for number in range(1, count + 1)]
 
 
 def _types(setting: OperatorSetting) -> tuple[str, ...]:

@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-import subprocess
-import sys
 from itertools import combinations, product
 
 import numpy as np
 import pytest
+from combinations_shown import shown_by
 from redundancy import MATRICES, combinations_of, superfluous
-from repository import ROOT
 
 from conformance.deviations import FAMILIES
 from conformance.generation.case_files import files_of
 from conformance.reference.oracle import answers
 from conformance.strength.operators import UPSTREAM
 from conformance.verdicts import Level
-from generators import adagrad, adam
-from generators.training_optimizers.pairwise import Table
+from generators import adam
 from generators.training_optimizers.table import GENERATORS
 
 EVERY = list(MATRICES.values())
-
-SMALL = Table(
-    {"a": ("1", "2", "3"), "b": ("1", "2"), "c": ("1", "2", "3"), "d": ("1", "2")},
-    excluded=({"a": ("1",), "b": ("2",)}, {"b": ("1",), "c": ("3",), "d": ("2",)}),
-    hiding=({"d": ("2",)}, {"a": ("2",), "c": ("2", "3")}),
-)
 
 
 def operator_of(matrix):
@@ -39,79 +29,19 @@ def row_of(case):
     return dict(tag.split("=", 1) for tag in case.tags if "=" in tag)
 
 
-def has(row, values):
-    return all(row.get(factor) in allowed for factor, allowed in values.items())
-
-
-def shown_by(table, rows):
-    """The pairs that some rows show, by the rule as `Table` states it and not as it computes it."""
-    return {
-        frozenset(pair)
-        for row in rows
-        for pair in combinations(row.items(), 2)
-        if all(set(values) <= set(dict(pair)) for values in table.hiding if has(row, values))
-    }
-
-
-def admissible(table):
-    """All rows that a small table allows."""
-    rows = (dict(zip(table.factors, values, strict=True)) for values in product(*table.factors.values()))
-    return [row for row in rows if not any(has(row, values) for values in table.excluded)]
-
-
-class TestPairwise:
-    def test_rows_show_all_that_any_row_could_show(self):
-        rows = SMALL.rows()
-        assert shown_by(SMALL, rows) == shown_by(SMALL, admissible(SMALL))
-        assert {frozenset(pair) for pair in SMALL.wanted()} == shown_by(SMALL, rows)
-
-    def test_rows_are_admissible(self):
-        assert all(row in admissible(SMALL) for row in SMALL.rows())
-
-    def test_rows_are_few(self):
-        table = Table(dict.fromkeys("abcd", ("1", "2", "3")))
-        assert 9 <= len(table.rows()) <= 12, "nine is the least, of 81"
-
-    def test_every_row_shows_what_no_other_does(self):
-        rows = SMALL.rows()
-        for row in rows:
-            assert shown_by(SMALL, [other for other in rows if other is not row]) < shown_by(SMALL, rows)
-
-    def test_a_value_that_hides_what_others_do_covers_only_its_own_pairs(self):
-        pairs = SMALL.shown({"a": "1", "b": "1", "c": "1", "d": "2"})
-        assert [one[0] + other[0] for one, other in pairs] == ["ad", "bd", "cd"]
-        assert SMALL.shown({"a": "2", "b": "1", "c": "2", "d": "1"}) == [(("a", "2"), ("c", "2"))]
-        assert SMALL.shown({"a": "2", "b": "1", "c": "2", "d": "2"}) == []
-
-    def test_rows_do_not_depend_on_the_hash_seed(self):
-        program = "from generators.adagrad import MATRIX; print(MATRIX.rows)"
-        said = {
-            subprocess.run(
-                [sys.executable, "-c", program],
-                cwd=ROOT,
-                env={**os.environ, "PYTHONHASHSEED": seed},
-                capture_output=True,
-                text=True,
-                check=True,
-            ).stdout
-            for seed in ("0", "42")
-        }
-        assert said == {f"{adagrad.MATRIX.rows}\n"}
-
-
 @pytest.mark.parametrize("matrix", EVERY, ids=operator_of)
 class TestFamily:
     def test_every_pair_that_is_not_excluded_is_covered(self, matrix):
-        table = matrix.table
-        items = [[(factor, value) for value in values] for factor, values in table.factors.items()]
+        declaration = matrix.declaration
+        items = [[(factor, value) for value in values] for factor, values in declaration.factors.items()]
         pairs = [pair for one, other in combinations(items, 2) for pair in product(one, other)]
-        covered = shown_by(table, map(row_of, matrix.cases()))
+        covered = shown_by(declaration, map(row_of, matrix.cases()))
         missing = [dict(pair) for pair in pairs if frozenset(pair) not in covered]
-        assert all(any(has(pair, values) for values in table.excluded) for pair in missing), missing
+        assert all(any(meeting.is_in(pair) for meeting in declaration.excluded) for pair in missing), missing
 
     def test_no_case_has_what_is_excluded(self, matrix):
         rows = [row_of(case) for case in matrix.cases()]
-        assert not any(has(row, values) for row in rows for values in matrix.table.excluded)
+        assert not any(map(matrix.declaration.is_excluded, rows))
 
     def test_there_are_as_many_as_were_expected(self, matrix):
         assert 40 <= len(matrix.rows) <= 60
@@ -137,7 +67,7 @@ class TestFamily:
         """A wrong step could not show where X_new is X but for rounding."""
         for case, row in zip(matrix.cases(), matrix.rows, strict=True):
             inputs = case.data_sets[0]
-            if any(has(row, values) for values in matrix.table.hiding):
+            if matrix.declaration.hiding_factors(row):
                 continue
             expected = _expected(case, inputs)
             with np.errstate(all="ignore"):

@@ -59,9 +59,9 @@ def combinations_of(case: Case) -> set[Any]:
         positive = row["T"] not in {"0", "negative", "least"}
         hiding = {
             factor
-            for values in matrix.hiding
-            if all({**row, "T": "2" if positive else row["T"]}[name] in allowed for name, allowed in values.items())
-            for factor in values
+            for meeting in matrix.hiding
+            if meeting.is_in({**row, "T": "2" if positive else row["T"]})
+            for factor in meeting.values
         }
         pairs = combinations(sorted(row.items()), 2)
         covered |= {(node.op_type, *pair) for pair in pairs if hiding <= {pair[0][0], pair[1][0]}}

@@ -1,0 +1,54 @@
+"""The families of cases of training optimizers whose choices are rows of a declaration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from conformance.dimensions.building import built_structure
+from conformance.dimensions.extremes import extremes, many_tensors
+from conformance.dimensions.numbers import numbers
+from conformance.dimensions.plain import built_extreme, built_many_tensors, built_numbers
+from conformance.dimensions.training import structure
+from conformance.reference.operators.training import TRAINING_OPTIMIZERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from conformance.dimensions.contexts import Built
+    from conformance.dimensions.factors import Declaration, Row
+
+
+@dataclass(frozen=True)
+class Family:
+    """Cases that are rows of one declaration.
+
+    Attributes:
+        declaration: what may vary, by the optimizer's op_type.
+        built: the model and data of a row; called with the op_type, a name for the graph, by which the data are
+            scattered, and the row.
+    """
+
+    declaration: Callable[[str], Declaration]
+    built: Callable[[str, str, Row], Built]
+
+
+FAMILIES: Mapping[str, Family] = {
+    "placed": Family(structure, built_structure),
+    "numbers": Family(numbers, built_numbers),
+    "extreme": Family(extremes, built_extreme),
+    "many_tensors": Family(many_tensors, built_many_tensors),
+}
+"""By the tag that their cases bear, beside that of the optimizer and one tag `factor=value` for each factor."""
+
+
+def row_of(tags: Iterable[str]) -> dict[str, str]:
+    """The choice that a case is, from its tags."""
+    return dict(tag.split("=", 1) for tag in tags if "=" in tag)
+
+
+def declarations() -> Iterator[tuple[str, str, Declaration]]:
+    """Every optimizer's families: the tag of the optimizer, that of the family, and the declaration."""
+    for op_type in TRAINING_OPTIMIZERS:
+        for name, family in FAMILIES.items():
+            yield op_type.lower(), name, family.declaration(op_type)
