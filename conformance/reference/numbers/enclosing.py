@@ -15,6 +15,7 @@ from conformance.models.arrays import Array, objects, type_name
 from conformance.reference.numbers import exact
 from conformance.reference.numbers.alternatives import either_of
 from conformance.reference.numbers.bounded import ZERO, Bounded
+from conformance.reference.numbers.formulas import as_objects, enclosed, entering
 from conformance.reference.numbers.images import ends_of, image
 from conformance.reference.numbers.native import Native
 from conformance.reference.numbers.precision import Precision, Role
@@ -90,24 +91,18 @@ class Enclosing:
             else value
             for name, value in attributes.items()
         }
-        operands = (
-            _entering(R, scalar)[()],
-            Bounded.entering(Decimal(int(T.elements.item())), attribute),
-            *(_entering(operand, tensor) for operand in tensors),
-        )
-        first, *more = self._forms(forms)
-        arrays = [_as_objects(result, tensor) for result in first(*operands, **numbers)]
-        for other in more:
-            alike = [_as_objects(result, tensor) for result in other(*operands, **numbers)]
-            arrays = [either_of(*pair) for pair in zip(arrays, alike, strict=True)]
-        return [Value(array if self.once is not None else _handed_on(array), dtype) for array in arrays]
+        scalars = [_entering(R, scalar)[()], Bounded.entering(Decimal(int(T.elements.item())), attribute)]
+        operands = [operand.elements for operand in tensors]
+        handed_on = self.once is None
+        results = enclosed(self._forms(forms), scalars, operands, numbers, tensor, handed_on=handed_on)
+        return [Value(result, dtype) for result in results]
 
     def elementwise(self, formula: Callable[..., Any], X: Value, *others: Value, roundings: int = 1) -> Value:
         if X.dtype.kind in "iub":
             _refuse_choices(X, *others)
             return Native().elementwise(formula, X, *others, roundings=roundings)
         tensor = self._tensor(X.dtype)
-        return Value(_as_objects(formula(*(_entering(operand, tensor) for operand in (X, *others))), tensor), X.dtype)
+        return Value(as_objects(formula(*(_entering(operand, tensor) for operand in (X, *others))), tensor), X.dtype)
 
     def monotone(self, formula: Callable[..., Any], X: Value, *, roundings: int = 0, **numbers: float) -> Value:
         if X.dtype.kind in "iub":
@@ -199,7 +194,7 @@ class Enclosing:
             numbers = objects((Bounded(Decimal(int(element)), tensor) for element in X.elements.flat), X.elements.shape)
         else:
             numbers = _entering(Value(_entering(X, self._tensor(X.dtype)), X.dtype), tensor)
-        return Value(_as_objects(numbers * 1, tensor), dtype)
+        return Value(as_objects(numbers * 1, tensor), dtype)
 
     def either(self, first: Value, second: Value) -> Value:
         """Both are enclosed; where they contradict each other, it is in doubt. An adversary takes the first."""
@@ -267,14 +262,7 @@ def _narrower(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
 
 def _entering(value: Value, precision: Precision) -> Array:
     """A value's numbers in the precision of the operator that takes them."""
-    return objects((_in_precision(element, precision) for element in value.elements.flat), value.elements.shape)
-
-
-def _in_precision(element: Bounded | Decimal, precision: Precision) -> Bounded:
-    if isinstance(element, Decimal):
-        return Bounded.entering(element, precision)
-    ends = element.low, element.high
-    return Bounded(element.value, precision, ends, doubt=element.doubt, terms=element.terms, form=element.form)
+    return entering(value.elements, precision)
 
 
 def _refuse_choices(*values: Value) -> None:
@@ -284,17 +272,3 @@ def _refuse_choices(*values: Value) -> None:
 
 def _decimal(element: Bounded | Decimal) -> Decimal:
     return element.value if isinstance(element, Bounded) else element
-
-
-def _handed_on(numbers: Array) -> Array:
-    """An optimizer's results: to what comes after it each is one number, not the sum that it was computed as."""
-    for number in numbers.flat:
-        number.hand_on()
-    return numbers
-
-
-def _as_objects(result: Any, precision: Precision) -> Array:
-    """A formula's result as an array of numbers: NumPy returns a bare one for 0-d arrays, and keeps literals."""
-    array = np.asarray(result, dtype=object)
-    numbers = (number if isinstance(number, Bounded) else Bounded(Decimal(number), precision) for number in array.flat)
-    return objects(numbers, array.shape)
