@@ -20,6 +20,7 @@ from conformance.reference.numbers.images import ends_of, image
 from conformance.reference.numbers.native import Native
 from conformance.reference.numbers.precision import Precision, Role
 from conformance.reference.numbers.ranking import (
+    each_once,
     extreme_of,
     in_one_term,
     is_certain,
@@ -132,7 +133,7 @@ class Enclosing:
         if not rows.shape[1]:
             raise Unsupported("there is no extreme of no elements")
         tensor, pick = self._tensor(X.dtype), max if largest else min
-        return Value(objects((extreme_of(list(row), pick, tensor) for row in rows), shape), X.dtype)
+        return Value(objects((extreme_of(list(each_once(row).values()), pick, tensor) for row in rows), shape), X.dtype)
 
     def ranked(self, X: Value, axis: int, count: int, *, largest: bool) -> tuple[Value, Value]:
         if X.elements.dtype != object:
@@ -215,8 +216,11 @@ class Enclosing:
         return self.largest(X, axis)
 
     def uncertain(self, X: Value) -> Array:
-        certain = [is_certain(element) for element in X.elements.flat]
-        return ~np.array(certain, dtype=bool).reshape(X.elements.shape)
+        if X.elements.dtype != object:
+            return Native().uncertain(X)
+        certain = {key: is_certain(number) for key, number in each_once(X.elements).items()}
+        flags = (certain[id(number)] for number in X.elements.flat)
+        return ~np.fromiter(flags, bool, X.elements.size).reshape(X.elements.shape)
 
     def _forms(self, forms: Sequence[Callable[..., Any]]) -> Sequence[Callable[..., Any]]:
         if self.strict:
