@@ -36,6 +36,7 @@ FEWEST = {
     "interface": 30,
     "domains": 20,
     "preservation": 25,
+    "fields": 16,
     "types_and_shapes": 30,
     "hazards": 40,
 }

@@ -22,6 +22,7 @@ def faulty_rewrites() -> Mapping[str, tuple[FaultyRewrite, ...]]:
     from conformance.deviations.rewrites.axes import AXES
     from conformance.deviations.rewrites.chains import CHAINS
     from conformance.deviations.rewrites.domains import DOMAINS
+    from conformance.deviations.rewrites.fields import CLEARED
     from conformance.deviations.rewrites.interface import INTERFACE
     from conformance.deviations.rewrites.mutation import MUTATION
     from conformance.deviations.rewrites.predicate import PREDICATE
@@ -39,4 +40,5 @@ def faulty_rewrites() -> Mapping[str, tuple[FaultyRewrite, ...]]:
         "interface": INTERFACE,
         "preservation": PRESERVATION,
         "mutation": MUTATION,
+        "fields": CLEARED,
     }
