@@ -15,7 +15,7 @@ TYPED = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data")
 
 
 def as_raw(message: M) -> M:
-    """A copy with every tensor's numbers in `raw_data`; tensors that cannot be read stay as they are."""
+    """A copy with every tensor's numbers in `raw_data`; of tensors that cannot be read they stay where they are."""
     copy: M = type(message)()
     copy.CopyFrom(message)
     store_raw(copy)
@@ -34,6 +34,8 @@ def store_raw(message: Message) -> None:
 
 
 def _store(tensor: TensorProto) -> None:
+    if tensor.data_location == TensorProto.DEFAULT:
+        tensor.ClearField("data_location")  # which is to say the same
     if not any(getattr(tensor, field) for field in TYPED) or tensor.data_location == TensorProto.EXTERNAL:
         return
     try:

@@ -37,6 +37,9 @@ FEWEST = {
     "domains": 20,
     "preservation": 25,
     "fields": 16,
+    "contexts": 30,
+    "functions": 12,
+    "surroundings": 13,
     "types_and_shapes": 30,
     "hazards": 40,
 }

@@ -66,7 +66,7 @@ def _renamed(model: onnx.ModelProto) -> None:
     graph, scope = model.graph, Scope(model, model.graph)
     spoken = {value.name for value in (*graph.output, *graph.value_info)}
     spoken |= {note.tensor_name for note in graph.quantization_annotation}
-    for name in [name for node in graph.node if not node.name for name in node.output]:
+    for name in [name for node in graph.node if not node.name for name in node.output if name]:
         if name in spoken or captures(graph)[name] or scope.training_uses(name) or _holds_graphs(scope, name):
             continue
         for node in graph.node:
