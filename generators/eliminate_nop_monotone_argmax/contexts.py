@@ -56,6 +56,7 @@ def cases() -> Iterator[Case]:
         yield _operator_within(kinds, op_type)
     for kinds, op_type in zip(ONCE, ["Exp", "Softmax", "Log", "LogSoftmax", "Softmax", "Exp"], strict=True):
         yield _taken_within(kinds, op_type)
+        yield _taken_further_in(kinds, op_type)
         yield _given_out_within(kinds, op_type)
     yield from _other_uses()
     yield from _every_body()
@@ -118,6 +119,21 @@ def _taken_within(kinds: Sequence[Kind], op_type: str) -> Case:
         STAYS,
         [*driven(), *pair(op_type), *within.nodes],
         [index_of(SHAPE), declared_as(within.output, "bool", within.shape)],
+    )
+
+
+def _taken_further_in(kinds: Sequence[Kind], op_type: str) -> Case:
+    """The pair is in containers itself; a graph beside it in there takes the result, though nothing comes of it."""
+    copy = Contained([helper.make_node("Identity", ["Y"], ["copy"])], "copy", SHAPE, "float")
+    inner = [*pair(op_type, result="inner"), *copy.within(kinds[-1], len(kinds) + 1).nodes]
+    within = contained(Contained(inner, "inner", INDEX), kinds)
+    return _case(
+        f"taken_further_in_{_name(kinds)}",
+        f"{op_type} in {_words(kinds)} stays where a graph further in takes its result too",
+        ("capture", "subgraph", FIVE[op_type]),
+        STAYS,
+        [*driven(), *within.nodes],
+        [declared_as(within.output, "int64", within.shape)],
     )
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import onnx
 
     from conformance.corpus.case import Case
+    from conformance.models.arrays import Array
 
 FAMILY = "functions"
 IN_BODY = Rewrite(Firing.MAY)
@@ -120,6 +121,7 @@ def _axes_of_calls() -> Iterator[Case]:
         IN_BODY,
         [_call("Along", "X", "index", along=1)],
         [one],
+        X=np.array([[1, 3, 2], [4, 9, 1]], dtype=np.float32),
     )
 
 
@@ -198,11 +200,12 @@ def _case(
     nodes: Sequence[onnx.NodeProto],
     functions: Sequence[onnx.FunctionProto],
     outputs: Sequence[onnx.ValueInfoProto] = (),
+    X: Array | None = None,
     **rest: Any,
 ) -> Case:
     graph = ScenarioGraph(
         nodes,
-        (ranked(f"functions/{name}", SHAPE, np.float32),),
+        (ranked(f"functions/{name}", SHAPE, np.float32) if X is None else X,),
         outputs=outputs,
         functions=functions,
         opsets={"": 13, "acme": 1},

@@ -227,13 +227,13 @@ def _forms() -> Iterator[Case]:
         ),
         ("fires", "sqrt"),
     )
-    turned = argmax(result="index", keepdims=1, select_last_index=1)
+    turned = argmax(axis=-1, keepdims=1, select_last_index=1)
     turned.attribute.sort(key=lambda attribute: attribute.name, reverse=True)
     yield _case(
         "attributes_reversed",
         "LogSoftmax goes before an ArgMax whose attributes stand in the reverse of their order",
         FIRES,
-        ScenarioGraph([producer("LogSoftmax"), turned], (X,), outputs=[declared_as("index", "int64", (2, 1))]),
+        ScenarioGraph([producer("LogSoftmax", axis=-1), turned], (X,), outputs=[declared_as("index", "int64", (2, 1))]),
         ("fires", "log_softmax"),
     )
     yield _case(

@@ -75,6 +75,44 @@ def _leaving(field: str) -> Callable[[Site], None]:
     return rewired
 
 
+def _without_last(field: str) -> Callable[[onnx.ModelProto], None]:
+    """Drops the last of several entries of a field of each graph."""
+
+    def spoil(model: onnx.ModelProto) -> None:
+        for scope in Scope(model, model.graph).walk():
+            if len(getattr(scope.graph, field)) > 1:
+                del getattr(scope.graph, field)[-1]
+
+    return spoil
+
+
+def _forgetting_input(site: Site) -> None:
+    """Rewires, and forgets what is declared of the operator's input too."""
+    site.scope.connections.forget(site.before)
+    rewire(site)
+
+
+def _new_argmax(*kept: str) -> Callable[[Site], None]:
+    """Rewires a new ArgMax, which has not all that the old one said of itself."""
+
+    def rewired(site: Site) -> None:
+        rewire(site)
+        for field in {"name", "doc_string", "metadata_props", "device_configurations"} - {*kept}:
+            site.argmax.ClearField(field)
+
+    return rewired
+
+
+def _named_after_operator(site: Site) -> None:
+    site.argmax.name = site.producer.name
+    rewire(site)
+
+
+def _rewired_outside(site: Site) -> None:
+    """Rewires; in graphs inside of nodes what is said of the removed value stays."""
+    (_leaving("value_info") if site.scope.path else rewire)(site)
+
+
 lost = partial(afterwards, level=Level.SHOULD)
 """A rewrite that is right but for what no passage says that it has to keep."""
 
@@ -90,6 +128,25 @@ PRESERVATION = (
         "leaves the quantization annotation of the removed tensor",
         level=Level.SHOULD,
         rewire=_leaving("quantization_annotation"),
+    ),
+    altered(
+        "stale_inside",
+        "leaves what is declared of the removed tensor in graphs inside of nodes",
+        level=Level.SHOULD,
+        rewire=_rewired_outside,
+    ),
+    *(
+        lost(f"no_last_{field}", f"drops the last of several entries of {field}", _without_last(field))
+        for field in ("value_info", "quantization_annotation")
+    ),
+    *(
+        altered(id, text, level=Level.SHOULD, rewire=step)
+        for id, text, step in (
+            ("forgets_input", "forgets what is declared of the operator's input", _forgetting_input),
+            ("new_argmax", "makes a new ArgMax that says nothing of itself", _new_argmax()),
+            ("new_named_argmax", "makes a new ArgMax with the old one's name alone", _new_argmax("name")),
+            ("named_after_operator", "gives ArgMax the operator's node name", _named_after_operator),
+        )
     ),
     lost("other_producer", "calls itself the model's producer", _other_producer),
     lost("other_ir_version", "raises the IR version", _other_ir_version),
