@@ -60,6 +60,7 @@ def cases() -> Iterator[Case]:
         yield _given_out_within(kinds, op_type)
     yield from _other_uses()
     yield from _every_body()
+    yield from _other_containers()
 
 
 def _words(kinds: Sequence[Kind]) -> str:
@@ -227,6 +228,56 @@ def _every_body() -> Iterator[Case]:
         [*driven(), *(node for place in places for node in place.nodes), *pair()],
         [index_of(SHAPE), *(declared_as(place.output, "int64", place.shape) for place in places)],
     )
+
+
+def _other_containers() -> Iterator[Case]:
+    """Scan along another axis and backwards, Loop without a count or without a condition."""
+    body = helper.make_graph(
+        [
+            producer("Exp", "column", "Y", axis=0),
+            argmax("Y", "inner", axis=0),
+            helper.make_node("Neg", ["column"], ["N"]),
+        ],
+        "body",
+        [declared_as("column", "float", SHAPE[:1])],
+        [declared_as("inner", "int64", []), declared_as("N", "float", SHAPE[:1])],
+    )
+    scan = helper.make_node(
+        "Scan",
+        ["X"],
+        ["index", "Z"],
+        body=body,
+        num_scan_inputs=1,
+        scan_input_axes=[1],
+        scan_input_directions=[1],
+        scan_output_axes=[0, 1],
+        scan_output_directions=[1, 0],
+    )
+    yield _case(
+        "scan_of_columns",
+        "Exp goes from the body of a Scan over columns from the last to the first",
+        ("subgraph", "exp"),
+        fires("index/body/Y"),
+        [scan],
+        [index_of(SHAPE, 0), declared_as("Z", "float", SHAPE)],
+    )
+    for name, inputs, text in (
+        ("loop_without_count", ["", "yes"], "that has a condition alone"),
+        ("loop_without_condition", ["turns", ""], "that has a count alone"),
+    ):
+        within = contained(Contained([producer("Log"), argmax(result="inner")], "inner", INDEX), ["Loop"])
+        loop = within.nodes[0]
+        loop.input[:] = inputs
+        if not inputs[0]:
+            loop.attribute[0].g.node[0].CopyFrom(helper.make_node("Not", ["more_1"], ["on_1"]))
+        yield _case(
+            name,
+            f"Log goes from the body of a Loop {text}",
+            ("subgraph", "log"),
+            fires(f"{within.path}Y"),
+            [*driven(), loop],
+            [declared_as(within.output, "int64", within.shape)],
+        )
 
 
 def _case(

@@ -108,7 +108,7 @@ def tensor_parts(shape: Sequence[int]) -> Parts:
     }
     tensors = [
         onnx.TensorProto(name="W", dims=shape, data_type=TensorProto.FLOAT, float_data=[0.625] * size),
-        numpy_helper.from_array(np.array([1, 2], dtype=np.float16), "raw_data"),
+        numpy_helper.from_array(np.array([-0.0, np.nan, -np.inf, 2.0**-149], dtype=np.float32), "raw_data"),
     ]
     for name, (kind, elements) in rows.items():
         tensors.append(onnx.TensorProto(name=name, dims=[2], data_type=kind))
@@ -129,10 +129,11 @@ def attribute_parts(shape: Sequence[int]) -> Parts:
     nodes = [
         call,
         constant("yes", np.array(True)),
-        helper.make_node("LeakyRelu", ["tagged"], ["leaky"], alpha=0.5),
+        helper.make_node("LeakyRelu", ["tagged"], ["leaky"], alpha=0.123456789),
+        helper.make_node("Constant", [], ["number"], value_int=2**62 + 1),
         helper.make_node("Constant", [], ["text"], value_string="größer"),
-        helper.make_node("Constant", [], ["numbers"], value_floats=[0.5, 2.0]),
-        helper.make_node("Constant", [], ["counts"], value_ints=[3, 4]),
+        helper.make_node("Constant", [], ["numbers"], value_floats=[0.123456789, -0.0]),
+        helper.make_node("Constant", [], ["counts"], value_ints=[-(2**62) - 1, 4]),
         helper.make_node("Constant", [], ["texts"], value_strings=["one", "two"]),
         *(helper.make_node("Shape", [name], [f"{name}_2"]) for name in ("numbers", "counts", "texts")),
         helper.make_node("Concat", ["numbers_2", "counts_2", "texts_2"], ["twos"], axis=0),

@@ -1,4 +1,4 @@
-"""What stands around the pair: declarations and annotations, large tensors, names that are not unique, many nodes."""
+"""What stands around the pair: declarations and annotations, names that are not unique, unusual forms, many nodes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import helper
 
 from conformance.generation.models import declared_as
-from conformance.generation.values import ranked, scattered
+from conformance.generation.values import ranked
 from conformance.verdicts import Level
-from generators.eliminate_nop_monotone_argmax.blocks import branch, constant, function, if_node
+from generators.eliminate_nop_monotone_argmax.blocks import branch, constant, if_node
 from generators.eliminate_nop_monotone_argmax.field_parts import annotate
 from generators.eliminate_nop_monotone_argmax.scenario import (
     FIRES,
@@ -34,16 +34,12 @@ if TYPE_CHECKING:
 
 FAMILY = "surroundings"
 X = ranked("surroundings/X", SHAPE, np.float32)
-ABOVE_1_KIB, ABOVE_64_KIB = 257, 16_385
-"""Counts of floats that take a little more."""
-
 MANY = 40
 
 
 def cases() -> Iterator[Case]:
     """All of them."""
     yield from _said_of_neighbours()
-    yield from _large()
     yield from _names()
     yield from _forms()
     yield _many()
@@ -109,57 +105,6 @@ def _said_of_neighbours() -> Iterator[Case]:
     )
 
 
-def _large() -> Iterator[Case]:
-    """Tensors that some tools move out of the message: of more than a kibibyte, and one of more than 64."""
-    W = scattered("surroundings/W", (ABOVE_1_KIB,), np.float32)
-    take = [
-        constant("last", np.array(ABOVE_1_KIB - 1, dtype=np.int64)),
-        helper.make_node("Gather", ["W", "last"], ["w"]),
-    ]
-    inner = helper.make_graph(
-        [helper.make_node("Gather", ["V", "last"], ["v"])],
-        "then",
-        [],
-        [declared_as("v", "float", [])],
-        [numpy_helper.from_array(W[::-1].copy(), "V")],
-    )
-    other = branch("else", [helper.make_node("Neg", ["w"], ["u"])], ["u"], [], "float")
-    body = function("Last", [constant("T", W * 2), helper.make_node("Gather", ["T", "A"], ["B"])])
-    call = helper.make_node("Last", ["last"], ["t"], domain="acme")
-    shown = [declared_as(name, "float", []) for name in ("w", "z", "t", "c")]
-    held = [constant("C", -W), helper.make_node("Gather", ["C", "last"], ["c"])]
-    yield _case(
-        "above_1_kib",
-        "Tensors of more than 1 KiB stay in graph, branch, function and Constant",
-        FIRES,
-        ScenarioGraph(
-            [*take, *pair(), constant("yes", np.array(True)), if_node("yes", "z", inner, other), call, *held],
-            (X,),
-            outputs=[index_of(SHAPE), *shown],
-            initializers={"W": W},
-            functions=[body],
-            opsets={"": 13, "acme": 1},
-        ),
-        ("preservation", "exp"),
-        check="preservation",
-    )
-    W = scattered("surroundings/V", (ABOVE_64_KIB,), np.float32)
-    last = constant("last", np.array(ABOVE_64_KIB - 1, dtype=np.int64))
-    yield _case(
-        "above_64_kib",
-        "An initializer of more than 64 KiB stays",
-        FIRES,
-        ScenarioGraph(
-            [last, helper.make_node("Gather", ["W", "last"], ["w"]), *pair()],
-            (X,),
-            outputs=[index_of(SHAPE), shown[0]],
-            initializers={"W": W},
-        ),
-        ("preservation", "exp"),
-        check="preservation",
-    )
-
-
 def _names() -> Iterator[Case]:
     """Names of models, graphs and nodes, none of which has to be the only one of its kind."""
 
@@ -187,6 +132,17 @@ def _names() -> Iterator[Case]:
         fires("Y2"),
         ScenarioGraph(nodes, (X,), outputs=[*indices, declared_as("below", "bool", SHAPE)]),
         ("fires", "other_use"),
+    )
+    before = [helper.make_node("Neg", ["X"], ["N"]), helper.make_node("Abs", ["N"], ["A"])]
+    nodes = [*before, producer("Sqrt", "A"), argmax()]
+    for node in nodes:
+        node.name = f"node_of_{node.output[0]}"
+    yield _case(
+        "named_neighbours",
+        "Sqrt goes from between nodes whose names are not those of their outputs",
+        FIRES,
+        ScenarioGraph(nodes, (X,)),
+        ("fires", "sqrt"),
     )
     then = branch("graph", [producer("Exp"), argmax(result="inner")], ["inner"], SHAPE[:1], "int64")
     other = branch("graph", [helper.make_node("Neg", ["X"], ["N"]), argmax("N", "none")], ["none"], SHAPE[:1], "int64")

@@ -31,6 +31,7 @@ def faulty_rewrites() -> Mapping[str, tuple[FaultyRewrite, ...]]:
     from conformance.deviations.rewrites.predicate import PREDICATE
     from conformance.deviations.rewrites.preservation import PRESERVATION
     from conformance.deviations.rewrites.scopes import SCOPES
+    from conformance.deviations.rewrites.tools import TOOLS
     from conformance.deviations.rewrites.uses import USES
 
     return {
@@ -46,5 +47,6 @@ def faulty_rewrites() -> Mapping[str, tuple[FaultyRewrite, ...]]:
         "interface": INTERFACE,
         "preservation": PRESERVATION,
         "mutation": MUTATION,
+        "tools": TOOLS,
         "fields": CLEARED,
     }
