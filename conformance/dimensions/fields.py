@@ -80,7 +80,7 @@ OLDEST, NEWEST = (1, 18), (1, 23)
 EVERYWHERE = (Place.MAIN, Place.SUBGRAPH, Place.FUNCTION)
 _TEXT = {"doc_string": "preservation", "metadata_props": "preservation"}
 _OF_CALLS = {Place.MAIN: "structure", Place.SUBGRAPH: "structure", Place.FUNCTION: "preservation"}
-"""No standard operator has an attribute of these kinds: a call of a function has it, and no answer rests on it."""
+"""A call of a function has attributes of these kinds, and no answer rests on them: few operators have any."""
 
 
 def snake(name: str) -> str:
@@ -214,9 +214,9 @@ FIELDS: tuple[Field, ...] = (
             "ref_attr_name": {Place.FUNCTION: "answers"},
             "doc_string": "preservation",
             "type": "checker",
-            **dict.fromkeys(("i", "s", "t", "g", "sparse_tensor", "tp"), "checker"),
-            **dict.fromkeys(("f", "floats", "ints", "strings"), "answers"),
-            **dict.fromkeys(("tensors", "graphs", "sparse_tensors", "type_protos"), _OF_CALLS),
+            **dict.fromkeys(("i", "t", "g", "sparse_tensor", "tp"), "checker"),
+            **dict.fromkeys(("f", "floats", "ints"), "answers"),
+            **dict.fromkeys(("s", "strings", "tensors", "graphs", "sparse_tensors", "type_protos"), _OF_CALLS),
         },
     ),
 )

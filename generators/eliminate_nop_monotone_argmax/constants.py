@@ -40,20 +40,20 @@ def _large() -> Iterator[Case]:
     """Tensors that some tools move out of the message: of more than a kibibyte, and one of more than 64."""
     W = scattered("surroundings/W", (ABOVE_1_KIB,), np.float32)
     take = [
-        constant("last", np.array(ABOVE_1_KIB - 1, dtype=np.int64)),
+        constant("last", np.array([ABOVE_1_KIB - 1], dtype=np.int64)),
         helper.make_node("Gather", ["W", "last"], ["w"]),
     ]
     inner = helper.make_graph(
         [helper.make_node("Gather", ["V", "last"], ["v"])],
         "then",
         [],
-        [declared_as("v", "float", [])],
+        [declared_as("v", "float", [1])],
         [numpy_helper.from_array(W[::-1].copy(), "V")],
     )
-    other = branch("else", [helper.make_node("Neg", ["w"], ["u"])], ["u"], [], "float")
+    other = branch("else", [helper.make_node("Neg", ["w"], ["u"])], ["u"], [1], "float")
     body = function("Last", [constant("T", W * 2), helper.make_node("Gather", ["T", "A"], ["B"])])
     call = helper.make_node("Last", ["last"], ["t"], domain="acme")
-    shown = [declared_as(name, "float", []) for name in ("w", "z", "t", "c")]
+    shown = [declared_as(name, "float", [1]) for name in ("w", "z", "t", "c")]
     held = [constant("C", -W), helper.make_node("Gather", ["C", "last"], ["c"])]
     yield _case(
         "above_1_kib",
@@ -70,7 +70,7 @@ def _large() -> Iterator[Case]:
         check="preservation",
     )
     W = scattered("surroundings/V", (ABOVE_64_KIB,), np.float32)
-    last = constant("last", np.array(ABOVE_64_KIB - 1, dtype=np.int64))
+    last = constant("last", np.array([ABOVE_64_KIB - 1], dtype=np.int64))
     yield _case(
         "above_64_kib",
         "An initializer of more than 64 KiB stays",

@@ -9,6 +9,7 @@ from onnx import helper
 
 from conformance.generation.models import declared, declared_as
 from conformance.generation.values import ranked
+from generators.eliminate_nop_monotone_argmax.blocks import constant
 from generators.eliminate_nop_monotone_argmax.containers import Contained, Kind, contained, driven
 from generators.eliminate_nop_monotone_argmax.scenario import (
     FIRES,
@@ -211,7 +212,7 @@ def _loop_of_y() -> onnx.NodeProto:
     ]
     outputs = [declared_as("on", "bool", []), *(declared_as(name, "float", SHAPE) for name in ("next", "minus"))]
     body = helper.make_graph(nodes, "body", inputs, outputs)
-    return helper.make_node("Loop", ["turns", "yes", "X"], ["", "Z"], body=body)
+    return helper.make_node("Loop", ["turns", "yes", "X"], ["last", "Z"], body=body)
 
 
 def _every_body() -> Iterator[Case]:
@@ -269,7 +270,7 @@ def _other_containers() -> Iterator[Case]:
         loop = within.nodes[0]
         loop.input[:] = inputs
         if not inputs[0]:
-            loop.attribute[0].g.node[0].CopyFrom(helper.make_node("Not", ["more_1"], ["on_1"]))
+            loop.attribute[0].g.node[0].CopyFrom(constant("on_1", np.array(False)))
         yield _case(
             name,
             f"Log goes from the body of a Loop {text}",

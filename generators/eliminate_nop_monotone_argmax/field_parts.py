@@ -65,7 +65,7 @@ def graph_parts(shape: Sequence[int]) -> Parts:
     )
     nodes = [
         helper.make_node("Less", ["W", "X"], ["above_W"]),
-        helper.make_node("Not", ["above_W"], ["Z"]),
+        helper.make_node("Identity", ["above_W"], ["Z"]),
     ]
     return Parts(
         nodes,
@@ -119,10 +119,10 @@ def tensor_parts(shape: Sequence[int]) -> Parts:
 def attribute_parts(shape: Sequence[int]) -> Parts:
     """An attribute of each kind that standard operators have, and a call with those that they have not."""
     sparse = LISTS["sparse_tensors"][0]
-    body = function("Tagged", [NEG], attributes=sorted(LISTS), opset=21)
+    body = function("Tagged", [NEG], attributes=["text", "texts", *LISTS], opset=21)
     then = branch("then", [helper.make_node("Neg", ["scaled"], ["then_Z"])], ["then_Z"], shape, "float")
     otherwise = branch("else", [helper.make_node("Abs", ["scaled"], ["else_Z"])], ["else_Z"], shape, "float")
-    call = helper.make_node("Tagged", ["X"], ["tagged"], domain="acme")
+    call = helper.make_node("Tagged", ["X"], ["tagged"], domain="acme", text="größer", texts=["one", "größer"])
     for name, content in LISTS.items():
         attribute = call.attribute.add(name=name, type=getattr(onnx.AttributeProto, name.upper()))
         getattr(attribute, name).extend(content)
@@ -131,12 +131,10 @@ def attribute_parts(shape: Sequence[int]) -> Parts:
         constant("yes", np.array(True)),
         helper.make_node("LeakyRelu", ["tagged"], ["leaky"], alpha=0.123456789),
         helper.make_node("Constant", [], ["number"], value_int=2**62 + 1),
-        helper.make_node("Constant", [], ["text"], value_string="größer"),
         helper.make_node("Constant", [], ["numbers"], value_floats=[0.123456789, -0.0]),
         helper.make_node("Constant", [], ["counts"], value_ints=[-(2**62) - 1, 4]),
-        helper.make_node("Constant", [], ["texts"], value_strings=["one", "two"]),
-        *(helper.make_node("Shape", [name], [f"{name}_2"]) for name in ("numbers", "counts", "texts")),
-        helper.make_node("Concat", ["numbers_2", "counts_2", "texts_2"], ["twos"], axis=0),
+        *(helper.make_node("Shape", [name], [f"{name}_2"]) for name in ("numbers", "counts")),
+        helper.make_node("Concat", ["numbers_2", "counts_2"], ["twos"], axis=0),
         helper.make_node("Cast", ["twos"], ["lengths"], to=TensorProto.FLOAT),
         helper.make_node("ReduceMin", ["lengths"], ["length"], keepdims=0),
         helper.make_node("Softmax", ["leaky"], ["soft"], axis=0),

@@ -1,4 +1,4 @@
-"""What stands around the pair: declarations and annotations, names that are not unique, unusual forms, many nodes."""
+"""What stands around the pair: declarations and annotations, names that mislead, unusual forms, many nodes."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _said_of_neighbours() -> Iterator[Case]:
 
 
 def _names() -> Iterator[Case]:
-    """Names of models, graphs and nodes, none of which has to be the only one of its kind."""
+    """Names of models and graphs that others have too, and of nodes that values have."""
 
     def named(model: onnx.ModelProto) -> None:
         model.graph.name, model.producer_name = "model", ""
@@ -123,12 +123,12 @@ def _names() -> Iterator[Case]:
         )
     nodes = [producer("Exp", result="Y1"), producer("Exp", result="Y2"), argmax("Y1", "index1"), argmax("Y2", "index2")]
     nodes.append(helper.make_node("Less", ["X", "Y1"], ["below"]))
-    for node in nodes:
-        node.name = "Y2"
+    for node, other in zip(nodes, ("Y2", "Y1", "index2", "index1", "X"), strict=True):
+        node.name = other
     indices = [index_of(SHAPE, name=f"index{number}") for number in (1, 2)]
     yield _case(
-        "nodes_of_one_name",
-        "Of two Exp whose nodes, like all others, bear the name of a value, the one that ArgMax alone takes goes",
+        "nodes_named_like_values",
+        "Of two Exp whose nodes bear the names of each other's values the one whose result ArgMax alone takes goes",
         fires("Y2"),
         ScenarioGraph(nodes, (X,), outputs=[*indices, declared_as("below", "bool", SHAPE)]),
         ("fires", "other_use"),
@@ -168,7 +168,7 @@ def _forms() -> Iterator[Case]:
     """Values without a name, attributes in another order, the domain written out."""
     nodes = [
         helper.make_node("Dropout", ["X"], ["same", ""]),
-        helper.make_node("Split", ["same"], ["", "lower"], axis=0),
+        helper.make_node("Split", ["same"], ["upper", "lower"], axis=0),
         helper.make_node("Clip", ["lower", "", "most"], ["X0"]),
         *[producer("Sqrt", "X0"), argmax()],
     ]

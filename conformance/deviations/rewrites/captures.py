@@ -110,9 +110,9 @@ def _first_that_fits(scope: Scope) -> Iterator[Scope]:
     yield from [inner for inner in scope.walk() if any(node.op_type == "ArgMax" for node in inner.graph.node)][:1]
 
 
-def _remove_first_of_name(site: Site) -> None:
-    """Rewires, but removes the first node that has the name of the producer's node, if it has one."""
-    named = [node for node in site.scope.graph.node if node.name and node.name == site.producer.name]
+def _remove_by_name(site: Site) -> None:
+    """Rewires, but removes the node that bears the name of the value, if there is one."""
+    named = [node for node in site.scope.graph.node if node.name == site.between]
     if not named or named[0] is site.producer:
         rewire(site)
         return
@@ -153,5 +153,5 @@ CAPTURES = (
     altered("not_inside_else", "does not look inside of else branches", scopes=_not_else),
     altered("first_graph_of_a_name", "looks at the first of several graphs of one name", scopes=_of_new_names),
     altered("first_graph_with_argmax", "looks at the first graph that has an ArgMax alone", scopes=_first_that_fits),
-    altered("removes_by_node_name", "removes the first node of the operator's node name", rewire=_remove_first_of_name),
+    altered("removes_by_name", "removes the node that bears the name of the operator's result", rewire=_remove_by_name),
 )
