@@ -1,4 +1,4 @@
-"""Every field of a model is set, by the table of `conformance.dimensions.fields`: a case for each message and place."""
+"""Every field of a model is set, by the table of `conformance.passes.fields`: a case for each message and place."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, helper
 
-from conformance.dimensions.fields import EVERYWHERE, GROUPS, Place, placed, snake
 from conformance.generation.models import declared_as
+from conformance.passes.fields import EVERYWHERE, GROUPS, Place, placed, snake
 from generators.eliminate_nop_monotone_argmax.blocks import constant, function
 from generators.eliminate_nop_monotone_argmax.field_parts import (
     DEVICES,

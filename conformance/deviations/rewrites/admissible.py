@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.deviations.rewrites.fault import FaultyRewrite, afterwards, altered
-from conformance.dimensions.fields import FIELDS, placed
 from conformance.models.connections import captures
 from conformance.models.graphs import held_graphs
 from conformance.models.scopes import Scope
@@ -20,6 +19,7 @@ from conformance.passes.eliminate_nop_monotone_argmax import (
     is_monotone,
     is_standard,
 )
+from conformance.passes.fields import FIELDS, placed
 
 if TYPE_CHECKING:
     import onnx

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.deviations.rewrites.fault import afterwards
-from conformance.dimensions.fields import FIELDS, LEVELS, Place, placed, snake
+from conformance.passes.fields import FIELDS, LEVELS, Place, placed, snake
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import onnx
 
     from conformance.deviations.rewrites.fault import FaultyRewrite
-    from conformance.dimensions.fields import Field
+    from conformance.passes.fields import Field
 
 IN_WORDS = {
     Place.MODEL: "",

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import onnx
 
 from conformance.deviations.rewrites.fault import FaultyRewrite, afterwards, altered
-from conformance.dimensions.fields import placed
 from conformance.models.signatures import MAIN_DOMAINS
 from conformance.passes.eliminate_nop_monotone_argmax import eliminate, explicit_axis, is_monotone
+from conformance.passes.fields import placed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,9 +12,9 @@ import onnx
 from onnx import AttributeProto, TensorProto, numpy_helper
 
 from conformance.deviations.rewrites.fault import afterwards, altered
-from conformance.dimensions.fields import placed
 from conformance.models.scopes import Scope
 from conformance.passes.eliminate_nop_monotone_argmax import rewire
+from conformance.passes.fields import placed
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from repository import ROOT
 from rewrites import task_of
 
 from conformance.deviations.rewrites.fields import CLEARED
-from conformance.dimensions.fields import FIELDS, GROUPS, LEVELS, NEWEST, OLDEST, Place, placed
 from conformance.generation.defined import defined_cases
 from conformance.judging.checks import checks
 from conformance.judging.optimizer import judge_rewrite
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
+from conformance.passes.fields import FIELDS, GROUPS, LEVELS, NEWEST, OLDEST, Place, placed
 
 INSTALLED = tuple(int(part) for part in onnx.__version__.split(".")[:2])
 MESSAGES = sorted({field.message for field in FIELDS})
