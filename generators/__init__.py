@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from generators import argmax, eliminate_nop_monotone_argmax, functions, invalid, lowered, training
+from generators import argmax, dimensions, eliminate_nop_monotone_argmax, functions, invalid, lowered, training
 from generators.training_optimizers import table as training_optimizers
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 GENERATORS: Mapping[str, Callable[[], Iterator[Case]]] = {
     **training_optimizers.GENERATORS,
+    "dimensions": dimensions.cases,
     "argmax": argmax.cases,
     "eliminate_nop_monotone_argmax": eliminate_nop_monotone_argmax.cases,
     "functions": functions.cases,

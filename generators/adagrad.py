@@ -15,6 +15,7 @@ from generators.training_optimizers.matrix import COUNTS, NEGATIVE, Matrix
 from generators.training_optimizers.operator import FunctionCase, Operator, OperatorSetting, TrainingRun, optimizer_case
 from generators.training_optimizers.page_examples import upstream_case
 from generators.training_optimizers.preparing import preparations
+from generators.training_optimizers.sizes import sizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,6 +68,7 @@ def cases() -> Iterator[Case]:
     yield from shared(OPERATOR, {True: ("r", "x_new"), False: ("r", "x_new")})
     yield from structures(OPERATOR)
     yield from preparations(OPERATOR)
+    yield from sizes(OPERATOR)
     yield from MATRIX.cases()
     yield from _attributes()
     yield from _natural_attributes()

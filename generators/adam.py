@@ -15,6 +15,7 @@ from generators.training_optimizers.matrix import ABOVE_0, Matrix
 from generators.training_optimizers.operator import FunctionCase, Operator, OperatorSetting, TrainingRun, optimizer_case
 from generators.training_optimizers.page_examples import upstream_case
 from generators.training_optimizers.preparing import preparations
+from generators.training_optimizers.sizes import sizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,6 +91,7 @@ def cases() -> Iterator[Case]:
     yield from shared(OPERATOR, {True: ("r_adjusted", "x_new"), False: ("t_switch", "x_new")})
     yield from structures(OPERATOR)
     yield from preparations(OPERATOR)
+    yield from sizes(OPERATOR)
     yield from MATRIX.cases()
     yield from _attributes()
     yield from _natural_attributes()

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnx
 from onnx import helper
 
 from conformance.corpus.case import Case
 from conformance.generation.models import TYPES, declared, model
-from conformance.reference.oracle import answers
+from conformance.reference.evaluation import evaluate
 from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS
 from generators.training_optimizers.table import OPERATORS
@@ -25,8 +26,6 @@ from generators.training_step import training_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    import onnx
 
     from conformance.models.arrays import Array
     from generators.training_optimizers.operator import Operator, TrainingRun
@@ -100,11 +99,12 @@ def _counted(steps: int) -> str:
 def _following(model: bytes, inputs: tuple[Array, ...]) -> Iterator[tuple[Array, ...]]:
     """Inputs, then those that the model's exact outputs, rounded once to their type, make of them, and so on.
 
-    The oracle is asked for them, as it is later for the expected values: from the serialised model and nothing else.
+    They are computed as the expected values are later: from the serialised model and nothing else.
     """
+    graph = onnx.load_model_from_string(model)
     for _ in range(FED_DATA_SETS):
         yield inputs
-        inputs = (inputs[0], *(answer.expected for answer in answers(model, inputs, Level.MUST)))
+        inputs = (inputs[0], *evaluate(graph, inputs))
 
 
 def _start(run: Run, T: int, dtype: Any) -> tuple[Array, ...]:

@@ -128,6 +128,7 @@ class Evaluation:
             AttributeProto.INTS: "ints",
             AttributeProto.STRING: "s",
             AttributeProto.GRAPH: "g",
+            AttributeProto.TYPE_PROTO: "tp",
         }
         if attribute.type not in fields:
             raise NotImplementedError(f"The second oracle does not know the type of the attribute {attribute.name!r}.")

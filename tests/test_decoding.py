@@ -18,15 +18,35 @@ from conformance.schemas import complaint
 CASE = JsonDecoder(CaseDocument)
 RULES = {"level": "must", "require": ["Adam"], "due": 3, "expectations": []}
 DIAGNOSIS = {"subject": "a", "operator": "Adam", "deviation": "x", "text": "y", "agrees": 1, "of": 2, "alike": ["z"]}
+EXPLAINED = DIAGNOSIS | {"cases": ["test_adam"], "together": ["test_adam"]}
+OBSERVED = {
+    "outputs": [[{"dtype": "float", "shape": [1], "data": "AAAAAA=="}, None]],
+    "changed": [[2]],
+    "ended": "run: it broke",
+}
+SHARED = {"text": "set alpha", "cases": 1, "passing": 0}
+UNEXPLAINED = {
+    "subject": "a",
+    "operator": "Adam",
+    "manner": "wrong values",
+    "cases": ["b"],
+    "of": 2,
+    "passing": 3,
+    "shared": [SHARED],
+}
 OTHERS = (None, True, -1, 0, 1, 1.5, 2**63, "", "?", "must", [], {}, [{}], {"a": 1})
 
 
 def sample_records() -> list[dict]:
     """Records that between them have all that a record can have."""
-    runs = [small(rules=RULES), rewriting(diagnoses=[DIAGNOSIS], interrupted=True)]
+    runs = [
+        small(rules=RULES),
+        rewriting(diagnoses=[DIAGNOSIS, EXPLAINED], unexplained=[UNEXPLAINED], interrupted=True),
+    ]
     records = [record for run in runs for record in (run.header, run.footer)]
     records += [record for run in runs for found in (run.cases, run.results) for record in found.values()]
     records += [json.loads(line) for line in (GOLDEN / "after.jsonl").read_bytes().splitlines()]
+    records += [{**next(one for one in records if one["record"] == "result"), "observed": OBSERVED}]
     records += [{"record": "archive", "case": "test_adam", "zip": "UEsFBg=="}]
     return [json.loads(json.dumps(record)) for record in records]
 

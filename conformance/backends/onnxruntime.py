@@ -24,7 +24,11 @@ _LEVELS = {
     "all": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL,
 }
 
-_SAYS_UNSUPPORTED = ("is not a registered function/op", "Could not find an implementation for")
+_SAYS_UNSUPPORTED = (
+    "is not a registered function/op",
+    "Could not find an implementation for",
+    "type inference failed, inferred types: index=",  # of a function in which there is an operator that it has not
+)
 
 
 class PreparedSession:

@@ -19,6 +19,9 @@ def list_(
     clauses: Annotated[bool, typer.Option("--clauses", help="Clauses and how many cases test each.")] = False,
     backends: Annotated[bool, typer.Option("--backends", help="Backends that have a short name.")] = False,
     generators: Annotated[bool, typer.Option("--generators", help="Generators.")] = False,
+    coverage: Annotated[
+        bool, typer.Option("--coverage", help="What can vary in a case, and which pairs and triples of it are covered.")
+    ] = False,
     tag: Annotated[str | None, typer.Option(metavar="TAG", help="Only cases with this tag.")] = None,
     data: Data = None,
 ) -> None:
@@ -34,7 +37,7 @@ def list_(
             say(f"{name}  {place}")
         return
     corpus = open_corpus(data or bundled())
-    for line in _clauses(corpus) if clauses else _cases(corpus, tag):
+    for line in _clauses(corpus) if clauses else _coverage(corpus) if coverage else _cases(corpus, tag):
         say(line)
 
 
@@ -63,6 +66,13 @@ def _check_tag(tag: str, known: set[str]) -> None:
         close = get_close_matches(tag, sorted(known), n=1)
         hint = f"Did you mean {close[0]}?" if close else f"There are {', '.join(sorted(known))}."
         raise UnknownName(f"No case has the tag {tag}.", hint)
+
+
+def _coverage(corpus: Corpus) -> Iterator[str]:
+    from conformance.corpus.document import case_json
+    from conformance.dimensions.coverage_text import coverage_lines
+
+    return coverage_lines(case_json(corpus, case)["tags"] for case in corpus.cases.values())
 
 
 def _clauses(corpus: Corpus) -> Iterator[str]:

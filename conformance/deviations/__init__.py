@@ -7,9 +7,11 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from conformance.deviations.deviation import Alteration, AlteredBackend, Deviation
+from conformance.models.graphs import nodes_of
 from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 
 if TYPE_CHECKING:
@@ -42,5 +44,6 @@ def family_of(model: onnx.ModelProto) -> str | None:
 
 
 def op_types(model: onnx.ModelProto) -> set[str]:
-    """The operators of a model's graph."""
-    return {node.op_type for node in model.graph.node}
+    """The operators of a model's graph, and the optimizers of the graphs and functions in it."""
+    inner = {node.op_type for node in (*nodes_of(model.graph), *chain(*map(nodes_of, model.functions)))}
+    return {node.op_type for node in model.graph.node} | inner & TRAINING_OPTIMIZERS.keys()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.deviations import layout, numbers
+from conformance.deviations import layout, numbers, surroundings
 from conformance.deviations.deviation import Deviation, table
 from conformance.deviations.twists import T, reading, scalar
 from conformance.verdicts import Level
@@ -165,6 +165,15 @@ DEFAULTS = (
 ADAGRAD = table(
     "Adagrad",
     "adagrad",
-    (*RATES, *GRADIENT, *SCALE, *STEPS, *DEFAULTS, *numbers.ROWS, *layout.rows("Adagrad")),
+    (
+        *RATES,
+        *GRADIENT,
+        *SCALE,
+        *STEPS,
+        *DEFAULTS,
+        *numbers.ROWS,
+        *layout.rows("Adagrad"),
+        *surroundings.rows("Adagrad", "x_new"),
+    ),
 )
 """Every deviation of Adagrad."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.deviations import layout, numbers
+from conformance.deviations import layout, numbers, surroundings
 from conformance.deviations.deviation import Deviation, Promoting, table
 from conformance.deviations.twists import T, answering, reading, scalar
 from conformance.verdicts import Level
@@ -230,6 +230,17 @@ DEFAULTS = (
 ADAM = table(
     "Adam",
     "adam",
-    (*GRADIENT, *STATE, *SCALE, *CORRECTION, *STEPS, *EVALUATOR, *DEFAULTS, *numbers.ROWS, *layout.rows("Adam")),
+    (
+        *GRADIENT,
+        *STATE,
+        *SCALE,
+        *CORRECTION,
+        *STEPS,
+        *EVALUATOR,
+        *DEFAULTS,
+        *numbers.ROWS,
+        *layout.rows("Adam"),
+        *surroundings.rows("Adam", "x_new"),
+    ),
 )
 """Every deviation of Adam."""

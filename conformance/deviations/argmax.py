@@ -8,6 +8,8 @@ import numpy as np
 
 from conformance.deviations import arithmetic
 from conformance.deviations.deviation import Deviation, table
+from conformance.deviations.searching import along, looking_at, reduced
+from conformance.deviations.sizes import OF_AXES
 from conformance.deviations.twists import answering, each_input, each_output, reading, refusing
 
 if TYPE_CHECKING:
@@ -53,59 +55,33 @@ def _with_sign(kind: str) -> Twist:
     return _integers(lambda X: X.view(f"{kind}{X.itemsize}"))
 
 
-def _along(node: Node, X: Array) -> tuple[Array, int]:
-    """The data with the axis to reduce last, and that axis."""
-    axis = node.attributes.get("axis", 0) % X.ndim
-    return np.moveaxis(X, axis, -1), axis
-
-
-def _reduced(node: Node, values: Array, axis: int) -> Array:
-    return np.expand_dims(values, axis) if node.attributes.get("keepdims", 1) else values
-
-
 def _starting_at(start: Callable[[Array], Any], index: int = 0) -> Twist:
     """The search begins with a value that none may exceed; then the index that it began with is the answer."""
 
     def answer(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
-        slices, axis = _along(node, inputs[0])
+        slices, axis = along(node, inputs[0])
         found = (slices > start(slices)).any(axis=-1)
-        return [np.where(_reduced(node, found, axis), outputs[0], np.int64(index))]
+        return [np.where(reduced(node, found, axis), outputs[0], np.int64(index))]
 
     return answering(answer)
 
 
 def _flat(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
     """Places in the whole tensor, in row-major order."""
-    slices, axis = _along(node, inputs[0])
+    slices, axis = along(node, inputs[0])
     index = outputs[0].reshape(slices.shape[:-1])
     places = np.moveaxis(np.arange(slices.size).reshape(inputs[0].shape), axis, -1)
     return [np.take_along_axis(places, index[..., np.newaxis], -1).reshape(outputs[0].shape)]
 
 
 def _values(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
-    slices, axis = _along(node, inputs[0])
-    return [_reduced(node, slices.max(axis=-1), axis).astype(outputs[0].dtype)]
-
-
-def _looking_at(part: Callable[[Array], Array]) -> Twist:
-    """Only a part of each slice is looked at; what is not is as small as the type allows."""
-
-    def twist(kernel: Kernel) -> Kernel:
-        def run(node: Node, inputs: list[Array]) -> list[Array]:
-            slices, axis = _along(node, inputs[0])
-            seen = part(np.arange(slices.shape[-1]))
-            least = -np.inf if slices.dtype.kind == "f" else np.iinfo(slices.dtype).min
-            hidden = np.where(seen if seen.any() else True, slices, np.asarray(least, slices.dtype))
-            return kernel(node, [np.moveaxis(hidden, -1, axis), *inputs[1:]])
-
-        return run
-
-    return twist
+    slices, axis = along(node, inputs[0])
+    return [reduced(node, slices.max(axis=-1), axis).astype(outputs[0].dtype)]
 
 
 def _not_reset(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
     """The largest value so far is carried from slice to slice, with its index."""
-    slices, _ = _along(node, inputs[0])
+    slices, _ = along(node, inputs[0])
     if not slices.size:
         return outputs
     largest = slices.max(axis=-1).ravel()
@@ -129,9 +105,9 @@ def _answering_for_nan(index: Callable[[Array], int]) -> Twist:
     """Where a slice has a NaN, an index that is made of the slices."""
 
     def answer(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
-        slices, axis = _along(node, inputs[0])
+        slices, axis = along(node, inputs[0])
         found = (slices != slices).any(axis=-1)  # noqa: PLR0124 - NaN, in bfloat16 too
-        return [np.where(_reduced(node, found, axis), np.int64(index(slices)), outputs[0])]
+        return [np.where(reduced(node, found, axis), np.int64(index(slices)), outputs[0])]
 
     return answering(answer)
 
@@ -238,18 +214,18 @@ SEARCHES = (
     Deviation("not_reset", "carries the largest element from slice to slice", "index",
               twists=(answering(_not_reset),)),
     Deviation("tail_of_4_skipped", "looks at whole vectors of four elements only", "index",
-              twists=(_looking_at(lambda place: place < place.size // 4 * 4),)),
+              twists=(looking_at(lambda place: place < place.size // 4 * 4),)),
     Deviation("last_skipped", "does not look at the last element", "index",
-              twists=(_looking_at(lambda place: place < place.size - 1),)),
+              twists=(looking_at(lambda place: place < place.size - 1),)),
     Deviation("first_skipped", "does not look at the first element", "index",
-              twists=(_looking_at(lambda place: place > 0),)),
+              twists=(looking_at(lambda place: place > 0),)),
     Deviation("1024_elements_at_most", "looks at no more than 1024 elements, one block of threads", "index",
-              twists=(_looking_at(lambda place: place < 1024),)),
+              twists=(looking_at(lambda place: place < 1024),)),
     Deviation("values", "gives the largest element instead of its index", "index", twists=(answering(_values),)),
     Deviation("from_1", "counts indices from 1", "index", twists=(each_output(lambda array: array + 1),)),
     Deviation("flat_indices", "gives places in the whole tensor instead of along the axis", "index",
               twists=(answering(_flat),)),
 )  # fmt: skip
 
-ARGMAX = table("ArgMax", "argmax", (*TIES, *AXES, *TYPES, *SEARCHES))
+ARGMAX = table("ArgMax", "argmax", (*TIES, *AXES, *TYPES, *SEARCHES, *OF_AXES))
 """Every deviation of ArgMax."""

@@ -100,12 +100,14 @@ class Alteration:
         twists: what is done about the kernel, the outermost first.
         arithmetic: how it computes.
         only_before_argmax: whether it is so only where nothing but an ArgMax sees the result.
+        only_within: whether it is so only for nodes in a graph of such an operator, or in a `function`.
     """
 
     defaults: Mapping[str, Any] = field(default_factory=dict)
     twists: tuple[Twist, ...] = ()
     arithmetic: NumberSystem = field(default_factory=Native)
     only_before_argmax: bool = False
+    only_within: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +125,7 @@ class Deviation:
         level: the level of the cases that must notice it; what it does is admissible below that.
         convention: the libraries that have it for a convention of theirs.
         operator: its op_type.
+        within: the operator in whose graphs alone it does so, or `function`; None where it does so anywhere.
     """
 
     id: str
@@ -135,6 +138,7 @@ class Deviation:
     level: Level = Level.MUST
     convention: str | None = None
     operator: str = ""
+    within: str | None = None
 
     @property
     def sentence(self) -> str:
@@ -145,7 +149,9 @@ class Deviation:
     def backend(self) -> AlteredBackend:
         """A backend that has it."""
         computing = self.arithmetic or (Arithmetic(self.edits) if self.edits else Native())
-        return AlteredBackend({self.operator: Alteration(self.defaults, self.twists, computing)})
+        return AlteredBackend(
+            {self.operator: Alteration(self.defaults, self.twists, computing, only_within=self.within)}
+        )
 
 
 def table(operator: str, clauses: str, rows: Iterable[Deviation]) -> tuple[Deviation, ...]:
@@ -181,16 +187,18 @@ class AlteredBackend:
         Raises:
             Unsupported: it has operators that the reference does not have.
         """
-        return PreparedGraph(Graph.of(self._own_kernels(model), self._with_own_kernels))
+        own = self._own_kernels(model)
+        hidden = _seen_by_argmax_only(Graph.of(own)) if self._hides else set()
 
-    def _with_own_kernels(self, graph: Graph) -> Graph:
-        """A graph, the main one or one inside of it, whose nodes are evaluated by the altered kernels."""
-        hidden = _seen_by_argmax_only(graph)
-        nodes = tuple(
-            (node, self._altered(node, evaluation, hidden=node.outputs[0] in hidden))
-            for node, evaluation in graph.nodes
-        )
-        return dataclasses.replace(graph, nodes=nodes)
+        def altering(node: Node, evaluation: Evaluation, within: tuple[str, ...]) -> Evaluation:
+            alteration = self._alteration(node, within, hidden=not within and node.outputs[0] in hidden)
+            return evaluation if alteration is None else _evaluation(alteration, evaluation)
+
+        return PreparedGraph(Graph.of(own, altering))
+
+    @property
+    def _hides(self) -> bool:
+        return any(alteration.only_before_argmax for alteration in self.alterations.values())
 
     def _own_kernels(self, model: onnx.ModelProto) -> onnx.ModelProto:
         """The model with our defaults for attributes, and without functions in whose place we have a kernel."""
@@ -212,11 +220,12 @@ class AlteredBackend:
     def _replaces(self, function: onnx.FunctionProto) -> bool:
         return function.name in self.alterations and function.domain in ALTERED_DOMAINS
 
-    def _altered(self, node: Node, evaluation: Evaluation, *, hidden: bool) -> Evaluation:
+    def _alteration(self, node: Node, within: tuple[str, ...], *, hidden: bool) -> Alteration | None:
+        """How a node's kernel differs; `hidden` tells whether nothing but an ArgMax sees its result."""
         alteration = self.alterations.get(node.op_type)
         if alteration is None or node.domain not in ALTERED_DOMAINS or (alteration.only_before_argmax and not hidden):
-            return evaluation
-        return _evaluation(alteration, evaluation)
+            return None
+        return alteration if alteration.only_within in {None, *within} else None
 
 
 def _seen_by_argmax_only(graph: Graph) -> set[str]:

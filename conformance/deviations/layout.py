@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from conformance.deviations.deviation import Deviation
+from conformance.deviations.sizes import OF_TENSORS
 from conformance.deviations.twists import (
     R,
     T,
@@ -260,5 +261,5 @@ def _without_0d(inputs: list[Array]) -> list[Array]:
 def rows(operator: str) -> tuple[Deviation, ...]:
     """Those that can be had with the operator's state."""
     lacking = {f"overwrites_{name.lower()}" for name in "VH" if name not in TRAINING_OPTIMIZERS[operator].operands}
-    every = (*OPERANDS, *SEVERAL_TENSORS, *SHAPES, *BUFFERS)
+    every = (*OPERANDS, *SEVERAL_TENSORS, *SHAPES, *OF_TENSORS, *BUFFERS)
     return tuple(row for row in every if row.id not in lacking)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.deviations import layout, numbers
+from conformance.deviations import layout, numbers, surroundings
 from conformance.deviations.deviation import Deviation, table
 from conformance.deviations.twists import T, reading, scalar
 
@@ -133,6 +133,13 @@ STEPS = (
 MOMENTUM = table(
     "Momentum",
     "momentum",
-    (*GRADIENT, *WEIGHTS, *STEPS, *numbers.ROWS, *layout.rows("Momentum")),
+    (
+        *GRADIENT,
+        *WEIGHTS,
+        *STEPS,
+        *numbers.ROWS,
+        *layout.rows("Momentum"),
+        *surroundings.rows("Momentum", "x_new_standard"),
+    ),
 )
 """Every deviation of Momentum."""

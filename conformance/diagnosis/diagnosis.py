@@ -1,158 +1,208 @@
-"""Why a subject fails: the deviation that gives what it gave, on every failing case and against no passing one.
+"""Why a subject fails: the deviations that give what it gave, and what the cases have in common that none explains.
 
-Where a case fails, the worker runs the deviations of its operator on the same inputs and notes which ones agree with
-what came out. At the end the controller keeps of these only what fails where the subject does, as it does, and nowhere
-else, and only if all failing cases of the operator are explained. No diagnosis is better than a wrong one: a subject
-with a fault that the catalogue does not have gets none.
+Where a case fails, the worker writes down what the subject made of it. At the end the controller runs the deviations of
+the case's family on the same inputs: `cover` finds the fewest that fail where the subject does, as it does, and nowhere
+else. No diagnosis is better than a wrong one: a fault that the catalogue does not have is not named, but `shared` says
+what its cases are that the passing ones are not.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from conformance.corpus.loading import CaseInMemory, case_in_memory
+from conformance.corpus.document import case_json
+from conformance.corpus.loading import case_in_memory
 from conformance.deviations import catalogue
-from conformance.diagnosis.suspicions import Laboratory, is_about
+from conformance.diagnosis import transcript
+from conformance.diagnosis.cover import cover
+from conformance.diagnosis.evidence import Evidence
+from conformance.diagnosis.manner import manner
+from conformance.diagnosis.observation import fails
+from conformance.diagnosis.properties import properties
+from conformance.diagnosis.shared import Shared, shared
 from conformance.errors import CorpusError
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from conformance.corpus.corpus import Corpus
-    from conformance.deviations import Deviation
+    from conformance.corpus.loading import CaseInMemory
+    from conformance.diagnosis.cover import Explanation
     from conformance.diagnosis.findings import Finding, Findings
-    from conformance.results.records import DiagnosisRecord
+    from conformance.diagnosis.observation import Observation
+    from conformance.diagnosis.properties import Properties
+    from conformance.results.diagnosis_records import DiagnosisRecord, UnexplainedRecord
 
 
-EXPLAINABLE = {Verdict.FAIL, Verdict.ERROR}
+@dataclass(frozen=True)
+class Unexplained:
+    """Failing cases that no deviation explains and that fail in one manner.
+
+    Attributes:
+        manner: how they fail: "wrong values", the error that is raised, or the verdict.
+        cases: their ids.
+        passing: how many cases of the family pass.
+        shared: what they have in common that the passing ones have not.
+    """
+
+    manner: str
+    cases: frozenset[str]
+    passing: int
+    shared: tuple[Shared, ...]
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """A deviation that explains why a subject fails.
+    """What is wrong with a subject, seen from the cases of a family of operators.
 
     Attributes:
         family: the operator whose cases they are; of several in a model the chief one.
-        alike: further deviations that explain the same cases and that no case tells apart from it.
-        agrees: how many failing cases it explains.
-        of: how many failing cases of the family there are.
+        failing: how many of the cases fail.
     """
 
     subject: str
     family: str
-    deviation: Deviation
-    alike: tuple[Deviation, ...]
-    agrees: int
-    of: int
+    failing: int
+    explanations: tuple[Explanation, ...]
+    unexplained: tuple[Unexplained, ...]
 
     @property
-    def record(self) -> DiagnosisRecord:
-        """As the results file has it."""
+    def diagnosis_records(self) -> list[DiagnosisRecord]:
+        """The deviations that explain something, as the results file has them."""
+        return [self._record(explanation) for explanation in self.explanations]
+
+    def _record(self, explanation: Explanation) -> DiagnosisRecord:
+        deviation = explanation.deviation
         return {
             "subject": self.subject,
-            "operator": self.deviation.operator,
-            "deviation": self.deviation.id,
-            "text": self.deviation.sentence,
-            "agrees": self.agrees,
-            "of": self.of,
-            "alike": [deviation.id for deviation in self.alike],
+            "operator": deviation.operator,
+            "deviation": deviation.id,
+            "text": deviation.sentence,
+            "agrees": len(explanation.cases),
+            "of": self.failing,
+            "alike": [alike.id for alike in explanation.alike],
+            "cases": sorted(explanation.cases),
+            "together": sorted(explanation.together),
         }
 
+    @property
+    def unexplained_records(self) -> list[UnexplainedRecord]:
+        """What is left, as the results file has it."""
+        return [
+            {
+                "subject": self.subject,
+                "operator": self.family,
+                "manner": group.manner,
+                "cases": sorted(group.cases),
+                "of": self.failing,
+                "passing": group.passing,
+                "shared": [{"text": one.text, "cases": len(one.cases), "passing": one.others} for one in group.shared],
+            }
+            for group in self.unexplained
+        ]
 
-def diagnosis_records(findings: Findings, corpus: Corpus) -> list[DiagnosisRecord]:
-    """What explains the failures, as the results file has it.
+
+def diagnoses(findings: Findings, corpus: Corpus) -> list[Diagnosis]:
+    """What is wrong with each subject that fails cases of a family which has deviations.
 
     A case that cannot be read whole explains nothing: a subject may fail before all of it has been read.
     """
     try:
-        return [diagnosis.record for diagnosis in diagnoses(findings.by_subject, corpus)]
+        return list(_diagnoses(findings.by_subject, corpus))
     except CorpusError:
         return []
 
 
-def diagnoses(findings: Mapping[str, Mapping[str, Finding]], corpus: Corpus) -> list[Diagnosis]:
-    """What explains the failures of each subject on each family of operators.
+def _diagnoses(by_subject: Mapping[str, Mapping[str, Finding]], corpus: Corpus) -> Iterator[Diagnosis]:
+    failing = {id for own in by_subject.values() for id, finding in own.items() if finding.verdict.is_defect}
+    concerned = {id for own in by_subject.values() if failing & own.keys() for id in own}
+    cases = list(_judged_cases(corpus, concerned))
+    for family in catalogue():
+        of_family = {case.id: case for case in cases if transcript.is_about(case, family)}
+        for subject, findings in by_subject.items():
+            own = {id: finding for id, finding in findings.items() if id in of_family}
+            if any(finding.verdict.is_defect for finding in own.values()):
+                yield diagnosis(subject, family, own, of_family, _documents(corpus, own))
 
-    Args:
-        findings: by subject and case.
-    """
-    laboratory, ran = Laboratory(), {id for own in findings.values() for id in own}
-    entries = (corpus.cases[id] for id in corpus.cases if id in ran)
-    cases = {entry.id: case_in_memory(corpus, entry) for entry in entries if not entry.is_invalid}
-    return [
-        diagnosis
-        for subject, own in findings.items()
-        for family in catalogue()
-        for diagnosis in FamilyEvidence.of(family, own, cases, laboratory).diagnoses(subject)
-    ]
+
+def _judged_cases(corpus: Corpus, ids: Iterable[str]) -> Iterator[CaseInMemory]:
+    for entry in (corpus.cases[id] for id in sorted(ids) if id in corpus.cases):
+        if not entry.is_invalid and entry.level is not Level.SILENT:
+            yield case_in_memory(corpus, entry)
 
 
 @dataclass(frozen=True)
-class FamilyEvidence:
-    """What a subject made of the cases of a family, and what each deviation makes of them.
+class Topics:
+    """What a case's case.json says that it is about."""
 
-    Attributes:
-        findings: by case, those of the family.
-        cases: by id.
+    clauses: tuple[str, ...]
+    tags: tuple[str, ...]
+
+
+def _documents(corpus: Corpus, ids: Iterable[str]) -> dict[str, Topics]:
+    documents = {id: case_json(corpus, corpus.cases[id]) for id in ids}
+    return {id: Topics(tuple(told["clauses"]), tuple(told["tags"])) for id, told in documents.items()}
+
+
+def diagnosis(
+    subject: str,
+    family: str,
+    findings: Mapping[str, Finding],
+    cases: Mapping[str, CaseInMemory],
+    topics: Mapping[str, Topics],
+) -> Diagnosis:
+    """What is wrong with a subject that fails some cases of a family.
+
+    Args:
+        findings: those on the family's cases, by id.
+        cases: the cases, by id.
+        topics: likewise.
     """
+    failing = {id for id, finding in findings.items() if finding.verdict.is_defect}
+    observations = dict(_observations(findings, cases))
+    level = Level.MUST if any(findings[id].level is Level.MUST for id in failing) else Level.SHOULD
+    passed = [id for id, finding in findings.items() if finding.verdict is Verdict.PASS]
+    evidence = Evidence(
+        catalogue()[family],
+        {id: cases[id] for id in findings},
+        observations,
+        [id for id in passed if findings[id].level.within(level)],
+        [id for id in passed if not findings[id].level.within(level)],
+        {id: topics[id].clauses for id in observations},
+    )
+    explanations = tuple(cover(evidence)) if observations else ()
+    left = failing.difference(*(explanation.cases for explanation in explanations))
+    manners = {id: manner(findings[id].verdict, observations.get(id), cases[id]) for id in left}
+    described = {id: properties(cases[id], topics[id].tags) for id in (*left, *passed)} if left else {}
+    groups = tuple(_grouped(family, manners, {id: described[id] for id in passed if left}, described))
+    return Diagnosis(subject, family, len(failing), explanations, groups)
 
-    family: str
-    findings: Mapping[str, Finding]
-    cases: Mapping[str, CaseInMemory]
-    laboratory: Laboratory
 
-    @classmethod
-    def of(
-        cls, family: str, findings: Mapping[str, Finding], cases: Mapping[str, CaseInMemory], laboratory: Laboratory
-    ) -> FamilyEvidence:
-        """The evidence of a family, from findings on any cases."""
-        own = {id: finding for id, finding in findings.items() if id in cases and is_about(cases[id], family)}
-        return cls(family, own, cases, laboratory)
+def _observations(
+    findings: Mapping[str, Finding], cases: Mapping[str, CaseInMemory]
+) -> Iterator[tuple[str, Observation]]:
+    """What can be read of what the subject made of the cases that it fails, where it failed them once more."""
+    for id, finding in findings.items():
+        observation = transcript.read(finding.observed) if finding.observed is not None else None
+        if observation is not None and finding.verdict.is_defect and fails(observation, cases[id]):
+            yield id, observation
 
-    def diagnoses(self, subject: str) -> list[Diagnosis]:
-        """The fewest deviations that explain every failing case, if there are any that do."""
-        level = Level.MUST if self._failing(Level.MUST) else Level.SHOULD
-        unexplained = failing = self._failing(level)
-        suspects = {one: cases for one in self._suspects() if (cases := self._explained(one, level))}
-        found = []
-        while unexplained and suspects:
-            most = max(suspects.values(), key=lambda cases: len(cases & unexplained))
-            if not most & unexplained:
-                break
-            equal = self._holding_beyond([one for one, cases in suspects.items() if cases == most])
-            found.append(Diagnosis(subject, self.family, equal[0], tuple(equal[1:]), len(most), len(failing)))
-            unexplained = unexplained - most
-        return [] if unexplained else found
 
-    def _suspects(self) -> list[Deviation]:
-        suspected = {id for finding in self.findings.values() for id in finding.agrees_with}
-        return [deviation for deviation in catalogue()[self.family] if deviation.id in suspected]
+def _grouped(
+    family: str, manners: Mapping[str, str], passing: Mapping[str, Properties], described: Mapping[str, Properties]
+) -> Iterator[Unexplained]:
+    """The cases that are left, those that fail in one manner together, the most first."""
+    groups: dict[str, set[str]] = defaultdict(set)
+    for id, how in manners.items():
+        groups[how].add(id)
+    for how, ids in sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])):
+        own = {id: described[id] for id in sorted(ids)}
+        common = shared(own, passing) if passing else [_everything(family, ids)]
+        yield Unexplained(how, frozenset(ids), len(passing), tuple(common))
 
-    def _explained(self, deviation: Deviation, level: Level) -> frozenset[str]:
-        """The failing cases that a deviation explains; none if it fails otherwise, or where the subject passed."""
-        failing = self._failing(level)
-        explained = frozenset(id for id in failing if deviation.id in self.findings[id].agrees_with)
-        others = [id for id in failing if id not in explained]
-        if any(self._fails(deviation, id) for id in (*others, *self._passed(level))):
-            return frozenset()
-        return explained
 
-    def _holding_beyond(self, deviations: list[Deviation]) -> list[Deviation]:
-        """Those that explain level `should` as well; all, if none does."""
-        failing = self._failing(Level.SHOULD)
-        holding = [one for one in deviations if self._explained(one, Level.SHOULD) == failing]
-        holding = [one for one in holding if not any(self._fails(one, id) for id in self._passed(Level.SHOULD))]
-        return holding or deviations
-
-    def _failing(self, level: Level) -> frozenset[str]:
-        found = self.findings.items()
-        return frozenset(id for id, one in found if one.level is level and one.verdict in EXPLAINABLE)
-
-    def _passed(self, level: Level) -> list[str]:
-        found = self.findings.items()
-        return [id for id, one in found if one.level.within(level) and one.verdict is Verdict.PASS]
-
-    def _fails(self, deviation: Deviation, id: str) -> bool:
-        return self.laboratory.fails(deviation, self.cases[id])
+def _everything(family: str, ids: Iterable[str]) -> Shared:
+    return Shared(f"are cases of {family}, of which none passes", frozenset(ids), 0)

@@ -11,29 +11,32 @@ from conformance.verdicts import Level, Verdict
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from conformance.results.diagnosis_records import ObservedRecord
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What is known of a subject's result on a case.
 
     Attributes:
-        agrees_with: ids of the deviations that fail the case as the subject does.
+        level: the case's.
+        observed: what the subject made of the case, where it fails it.
     """
 
     level: Level
     verdict: Verdict
-    agrees_with: frozenset[str] = frozenset()
+    observed: ObservedRecord | None = None
 
 
 class Findings:
-    """All results of a run, by subject and case; `suspected` where a deviation agrees with one of them."""
+    """All results of a run, by subject and case; `explicable` where one has what an explanation is sought for."""
 
     def __init__(self) -> None:
         self.by_subject: dict[str, dict[str, Finding]] = defaultdict(dict)
-        self.suspected = False
+        self.explicable = False
 
     def add(self, result: Mapping[str, Any], level: Level) -> None:
-        """Note a result."""
-        agrees_with = frozenset(result.get("agrees_with", ()))
-        self.suspected = self.suspected or bool(agrees_with)
-        self.by_subject[result["subject"]][result["case"]] = Finding(level, Verdict(result["verdict"]), agrees_with)
+        """Note a result's record, which has what was observed, and its case's level."""
+        observed = result.get("observed")
+        self.explicable = self.explicable or observed is not None
+        self.by_subject[result["subject"]][result["case"]] = Finding(level, Verdict(result["verdict"]), observed)

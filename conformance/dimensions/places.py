@@ -106,7 +106,7 @@ def _repeated(part: Part) -> Part:
         {"again": np.array(True), **part.given},
     )
     given = {f"{name}_loop": np.stack([array] * ITERATIONS) for name, array in part.given.items()}
-    node = helper.make_node("Loop", ["trips", ""], list(given), body=body.graph("body", _counting()))
+    node = helper.make_node("Loop", ["trips", CONDITION], list(given), body=body.graph("body", _counting()))
     return Part([node], [_trips()], given=given)
 
 

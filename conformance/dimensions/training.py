@@ -76,7 +76,12 @@ LEFT_OUT = (
     ),
     LeftOut(
         "the training domain under another name",
-        "ONNX's checker refuses every other spelling; it takes `ai.onnx` for the main domain.",
+        "ONNX's checker refuses every other spelling.",
+    ),
+    LeftOut(
+        "the main domain as `ai.onnx`",
+        "ONNX's checker takes it for the empty name, and its ReferenceEvaluator does not:"
+        " `test_*_main_domain_by_name` asks at level should.",
     ),
 )
 
@@ -95,7 +100,7 @@ def structure(op_type: str) -> Declaration:
             "tensors": tuple(TENSORS),
             "nodes": tuple(NODES),
             "types": tuple(TYPES),
-            "imports": IMPORTS,
+            "imports": tuple(spelling for spelling in IMPORTS if spelling != "main_by_name"),
             "stored": tuple(STORED),
             "training_info": ("absent", "present"),
         },

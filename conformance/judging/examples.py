@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.reference.evaluation import evaluate
+from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -57,12 +58,22 @@ class Examples:
             declared: round the result of every node to its declared type; else compute exactly to the end.
 
         Raises:
-            Unsupported: the model has operators that the reference lacks.
+            Unsupported: the model has operators that the reference lacks, or is no model: a graph optimizer may have
+                made anything of it, of which the check of validity tells.
         """
         key = model.SerializeToString(deterministic=True), example.number, declared
         if key not in self._answers:
-            self._answers[key] = evaluate(model, example.inputs, declared=declared)
+            self._answers[key] = _evaluated(model, example, declared)
         return self._answers[key]
+
+
+def _evaluated(model: onnx.ModelProto, example: Example, declared: bool) -> list[Any]:
+    try:
+        return evaluate(model, example.inputs, declared=declared)
+    except Unsupported:
+        raise
+    except Exception as error:  # whatever a malformed message leads to
+        raise Unsupported(f"{type(error).__name__}: {error}") from error
 
 
 def same(one: Any, other: Any) -> bool:

@@ -58,14 +58,19 @@ class Format:
             return float(value)
         if value.copy_abs() >= self.overflow_threshold:
             return math.copysign(math.inf, value)
-        sticky = _rounded_to_odd(value)
-        exponent = max(math.frexp(sticky)[1], 2 - self.largest_exponent) - self.precision
-        nearest = math.ldexp(round(math.ldexp(sticky, -exponent)), exponent)
-        return math.copysign(nearest, sticky)
+        return self._nearest(_rounded_to_odd(value))
 
     def represents(self, value: Decimal) -> bool:
         """Whether a finite `value` is a value of this format."""
-        return Decimal(self.rounded(value)) == value
+        double = float(value)
+        if Decimal(double) != value:
+            return False
+        return self.precision == DOUBLE.precision or (abs(value) <= self.largest and self._nearest(double) == double)
+
+    def _nearest(self, double: float) -> float:
+        """The value of this format nearest to a double, as if there were no largest one."""
+        exponent = max(math.frexp(double)[1], 2 - self.largest_exponent) - self.precision
+        return math.copysign(math.ldexp(round(math.ldexp(double, -exponent)), exponent), double)
 
 
 def _power_of_two(exponent: int) -> Decimal:

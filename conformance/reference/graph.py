@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from conformance.models.constants import initializers_of
@@ -26,10 +26,17 @@ from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import TypeAlias
 
     import onnx
 
     from conformance.models.arrays import Array
+
+    Altering: TypeAlias = "Callable[[Node, Evaluation, tuple[str, ...]], Evaluation]"
+
+
+def _as_it_is(_: Node, evaluation: Evaluation, __: tuple[str, ...]) -> Evaluation:
+    return evaluation
 
 
 @dataclass(frozen=True)
@@ -51,11 +58,12 @@ class Graph:
     optional: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, model: onnx.ModelProto, altered: Callable[[Graph], Graph] | None = None) -> Graph:
+    def of(cls, model: onnx.ModelProto, altering: Altering = _as_it_is) -> Graph:
         """Read a model.
 
         Args:
-            altered: what is made of each graph and each function's body as soon as it is read, inner ones first.
+            altering: gives each node's evaluation another for it, and is told what the node stands in, from the main
+                graph inwards: the op_types of the nodes that hold its graph, and `function` for each call.
 
         Raises:
             Unsupported: it is made of other operators, or of tensors stored outside of it, or its functions call each
@@ -64,7 +72,7 @@ class Graph:
         if (fault := endless_calls(model)) is not None:
             raise Unsupported(fault)
         functions = {name_of_function(function): function for function in model.functions}
-        return _Scope.of(model.opset_import, functions, altered=altered).graph(model.graph)
+        return _Scope.of(model.opset_import, functions, altering).graph(model.graph)
 
     def run(self, inputs: Sequence[Array], system: NumberSystem) -> list[Value]:
         """The outputs for these inputs, of which a list is a sequence and None an empty optional.
@@ -102,33 +110,39 @@ def _entered(given: Any, system: NumberSystem) -> Value:
 
 @dataclass(frozen=True)
 class _Scope:
-    """Where nodes stand: the opsets and the functions that their operators are of, and the attributes of the call."""
+    """Where nodes stand: the opsets and the functions that their operators are of, and the attributes of the call.
+
+    Attributes:
+        within: what holds the graph, from the main graph inwards.
+    """
 
     opsets: Mapping[str, int]
     functions: Mapping[FunctionName, onnx.FunctionProto]
+    altering: Altering
     attributes: Mapping[str, onnx.AttributeProto] = field(default_factory=dict)
-    altered: Callable[[Graph], Graph] | None = None
+    within: tuple[str, ...] = ()
 
     @classmethod
     def of(
         cls,
         imports: Iterable[onnx.OperatorSetIdProto],
         functions: Mapping[FunctionName, onnx.FunctionProto],
+        altering: Altering,
         attributes: Mapping[str, onnx.AttributeProto] | None = None,
-        altered: Callable[[Graph], Graph] | None = None,
+        within: tuple[str, ...] = (),
     ) -> _Scope:
-        return cls({opset.domain: opset.version for opset in imports}, functions, attributes or {}, altered)
+        opsets = {opset.domain: opset.version for opset in imports}
+        return cls(opsets, functions, altering, attributes or {}, within)
 
     def graph(self, proto: onnx.GraphProto, captured: Iterable[str] = ()) -> Graph:
         """A graph that stands here; what it captures from around it are its last inputs."""
-        graph = Graph(
+        return Graph(
             inputs=(*fed_names(proto), *captured),
             outputs=tuple(value.name for value in proto.output),
             nodes=self.read(proto.node),
             initializers=initializers_of(proto),
             optional=(*(value.name for value in proto.input), *captured),
         )
-        return self.altered(graph) if self.altered else graph
 
     def read(self, nodes: Iterable[onnx.NodeProto]) -> tuple[tuple[Node, Evaluation], ...]:
         return tuple(self._read(node) for node in nodes)
@@ -143,26 +157,29 @@ class _Scope:
         if (optimizer := training_optimizer_of(proto.domain, proto.op_type)) is not None:
             evaluation, values = evaluate_optimizer, optimizer.attributes(values)
         elif proto.domain in MAIN_DOMAINS and proto.op_type in CONTROL_FLOW:
-            bodies = {attribute.name: self._inner(attribute.g) for attribute in attributes if attribute.HasField("g")}
+            inner = replace(self, within=(*self.within, proto.op_type))
+            bodies = {attribute.name: inner.body(attribute.g) for attribute in attributes if attribute.HasField("g")}
             evaluation, captured = evaluation_of(proto.op_type, bodies), captures(bodies)
         elif proto.domain in MAIN_DOMAINS:
             evaluation = OPERATORS.get(proto.op_type)
         if function is not None:
-            evaluation = _overridden(evaluation, self._body(function, attributes))
+            evaluation = _overridden(evaluation, self._called(function, attributes))
         if evaluation is None:
             raise Unsupported(f"there is no operator {proto.domain or 'ai.onnx'}.{proto.op_type} in this reference")
         inputs = (*proto.input, *captured)
-        return Node(proto.op_type, inputs, tuple(proto.output), values, opset, proto.domain), evaluation
+        node = Node(proto.op_type, inputs, tuple(proto.output), values, opset, proto.domain)
+        return node, self.altering(node, evaluation, self.within)
 
-    def _inner(self, proto: onnx.GraphProto) -> Body:
+    def body(self, proto: onnx.GraphProto) -> Body:
+        """A graph in a node that stands around this scope."""
         captured = captured_names(proto)
         return Body(self.graph(proto, captured), captured, len(proto.output))
 
-    def _body(self, function: onnx.FunctionProto, call: Iterable[onnx.AttributeProto]) -> Graph:
+    def _called(self, function: onnx.FunctionProto, call: Iterable[onnx.AttributeProto]) -> Graph:
         """A function's body for one call."""
-        inside = _Scope.of(function.opset_import, self.functions, given_attributes(function, call), self.altered)
-        body = Graph(tuple(function.input), tuple(function.output), inside.read(function.node))
-        return self.altered(body) if self.altered else body
+        attributes, within = given_attributes(function, call), (*self.within, "function")
+        inside = _Scope.of(function.opset_import, self.functions, self.altering, attributes, within)
+        return Graph(tuple(function.input), tuple(function.output), inside.read(function.node))
 
 
 def _overridden(operator: Evaluation | None, body: Graph) -> Evaluation:

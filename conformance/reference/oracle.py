@@ -144,7 +144,7 @@ def _element(number: Bounded, format: Format) -> tuple[float, float, bool]:
     expected = format.rounded(number.value)
     if math.isnan(expected):
         return expected, math.inf if number.doubt else 0.0, not number.doubt
-    if format.rounded(number.low) == format.rounded(number.high) == expected and math.isinf(expected):
+    if math.isinf(expected) and format.rounded(number.low) == format.rounded(number.high) == expected:
         return expected, 0.0, True
     if number.is_exact and format.represents(number.value):
         return expected, 0.0, not number.doubt

@@ -7,8 +7,9 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 from msgspec import Meta
 
 from conformance.corpus.document import CheckName, DataSetPreview, LevelName, RewriteDocument
-from conformance.decoding import Count, NonEmpty, Positive, Seconds
+from conformance.decoding import Count, Positive, Seconds
 from conformance.models.preview import ModelSummary, Preview
+from conformance.results.diagnosis_records import DiagnosisRecord, ObservedRecord, UnexplainedRecord
 from conformance.verdicts import Verdict
 
 VerdictName = Annotated[str, Verdict]
@@ -129,6 +130,7 @@ class ResultRecord(ResultRow):
 
     record: str
     outputs: list[OutputEvidence]
+    observed: NotRequired[ObservedRecord]
     stderr: NotRequired[str]
     hazards: NotRequired[list[HazardChange]]
 
@@ -227,21 +229,6 @@ class Header(TypedDict):
     rules: NotRequired[RulesRecord]
 
 
-class DiagnosisRecord(TypedDict):
-    """A deviation that explains why a subject fails an operator's cases.
-
-    It agrees on `agrees` `of` the failing cases; no case tells it apart from those `alike`.
-    """
-
-    subject: str
-    operator: NonEmpty
-    deviation: NonEmpty
-    text: NonEmpty
-    agrees: Positive
-    of: Positive
-    alike: list[str]
-
-
 class Footer(TypedDict):
     """How the run ended: counts by subject, level and verdict, the gate, why it is shut, and what explains failures."""
 
@@ -252,4 +239,5 @@ class Footer(TypedDict):
     reasons: list[str]
     seconds: Seconds
     diagnoses: NotRequired[list[DiagnosisRecord]]
+    unexplained: NotRequired[list[UnexplainedRecord]]
     interrupted: NotRequired[bool]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from conformance import __version__
 from conformance.diagnosis.findings import Findings
@@ -20,10 +20,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from conformance.corpus.corpus import Corpus
+    from conformance.results.diagnosis_records import DiagnosisRecord, UnexplainedRecord
     from conformance.results.file import Key, Results
-    from conformance.results.records import DiagnosisRecord, Footer, Header, ResultRow, RulesRecord, SubjectRecord
+    from conformance.results.records import Footer, Header, ResultRow, RulesRecord, SubjectRecord
 
 SHARD = "--shard"
+
+
+class Diagnosed(TypedDict):
+    """What a footer says of why subjects fail."""
+
+    diagnoses: list[DiagnosisRecord]
+    unexplained: list[UnexplainedRecord]
 
 
 @dataclass(frozen=True)
@@ -80,8 +88,7 @@ def merged(runs: Sequence[Results], corpus: Corpus | None = None) -> Merged:
         (row["subject"], row["case"]): {**row, "surprise": not gate.judge(row, partial(_facts, homes, row["case"]))}
         for row in rows
     }
-    diagnoses = _diagnosed(judged.values(), homes, corpus) if corpus else _diagnoses(runs)
-    return Merged(runs, header, judged, _footer(runs, header, gate, diagnoses))
+    return Merged(runs, header, judged, _footer(runs, header, gate, _explained(runs, corpus)))
 
 
 def _facts(homes: Mapping[str, Results], case: str) -> Facts:
@@ -196,7 +203,7 @@ def _rules(runs: Sequence[Results]) -> RulesRecord:
     return {**records[0], "due": sum(record["due"] for record in records), "expectations": list(entries.values())}
 
 
-def _footer(runs: Sequence[Results], header: Header, gate: Gate, diagnoses: list[DiagnosisRecord]) -> Footer:
+def _footer(runs: Sequence[Results], header: Header, gate: Gate, diagnosed: Diagnosed) -> Footer:
     results = sum(run.footer["results"] for run in runs)
     due = header["rules"]["due"] if "rules" in header else results
     reasons = gate.reasons(partial=results < due or bool(set(header["selection"]) - {"--level"}))
@@ -214,7 +221,8 @@ def _footer(runs: Sequence[Results], header: Header, gate: Gate, diagnoses: list
         "gate": "fail" if reasons else "pass",
         "reasons": reasons,
         "seconds": round(sum(run.footer["seconds"] for run in runs), 3),
-        "diagnoses": diagnoses,
+        "diagnoses": diagnosed["diagnoses"],
+        "unexplained": diagnosed["unexplained"],
     }
     if any(run.footer.get("interrupted") for run in runs):
         footer["interrupted"] = True
@@ -240,22 +248,33 @@ def _listed(shards: Sequence[Shard]) -> str:
     return ", ".join(map(str, shards))
 
 
-def _diagnoses(runs: Sequence[Results]) -> list[DiagnosisRecord]:
-    """Those of subjects whose results all come from one run; what explains a part need not explain the whole."""
-    homes: dict[str, int] = defaultdict(int)
-    for run in runs:
-        for subject in run.header["subjects"]:
-            homes[subject["id"]] += 1
-    found = [one for run in runs for one in run.footer.get("diagnoses", []) if homes[one["subject"]] == 1]
-    return sorted(found, key=lambda one: (one["subject"], one["operator"], one["deviation"]))
-
-
-def _diagnosed(rows: Iterable[ResultRow], homes: Mapping[str, Results], corpus: Corpus) -> list[DiagnosisRecord]:
+def _explained(runs: Sequence[Results], corpus: Corpus | None) -> Diagnosed:
+    """What explains the failures of the union: found anew where the corpus is at hand and the results say what came."""
+    if corpus is None or runs[0].header["format"] == 1:
+        return _told_before(runs)
     findings = Findings()
-    for row in rows:
-        findings.add(row, Level(homes[row["case"]].described[row["case"]]["level"]))
-    if not findings.suspected:
-        return []
-    from conformance.diagnosis.diagnosis import diagnosis_records
+    for run in runs:
+        for key, row in run.rows.items():
+            observed = run.results[key].get("observed") if Verdict(row["verdict"]).is_defect else None
+            level = Level(run.described[row["case"]]["level"])
+            findings.add({**row, **({"observed": observed} if observed else {})}, level)
+    if not findings.explicable:
+        return {"diagnoses": [], "unexplained": []}
+    from conformance.diagnosis.diagnosis import diagnoses
 
-    return diagnosis_records(findings, corpus)
+    found = diagnoses(findings, corpus)
+    return {
+        "diagnoses": [record for diagnosis in found for record in diagnosis.diagnosis_records],
+        "unexplained": [record for diagnosis in found for record in diagnosis.unexplained_records],
+    }
+
+
+def _told_before(runs: Sequence[Results]) -> Diagnosed:
+    """What was said of subjects whose results all come from one run: what explains a part need not explain all."""
+    homes = Counter(subject["id"] for run in runs for subject in run.header["subjects"])
+    diagnoses = [one for run in runs for one in run.footer.get("diagnoses", []) if homes[one["subject"]] == 1]
+    unexplained = [one for run in runs for one in run.footer.get("unexplained", []) if homes[one["subject"]] == 1]
+    return {
+        "diagnoses": sorted(diagnoses, key=lambda one: (one["subject"], one["operator"], one["deviation"])),
+        "unexplained": sorted(unexplained, key=lambda one: (one["subject"], one["operator"], one["manner"])),
+    }

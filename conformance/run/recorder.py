@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus
     from conformance.expectations.file import Expectation
     from conformance.gate.gate import Gate
-    from conformance.results.records import DiagnosisRecord, Expected
+    from conformance.results.diagnosis_records import DiagnosisRecord, UnexplainedRecord
+    from conformance.results.records import Expected
     from conformance.run.resuming import Begun
     from conformance.subjects.loading import Subject
 
@@ -54,6 +55,7 @@ class Recorder:
         self.results = 0
         self.has_begun = False
         self.diagnoses: list[DiagnosisRecord] = []
+        self.unexplained: list[UnexplainedRecord] = []
 
     def begin(self, selected: int, selection: Mapping[str, str], command: str, due: int = 0) -> None:
         """Open the file and write the header.
@@ -149,10 +151,12 @@ class Recorder:
 
     def end(self, reasons: Sequence[str], *, interrupted: bool = False) -> None:
         """Say what explains the failures, write the footer, close the file and give it its name."""
-        if self._findings.suspected:
-            from conformance.diagnosis.diagnosis import diagnosis_records
+        if self._findings.explicable:
+            from conformance.diagnosis.diagnosis import diagnoses
 
-            self.diagnoses = diagnosis_records(self._findings, self._corpus)
+            found = diagnoses(self._findings, self._corpus)
+            self.diagnoses = [record for diagnosis in found for record in diagnosis.diagnosis_records]
+            self.unexplained = [record for diagnosis in found for record in diagnosis.unexplained_records]
         counts = {
             subject: {str(level): {str(v): n for v, n in counter.items()} for level, counter in levels.items()}
             for subject, levels in self.gate.verdicts.items()
@@ -165,6 +169,7 @@ class Recorder:
             "reasons": list(reasons),
             "seconds": round(time.perf_counter() - self._started, 3),
             "diagnoses": self.diagnoses,
+            "unexplained": self.unexplained,
             **({"interrupted": True} if interrupted else {}),
         }
         with undisturbed():

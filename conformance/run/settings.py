@@ -32,7 +32,7 @@ class Settings:
         expect: expectations files.
         results: where to write results.jsonl, or None.
         claims: passes that graph optimizers implement which do not say so themselves.
-        diagnosis: whether to say of failing cases with which deviations they agree.
+        diagnosis: whether to say what explains failing cases.
         shard: the only part of the cases to run, or None for all.
         repeat: how often each case is run.
         require: operators that every subject must support.

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from conformance.results import diagnosed
 from conformance.text import visible
 from conformance.verdicts import Level, Verdict
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from conformance.results.records import DiagnosisRecord
+    from conformance.run.recorder import Recorder
     from conformance.run.session import ConformanceSession
 
 _COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -66,8 +67,8 @@ def print_outcome(session: ConformanceSession, *, to_stderr: bool = False) -> No
     )
     for note in _notes(session):
         console.print(visible(note), markup=False, soft_wrap=True)
-    for diagnosis in session.recorder.diagnoses if session.recorder else ():
-        console.print(visible(_diagnosed(diagnosis)), markup=False, soft_wrap=True)
+    for sentence in _diagnosed(session.recorder) if session.recorder else ():
+        console.print(visible(sentence), markup=False, soft_wrap=True)
     if session.reasons:
         console.print("[bold red]The gate does not hold:[/]")
         for reason in session.reasons:
@@ -92,12 +93,10 @@ def _notes(session: ConformanceSession) -> Iterator[str]:
         yield f"each case was run {session.settings.repeat} times"
 
 
-def _diagnosed(diagnosis: DiagnosisRecord) -> str:
-    others = ", ".join(diagnosis["alike"])
-    return (
-        f"{diagnosis['operator']} on {diagnosis['subject']} agrees on {diagnosis['agrees']} of {diagnosis['of']} "
-        f"failing cases with: {diagnosis['text']}{f' (no case tells it apart from {others})' if others else ''}"
-    )
+def _diagnosed(recorder: Recorder) -> Iterator[str]:
+    """What explains the failures, and what is left."""
+    yield from map(diagnosed.explained, recorder.diagnoses)
+    yield from map(diagnosed.unexplained, recorder.unexplained)
 
 
 def _verdict_table(session: ConformanceSession) -> Table:

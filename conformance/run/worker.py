@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     import pytest
 
     from conformance.corpus.corpus import Corpus, CorpusCase
-    from conformance.diagnosis.suspicions import Suspicions
     from conformance.judging.outcome import Outcome
     from conformance.profiles import Profile
+    from conformance.results.diagnosis_records import ObservedRecord
     from conformance.run.processes import Processes
     from conformance.subjects.loading import Subject
 
@@ -33,7 +33,7 @@ class Worker:
     Args:
         processes: those of the subjects that are in processes of their own.
         repeat: how often each case is run.
-        diagnosis: whether to say of failing cases with which deviations they agree.
+        diagnosis: whether to write down what came of failing cases, to say what explains them.
         profile: what is asked beyond the specification, or None.
     """
 
@@ -46,7 +46,6 @@ class Worker:
         self._diagnosis = diagnosis
         self._profile = profile
         self._cases = ReadingAhead(corpus)
-        self._suspicions: Suspicions | None = None
 
     def report(self, item: ConformanceItem | Batch, after: pytest.Item | None) -> pytest.TestReport:
         """Run an item, and report it in pytest's terms with the result record attached, or those of a whole batch.
@@ -87,20 +86,18 @@ class Worker:
             "outputs": list(outcome.outputs),
         }
         stderr = self._processes.said_by(item.subject) if outcome.verdict.is_defect else ""
-        optional: dict[str, Any] = {"stderr": stderr, "repeats": repeats, "agrees_with": self._suspects(item, outcome)}
+        optional: dict[str, Any] = {"stderr": stderr, "repeats": repeats, "observed": self._observed(item, outcome)}
         optional |= {"checks": list(outcome.checks), "hazards": list(outcome.hazards), "rules": self._rules(item.case)}
         return result | {name: found for name, found in optional.items() if found}, outcome.seconds
 
-    def _suspects(self, item: ConformanceItem, outcome: Outcome) -> list[str]:
-        """The deviations that fail an item's case as its subject does; what finds them is loaded when a case fails."""
+    def _observed(self, item: ConformanceItem, outcome: Outcome) -> ObservedRecord | None:
+        """What the subject makes of an item's case that it fails; what observes it is loaded when a case fails."""
         failed = outcome.verdict in {Verdict.FAIL, Verdict.ERROR} and outcome.phase != "start"
         if not (self._diagnosis and failed and item.subject.kind is SubjectKind.BACKEND):
-            return []
-        if self._suspicions is None:
-            from conformance.diagnosis.suspicions import Suspicions
+            return None
+        from conformance.diagnosis.transcript import transcript
 
-            self._suspicions = Suspicions()
-        return self._suspicions.agreeing(item.subject, self._corpus, item.case)
+        return transcript(item.subject, self._corpus, item.case)
 
     def _judged(self, subject: Subject, case: CorpusCase) -> Outcome:
         """What becomes of a case; what judges graph optimizers is loaded when there is one."""

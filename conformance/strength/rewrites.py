@@ -10,10 +10,10 @@ from conformance.corpus.loading import load_case
 from conformance.deviations.rewrites import faulty_rewrites
 from conformance.judging.optimizer import Task, judge_rewrite
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME, eliminate
-from conformance.verdicts import Verdict
+from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from conformance.corpus.corpus import Corpus
     from conformance.deviations.rewrites import FaultyRewrite
@@ -21,10 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sighting:
-    """A case that notices a faulty rewrite, and what it says of it."""
+    """A case that notices a faulty rewrite, and what it says of it.
+
+    Attributes:
+        level: the strongest at which it complains.
+    """
 
     case: str
     complaint: str
+    level: Level = Level.MUST
 
     def __str__(self) -> str:
         return f"{self.case}, {self.complaint}"
@@ -32,7 +37,7 @@ class Sighting:
 
 @dataclass(frozen=True)
 class RewriteStanding:
-    """What the corpus says of a faulty rewrite: the first case that notices it, or None."""
+    """What the corpus says of a faulty rewrite: a case that notices it at its level, or None."""
 
     fault: FaultyRewrite
     noticed: Sighting | None
@@ -80,7 +85,11 @@ class _Held:
     def sighting(self, optimize: Callable[..., Any], passes: Sequence[str]) -> Sighting | None:
         """What a case says against a graph optimizer, if anything."""
         outcome = judge_rewrite(optimize, passes, self.task)
-        return None if outcome.verdict is Verdict.PASS else Sighting(self.id, f"{outcome.verdict}: {outcome.message}")
+        if outcome.verdict is Verdict.PASS:
+            return None
+        levels = [Level(check["level"]) for check in outcome.checks if "complaint" in check]
+        strongest = min(levels, key=lambda level: level.rank, default=self.task.level)
+        return Sighting(self.id, f"{outcome.verdict}: {outcome.message}", strongest)
 
     def is_done_right(self, optimize: Callable[..., Any]) -> bool:
         """Whether a faulty rewrite makes of the model to the byte what the suite's own implementation does."""
@@ -106,16 +115,18 @@ def measure_rewrites(corpus: Corpus, progress: Callable[[str], None]) -> Rewrite
     from conformance.deviations.rewrites.admissible import ADMISSIBLE, WITHOUT_CLAIM
 
     cases = _held(corpus)
+    order = list(cases)
     standings: dict[str, list[RewriteStanding]] = {}
     for theme, faults in faulty_rewrites().items():
         standings[theme] = []
         for fault in faults:
-            standings[theme].append(RewriteStanding(fault, _first(fault, cases)))
+            standings[theme].append(RewriteStanding(fault, _noticed(fault, order)))
             progress(fault.id)
     acquittals = []
     for rewrites, passes in ((ADMISSIBLE, (PASS_NAME,)), (WITHOUT_CLAIM, ())):
         for rewrite in rewrites:
-            found = (case.sighting(rewrite.optimize, passes) for case in cases)
+            asked = cases if rewrite.optimize is eliminate or not passes else _differing(rewrite, cases)
+            found = (case.sighting(rewrite.optimize, passes) for case in asked)
             acquittals.append(RewriteAcquittal(rewrite, tuple(one for one in found if one), len(cases)))
             progress(rewrite.id)
     return RewriteStrength(standings, acquittals)
@@ -138,10 +149,21 @@ def _held(corpus: Corpus) -> list[_Held]:
     return cases
 
 
-def _first(fault: FaultyRewrite, cases: Iterable[_Held]) -> Sighting | None:
-    differing = (case for case in cases if not case.is_done_right(fault.optimize))
-    found = (case.sighting(fault.optimize, (PASS_NAME,)) for case in differing)
-    return next((sighting for sighting in found if sighting is not None), None)
+def _differing(rewrite: FaultyRewrite, cases: Iterable[_Held]) -> Iterator[_Held]:
+    """The cases of whose models a rewrite makes something else than the suite's own, which is judged on all."""
+    return (case for case in cases if not case.is_done_right(rewrite.optimize))
+
+
+def _noticed(fault: FaultyRewrite, cases: list[_Held]) -> Sighting | None:
+    """The first case that notices a fault at its level; it moves to the front, for the next is often alike."""
+    for place, case in enumerate(cases):
+        if case.is_done_right(fault.optimize):
+            continue
+        sighting = case.sighting(fault.optimize, (PASS_NAME,))
+        if sighting is not None and sighting.level.rank <= fault.level.rank:
+            cases.insert(0, cases.pop(place))
+            return sighting
+    return None
 
 
 def _bytes(model: Any) -> bytes:

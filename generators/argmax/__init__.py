@@ -1,10 +1,10 @@
-"""Cases of plain ArgMax: by its attributes and shapes, by what it compares, and by how it is prepared."""
+"""Cases of plain ArgMax: by its attributes and shapes, by what it compares, how it is prepared, and by sizes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from generators.argmax import attributes, preparing, values
+from generators.argmax import attributes, preparing, sizes, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,3 +17,4 @@ def cases() -> Iterator[Case]:
     yield from attributes.cases()
     yield from values.cases()
     yield from preparing.cases()
+    yield from sizes.cases()

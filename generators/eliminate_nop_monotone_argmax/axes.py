@@ -16,6 +16,10 @@ from generators.eliminate_nop_monotone_argmax.scenario import (
     MAY,
     STAYS,
     ScenarioGraph,
+    argmax,
+    fires,
+    index_of,
+    producer,
     scenario,
 )
 
@@ -43,9 +47,32 @@ def cases() -> Iterator[Case]:
             yield _case(f"{word}_{_place(own)}_{_place(reduced)}", title, op_type, own, reduced, MAY)
         yield from _missing(op_type, word)
         yield from _coerced(op_type, word)
+        yield _every_axis(op_type, word)
     for op_type, word in ELEMENTWISE.items():
         title = f"{op_type} before an ArgMax that leaves its axis to the default stays"
         yield _case(f"{word}_argmax_default", title, op_type, None, None, STAYS)
+
+
+def _every_axis(op_type: str, word: str) -> Case:
+    """Axes of one sign each before each, and -1 before and after the others; but no dimension in two spellings."""
+    shape = (2, 2, 2, 2)
+    axes = range(-len(shape), len(shape))
+    every = [(own, reduced) for own in axes for reduced in axes if own == reduced or (own - reduced) % len(shape)]
+    pairs = [pair for pair in every if (pair[0] < 0) == (pair[1] < 0) or -1 in pair]
+    nodes, outputs, gone = [], [], []
+    for own, reduced in pairs:
+        name = f"{_place(own)}_{_place(reduced)}"
+        nodes += [producer(op_type, "X", f"Y_{name}", own), argmax(f"Y_{name}", f"index_{name}", reduced)]
+        outputs.append(index_of(shape, reduced, name=f"index_{name}"))
+        gone += [f"Y_{name}"] if own == reduced else []
+    return scenario(
+        FAMILY,
+        f"{word}_every_axis",
+        f"Of {op_type} along all axes before ArgMax along all axes of a rank-4 tensor those that are equal go",
+        ("axis", "fires", word),
+        fires(*gone),
+        ScenarioGraph(nodes, (ranked(f"{word}_every_axis", shape, np.float32),), outputs=outputs),
+    )
 
 
 def _missing(op_type: str, word: str) -> Iterator[Case]:

@@ -14,6 +14,8 @@ from generators.eliminate_nop_monotone_argmax.scenario import (
     FIVE,
     ScenarioGraph,
     argmax,
+    fires,
+    index_of,
     pair,
     producer,
     scenario,
@@ -41,6 +43,8 @@ ATTRIBUTES: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "select_last": ({"keepdims": 0, "select_last_index": 1}, "with select_last_index"),
 }
 OPSETS = (9, 11, 12, 15, 18, 21)
+ALL_OF_OPSET = {1: 3, 5: 3, 6: 3, 7: 3, 8: 3, 10: 5, 14: 7, 16: 8, 17: 8, 19: 9, 20: 9, 22: 10, 23: 11}
+"""Other opsets, up to the newest of the oldest onnx that is supported, with the IR version of models of their time."""
 
 
 def cases() -> Iterator[Case]:
@@ -54,6 +58,8 @@ def cases() -> Iterator[Case]:
             yield _of_opset(op_type, word, opset)
         for dtype in (np.float16, bfloat16):
             yield _typed(op_type, word, dtype)
+    for opset, ir_version in ALL_OF_OPSET.items():
+        yield _all_of_opset(opset, ir_version)
 
 
 def _shaped(op_type: str, word: str, shape: tuple[int, ...], axis: int) -> Case:
@@ -114,3 +120,23 @@ def _typed(op_type: str, word: str, dtype: Any) -> Case:
 
 def _index(shape: Sequence[int], axis: int, keepdims: int = 0) -> list[Any]:
     return [declared_as("index", "int64", argmax_shape(shape, axis, keepdims))]
+
+
+def _all_of_opset(opset: int, ir_version: int) -> Case:
+    """The five beside each other; their axis is the last, so that nothing is coerced."""
+    nodes = []
+    for op_type in FIVE:
+        nodes += [producer(op_type, "X", f"Y_{op_type}"), argmax(f"Y_{op_type}", f"index_{op_type}")]
+    return scenario(
+        FAMILY,
+        f"all_opset_{opset}",
+        f"The five are taken away from a model of opset {opset} and IR version {ir_version}",
+        ("fires", "opset"),
+        fires(*(f"Y_{op_type}" for op_type in FIVE)),
+        ScenarioGraph(
+            nodes,
+            outputs=[index_of((2, 3), name=f"index_{op_type}") for op_type in FIVE],
+            opsets={"": opset},
+            ir_version=ir_version,
+        ),
+    )

@@ -79,6 +79,11 @@ def _less(call: Call, x: Tensor, y: Tensor) -> Tensor:
     return Tensor(TensorProto.BOOL, each(call.arithmetic(x.type).less, x.elements, y.elements))
 
 
+def _not(call: Call, x: Tensor) -> Tensor:
+    """Of a truth value that may be either, either."""
+    return x.with_elements(each(lambda item: None if item is None else not item, x.elements))
+
+
 def _where(call: Call, condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return x.with_elements(each(call.arithmetic(x.type).either, condition.elements, x.elements, y.elements))
 
@@ -131,6 +136,7 @@ OPERATORS = {
     "Min": _of_many(steps.smaller),
     "Mul": _of_two(reals.multiply),
     "Neg": _of_one(reals.negative),
+    "Not": _not,
     "Pow": _power,
     "Reciprocal": _reciprocal,
     "Round": _of_one(steps.rounded),

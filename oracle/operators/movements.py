@@ -31,7 +31,7 @@ def _flatten(call: Call, x: Tensor) -> Tensor:
 def _gather(call: Call, x: Tensor, indices: Tensor) -> Tensor:
     axis = call.attributes["axis"]
     places = np.array(indices.integers(), dtype=np.int64).reshape(indices.shape)
-    return x.with_elements(np.take(x.elements, places, axis=axis))
+    return x.with_elements(np.asarray(np.take(x.elements, places, axis=axis), object))
 
 
 def _reshape(call: Call, x: Tensor, shape: Tensor) -> Tensor:
@@ -39,6 +39,12 @@ def _reshape(call: Call, x: Tensor, shape: Tensor) -> Tensor:
     keeps = not call.attributes.get("allowzero", 0)
     target = [x.shape[at] if size == 0 and keeps else size for at, size in enumerate(shape.integers())]
     return x.with_elements(x.elements.reshape(target))
+
+
+def _slice(call: Call, x: Tensor, starts: Tensor, ends: Tensor) -> Tensor:
+    """From start to end, the end excluded, of as many axes as there are starts. Of other axes and steps no case is."""
+    ranges = tuple(slice(*pair) for pair in zip(starts.integers(), ends.integers(), strict=True))
+    return x.with_elements(x.elements[ranges])
 
 
 def _tile(call: Call, x: Tensor, repeats: Tensor) -> Tensor:
@@ -59,6 +65,7 @@ OPERATORS = {
     "Flatten": _flatten,
     "Gather": _gather,
     "Reshape": _reshape,
+    "Slice": _slice,
     "Tile": _tile,
     "Transpose": _transpose,
     "Unsqueeze": _unsqueeze,

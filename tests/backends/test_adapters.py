@@ -6,11 +6,12 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, load_model_from_string
 from repository import DATA
 
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import load_case
+from conformance.dimensions.families import FAMILIES
 from conformance.judging.backend import judge_backend
 from conformance.models.feeds import Feeds, fed_names
 from conformance.plugins import registered
@@ -112,6 +113,17 @@ def test_an_output_stays_what_it_was_when_the_model_runs_again(prepared, name):
 @pytest.mark.parametrize("name", INSTALLED)
 def test_an_operator_that_nobody_has_is_unsupported(name):
     assert verdict_of(name, "test_invalid_adam_name_unknown") is Verdict.UNSUPPORTED
+
+
+@pytest.mark.parametrize("name", [name for name in INSTALLED if name == "onnxruntime"])
+def test_an_operator_that_a_runtime_lacks_is_unsupported_in_a_function_too(name):
+    """ONNX Runtime's complaint is then one about types."""
+    family = FAMILIES["placed"]
+    plain = {factor: values[0] for factor, values in family.declaration("Adam").factors.items()}
+    built = family.built("Adam", "in_a_function", {**plain, "place": "function", "use_X_new": "identity"})
+    with pytest.raises(Exception, match="inferred types") as caught:
+        load_backend(name).target.prepare(load_model_from_string(built.model))
+    assert is_unsupported(caught.value)
 
 
 @pytest.mark.filterwarnings("ignore:onnx.version is deprecated")

@@ -30,6 +30,12 @@ class TestList:
         last = command("list", "--clauses", "--data", small_corpus).out.splitlines()[-1]
         assert "adam.beta_default" in last
 
+    def test_coverage_says_of_each_family_what_is_covered(self, command, small_corpus):
+        ended = command("list", "--coverage", "--data", small_corpus)
+        assert ended.status == 0
+        assert "momentum placed: 0 cases\n  place: main, if_then, " in ended.out
+        assert "  0 of 324 triples of place x origin x use are covered\n" in ended.out
+
     def test_backends_have_a_line_each(self, command):
         assert {"reference", "onnx-reference", "onnxruntime"} <= {
             line.split()[0] for line in command("list", "--backends").out.splitlines()

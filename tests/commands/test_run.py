@@ -98,7 +98,7 @@ class TestRun:
 
     def test_without_diagnosis_no_result_is_explained(self, run, here):
         assert run("-b", WRONG, "--no-diagnosis", "--results", "out.jsonl").status == 1
-        assert not any("agrees_with" in result for result in results_of(here / "out.jsonl").values())
+        assert not any("observed" in result for result in results_of(here / "out.jsonl").values())
         assert read(here / "out.jsonl").footer["diagnoses"] == []
 
     def test_lf_runs_what_failed_the_last_time(self, run, here):

@@ -2,158 +2,105 @@
 
 from __future__ import annotations
 
-import numpy as np
+from itertools import islice
+
 import pytest
+from diagnosing import Pairs, family_of_deviation, named, pair_is_named, unexplained_failures
+from mistakes import MISTAKES
 from outputs import records
 
-from conformance.deviations import FAMILIES, Alteration, AlteredBackend, catalogue, op_types
-from conformance.diagnosis.diagnosis import FamilyEvidence
-from conformance.diagnosis.findings import Finding
-from conformance.diagnosis.observation import Observation, agree, fails, observe
-from conformance.diagnosis.suspicions import Laboratory, Suspicions, is_about
+from conformance.deviations import Alteration, AlteredBackend, catalogue
+from conformance.deviations.composition import composed
+from conformance.diagnosis.diagnosis import diagnoses
+from conformance.diagnosis.findings import Findings
 from conformance.schemas import complaint
-from conformance.strength.operators import held_cases
-from conformance.verdicts import Level, Verdict
+from conformance.verdicts import Level
 
-DEVIATIONS = {one.id: one for rows in catalogue().values() for one in rows}
-
-
-@pytest.fixture(scope="module")
-def cases(whole_corpus):
-    held = held_cases(whole_corpus)
-    return {family: {case.id: case for case in held[family] if is_about(case, family)} for family in FAMILIES}
+EVERY = [one for rows in catalogue().values() for one in rows]
+DEVIATIONS = {one.id: one for one in EVERY}
 
 
-@pytest.fixture(scope="module")
-def laboratory():
-    return Laboratory()
+@pytest.mark.parametrize("deviation", EVERY[7::90], ids=lambda one: one.id)
+def test_a_planted_deviation_is_named_for_all_that_fails_or_one_that_no_case_tells_apart(bench, deviation):
+    found = bench.diagnosis(deviation.backend, family_of_deviation(deviation))
+    (explanation,) = found.explanations
+    assert deviation.id in named(found)[0]
+    assert len(explanation.cases) == found.failing
+    assert found.unexplained == ()
 
 
-def findings_of(observe_case, family, cases, laboratory):
-    """What a run on a family's cases would find of a subject, given what it makes of each."""
-    suspicions, findings = Suspicions(laboratory), {}
-    for case in cases.values():
-        made = observe_case(case)
-        if made is None:
-            findings[case.id] = Finding(case.level, Verdict.UNSUPPORTED)
-        elif not fails(made, case):
-            findings[case.id] = Finding(case.level, Verdict.PASS)
-        else:
-            alike = suspicions.alike("subject", made, case, catalogue()[family])
-            verdict = Verdict.ERROR if made.ended else Verdict.FAIL
-            findings[case.id] = Finding(case.level, verdict, frozenset(alike))
-    return findings
-
-
-def diagnosed(observe_case, family, cases, laboratory):
-    findings = findings_of(observe_case, family, cases, laboratory)
-    return FamilyEvidence.of(family, findings, cases, laboratory).diagnoses("subject")
-
-
-@pytest.fixture(scope="module", params=FAMILIES)
-def planted(request, cases, laboratory):
-    """A family's deviations, each planted as a subject, with its diagnoses."""
-    own = cases[request.param]
-    return own, {
-        one: diagnosed(lambda case, one=one: _made(one, case, laboratory), request.param, own, laboratory)
-        for one in catalogue()[request.param]
+def test_both_of_two_deviations_in_one_backend_are_named_and_no_other(bench):
+    pairs = list(islice(Pairs(bench, seed=3), 3))
+    assert {(one.id, other.id): pair_is_named(bench, (one, other)) for one, other in pairs} == {
+        (one.id, other.id): (2, []) for one, other in pairs
     }
 
 
-def test_every_planted_deviation_is_named_or_one_that_no_case_tells_apart(planted):
-    _, diagnoses = planted
-    named = {
-        one.id: [(one.id in _named(found), found.agrees, found.of) for found in diagnoses[one]] for one in diagnoses
-    }
-    assert {id: found for id, found in named.items() if len(found) != 1 or not found[0][0]} == {}
-    assert {id: found for id, found in named.items() if found[0][1] != found[0][2]} == {}
+def test_deviations_of_two_operators_are_both_named(bench):
+    faults = {"exp.negated", "log.negated"}
+    found = bench.diagnosis(composed(tuple(DEVIATIONS[id] for id in sorted(faults))), "ArgMax")
+    assert {one.deviation.id for one in found.explanations} == faults
+    assert all(len(one.cases) < found.failing for one in found.explanations)
 
 
-def test_those_that_are_said_to_be_alike_are_alike_in_every_case(planted, laboratory):
-    own, diagnoses = planted
-    pairs = {(one.id, id) for one, found in diagnoses.items() for each in found for id in _named(each) - {one.id}}
-    for one, other in pairs:
-        for case in own.values():
-            a, b = _made(DEVIATIONS[one], case, laboratory), _made(DEVIATIONS[other], case, laboratory)
-            assert (a is None) == (b is None)
-            if case.level is Level.MUST and a is not None and fails(a, case):
-                assert agree(a, b, case), (one, other, case.id)
+def test_a_case_in_which_two_deviations_act_counts_for_both(bench):
+    found = bench.diagnosis(composed((DEVIATIONS["adam.epsilon_inside_root"], DEVIATIONS["adam.post_ignored"])), "Adam")
+    one, other = found.explanations
+    assert one.together == other.together == one.cases & other.cases != frozenset()
+    assert one.cases | other.cases == {id for record in found.diagnosis_records for id in record["cases"]}
 
 
-def _named(diagnosis):
-    return {diagnosis.deviation.id, *(other.id for other in diagnosis.alike)}
-
-
-def _made(deviation, case, laboratory):
-    if deviation.operator in op_types(case.model):
-        return laboratory.observed(deviation, case)[0]
-    return Observation(tuple(tuple(o.expected for o in one.outputs) for one in case.held), ((),) * len(case.held))
-
-
-def test_a_subject_without_a_fault_has_no_diagnosis(cases, laboratory):
-    assert diagnosed(lambda case: observe(AlteredBackend({}), case), "Adam", cases["Adam"], laboratory) == []
-
-
-def test_a_fault_that_the_catalogue_does_not_have_has_no_diagnosis(cases, laboratory):
-    def halved(kernel):
-        return lambda node, inputs: [array / array.dtype.type(2) for array in kernel(node, inputs)]
-
-    backend = AlteredBackend({"Adam": Alteration(twists=(halved,))})
-    assert diagnosed(lambda case: observe(backend, case), "Adam", cases["Adam"], laboratory) == []
-
-
-def test_a_fault_beside_another_that_is_unknown_has_no_diagnosis(cases, laboratory):
-    known = DEVIATIONS["momentum.empty_refused"].backend.alterations["Momentum"].twists
-
-    def refusing_large(kernel):
+def test_a_deviation_beside_an_unknown_fault_is_named_for_its_part_and_the_rest_is_described(bench):
+    def raising(kernel):
         def run(node, inputs):
-            if inputs[2].size > 100:
-                raise MemoryError
+            if inputs[2].ndim == 2:
+                raise MemoryError("no room")
             return kernel(node, inputs)
 
         return run
 
-    backend = AlteredBackend({"Momentum": Alteration(twists=(*known, refusing_large))})
-    assert diagnosed(lambda case: observe(backend, case), "Momentum", cases["Momentum"], laboratory) == []
+    known = DEVIATIONS["adam.post_ignored"].backend.alterations["Adam"]
+    backend = AlteredBackend({"Adam": Alteration(twists=(raising,), arithmetic=known.arithmetic)})
+    found = bench.diagnosis(backend, "Adam")
+    assert [one.deviation.id for one in found.explanations] == ["adam.post_ignored"]
+    (group,) = found.unexplained
+    assert group.manner == "run: MemoryError: no room"
+    assert len(group.cases) + len(found.explanations[0].cases) == found.failing
 
 
-def test_two_faults_in_different_cases_are_both_named(cases, laboratory):
-    faults = ("softmax.as_opset_13", "log_softmax.as_opset_13")
-    backend = AlteredBackend({DEVIATIONS[id].operator: _alteration(DEVIATIONS[id]) for id in faults})
-    found = diagnosed(lambda case: observe(backend, case), "ArgMax", cases["ArgMax"], laboratory)
-    assert {one.deviation.id for one in found} == set(faults)
-    assert all(one.agrees < one.of for one in found)
+@pytest.mark.parametrize("family", ["Adam", "ArgMax"])
+def test_of_a_fault_that_the_catalogue_does_not_have_no_deviation_is_named(bench, family):
+    found = bench.diagnosis(unexplained_failures()[family], family)
+    assert found.explanations == ()
+    assert sum(len(group.cases) for group in found.unexplained) == found.failing
 
 
-def _alteration(deviation):
-    return deviation.backend.alterations[deviation.operator]
+@pytest.mark.parametrize(
+    ("text", "operator", "shared"),
+    [
+        ("does nothing where there are several tensors", "Adam", "have tensors of a node ≥ 2"),
+        ("doubles what it gives where T is negative", "Momentum", "have T ≤ -1"),
+        ("adds 1 for a negative axis", "ArgMax", "have a negative axis of ArgMax"),
+    ],
+)
+def test_what_the_unexplained_cases_share_is_said(bench, text, operator, shared):
+    (mistake,) = (one for one in MISTAKES if (one.text, one.operator) == (text, operator))
+    found = bench.diagnosis(mistake.backend, operator)
+    assert found.explanations == ()
+    (group,) = found.unexplained
+    assert [one.text for one in group.shared] == [shared]
 
 
-def test_observations_differ_where_an_input_was_spoiled_or_an_error_came(cases):
-    case = cases["Adam"]["test_adam"]
-    right = observe(AlteredBackend({}), case)
-    assert agree(right, right, case)
-    assert not fails(right, case)
-    spoiled = Observation(right.outputs, ((2,),))
-    assert fails(spoiled, case)
-    assert not agree(right, spoiled, case)
-    raised = Observation((), (), "load")
-    assert fails(raised, case)
-    assert not agree(raised, Observation((), (), "run"), case)
+def test_there_are_forty_mistakes_and_the_catalogue_has_none_of_them():
+    assert len(MISTAKES) == 40
+    assert {one.text for one in MISTAKES}.isdisjoint(one.text for one in EVERY)
 
 
-def test_observations_differ_by_type_shape_number_and_value_of_outputs(cases):
-    case = cases["Adam"]["test_adam"]
-    right = observe(AlteredBackend({}), case)
-    (outputs,) = right.outputs
-    for changed in (
-        [array.astype(np.float64) for array in outputs],
-        [array[..., np.newaxis] for array in outputs],
-        outputs[:2],
-        [*outputs[:2], outputs[2] * np.float32(1.00001)],
-        [*outputs[:2], None],
-    ):
-        assert not agree(right, Observation((tuple(changed),), ((),)), case)
+def test_a_subject_without_a_fault_has_no_diagnosis(whole_corpus):
+    findings = Findings()
+    findings.add({"subject": "a", "case": "test_adam", "verdict": "pass"}, Level.MUST)
+    assert not findings.explicable
+    assert diagnoses(findings, whole_corpus) == []
 
 
 def test_a_run_says_why_in_its_results_and_on_the_terminal(process, tmp_path, small_corpus):
@@ -166,8 +113,10 @@ def test_a_run_says_why_in_its_results_and_on_the_terminal(process, tmp_path, sm
     (diagnosis,) = footer["diagnoses"]
     assert diagnosis["operator"] == "Momentum"
     assert diagnosis["deviation"] == "momentum.first_tensor_only"
-    failed = [line for line in lines if line["record"] == "result" and line["verdict"] == "fail"]
-    assert diagnosis["deviation"] in failed[0]["agrees_with"]
+    (failed,) = (line for line in lines if line["record"] == "result" and line["verdict"] == "fail")
+    assert diagnosis["cases"] == [failed["case"]]
+    assert footer["unexplained"] == []
+    assert failed["observed"]["outputs"]
 
 
 def test_a_run_without_failures_has_no_diagnosis_and_loads_no_deviation(process, tmp_path, small_corpus):

@@ -45,9 +45,9 @@ def outputs(context):
     built = in_context("contexts", fragment(), context)
     model = onnx.load_model_from_string(built.model)
     onnx.checker.check_model(model, full_check=True)
-    assert len(fed_names(model.graph)) == len(built.inputs)
+    assert len(fed_names(model.graph)) == len(built.data_sets[0])
     names = [value.name for value in model.graph.output]
-    return dict(zip(names, evaluate(model, built.inputs), strict=True))
+    return dict(zip(names, evaluate(model, built.data_sets[0]), strict=True))
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -93,7 +93,7 @@ def test_an_unused_result_leaves_nothing():
 def test_a_part_is_surrounded_by_what_would_show():
     built = in_context("contexts", fragment(), Context(origins={"X": "part", "S": "part"}))
     model = onnx.load_model_from_string(built.model)
-    fed = dict(zip(fed_names(model.graph), built.inputs, strict=True))
+    fed = dict(zip(fed_names(model.graph), built.data_sets[0], strict=True))
     assert fed["X_whole"].shape == (4, 5)
     np.testing.assert_array_equal(fed["S_whole"], [77, 77, 0.25, 77])
 

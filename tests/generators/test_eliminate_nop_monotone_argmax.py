@@ -36,6 +36,10 @@ FEWEST = {
     "interface": 30,
     "domains": 20,
     "preservation": 25,
+    "fields": 16,
+    "contexts": 30,
+    "functions": 12,
+    "surroundings": 13,
     "types_and_shapes": 30,
     "hazards": 40,
 }

@@ -167,3 +167,29 @@ def test_rewriting_in_place_changes_the_caller_s_model():
         return proto
 
     assert "mutation" in complaints(judged(optimize, fed_by("Exp"), FIRES))
+
+
+class TestMalformedResults:
+    """What cannot be computed, because it is no model, is a complaint of the checker and no fault of the suite."""
+
+    def test_a_tensor_of_another_shape_is_complained_of(self):
+        proto = fed_by("Exp")
+        _add_default(proto)
+
+        def reshaped(after):
+            after.graph.initializer[0].dims[:] = [7]
+
+        assert "tensor" in complaints(judged(spoiling(reshaped), proto, FIRES))["checker"]
+
+    def test_a_function_that_is_gone_though_it_is_called_is_complained_of(self):
+        proto = fed_by("Exp")
+        body = [helper.make_node("Identity", ["A"], ["B"])]
+        proto.functions.append(helper.make_function("acme", "Same", ["A"], ["B"], body, [helper.make_opsetid("", 13)]))
+        proto.graph.node.append(helper.make_node("Same", ["X"], ["unused"], domain="acme"))
+        proto.opset_import.append(helper.make_opsetid("acme", 1))
+
+        def without_functions(after):
+            del after.functions[:]
+
+        said = complaints(judged(spoiling(without_functions), proto, FIRES))
+        assert said["checker"] == "the function acme.Same is called, and is gone"

@@ -51,6 +51,11 @@ def test_there_are_a_hundred_faults_and_some_of_every_kind():
     assert {len(faults) >= 5 for faults in faulty_rewrites().values()} == {True}
 
 
+def test_each_is_noticed_at_its_level_or_a_stronger_one(strength):
+    standings = [one for standings in strength.standings.values() for one in standings]
+    assert [one.fault.id for one in standings if one.noticed.level.rank > one.fault.level.rank] == []
+
+
 def test_each_has_a_name_and_a_sentence_of_its_own():
     assert len({fault.id for fault in FAULTS}) == len({fault.text for fault in FAULTS}) == len(FAULTS)
 

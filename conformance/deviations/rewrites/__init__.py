@@ -20,13 +20,18 @@ __all__ = ["FaultyRewrite", "faulty_rewrites"]
 def faulty_rewrites() -> Mapping[str, tuple[FaultyRewrite, ...]]:
     """All faulty rewrites, by what they get wrong."""
     from conformance.deviations.rewrites.axes import AXES
+    from conformance.deviations.rewrites.captures import CAPTURES
     from conformance.deviations.rewrites.chains import CHAINS
     from conformance.deviations.rewrites.domains import DOMAINS
+    from conformance.deviations.rewrites.fields import CLEARED
+    from conformance.deviations.rewrites.functions import FUNCTIONS
     from conformance.deviations.rewrites.interface import INTERFACE
+    from conformance.deviations.rewrites.limits import LIMITS
     from conformance.deviations.rewrites.mutation import MUTATION
     from conformance.deviations.rewrites.predicate import PREDICATE
     from conformance.deviations.rewrites.preservation import PRESERVATION
     from conformance.deviations.rewrites.scopes import SCOPES
+    from conformance.deviations.rewrites.tools import TOOLS
     from conformance.deviations.rewrites.uses import USES
 
     return {
@@ -34,9 +39,14 @@ def faulty_rewrites() -> Mapping[str, tuple[FaultyRewrite, ...]]:
         "axis": AXES,
         "uses": USES,
         "scopes": SCOPES,
+        "captures": CAPTURES,
         "chains": CHAINS,
+        "limits": LIMITS,
         "domains": DOMAINS,
+        "functions": FUNCTIONS,
         "interface": INTERFACE,
         "preservation": PRESERVATION,
         "mutation": MUTATION,
+        "tools": TOOLS,
+        "fields": CLEARED,
     }

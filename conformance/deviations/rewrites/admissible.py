@@ -9,6 +9,7 @@ from conformance.models.connections import captures
 from conformance.models.graphs import held_graphs
 from conformance.models.scopes import Scope
 from conformance.models.signatures import MAIN_DOMAINS
+from conformance.models.storage import store_raw
 from conformance.optimizers import identity
 from conformance.passes.eliminate_nop_monotone_argmax import (
     ALONG_AXIS,
@@ -18,6 +19,7 @@ from conformance.passes.eliminate_nop_monotone_argmax import (
     is_monotone,
     is_standard,
 )
+from conformance.passes.fields import FIELDS, placed
 
 if TYPE_CHECKING:
     import onnx
@@ -64,7 +66,7 @@ def _renamed(model: onnx.ModelProto) -> None:
     graph, scope = model.graph, Scope(model, model.graph)
     spoken = {value.name for value in (*graph.output, *graph.value_info)}
     spoken |= {note.tensor_name for note in graph.quantization_annotation}
-    for name in [name for node in graph.node if not node.name for name in node.output]:
+    for name in [name for node in graph.node if not node.name for name in node.output if name]:
         if name in spoken or captures(graph)[name] or scope.training_uses(name) or _holds_graphs(scope, name):
             continue
         for node in graph.node:
@@ -92,6 +94,22 @@ def _reordered(model: onnx.ModelProto) -> None:
     model.graph.node.extend(copies)
 
 
+def _unowed(model: onnx.ModelProto) -> None:
+    """Clear the fields of which the table says that nothing is owed."""
+    unowed = {(field.message, field.name) for field in FIELDS if not field.checks}
+    for _, message in list(placed(model)):
+        for descriptor in message.DESCRIPTOR.fields:
+            if (type(message).__name__, descriptor.name) in unowed:
+                message.ClearField(descriptor.name)
+
+
+def _sorted_attributes(model: onnx.ModelProto) -> None:
+    """Put the attributes of all nodes of graphs in the order of their names."""
+    for scope in Scope(model, model.graph).walk():
+        for node in scope.graph.node:
+            node.attribute.sort(key=lambda attribute: attribute.name)
+
+
 def _needs(node: onnx.NodeProto, made: set[str]) -> bool:
     inner = [name for _, graph in held_graphs(node) for one in graph.node for name in one.input]
     inner += [value.name for _, graph in held_graphs(node) for value in graph.output]
@@ -106,6 +124,9 @@ ADMISSIBLE = (
     altered("whatever_functions", "does not see a function in an operator's place", is_standard=_whatever_functions),
     altered("empty_domain_only", "takes ai.onnx for a domain of others", is_standard=_empty_domain_only),
     afterwards("renamed", "renames inner values", _renamed),
+    afterwards("stored_raw", "stores the numbers of every tensor as raw bytes", store_raw),
+    afterwards("unowed_cleared", "clears the fields that say nothing", _unowed),
+    afterwards("attributes_sorted", "puts attributes in the order of their names", _sorted_attributes),
     afterwards("reordered", "puts the nodes in another topological order", _reordered),
 )
 """Implementations that claim the pass, and are right."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from conformance.deviations.rewrites.fault import FaultyRewrite
 from conformance.passes.eliminate_nop_monotone_argmax import eliminate
+from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     import onnx
@@ -40,9 +41,9 @@ def _nothing_returned(model: onnx.ModelProto, fixed_point: bool = False) -> None
 
 
 MUTATION = (
-    FaultyRewrite("in_place", "rewrites the caller's model and returns it", _in_place),
-    FaultyRewrite("caller_too", "rewrites the caller's model besides a copy", _both),
-    FaultyRewrite("inferred_in_place", "adds inferred types to the caller's model", _shape_inferred),
-    FaultyRewrite("caller_stripped", "strips the caller's model of its producer's name", _stripped),
+    FaultyRewrite("in_place", "rewrites the caller's model and returns it", _in_place, Level.SHOULD),
+    FaultyRewrite("caller_too", "rewrites the caller's model besides a copy", _both, Level.SHOULD),
+    FaultyRewrite("inferred_in_place", "adds inferred types to the caller's model", _shape_inferred, Level.SHOULD),
+    FaultyRewrite("caller_stripped", "strips the caller's model of its producer's name", _stripped, Level.SHOULD),
     FaultyRewrite("returns_nothing", "rewrites in place and returns nothing", _nothing_returned),
 )

@@ -1,50 +1,26 @@
-"""Faults that lose what has nothing to do with the pass."""
+"""Faults that lose what has nothing to do with the pass; those that clear a field are in `fields`."""
 
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from conformance.deviations.rewrites.fault import afterwards, altered
 from conformance.models.scopes import Scope
 from conformance.passes.eliminate_nop_monotone_argmax import rewire
+from conformance.verdicts import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     import onnx
 
     from conformance.passes.eliminate_nop_monotone_argmax import Site
 
 
-def _cleared(of: Callable[[onnx.ModelProto], Iterable[Any]], field: str) -> Callable[[onnx.ModelProto], None]:
-    """Clears a field of some messages of a model."""
-
-    def spoil(model: onnx.ModelProto) -> None:
-        for message in of(model):
-            message.ClearField(field)
-
-    return spoil
-
-
-def _model(model: onnx.ModelProto) -> list[Any]:
-    return [model]
-
-
-def _graph(model: onnx.ModelProto) -> list[Any]:
-    return [model.graph]
-
-
-def _nodes(model: onnx.ModelProto) -> list[Any]:
-    return [node for scope in Scope(model, model.graph).walk() for node in scope.graph.node]
-
-
 def _values(model: onnx.ModelProto) -> list[Any]:
     return [*model.graph.input, *model.graph.output]
-
-
-def _attributes(model: onnx.ModelProto) -> list[Any]:
-    return [attribute for node in _nodes(model) for attribute in node.attribute]
 
 
 def _types(model: onnx.ModelProto) -> list[Any]:
@@ -56,8 +32,8 @@ def _dimensions(model: onnx.ModelProto) -> list[Any]:
 
 
 def _denotations(model: onnx.ModelProto) -> None:
-    for spoil in (_cleared(_types, "denotation"), _cleared(_dimensions, "denotation")):
-        spoil(model)
+    for message in (*_types(model), *_dimensions(model)):
+        message.ClearField("denotation")
 
 
 def _plain_graph_name(model: onnx.ModelProto) -> None:
@@ -99,37 +75,84 @@ def _leaving(field: str) -> Callable[[Site], None]:
     return rewired
 
 
+def _without_last(field: str) -> Callable[[onnx.ModelProto], None]:
+    """Drops the last of several entries of a field of each graph."""
+
+    def spoil(model: onnx.ModelProto) -> None:
+        for scope in Scope(model, model.graph).walk():
+            if len(getattr(scope.graph, field)) > 1:
+                del getattr(scope.graph, field)[-1]
+
+    return spoil
+
+
+def _forgetting_input(site: Site) -> None:
+    """Rewires, and forgets what is declared of the operator's input too."""
+    site.scope.connections.forget(site.before)
+    rewire(site)
+
+
+def _new_argmax(*kept: str) -> Callable[[Site], None]:
+    """Rewires a new ArgMax, which has not all that the old one said of itself."""
+
+    def rewired(site: Site) -> None:
+        rewire(site)
+        for field in {"name", "doc_string", "metadata_props", "device_configurations"} - {*kept}:
+            site.argmax.ClearField(field)
+
+    return rewired
+
+
+def _named_after_operator(site: Site) -> None:
+    site.argmax.name = site.producer.name
+    rewire(site)
+
+
+def _rewired_outside(site: Site) -> None:
+    """Rewires; in graphs inside of nodes what is said of the removed value stays."""
+    (_leaving("value_info") if site.scope.path else rewire)(site)
+
+
+lost = partial(afterwards, level=Level.SHOULD)
+"""A rewrite that is right but for what no passage says that it has to keep."""
+
 PRESERVATION = (
-    altered("stale_value_info", "leaves what is declared of the removed tensor", rewire=_leaving("value_info")),
+    altered(
+        "stale_value_info",
+        "leaves what is declared of the removed tensor",
+        level=Level.SHOULD,
+        rewire=_leaving("value_info"),
+    ),
     altered(
         "stale_annotations",
         "leaves the quantization annotation of the removed tensor",
+        level=Level.SHOULD,
         rewire=_leaving("quantization_annotation"),
     ),
-    afterwards("no_metadata", "drops the model's metadata", _cleared(_model, "metadata_props")),
-    afterwards("no_doc_string", "drops the model's doc string", _cleared(_model, "doc_string")),
-    afterwards("no_domain", "drops the model's domain", _cleared(_model, "domain")),
-    afterwards("no_version", "drops the model's version", _cleared(_model, "model_version")),
-    afterwards("other_producer", "calls itself the model's producer", _other_producer),
-    afterwards("other_ir_version", "raises the IR version", _other_ir_version),
-    afterwards("no_producer_version", "drops the version of the producer", _cleared(_model, "producer_version")),
-    afterwards("ir_version_raised", "raises IR versions below 8 to it", _at_least_8),
-    afterwards("ir_version_lowered", "lowers IR versions above 8 to it", _at_most_8),
-    afterwards("no_training_info", "drops training information", _cleared(_model, "training_info")),
-    afterwards("no_functions", "drops functions", _cleared(_model, "functions")),
-    afterwards("no_graph_name", "drops the graph's name", _cleared(_graph, "name")),
-    afterwards("plain_graph_name", "writes the graph's name in letters, digits and _ alone", _plain_graph_name),
-    afterwards("no_graph_doc_string", "drops the graph's doc string", _cleared(_graph, "doc_string")),
-    afterwards("no_graph_metadata", "drops the graph's metadata", _cleared(_graph, "metadata_props")),
-    afterwards("no_annotations", "drops quantization annotations", _cleared(_graph, "quantization_annotation")),
-    afterwards("no_value_info", "drops what is said of all inner tensors", _cleared(_graph, "value_info")),
-    afterwards("no_sparse_initializers", "drops sparse initializers", _cleared(_graph, "sparse_initializer")),
-    afterwards("no_unused_initializers", "drops initializers without a use", _unused_initializers),
-    afterwards("no_node_names", "drops the names of nodes", _cleared(_nodes, "name")),
-    afterwards("no_node_doc_strings", "drops the doc strings of nodes", _cleared(_nodes, "doc_string")),
-    afterwards("no_node_metadata", "drops the metadata of nodes", _cleared(_nodes, "metadata_props")),
-    afterwards("no_attribute_doc_strings", "drops the doc strings of attributes", _cleared(_attributes, "doc_string")),
-    afterwards("no_value_metadata", "drops the metadata of inputs and outputs", _cleared(_values, "metadata_props")),
-    afterwards("no_denotations", "drops the denotations of types and dimensions", _denotations),
-    afterwards("no_value_doc_strings", "drops the doc strings of inputs and outputs", _cleared(_values, "doc_string")),
+    altered(
+        "stale_inside",
+        "leaves what is declared of the removed tensor in graphs inside of nodes",
+        level=Level.SHOULD,
+        rewire=_rewired_outside,
+    ),
+    *(
+        lost(f"no_last_{field}", f"drops the last of several entries of {field}", _without_last(field))
+        for field in ("value_info", "quantization_annotation")
+    ),
+    *(
+        altered(id, text, level=Level.SHOULD, rewire=step)
+        for id, text, step in (
+            ("forgets_input", "forgets what is declared of the operator's input", _forgetting_input),
+            ("new_argmax", "makes a new ArgMax that says nothing of itself", _new_argmax()),
+            ("new_named_argmax", "makes a new ArgMax with the old one's name alone", _new_argmax("name")),
+            ("named_after_operator", "gives ArgMax the operator's node name", _named_after_operator),
+        )
+    ),
+    lost("other_producer", "calls itself the model's producer", _other_producer),
+    lost("other_ir_version", "raises the IR version", _other_ir_version),
+    lost("ir_version_raised", "raises IR versions below 8 to it", _at_least_8),
+    lost("ir_version_lowered", "lowers IR versions above 8 to it", _at_most_8),
+    lost("plain_graph_name", "writes the graph's name in letters, digits and _ alone", _plain_graph_name),
+    lost("no_unused_initializers", "drops initializers without a use", _unused_initializers),
+    lost("no_denotations", "drops the denotations of types and dimensions", _denotations),
 )

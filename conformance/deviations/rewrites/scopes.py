@@ -1,4 +1,4 @@
-"""Faults about graphs inside of nodes, and about functions."""
+"""Faults about graphs inside of nodes."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import onnx
 
-from conformance.deviations.rewrites.fault import FaultyRewrite, altered
+from conformance.deviations.rewrites.fault import altered
 from conformance.models.scopes import Scope
-from conformance.passes.eliminate_nop_monotone_argmax import eliminate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,18 +60,6 @@ def _across(scope: Scope, name: str) -> onnx.NodeProto | None:
     return scope.producer(name)
 
 
-def _with_functions(model: onnx.ModelProto, fixed_point: bool = False) -> onnx.ModelProto:
-    """The pass, and the same on the bodies of functions."""
-    after = eliminate(model, fixed_point)
-    for function in after.functions:
-        outputs = [onnx.ValueInfoProto(name=name) for name in function.output]
-        graph = onnx.GraphProto(node=function.node, output=outputs)
-        body = eliminate(onnx.ModelProto(graph=graph, opset_import=function.opset_import), fixed_point)
-        del function.node[:]
-        function.node.extend(body.graph.node)
-    return after
-
-
 SCOPES = (
     altered("main_graph_only", "does not look inside of nodes", scopes=_main_only),
     altered("one_level_only", "looks inside of nodes, and not inside of nodes in there", scopes=_one_level),
@@ -82,5 +69,4 @@ SCOPES = (
         for op_type in ("If", "Loop", "Scan")
     ),
     altered("across_scopes", "looks past an operator outside of the graph that ArgMax is in", producer=_across),
-    FaultyRewrite("function_bodies", "fires in the bodies of functions", _with_functions),
 )

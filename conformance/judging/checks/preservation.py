@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.models.canonical import tensor_key
 from conformance.models.differences import first_difference
 from conformance.models.scopes import Scope
+from conformance.models.storage import as_raw
 from conformance.models.types import described, undenoted
 from conformance.passes.expected import produced
 from conformance.verdicts import Level
@@ -58,25 +59,40 @@ def _of_the_pass(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[st
     """What the pass leaves as well."""
     yield from _fields("the model", before, after, _OF_THE_PASS)
     yield from _fields("the graph", before.graph, after.graph, ("name",))
-    yield from _kept("function", before.functions, after.functions, _function, first_difference)
+    yield from _kept("function", before.functions, after.functions, _function, _content_differs)
+    configurations = before.configuration, after.configuration
+    yield from _kept("configuration", *configurations, lambda entry: str(entry.name), first_difference)
     scopes = {scope.path: scope.graph for scope in Scope(after, after.graph).walk()}
     for scope in Scope(before, before.graph).walk():
         if scope.path in scopes:
             yield from _of_graphs(scope.path, scope.graph, scopes[scope.path])
     yield from _nodes(before, after)
-    yield from _values(before.graph, after.graph)
 
 
 def _of_graphs(path: str, before: onnx.GraphProto, after: onnx.GraphProto) -> Iterator[str]:
+    if path:
+        yield from _of_subgraphs(path, before, after)
+    yield from _values(path, before, after)
     named = (lambda tensor: f"{path}{tensor.name}"), _tensors_differ
     defaults = set() if path else {value.name for value in before.input}  # these are the interface's
     constants = [tensor for tensor in before.initializer if tensor.name not in defaults]
     yield from _kept("initializer", constants, after.initializer, *named)
-    sparse = (lambda tensor: f"{path}{tensor.values.name}"), first_difference
+    sparse = (lambda tensor: f"{path}{tensor.values.name}"), _content_differs
     yield from _kept("sparse initializer", before.sparse_initializer, after.sparse_initializer, *sparse)
     made = {name for node in after.node for name in node.output}
     still = [value for value in before.value_info if value.name in made]
     yield from _kept("value_info", still, after.value_info, lambda value: f"{path}{value.name}", _infos_differ)
+
+
+def _of_subgraphs(path: str, before: onnx.GraphProto, after: onnx.GraphProto) -> Iterator[str]:
+    """What a graph in a node says of itself, and of what goes in and out: the interface is the main graph's."""
+    yield from _fields(f"the graph {path[:-1]}", before, after, ("name", "doc_string"))
+    yield from _metadata(f"the graph {path[:-1]}", before, after)
+    yield from _annotations(before, after, path)
+    for old, new in ((before.input, after.input), (before.output, after.output)):
+        for value, left in zip(old, new, strict=False):
+            if undenoted(value.type) != undenoted(left.type):
+                yield f"type of {path}{value.name} changed from {described(value.type)} to {described(left.type)}"
 
 
 def _kept(
@@ -96,7 +112,15 @@ def _kept(
 
 
 def _tensors_differ(before: onnx.TensorProto, after: onnx.TensorProto) -> str | None:
-    return None if tensor_key(before) == tensor_key(after) else "it has another type, shape or content"
+    if tensor_key(before) != tensor_key(after):
+        return "it has another type, shape or content"
+    return next(chain(_fields("it", before, after, ("doc_string",)), _metadata("it", before, after)), None)
+
+
+def _content_differs(before: Any, after: Any) -> str | None:
+    """In what messages differ, however their tensors are stored."""
+    difference = first_difference(before, after)
+    return difference and first_difference(as_raw(before), as_raw(after)) and difference
 
 
 def _infos_differ(before: onnx.ValueInfoProto, after: onnx.ValueInfoProto) -> str | None:
@@ -128,13 +152,13 @@ def _properties(message: Any) -> Mapping[str, str]:
     return {entry.key: entry.value for entry in message.metadata_props}
 
 
-def _annotations(before: onnx.GraphProto, after: onnx.GraphProto) -> Iterator[str]:
+def _annotations(before: onnx.GraphProto, after: onnx.GraphProto, path: str = "") -> Iterator[str]:
     """Quantization annotations of tensors that are still there."""
     there = {value.name for value in (*after.input, *after.initializer)}
     there.update(name for node in after.node for name in node.output)
     still = [note for note in before.quantization_annotation if note.tensor_name in there]
     name = "quantization annotation of", still, after.quantization_annotation
-    yield from _kept(*name, lambda note: str(note.tensor_name), first_difference)
+    yield from _kept(*name, lambda note: f"{path}{note.tensor_name}", first_difference)
 
 
 def _nodes(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[str]:
@@ -144,6 +168,10 @@ def _nodes(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[str]:
         if path in left and left[path].op_type == node.op_type:
             yield from _fields(f"the {node.op_type} that makes {path}", node, left[path], _OF_A_NODE)
             yield from _metadata(f"the {node.op_type} that makes {path}", node, left[path])
+            devices = node.device_configurations, left[path].device_configurations
+            yield from _kept(
+                f"what {path} runs on by", *devices, lambda entry: entry.configuration_id, first_difference
+            )
             yield from _attributes(f"the {node.op_type} that makes {path}", node, left[path])
 
 
@@ -155,16 +183,17 @@ def _attributes(what: str, before: onnx.NodeProto, after: onnx.NodeProto) -> Ite
             yield from _fields(f"{attribute.name} of {what}", attribute, left[attribute.name], ("doc_string",))
 
 
-def _values(before: onnx.GraphProto, after: onnx.GraphProto) -> Iterator[str]:
+def _values(path: str, before: onnx.GraphProto, after: onnx.GraphProto) -> Iterator[str]:
     """What inputs and outputs say about themselves; their types are the interface's, but for what they denote."""
     for what, old, new in (("input", before.input, after.input), ("output", before.output, after.output)):
         left = {value.name: value for value in new}
         for value in old:
             if value.name in left:
-                yield from _fields(f"{what} {value.name}", value, left[value.name], ("doc_string",))
-                yield from _metadata(f"{what} {value.name}", value, left[value.name])
+                name = f"{what} {path}{value.name}"
+                yield from _fields(name, value, left[value.name], ("doc_string",))
+                yield from _metadata(name, value, left[value.name])
                 if changed := _denotations_differ(value.type, left[value.name].type):
-                    yield f"denotation of {what} {value.name} is changed: {changed}"
+                    yield f"denotation of {name} is changed: {changed}"
 
 
 def _denotations_differ(before: onnx.TypeProto, after: onnx.TypeProto) -> str | None:

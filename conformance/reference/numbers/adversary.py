@@ -14,7 +14,7 @@ from decimal import Decimal
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
-from conformance.reference.numbers.affine import Affine
+from conformance.reference.numbers.affine import Affine, Parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -62,7 +62,7 @@ class Recording:
             return *interval, None
         lost = abs(value) if _may_be_flushed(value, precision) else abs(value) * error
         low, high = (end + abs(end) * error for end in interval)
-        return low, high, Affine({**(form.parts if form else {}), number: lost})
+        return low, high, Affine(Parts({**(form.parts if form else {}), number: lost}))
 
 
 @dataclass(frozen=True)

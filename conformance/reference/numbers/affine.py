@@ -12,16 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from functools import cached_property
-from itertools import count
+from itertools import count, repeat
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import TypeAlias
 
 Interval: TypeAlias = "tuple[Decimal, Decimal]"
 
-DIGITS = Context(prec=50, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
+DIGITS = Context(prec=38, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
 """For coefficients: many more than cancel, and `ROUNDED` makes up for what is lost of them."""
 
 ROUNDED = Decimal(1) + Decimal("1e-20")
@@ -31,53 +30,86 @@ ZERO, ONE, TWO = Decimal(0), Decimal(1), Decimal(2)
 _numbers = count()
 
 
+class Parts(dict[int, Decimal]):
+    """By the number of a unit error its coefficient; not changed once they are in a form."""
+
+    @cached_property
+    def reach(self) -> Decimal:
+        """How far the unit errors go together."""
+        return sum(map(abs, self.values()), ZERO) * ROUNDED
+
+
 @dataclass(frozen=True)
 class Affine:
     """The error of a number.
 
     Attributes:
-        parts: by the number of a unit error its coefficient.
+        base: what each unit error contributes, but for the scale.
         low: the least that is left beside these, not above 0.
         high: the most, not below 0.
+        scale: what the base is to be multiplied by: a product with an exact number is not carried out part by part.
     """
 
-    parts: Mapping[int, Decimal]
+    base: Parts
     low: Decimal = ZERO
     high: Decimal = ZERO
+    scale: Decimal = ONE
 
     @classmethod
     def shared(cls, low: Decimal, high: Decimal) -> Affine:
         """A unit error of its own for an error in this interval; what is longer on one side stays a remainder."""
         size = min(-low, high)
-        return cls({next(_numbers): size}, low + size, high - size) if size else cls({}, low, high)
+        parts = Parts({next(_numbers): size} if size else {})
+        return cls(parts, low + size, high - size)
 
-    @cached_property
+    @property
+    def parts(self) -> Parts:
+        """By the number of a unit error its coefficient."""
+        if self.scale == ONE:
+            return self.base
+        scaled = map(DIGITS.multiply, self.base.values(), repeat(self.scale))
+        return Parts(zip(self.base, scaled, strict=True))
+
+    @property
     def range(self) -> Interval:
         """The least and the largest error."""
-        reach = sum(map(abs, self.parts.values()), ZERO) * ROUNDED
+        reach = abs(self.scale) * self.base.reach
         return self.low - reach, self.high + reach
 
     def handed_on(self) -> Affine:
         """The same error, its remainder from now on a unit error of its own."""
         own = Affine.shared(self.low, self.high)
-        return Affine({**self.parts, **own.parts}, own.low, own.high)
+        return Affine(Parts(self.parts | own.base), own.low, own.high)
 
     def widened(self, error: Decimal) -> Affine:
         """With so much more error on both sides."""
-        return Affine(self.parts, self.low - error, self.high + error)
+        return self.plus_interval((-error, error))
 
     def plus(self, other: Affine) -> Affine:
         """The error of a sum."""
-        return Affine(_together(self, other), self.low + other.low, self.high + other.high)
+        low, high = self.low + other.low, self.high + other.high
+        if self.base is other.base:
+            return Affine(self.base, low, high, self.scale + other.scale)
+        if not self.base or not other.base:
+            parted = self if self.base else other
+            return Affine(parted.base, low, high, parted.scale)
+        parts = Parts(self.parts)
+        for key, part in other.base.items():
+            parts[key] = DIGITS.fma(part, other.scale, parts.get(key, ZERO))
+        return Affine(parts, low, high)
+
+    def minus(self, other: Affine) -> Affine:
+        """The error of a difference."""
+        return self.plus(other.times(-ONE))
 
     def times(self, factor: Decimal) -> Affine:
         """The error of a product with an exact factor."""
-        ends = sorted((self.low * factor, self.high * factor))
-        return Affine({key: DIGITS.multiply(part, factor) for key, part in self.parts.items()}, ends[0], ends[1])
+        ends = sorted((DIGITS.multiply(self.low, factor), DIGITS.multiply(self.high, factor)))
+        return Affine(self.base, ends[0], ends[1], DIGITS.multiply(self.scale, factor))
 
     def plus_interval(self, interval: Interval) -> Affine:
         """With an error more that lies in this interval, around 0."""
-        return Affine(self.parts, self.low + interval[0], self.high + interval[1])
+        return Affine(self.base, self.low + interval[0], self.high + interval[1], self.scale)
 
 
 def product(a: Decimal, A: Affine, b: Decimal, B: Affine) -> Affine:
@@ -106,15 +138,8 @@ def root(value: Decimal, A: Affine) -> Affine | None:
 
 def hull(A: Affine, B: Affine) -> Affine:
     """An error that is the one or the other."""
-    apart = sum((abs(B.parts.get(key, ZERO) - A.parts.get(key, ZERO)) for key in {**A.parts, **B.parts}), ZERO)
-    return Affine(A.parts, min(A.low, B.low), max(A.high, B.high)).widened(apart)
-
-
-def _together(A: Affine, B: Affine) -> dict[int, Decimal]:
-    parts = dict(A.parts)
-    for key, part in B.parts.items():
-        parts[key] = DIGITS.add(parts[key], part) if key in parts else part
-    return parts
+    apart = A.minus(B)
+    return Affine(A.base, min(A.low, B.low), max(A.high, B.high), A.scale).widened(abs(apart.scale) * apart.base.reach)
 
 
 def _times(a: Interval, b: Interval) -> Interval:

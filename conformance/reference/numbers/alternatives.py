@@ -19,6 +19,8 @@ def either_of(a: Array, b: Array) -> Array:
 
 def _enclosing(a: Bounded, b: Bounded) -> Bounded:
     """The first number with an interval that holds the second's too; a contradiction is a doubt."""
+    if a is b:
+        return a
     if a.value.is_nan() or b.value.is_nan():
         differ = a.value.is_nan() != b.value.is_nan()
         return Bounded(

@@ -18,12 +18,14 @@ or multiply a zero by an infinity that others skip. No `must` case may rest on o
 
 from __future__ import annotations
 
+import operator
 from dataclasses import replace
 from decimal import Decimal
+from itertools import product, starmap
 from typing import TYPE_CHECKING
 
 from conformance.reference.numbers import affine, pairs, rounding
-from conformance.reference.numbers.affine import Affine
+from conformance.reference.numbers.affine import Affine, Parts
 from conformance.reference.numbers.compared import Compared
 from conformance.reference.numbers.exact import exponential, logarithm
 from conformance.reference.numbers.precision import Precision, Role, joint
@@ -38,14 +40,14 @@ ZERO, ONE, INFINITY = Decimal(0), Decimal(1), Decimal("Infinity")
 def _arithmetic(operation: Callable[[Bounded, Bounded], Bounded]) -> Callable[[Bounded, Bounded | int], Bounded]:
     """An operator that also takes plain integers, and leaves arrays of numbers to NumPy."""
 
-    def operator(self: Bounded, other: Bounded | int) -> Bounded:
+    def arithmetic(self: Bounded, other: Bounded | int) -> Bounded:
         if isinstance(other, int):
             other = self.constant(other)
         elif not isinstance(other, Bounded):
             return NotImplemented
         return operation(self, other)
 
-    return operator
+    return arithmetic
 
 
 class Bounded(Compared):
@@ -80,8 +82,8 @@ class Bounded(Compared):
         self.low, self.high = interval or (value, value)
         self.doubt = doubt
         if span is None:
-            magnitude = abs(value)
-            span = (max(magnitude, ONE), min(magnitude, ONE)) if value.is_finite() and value else (ONE, ONE)
+            magnitude = abs(value) if value.is_finite() and value else ONE
+            span = (magnitude, ONE) if magnitude > ONE else (ONE, magnitude)
         self.peak, self.trough = span
 
     @classmethod
@@ -100,15 +102,14 @@ class Bounded(Compared):
         return self.low == self.value == self.high
 
     @property
+    def ends(self) -> tuple[Decimal, ...]:
+        """The ends of its interval, of which an exact number has one."""
+        return (self.low,) if self.low == self.high else (self.low, self.high)
+
+    @property
     def error(self) -> Affine:
         """How far an evaluation may be from the value."""
-        return self.form or Affine({}, self.low - self.value, self.high - self.value)
-
-    def hand_on(self) -> None:
-        """Become one term with one error, as the element of a tensor is that nodes hand on."""
-        self.terms, self.addends = (self.value,), ()
-        if self.precision.adversary is None:
-            self.form = self.error.handed_on() if self.is_finite and not self.is_exact else None
+        return self.form or Affine(Parts(), self.low - self.value, self.high - self.value)
 
     @property
     def is_finite(self) -> bool:
@@ -136,13 +137,14 @@ class Bounded(Compared):
         precision = joint(self.precision, other.precision)
         value = self.value * other.value
         factors = self.factors + other.factors
-        exact = self.is_exact and other.is_exact and rounding.multiplies_exactly(value, factors, precision)
+        given = self.is_exact and other.is_exact
+        exact = given and rounding.multiplies_exactly(value, factors, precision)
         errors = pairs.errors(self, other)
         return _widened(
             value,
-            rounding.hull([a * b for a in (self.low, self.high) for b in (other.low, other.high)]),
+            (value, value) if given else rounding.hull(list(starmap(operator.mul, product(self.ends, other.ends)))),
             precision,
-            ZERO if exact else (ONE + precision.roundoff(value)) ** (1 + pairs.spare(self, other)) - ONE,
+            ZERO if exact else rounding.several(precision.roundoff(value), 1 + pairs.spare(self, other)),
             doubt=self.doubt or other.doubt or pairs.skips(self, other) or pairs.skips(other, self),
             span=(self.peak * other.peak, self.trough * other.trough),
             terms=pairs.kept(self, other),
@@ -161,15 +163,16 @@ class Bounded(Compared):
             agreed = precision.strict and other.is_exact and (self.is_exact or not self.can_be_zero)
             return Bounded(value, precision, None if agreed else (-INFINITY, INFINITY), doubt=doubt or not agreed)
         scales = power_of_two and precision.accuracy.scales
-        exact = self.is_exact and other.is_exact and (not self.value or (scales and precision.fits(value)))
-        ulp = 2 * (precision.roundoff(value) if scales else precision.format.unit_roundoff)
-        error = (ONE + ulp * precision.accuracy.quotient / 2) ** 2 - ONE
+        given = self.is_exact and other.is_exact
+        exact = given and (not self.value or (scales and precision.fits(value)))
+        u = precision.format.unit_roundoff
+        error = rounding.several((precision.roundoff(value) if scales else u) * precision.accuracy.quotient, 2)
         errors = pairs.errors(self, other)
         return _widened(
             value,
-            rounding.hull([a / b for a in (self.low, self.high) for b in (other.low, other.high)]),
+            (value, value) if given else rounding.hull(list(starmap(operator.truediv, product(self.ends, other.ends)))),
             precision,
-            ZERO if exact else (ONE + error) * (ONE + precision.format.unit_roundoff) ** pairs.spare(self, other) - ONE,
+            ZERO if exact else (ONE + error) * (ONE + u) ** pairs.spare(self, other) - ONE,
             doubt=doubt,
             span=(self.peak / other.trough, self.trough / other.peak),
             form=affine.quotient(self.value, errors[0], other.value, errors[1]) if errors else None,
@@ -205,7 +208,8 @@ class Bounded(Compared):
         error = ZERO if self.is_exact and (not value or scales) else 2 * precision.accuracy.root * u
         errors = pairs.errors(self, self)
         form = affine.root(self.value, errors[0]) if errors else None
-        return _widened(value, (self.low.sqrt(), self.high.sqrt()), precision, error, doubt=self.doubt, form=form)
+        ends = (value, value) if self.is_exact else (self.low.sqrt(), self.high.sqrt())
+        return _widened(value, ends, precision, error, doubt=self.doubt, form=form)
 
     def exp(self) -> Bounded:
         """The exponential."""

@@ -77,6 +77,8 @@ class Declared(Enclosing):
         attributes: Mapping[str, Any],
     ) -> list[Value]:
         values = super().optimizer(forms, R, T, tensors, attributes)
+        if not self.rounds:
+            return values
         within = Enclosing(strict=True).optimizer(forms, R, T, tensors, attributes)
         return [self._within(*pair) for pair in zip(values, within, strict=True)]
 

@@ -15,10 +15,12 @@ from conformance.models.arrays import Array, objects, type_name
 from conformance.reference.numbers import exact
 from conformance.reference.numbers.alternatives import either_of
 from conformance.reference.numbers.bounded import ZERO, Bounded
+from conformance.reference.numbers.formulas import as_objects, enclosed, entering
 from conformance.reference.numbers.images import ends_of, image
 from conformance.reference.numbers.native import Native
 from conformance.reference.numbers.precision import Precision, Role
 from conformance.reference.numbers.ranking import (
+    each_once,
     extreme_of,
     in_one_term,
     is_certain,
@@ -90,24 +92,18 @@ class Enclosing:
             else value
             for name, value in attributes.items()
         }
-        operands = (
-            _entering(R, scalar)[()],
-            Bounded.entering(Decimal(int(T.elements.item())), attribute),
-            *(_entering(operand, tensor) for operand in tensors),
-        )
-        first, *more = self._forms(forms)
-        arrays = [_as_objects(result, tensor) for result in first(*operands, **numbers)]
-        for other in more:
-            alike = [_as_objects(result, tensor) for result in other(*operands, **numbers)]
-            arrays = [either_of(*pair) for pair in zip(arrays, alike, strict=True)]
-        return [Value(array if self.once is not None else _handed_on(array), dtype) for array in arrays]
+        scalars = [_entering(R, scalar)[()], Bounded.entering(Decimal(int(T.elements.item())), attribute)]
+        operands = [operand.elements for operand in tensors]
+        handed_on = self.once is None
+        results = enclosed(self._forms(forms), scalars, operands, numbers, tensor, handed_on=handed_on)
+        return [Value(result, dtype) for result in results]
 
     def elementwise(self, formula: Callable[..., Any], X: Value, *others: Value, roundings: int = 1) -> Value:
         if X.dtype.kind in "iub":
             _refuse_choices(X, *others)
             return Native().elementwise(formula, X, *others, roundings=roundings)
         tensor = self._tensor(X.dtype)
-        return Value(_as_objects(formula(*(_entering(operand, tensor) for operand in (X, *others))), tensor), X.dtype)
+        return Value(as_objects(formula(*(_entering(operand, tensor) for operand in (X, *others))), tensor), X.dtype)
 
     def monotone(self, formula: Callable[..., Any], X: Value, *, roundings: int = 0, **numbers: float) -> Value:
         if X.dtype.kind in "iub":
@@ -137,7 +133,7 @@ class Enclosing:
         if not rows.shape[1]:
             raise Unsupported("there is no extreme of no elements")
         tensor, pick = self._tensor(X.dtype), max if largest else min
-        return Value(objects((extreme_of(list(row), pick, tensor) for row in rows), shape), X.dtype)
+        return Value(objects((extreme_of(list(each_once(row).values()), pick, tensor) for row in rows), shape), X.dtype)
 
     def ranked(self, X: Value, axis: int, count: int, *, largest: bool) -> tuple[Value, Value]:
         if X.elements.dtype != object:
@@ -199,7 +195,7 @@ class Enclosing:
             numbers = objects((Bounded(Decimal(int(element)), tensor) for element in X.elements.flat), X.elements.shape)
         else:
             numbers = _entering(Value(_entering(X, self._tensor(X.dtype)), X.dtype), tensor)
-        return Value(_as_objects(numbers * 1, tensor), dtype)
+        return Value(as_objects(numbers * 1, tensor), dtype)
 
     def either(self, first: Value, second: Value) -> Value:
         """Both are enclosed; where they contradict each other, it is in doubt. An adversary takes the first."""
@@ -220,8 +216,11 @@ class Enclosing:
         return self.largest(X, axis)
 
     def uncertain(self, X: Value) -> Array:
-        certain = [is_certain(element) for element in X.elements.flat]
-        return ~np.array(certain, dtype=bool).reshape(X.elements.shape)
+        if X.elements.dtype != object:
+            return Native().uncertain(X)
+        certain = {key: is_certain(number) for key, number in each_once(X.elements).items()}
+        flags = (certain[id(number)] for number in X.elements.flat)
+        return ~np.fromiter(flags, bool, X.elements.size).reshape(X.elements.shape)
 
     def _forms(self, forms: Sequence[Callable[..., Any]]) -> Sequence[Callable[..., Any]]:
         if self.strict:
@@ -267,14 +266,7 @@ def _narrower(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
 
 def _entering(value: Value, precision: Precision) -> Array:
     """A value's numbers in the precision of the operator that takes them."""
-    return objects((_in_precision(element, precision) for element in value.elements.flat), value.elements.shape)
-
-
-def _in_precision(element: Bounded | Decimal, precision: Precision) -> Bounded:
-    if isinstance(element, Decimal):
-        return Bounded.entering(element, precision)
-    ends = element.low, element.high
-    return Bounded(element.value, precision, ends, doubt=element.doubt, terms=element.terms, form=element.form)
+    return entering(value.elements, precision)
 
 
 def _refuse_choices(*values: Value) -> None:
@@ -284,17 +276,3 @@ def _refuse_choices(*values: Value) -> None:
 
 def _decimal(element: Bounded | Decimal) -> Decimal:
     return element.value if isinstance(element, Bounded) else element
-
-
-def _handed_on(numbers: Array) -> Array:
-    """An optimizer's results: to what comes after it each is one number, not the sum that it was computed as."""
-    for number in numbers.flat:
-        number.hand_on()
-    return numbers
-
-
-def _as_objects(result: Any, precision: Precision) -> Array:
-    """A formula's result as an array of numbers: NumPy returns a bare one for 0-d arrays, and keeps literals."""
-    array = np.asarray(result, dtype=object)
-    numbers = (number if isinstance(number, Bounded) else Bounded(Decimal(number), precision) for number in array.flat)
-    return objects(numbers, array.shape)

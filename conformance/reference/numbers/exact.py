@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal, localcontext
+from functools import lru_cache
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 FEWEST_DIGITS = 120
 """For every value: transcendental functions are computed to so many, however many the others have."""
+
+MOST_REMEMBERED = 4096
+"""How many exponentials, and logarithms, are kept: the forms of a function have most of theirs in common."""
 
 LARGEST_REACH = 800
 """No double holds the exponential of a larger magnitude."""
@@ -47,6 +51,7 @@ def exactly(inputs: Iterable[Array] = ()) -> Iterator[None]:
         yield
 
 
+@lru_cache(maxsize=MOST_REMEMBERED)
 def exponential(value: Decimal) -> Decimal:
     """The natural exponential.
 
@@ -60,6 +65,7 @@ def exponential(value: Decimal) -> Decimal:
     return LARGEST if value > 0 else SMALLEST
 
 
+@lru_cache(maxsize=MOST_REMEMBERED)
 def logarithm(value: Decimal) -> Decimal:
     """The natural logarithm."""
     with localcontext(prec=FEWEST_DIGITS):
@@ -67,8 +73,13 @@ def logarithm(value: Decimal) -> Decimal:
 
 
 def from_array(array: Array) -> Array:
-    """The elements of a floating-point tensor as decimals, in an object array of the same shape."""
-    return objects((Decimal(float(element)) for element in array.flat), array.shape)
+    """The elements of a floating-point tensor as decimals, in an object array of the same shape.
+
+    Elements with the same bits are one object, by which what is computed of them is known to be the same.
+    """
+    bits = np.ascontiguousarray(array).reshape(-1).view(f"u{array.dtype.itemsize}").tolist()
+    decimals = {pattern: Decimal(float(element)) for pattern, element in zip(bits, array.flat, strict=True)}
+    return objects((decimals[pattern] for pattern in bits), array.shape)
 
 
 def to_array(values: Array, format: Format, dtype: np.dtype[Any]) -> Array:

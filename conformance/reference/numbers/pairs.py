@@ -24,7 +24,7 @@ def spare(a: Bounded, b: Bounded) -> int:
 def kept(a: Bounded, b: Bounded) -> tuple[Decimal, ...]:
     """The terms of the other factor where one is exactly 1: to multiply by it does not end a chain of sums."""
     for one, other in ((a, b), (b, a)):
-        if one.is_exact and one.value == ONE:
+        if one.value == ONE and one.is_exact:
             return other.terms
     return ()
 
@@ -63,7 +63,8 @@ def share(a: Bounded, b: Bounded) -> None:
 
 def errors(a: Bounded, b: Bounded) -> tuple[Affine, Affine] | None:
     """Two operands' errors, or None where neither is in part that of a tensor handed on, or they have no limits."""
-    share(a, b)
+    if a.precision.shared or b.precision.shared:
+        share(a, b)
     if a.form is None and b.form is None:
         return None
     return (a.error, b.error) if a.is_finite and b.is_finite else None

@@ -62,7 +62,8 @@ class Precision:
 
     def roundoff(self, value: Decimal) -> Decimal:
         """The unit roundoff that an admissible operation with this exact result has."""
-        return self.widest.unit_roundoff if self.fits(value) else self.format.unit_roundoff
+        same = self.widest is self.format
+        return self.widest.unit_roundoff if same or self.fits(value) else self.format.unit_roundoff
 
     def fits(self, value: Decimal) -> bool:
         """Whether the narrowest format holds a value as it is."""
@@ -74,7 +75,9 @@ def joint(a: Precision, b: Precision) -> Precision:
 
     A scalar takes an attribute's format where that is narrower: an evaluation may first join the attributes beside R.
     """
-    low, high = sorted((a, b), key=lambda precision: precision.role)
+    if a is b:
+        return a
+    low, high = (a, b) if a.role <= b.role else (b, a)
     if high.role is Role.SCALAR and low.format.precision < high.format.precision:
         return replace(high, format=low.format)
     return high

@@ -41,8 +41,26 @@ def may_be_nan(number: Number) -> bool:
     return nowhere or number.value.is_nan() or number.low.is_nan() or number.high.is_nan()
 
 
+def each_once(numbers: Array) -> dict[int, Number]:
+    """The numbers of an array, one that stands at several places once, by the identity by which they are equal."""
+    return {id(number): number for number in numbers.flat}
+
+
+def ranks(numbers: Array) -> Array | None:
+    """For every number how many different ones are smaller; none where rounding or a NaN decides it."""
+    distinct = each_once(numbers)
+    if not all(map(is_certain, distinct.values())):
+        return None
+    values = {key: _ends(number)[0] for key, number in distinct.items()}
+    order = {value: rank for rank, value in enumerate(sorted(set(values.values())))}
+    rank = {key: order[value] for key, value in values.items()}
+    return np.fromiter((rank[id(number)] for number in numbers.flat), np.int64, numbers.size).reshape(numbers.shape)
+
+
 def possibly_largest(elements: Array, axis: int) -> Array:
     """Which numbers some evaluation may find largest along an axis (bool); all beside one that may be NaN."""
+    if (certain := ranks(elements)) is not None:
+        return np.asarray(certain == certain.max(axis=axis, keepdims=True))
     ends = [_ends(element) for element in elements.flat]
     lows, highs = (objects((end[place] for end in ends), elements.shape) for place in (1, 2))
     unordered = np.array([may_be_nan(element) for element in elements.flat], dtype=bool).reshape(elements.shape)

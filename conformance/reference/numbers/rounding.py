@@ -31,6 +31,8 @@ def sums_exactly(terms: tuple[Decimal, ...], precision: Precision) -> bool:
 
     Or each of them, where there are not too many to look at, is representable. Two terms have one order only.
     """
+    if not precision.format.unit_roundoff:
+        return True
     if any(_is_beyond_formats(term) for term in terms):
         return False
     ratios = [term.as_integer_ratio() for term in terms if term.is_finite() and term]
@@ -87,6 +89,8 @@ def multiplies_exactly(value: Decimal, factors: tuple[Decimal, ...], precision: 
     """Whether no order of multiplying the factors rounds: the product of any of them is representable."""
     if not value or not precision.fits(value):
         return not value
+    if not precision.format.unit_roundoff:
+        return True
     if len(factors) < 3 or len(factors := turning(factors)) < 3:
         return True
     parts = (prod(some, start=ONE) for size in range(2, len(factors)) for some in combinations(factors, size))
@@ -127,8 +131,13 @@ def _is_beyond_formats(value: Decimal) -> bool:
     return value.is_finite() and bool(value) and abs(value.adjusted()) > MOST_DIGITS
 
 
+def several(error: Decimal, count: int) -> Decimal:
+    """The relative error of so many roundings, one upon the other."""
+    return error if count == 1 else (ONE + error) ** count - ONE
+
+
 def hull(ends: list[Decimal]) -> tuple[Decimal, Decimal]:
     """The smallest interval around some decimals; NaN if one of them is."""
-    if any(end.is_nan() for end in ends):
+    if any(map(Decimal.is_nan, ends)):
         return Decimal("NaN"), Decimal("NaN")
     return min(ends), max(ends)

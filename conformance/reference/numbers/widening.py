@@ -24,8 +24,9 @@ def widened(
     """
     low, high = interval
     least = precision.format.smallest_normal
-    low = low - abs(low) * error if low.is_finite() else low
-    high = high + abs(high) * error if high.is_finite() else high
+    if error:
+        low = low - abs(low) * error if low.is_finite() else low
+        high = high + abs(high) * error if high.is_finite() else high
     if low < least and high > -least and (value or low != high):
         low, high = rounding.underflowing(low, high, precision, rounded=bool(error))
     if form is None:

@@ -13,6 +13,7 @@ from conformance.report.html.columns import mark
 from conformance.report.html.evidence import PackedEvidence
 from conformance.report.html.pool import Pool, packed_data_set, packed_model
 from conformance.report.html.script import CASE, OF_KIND, SUBJECT
+from conformance.results.diagnosed import deviations_by_case
 from conformance.results.failure_kinds import failure_kind
 from conformance.results.levels import other_level
 from conformance.results.reread import Reread
@@ -80,9 +81,15 @@ def index(runs: Sequence[Results], shown: Sequence[Column]) -> dict[str, Any]:
 
 def details(runs: Sequence[Results], shown: Sequence[Column], pool: Pool) -> Iterator[dict[str, Any]]:
     """Per case, in the index's order, all that is shown only when the case is opened."""
+    explained = [deviations_by_case(run.footer) for run in runs]
     for case in described(runs).values():
         evidence = PackedEvidence(case, pool)
-        results = [evidence.add(column.results.get(case["case"])) for column in shown]
+        results = [
+            evidence.add(
+                column.results.get(case["case"]), explained[column.run].get((column.subject["id"], case["case"]), ())
+            )
+            for column in shown
+        ]
         detail = {
             "model": packed_model(case["model"], pool),
             "data_sets": [packed_data_set(data_set, pool) for data_set in case["data_sets"]],

@@ -16,7 +16,7 @@ from conformance.results.levels import other_level
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from conformance.report.html.pool import Pool
     from conformance.results.records import CaseRecord, OutputEvidence, ResultRecord
@@ -34,8 +34,12 @@ class PackedEvidence:
     def distinct(self) -> list[dict[str, Any]]:
         return [json.loads(text) for text in self._numbers]
 
-    def add(self, result: ResultRecord | None) -> list[float] | None:
-        """The number of the result's evidence and the time it took, in seconds; None of no result."""
+    def add(self, result: ResultRecord | None, deviations: Sequence[str] = ()) -> list[float] | None:
+        """The number of the result's evidence and the time it took, in seconds; None of no result.
+
+        Args:
+            deviations: the ids of those that explain it; a result of format 1 has them itself.
+        """
         if result is None:
             return None
         told = {
@@ -45,7 +49,7 @@ class PackedEvidence:
             "outputs": [self._output(output) for output in result["outputs"]],
             "signature": self._signature(result),
             "stderr": result.get("stderr"),
-            "deviations": result.get("agrees_with"),
+            "deviations": list(deviations) or result.get("agrees_with"),
             "repeats": result.get("repeats"),
             "baseline": result.get("baseline"),
             "level": other_level(result, Level(self._case["level"])),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from conformance.report.html.columns import Mark, mark, run_name
+from conformance.results.diagnosed import sentences
 from conformance.results.file import is_partial
 from conformance.verdicts import Level, Verdict
 
@@ -80,7 +81,7 @@ def _run(run: Results) -> dict[str, Any]:
     return {
         "gate": run.footer["gate"] == "pass",
         "reasons": run.footer["reasons"],
-        "diagnoses": run.footer.get("diagnoses", []),
+        "diagnosed": sentences(run.footer),
         "warnings": list(_warnings(run)),
         "subjects": ", ".join(subject["id"] for subject in run.header["subjects"]),
         "corpus": corpus,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.report.html.columns import Mark, mark, run_name
 from conformance.report.html.errors import Distributions, measured
+from conformance.results.diagnosed import sentences
 from conformance.results.failure_kinds import failure_kind
 from conformance.verdicts import Verdict
 
@@ -49,9 +50,7 @@ class Profile:
         return {
             "facts": list(_facts(column, run_name(runs, column.run) if len(runs) > 1 else None, run)),
             "signatures": self._signatures(),
-            "diagnoses": [
-                found for found in run.footer.get("diagnoses", []) if found["subject"] == column.subject["id"]
-            ],
+            "diagnosed": sentences(run.footer, column.subject["id"]),
             "expectations": [[*key, *cases] for key, cases in self._expectations.items()],
             "margins": sorted(self._margins, key=lambda row: -row[3])[:MOST],
             "slowest": self._slowest(),

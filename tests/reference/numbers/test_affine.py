@@ -10,9 +10,10 @@ from hypothesis import strategies as some
 from reference_models import law
 
 from conformance.models.formats import FLOAT
-from conformance.reference.numbers.affine import Affine, hull, product, quotient, root
+from conformance.reference.numbers.affine import Affine, Parts, hull, product, quotient, root
 from conformance.reference.numbers.bounded import Bounded
 from conformance.reference.numbers.exact import exactly
+from conformance.reference.numbers.formulas import with_its_own_error
 from conformance.reference.numbers.precision import Precision, Role
 
 TENSOR = Precision(Role.TENSOR, FLOAT, FLOAT)
@@ -21,7 +22,7 @@ numbers = some.integers(1, 1000).map(lambda whole: Decimal(whole) / 100)
 units = some.integers(-100, 100).map(lambda whole: Decimal(whole) / 100)
 sizes = some.integers(0, 9).map(lambda whole: Decimal(whole) / 1000)
 errors = some.builds(
-    lambda first, second, low, high: Affine({1: first, 2: -second}, -low, high), sizes, sizes, sizes, sizes
+    lambda first, second, low, high: Affine(Parts({1: first, 2: -second}), -low, high), sizes, sizes, sizes, sizes
 )
 
 
@@ -75,14 +76,14 @@ def test_a_hull_holds_the_one_and_the_other(A, B, first, second, here):
 
 def test_a_divisor_that_may_be_0_leaves_no_form():
     with exactly():
-        assert quotient(Decimal(1), Affine({}), Decimal(1), Affine({1: Decimal(1)})) is None
+        assert quotient(Decimal(1), Affine(Parts()), Decimal(1), Affine(Parts({1: Decimal(1)}))) is None
 
 
 def test_a_tensor_that_is_handed_on_is_no_further_from_itself_than_nothing():
     with exactly():
         number = Bounded.entering(Decimal("0.1"), TENSOR)
         apart = number - number
-        number.hand_on()
+        number = with_its_own_error(number)
         same = number - number
     assert apart.high > 0
     assert (same.low, same.high) == (0, 0)
@@ -91,7 +92,7 @@ def test_a_tensor_that_is_handed_on_is_no_further_from_itself_than_nothing():
 def test_a_step_downhill_brings_an_error_nearer_to_0():
     with exactly():
         number = Bounded.entering(Decimal("0.1"), TENSOR)
-        number.hand_on()
+        number = with_its_own_error(number)
         (before,) = number.form.parts.values()
         (after,) = (number - Bounded(Decimal("0.5"), TENSOR) * number).form.parts.values()
     assert after == before / 2

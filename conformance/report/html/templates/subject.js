@@ -10,7 +10,7 @@ function showSubject(state) {
     el("p", {}, el("a", { href: matrixAddress({ of: subject.label, given: true }) }, "Its cases in the matrix")),
     section("What it is", facts(profile.facts)),
     section("Failures by signature", signatures(profile.signatures, subject)),
-    profile.diagnoses.length > 0 && section("Diagnoses", el("ul", {}, profile.diagnoses.map(diagnosis))),
+    profile.diagnosed.length > 0 && section("Diagnoses", el("ul", {}, profile.diagnosed.map((sentence) => el("li", {}, sentence)))),
     section("Expectations", expectations(profile.expectations, subject)),
     section("How its errors are distributed", distributions(profile.errors)),
     section("Accepted outputs nearest to their bound", margins(profile.margins, subject)),
@@ -33,10 +33,6 @@ function signatures(rows, subject) {
     rows.map(([verdict, phase, text, cases, unexpected]) => tr([
       verdictWord(verdict), phase ?? "", el("code", {}, text), unexpected || "", caseList(cases, subject.label),
     ])));
-}
-
-function diagnosis({ operator, text, agrees, of, alike }) {
-  return el("li", {}, `${operator} agrees on ${agrees} of ${of} failing cases with: ${text}${alike.length ? ` (no case tells it apart from ${alike.join(", ")})` : ""}`);
 }
 
 function expectations(rows, subject) {
