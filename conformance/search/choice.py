@@ -27,6 +27,10 @@ OPSET = 13
 
 ALONG_AXIS = frozenset({"Softmax", "LogSoftmax"})
 
+ALONG = ("same", "default", "other_sign", "next")
+"""What the axis of an operator of the chain is to ArgMax's: the same number, left out, the same dimension counted from
+the other end, or the next dimension."""
+
 FED = frozenset({"input", "rearranged", "part"})
 """Origins of operands whose elements are no part of the model."""
 
@@ -47,7 +51,7 @@ class ChoiceDocument(TypedDict):
     context: dict[str, Any]
     attributes: dict[str, Any]
     opset: int
-    is_along_default: bool
+    along: str
     runs: list[dict[str, Tensor]]
 
 
@@ -63,7 +67,7 @@ class Choice:
             is that of the first run in all of them.
         chain: operators between the operand and an ArgMax, the first one first.
         opset: of the main domain.
-        is_along_default: whether the operators of the chain that have an axis leave it out.
+        along: of `ALONG`, for the operators of the chain that have an axis.
     """
 
     operator: str
@@ -72,7 +76,7 @@ class Choice:
     runs: tuple[Mapping[str, Array], ...]
     chain: tuple[str, ...] = ()
     opset: int = OPSET
-    is_along_default: bool = False
+    along: str = "same"
 
     @property
     def operands(self) -> Mapping[str, Array]:
@@ -96,7 +100,12 @@ class Choice:
         numbers = [float(value) for run in self.runs for array in run.values() for value in array.flat]
         digits = sum(len(f"{number:.17g}") for number in numbers)
         return (
-            sum(words) + sum(unusual) + len(context.shared) + len(self.chain) + (self.opset != OPSET),
+            sum(words)
+            + sum(unusual)
+            + len(context.shared)
+            + len(self.chain)
+            + (self.opset != OPSET)
+            + (self.along != "same"),
             self.tensors,
             sum(array.size for array in self.operands.values()),
             len(self.runs),
@@ -121,7 +130,7 @@ class Choice:
             },
             "attributes": dict(self.attributes),
             "opset": self.opset,
-            "is_along_default": self.is_along_default,
+            "along": self.along,
             "runs": [{name: _tensor(array) for name, array in run.items()} for run in self.runs],
         }
 
@@ -131,7 +140,7 @@ class Choice:
         context = dict(document["context"])
         context["shared"] = tuple(context["shared"])
         runs = tuple({name: _array(tensor) for name, tensor in run.items()} for run in document["runs"])
-        chain, rest = tuple(document["chain"]), (document["opset"], document["is_along_default"])
+        chain, rest = tuple(document["chain"]), (document["opset"], document["along"])
         return cls(document["operator"], Context(**context), document["attributes"], runs, chain, *rest)
 
     def with_operands(self, changed: Mapping[str, Array]) -> Choice:
@@ -170,8 +179,8 @@ def _argmax(choice: Choice, operands: Mapping[str, Array]) -> Fragment:
     axis = choice.attributes.get("axis", 0)
     nodes, taken = [], "X"
     for place, op_type in enumerate(choice.chain):
-        along = {"axis": axis} if op_type in ALONG_AXIS and not choice.is_along_default else {}
-        nodes.append(helper.make_node(op_type, [taken], [f"Y{place}"], **along))
+        own: Mapping[str, Any] = _along(choice.along, axis, X.ndim) if op_type in ALONG_AXIS else {}
+        nodes.append(helper.make_node(op_type, [taken], [f"Y{place}"], **own))
         taken = f"Y{place}"
     nodes.append(helper.make_node(ARGMAX, [taken], ["index"], **dict(choice.attributes)))
     shape = [*X.shape]
@@ -180,6 +189,15 @@ def _argmax(choice: Choice, operands: Mapping[str, Array]) -> Fragment:
     if not choice.attributes.get("keepdims", 1):
         index = index.reshape([size for place, size in enumerate(shape) if place != axis % X.ndim])
     return Fragment(tuple(nodes), operands, {"index": index}, {"": choice.opset}, {}, tuple(nodes))
+
+
+def _along(word: str, axis: int, rank: int) -> dict[str, int]:
+    """The attributes of an operator before an ArgMax over this axis."""
+    if word == "default":
+        return {}
+    if word == "next":
+        return {"axis": (axis + 1) % rank}
+    return {"axis": (axis - rank if axis >= 0 else axis + rank) if word == "other_sign" else axis}
 
 
 def _tensor(array: Array) -> Tensor:

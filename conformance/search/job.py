@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from conformance.search.filled import Cause
     from conformance.subjects.loading import Subject
 
+OPERATORS = ("Adam", "Momentum", "Adagrad", "ArgMax")
+"""What draws can be about."""
+
 PIECE = 40
 """Draws of a piece."""
 

@@ -53,7 +53,7 @@ def _smaller(choice: Choice) -> Iterator[Choice]:
     """Choices that have less of something, those that have much less first."""
     yield from _plainer_context(choice)
     yield replace(choice, opset=OPSET)
-    yield replace(choice, is_along_default=False)
+    yield replace(choice, along="same")
     yield from _shorter_chain(choice)
     yield from _fewer_runs(choice)
     if choice.operator == ARGMAX:
