@@ -45,7 +45,7 @@ def argmax_declaration() -> Declaration:
     return Declaration(
         factors={
             "first": chain,
-            "second": ("none",) * 6 + PRODUCERS,
+            "second": ("none",) * 9 + PRODUCERS,
             "third": ("none",) * 18 + PRODUCERS,
             "type": (*FLOATS, *INTEGERS),
             "values": ("close", "plain", "odd", "infinite"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
@@ -15,7 +16,7 @@ from conformance.models.arrays import type_name
 from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from conformance.models.arrays import Array
 
@@ -24,6 +25,9 @@ CHAINED = ("Exp", "Log", "Sqrt", "Softmax", "LogSoftmax")
 """The operators of the pass, which may stand before an ArgMax."""
 
 OPSET = 13
+
+DIGITS, MOST_COUNTED = 17, 256
+"""How long a number is at most, and of how many that is looked at one by one."""
 
 ALONG_AXIS = frozenset({"Softmax", "LogSoftmax"})
 
@@ -97,8 +101,8 @@ class Choice:
         words = [context.place != "main", context.stored != "raw", context.imports != "main_first", context.trains]
         unusual = [word != "input" for word in context.origins.values()]
         unusual += [word != "output" for word in context.uses.values()]
-        numbers = [float(value) for run in self.runs for array in run.values() for value in array.flat]
-        digits = sum(len(f"{number:.17g}") for number in numbers)
+        elements = sum(array.size for run in self.runs for array in run.values())
+        digits = DIGITS * elements if elements > MOST_COUNTED else _digits(self.runs)
         return (
             sum(words)
             + sum(unusual)
@@ -112,6 +116,11 @@ class Choice:
             len(self.attributes),
             digits + sum(len(str(value)) for value in self.attributes.values()),
         )
+
+    @cached_property
+    def made(self) -> Built:
+        """The model and the data, made once."""
+        return built(self)
 
     def document(self) -> ChoiceDocument:
         """The choice as JSON has it."""
@@ -146,6 +155,10 @@ class Choice:
     def with_operands(self, changed: Mapping[str, Array]) -> Choice:
         """The same with other operands in the first run."""
         return replace(self, runs=({**self.operands, **changed}, *self.runs[1:]))
+
+
+def _digits(runs: Iterable[Mapping[str, Array]]) -> int:
+    return sum(len(f"{float(value):.{DIGITS}g}") for run in runs for array in run.values() for value in array.flat)
 
 
 def built(choice: Choice) -> Built:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatch
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -51,7 +51,7 @@ class SearchStrength:
         accused: correct variants that a draw accuses, each with the draw.
         draws: how many there were.
         unanswered: of how many of them no case could be made.
-        seconds: of processor time.
+        seconds: of processor time, without that of the variants.
     """
 
     seed: int
@@ -69,6 +69,37 @@ class SearchStrength:
         return not (self.accused or self.missed)
 
 
+def search_document(strength: SearchStrength) -> dict[str, Any]:
+    """What was measured, for JSON."""
+    return asdict(strength)
+
+
+def search_lines(strength: SearchStrength) -> Iterator[str]:
+    """What was measured, for people."""
+    reachable = len(strength.noticed) + len(strength.missed)
+    yield (
+        f"{strength.draws} draws of seed {strength.seed} in {strength.seconds:.0f} s of processor time,"
+        f" {strength.unanswered} without a must answer"
+    )
+    yield f"{len(strength.noticed)} of {reachable} deviations that draws can reach are noticed"
+    yield from (f"  missed: {id}" for id in strength.missed)
+    if strength.beyond:
+        yield f"{len(strength.beyond)} are beyond draws:"
+        for reason, ids in sorted(by_reason(strength.beyond).items()):
+            yield f"  {reason}"
+            yield from (f"    {id}" for id in ids)
+    yield f"{len(strength.accused)} correct variants are accused"
+    yield from (f"  {variant} by {draw}" for variant, draw in strength.accused.items())
+
+
+def by_reason(reasons: Mapping[str, str]) -> dict[str, list[str]]:
+    """The ids of each reason."""
+    found: dict[str, list[str]] = {}
+    for id, reason in reasons.items():
+        found.setdefault(reason, []).append(id)
+    return found
+
+
 def measure_search(
     deviations: Sequence[Deviation],
     variants: Sequence[tuple[str, set[str], Any]],
@@ -81,7 +112,7 @@ def measure_search(
     Args:
         deviations: those of level must are looked for.
         variants: names, the operators that are computed otherwise, and backends that are right.
-        seconds: of processor time.
+        seconds: of processor time, without that of the variants.
         progress: called with the id of each deviation when it is noticed.
     """
     strength = SearchStrength(seed)
@@ -99,10 +130,11 @@ def measure_search(
                 left[deviation.operator].remove(deviation)
                 strength.noticed[deviation.id] = strength.draws
                 progress(deviation.id)
+        strength.seconds += time.process_time() - started
         for variant, concerned, backend in variants:
             if variant not in strength.accused and concerned & present and _is_wrong(backend, case):
                 strength.accused[variant] = case.id
-        strength.seconds = time.process_time() - started
+        started = time.process_time()
         if strength.seconds > seconds or not (variants or any(left.values())):
             break
     strength.missed = [one.id for group in left.values() for one in group]

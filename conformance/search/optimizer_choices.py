@@ -14,7 +14,7 @@ from conformance.search.numbers import POOL
 from conformance.search.rows import context_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from conformance.dimensions.factors import Row
     from conformance.models.arrays import Array
@@ -66,12 +66,18 @@ def _run(
         taken += size
         array = np.array(values, own).reshape(shape)
         operands[name] = np.abs(array) + own(0.25) if name[0] == "H" else array
-    where, odd = numbers.place, numbers.odd
-    if odd is not None and names:
-        array = operands[names[where % len(names)]]
-        if array.size and not names[where % len(names)].startswith("H"):
-            array.reshape(-1)[slice(None) if numbers.is_odd_throughout else where % array.size] = odd
+    if numbers.odd is not None and (odd := _odd_operand(names, operands, numbers)):
+        spot = slice(None) if numbers.is_odd_throughout else numbers.place % operands[odd].size
+        operands[odd].reshape(-1)[spot] = numbers.odd
     return operands
+
+
+def _odd_operand(names: Sequence[str], operands: Mapping[str, Array], numbers: Numbers) -> str | None:
+    """Which operand has what is odd: a gradient where it is odd throughout, and H never, which is no square then."""
+    name = names[numbers.place % len(names)]
+    if numbers.is_odd_throughout:
+        name = next(one for one in names if one[0] == "G")
+    return None if name[0] == "H" or not operands[name].size else name
 
 
 def _attributes(operator: str, values: Sequence[float | None]) -> dict[str, Any]:

@@ -65,9 +65,11 @@ def declaration_of(operator: str) -> Declaration:
 def _starts(operator: str, seed: int) -> Sequence[Start]:
     """What rows are made for, in the seed's order: structural triples, in turn with what else matters by itself."""
     chance = random.Random(f"{seed}/{operator}")  # noqa: S311 - nothing is to be kept secret
-    lists = [_meeting(declaration_of(operator), (declaration_of(operator).structural or {}).values())]
-    for declaration in ARGMAX_STARTS if operator == ARGMAX else ():
-        lists.append(_meeting(declaration, [(factor,) for factor in declaration.factors]))
+    more = ARGMAX_STARTS if operator == ARGMAX else ()
+    lists = [
+        _meeting(declaration_of(operator), (declaration_of(operator).structural or {}).values()),
+        *(_meeting(declaration, [(factor,) for factor in declaration.factors]) for declaration in more),
+    ]
     for each in lists:
         chance.shuffle(each)
     turns = max(map(len, lists))

@@ -16,13 +16,16 @@ from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 from conformance.search.choice import ARGMAX, OPSET
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from conformance.models.arrays import Array
     from conformance.search.choice import Choice
 
 PLAIN = (0.0, 1.0, 2.0, -1.0, 0.5)
 PLAIN_COUNTS = (0, 1, 2, 3, 10)
+FEW = 16
+"""Of so many elements each is tried alone; of more, halves come first."""
+
 TRIES = 600
 """How often a choice is tried at most."""
 
@@ -33,36 +36,25 @@ def shrunk(choice: Choice, is_same: Callable[[Choice], bool]) -> tuple[Choice, i
     Args:
         is_same: whether a choice has it; one of which no model can be made has not.
     """
-    tries = 0
-    improved = True
-    while improved and tries < TRIES:
-        improved = False
-        for smaller in _smaller(choice):
-            if not smaller.size < choice.size:
-                continue
-            tries += 1
-            if is_same(smaller):
-                choice, improved = smaller, True
-                break
-            if tries >= TRIES:
-                break
+    tries, before = 0, None
+    while choice is not before and tries < TRIES:
+        before = choice
+        for stage in STAGES:
+            choice, tries = _as_small_as(stage, choice, is_same, tries)
     return choice, tries
 
 
-def _smaller(choice: Choice) -> Iterator[Choice]:
-    """Choices that have less of something, those that have much less first."""
-    yield from _plainer_context(choice)
-    yield replace(choice, opset=OPSET)
-    yield replace(choice, along="same")
-    yield from _shorter_chain(choice)
-    yield from _fewer_runs(choice)
-    if choice.operator == ARGMAX:
-        yield from _smaller_rows(choice)
-    else:
-        yield from _fewer_tensors(choice)
-        yield from _fewer_elements(choice)
-    yield from _fewer_attributes(choice)
-    yield from _plainer_numbers(choice)
+def _as_small_as(
+    stage: Callable[[Choice], Iterator[Choice]], choice: Choice, is_same: Callable[[Choice], bool], tries: int
+) -> tuple[Choice, int]:
+    """What is left where nothing more can be taken in one way."""
+    left: Iterator[Choice] = stage(choice)
+    while tries < TRIES and (smaller := next(left, None)) is not None:
+        if smaller.size < choice.size:
+            tries += 1
+            if is_same(smaller):
+                choice, left = smaller, stage(smaller)
+    return choice, tries
 
 
 def _plainer_context(choice: Choice) -> Iterator[Choice]:
@@ -91,6 +83,9 @@ def _without(words: Mapping[str, str], left_out: str) -> dict[str, str]:
 
 
 def _shorter_chain(choice: Choice) -> Iterator[Choice]:
+    yield replace(choice, opset=OPSET)
+    yield replace(choice, along="same")
+    yield replace(choice, chain=())
     for place in range(len(choice.chain)):
         yield replace(choice, chain=(*choice.chain[:place], *choice.chain[place + 1 :]))
 
@@ -104,7 +99,7 @@ def _fewer_runs(choice: Choice) -> Iterator[Choice]:
 
 
 def _fewer_tensors(choice: Choice) -> Iterator[Choice]:
-    if choice.tensors < 2:
+    if choice.operator == ARGMAX or choice.tensors < 2:
         return
     halves = (range(choice.tensors // 2), range(choice.tensors // 2, choice.tensors))
     for kept in (*([place] for place in range(choice.tensors)), *halves):
@@ -138,12 +133,16 @@ def _with_tensors(choice: Choice, kept: list[int]) -> Choice:
 
 def _fewer_elements(choice: Choice) -> Iterator[Choice]:
     """Tensors of other shapes: an element alone, a half, or one element less; first in all tensors."""
+    if choice.operator == ARGMAX:
+        yield from _smaller_rows(choice)
+        return
     optimizer, count = TRAINING_OPTIMIZERS[choice.operator], choice.tensors
     shapes = [choice.operands[name].shape for name in numbered(optimizer.operands[:1], count)]
     for place, shape in enumerate(shapes):
         size = int(np.prod(shape))
-        parts = [slice(at, at + 1) for at in range(size)] if size > 1 or len(shape) > 1 else []
+        parts = [slice(0, 1), slice(size - 1, size)] if size > 1 or len(shape) > 1 else []
         parts += [slice(0, size // 2), slice(size // 2, size)] if size > 2 else []
+        parts += [slice(at, at + 1) for at in range(1, size - 1)] if size <= FEW else []
         parts += [slice(1, size), slice(0, size - 1)] if size > 2 else []
         for part in parts:
             yield _with_elements(choice, place, part)
@@ -162,8 +161,9 @@ def _smaller_rows(choice: Choice) -> Iterator[Choice]:
     """ArgMax of fewer rows, of shorter ones, and of one axis."""
     X, axis = choice.operands["X"], choice.attributes.get("axis", 0)
     for place, size in enumerate(X.shape):
-        parts = [[at] for at in range(size)] if place != axis % X.ndim else []
-        parts += [[at for at in range(size) if at != left] for left in range(size)] if size > 1 else []
+        parts = [[at] for at in range(min(size, FEW))] if place != axis % X.ndim else []
+        parts += [list(range(size // 2)), list(range(size // 2, size))] if size > 2 else []
+        parts += [[at for at in range(size) if at != left] for left in range(size)] if size <= FEW else []
         for part in parts if size > 1 else ():
             yield replace(choice, runs=tuple({"X": np.take(run["X"], part, axis=place)} for run in choice.runs))
         if size == 1 and X.ndim > 1 and place != axis % X.ndim:
@@ -203,7 +203,7 @@ def _plainer_numbers(choice: Choice) -> Iterator[Choice]:
             plain = PLAIN_COUNTS if array.dtype.kind in "iu" else PLAIN
             for value in plain:
                 yield _with_run(choice, place, name, np.full_like(array, value))
-            for at in range(array.size) if array.size > 1 else ():
+            for at in range(array.size) if 1 < array.size <= FEW else ():
                 for value in plain:
                     changed = array.copy()
                     changed.reshape(-1)[at] = value
@@ -214,3 +214,15 @@ def _with_run(choice: Choice, place: int, name: str, array: Array) -> Choice:
     runs = list(choice.runs)
     runs[place] = {**runs[place], name: array}
     return replace(choice, runs=tuple(runs))
+
+
+STAGES: Sequence[Callable[[Choice], Iterator[Choice]]] = (
+    _plainer_context,
+    _fewer_runs,
+    _fewer_tensors,
+    _fewer_elements,
+    _shorter_chain,
+    _fewer_attributes,
+    _plainer_numbers,
+)
+"""What is taken, in turn: what surrounds the node first, plain numbers last."""
