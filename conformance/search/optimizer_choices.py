@@ -72,6 +72,11 @@ def _run(
     return operands
 
 
+def _most(operator: str, name: str) -> float:
+    """Adam's shares are at most 1: above it 1 - beta**T has no root, and averages computed as in PyTorch cancel."""
+    return 1.0 if operator == "Adam" and name in {"alpha", "beta"} else float("inf")
+
+
 def _odd_operand(names: Sequence[str], operands: Mapping[str, Array], numbers: Numbers) -> str | None:
     """Which operand has what is odd: a gradient where it is odd throughout, and H never, which is no square then."""
     name = names[numbers.place % len(names)]
@@ -88,7 +93,7 @@ def _attributes(operator: str, values: Sequence[float | None]) -> dict[str, Any]
         elif operator == "Momentum":  # has no defaults
             found[name] = usual if value is None else value
         elif value is not None:
-            found[name] = abs(value) + 0.0625 if name == "epsilon" else value
+            found[name] = abs(value) + 0.0625 if name == "epsilon" else min(value, _most(operator, name))
     order = sum(value is None for value in values) % 3
     listed = list(found.items())
     return dict(listed[::-1] if order == 1 else listed[1:] + listed[:1] if order == 2 else listed)
