@@ -24,7 +24,7 @@ from conformance.passes.expected import past_all, produced
 from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 from conformance.reference.oracle import answers
 from conformance.results.failure_kinds import normalized
-from conformance.search.choice import ARGMAX
+from conformance.search.choice import ALONG_AXIS, ARGMAX, OPSET
 from conformance.search.limit import TookTooLongError, limited
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Unsupported, Verdict
@@ -83,8 +83,15 @@ def filled(choice: Choice, level: Level = Level.MUST) -> CaseInMemory:
 
     Raises:
         NoAnswerError: ONNX's checker refuses the model, the reference does not have all of its operators, or
-            admissible evaluations differ by more than rounding on every element; or the oracle takes too long.
+            admissible evaluations differ by more than rounding on every element; an axis is beyond the rank; or the oracle takes too long.
     """
+    if (
+        choice.opset < OPSET
+        and choice.along == "default"
+        and ALONG_AXIS & {*choice.chain}
+        and choice.operands["X"].ndim < 2
+    ):
+        raise NoAnswerError("the default axis is beyond the rank")
     made = choice.made
     model = onnx.load_model_from_string(made.model)
     try:
@@ -199,7 +206,7 @@ def cause(subject: Subject, choice: Choice, outcome: Outcome) -> Cause | None:
 
 
 def _unplaced(message: str) -> str:
-    """A complaint without traces of the context that its value came through, without what it quotes, and without shapes."""
+    """A complaint without traces of the context that its value came through, without quotations and without shapes."""
     return _QUOTED.sub("…", _RESULT.sub(r"\1", message))
 
 
