@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 def explain(
     case: Annotated[str, typer.Argument(metavar="CASE", help="A case's id, as `list` shows it.")],
+    results: Annotated[
+        Path | None, typer.Option("-r", "--results", metavar="FILE", help="Show what these results have of it, too.")
+    ] = None,
     data: Data = None,
     profile: Annotated[
         str | None,
@@ -48,7 +52,9 @@ def explain(
             "Take the version that the corpus was made with.",
         )
     asked = list(_asked(corpus, found, profile)) if profile else []
-    for line in (*_lines(case, str(corpus.path / found.path), document), *_quality(corpus, found, backend), *asked):
+    evidence = list(_evidence(corpus, case, results)) if results else []
+    lines = _lines(case, str(corpus.path / found.path), document)
+    for line in (*lines, *_quality(corpus, found, backend), *asked, *evidence):
         say(line)
 
 
@@ -93,6 +99,40 @@ def _prepared(backend: str, case: CaseInMemory) -> Callable[[DataSet], Sequence[
         return subject.target.prepare(case.fresh_model(), "CPU")
 
     return answers
+
+
+def _evidence(corpus: Corpus, case: str, path: Path) -> Iterator[str]:
+    """What each subject of a results file made of a case.
+
+    Raises:
+        ResultsError: the file cannot be trusted, is of another corpus, or has no result of the case.
+    """
+    from conformance.errors import ResultsError
+    from conformance.results.causes import causes_of
+    from conformance.results.evidence import in_full
+    from conformance.results.file import read
+    from conformance.results.rerun import rerun_command
+
+    run = read(path)
+    of = run.header["corpus"]
+    if of["digest"] != corpus.digest:
+        raise ResultsError(
+            f"{path} is of corpus {of['version']} ({of['digest'][:12]}), and {corpus.path} is {corpus.version}"
+            f" ({corpus.digest[:12]}).",
+            "Name the corpus of the results with --data; `report --html` shows results without one.",
+        )
+    subjects = [subject for subject in run.header["subjects"] if (subject["id"], case) in run.rows]
+    if not subjects:
+        raise ResultsError(f"{path} has no result of {case}.", "Run it, or name other results.")
+    causes = {(cause.subject, id): cause for cause in causes_of(run) for id in cause.cases}
+    for subject in subjects:
+        yield ""
+        yield f"{subject['id']} {subject['version']}"
+        if (cause := causes.get((subject["id"], case))) is not None:
+            others = f", one of {len(cause.cases)} cases" if len(cause.cases) > 1 else ""
+            yield f"    cause: {cause.sentence}{others}"
+        yield from (f"    {line}" for line in in_full(run.cases[case], run.results[subject["id"], case]))
+        yield f"    run it again: {rerun_command(run.header, subject, case)}"
 
 
 def _asked(corpus: Corpus, case: CorpusCase, profile: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from conformance.commands.options import Data, GateLevel, with_outputs
-from conformance.commands.terminal import say
+from conformance.commands.terminal import say, say_written
 from conformance.report.outputs import Outputs
 from conformance.verdicts import Level
 
@@ -115,6 +115,8 @@ def run(
         float, typer.Option(metavar="S", help="Seconds for a subject to start, and for each case.")
     ] = 60,
     memory: Annotated[str, typer.Option(metavar="SIZE", help="Address space of a subject's process, as in 4G.")] = "",
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Show every cause, and name all its cases.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Show only whether the gate holds and why not.")] = False,
     resume: Annotated[
         Path | None,
         typer.Option(
@@ -138,8 +140,11 @@ def run(
     from conformance.run.runner import Request, run_corpus
     from conformance.run.selection import Shard
     from conformance.run.settings import Settings
+    from conformance.run.terminal import Detail, Telling
     from conformance.subjects.naming import SubjectKind, SubjectName
 
+    if verbose and quiet:
+        raise UsageError("-v and -q contradict each other.", "Give one of them.")
     begun: Begun | None = context.obj if resume else None
     subjects = [SubjectName.of(text, SubjectKind.BACKEND) for text in backend or ()]
     subjects += [SubjectName.of(text, SubjectKind.OPTIMIZER) for text in optimizer or ()]
@@ -169,12 +174,13 @@ def run(
         limits=Limits(timeout, bytes_of(memory)),
     )
     outputs.check(*[settings.results] if settings.results else ())
+    detail = Detail.CASES if verbose else Detail.GATE if quiet else Detail.CAUSES
+    telling = Telling(detail, settings.results, data, outputs.take_standard_output)
     with _with_results(settings, outputs) as settings:
-        status = run_corpus(
-            Request(settings, keyword, workers, exit_first, last_failed, begun, outputs.take_standard_output)
-        )
+        status = run_corpus(Request(settings, keyword, workers, exit_first, last_failed, begun, telling))
         if settings.results is not None:
             write_reports([settings.results], outputs)
+            say_written(outputs)
     if status is ExitStatus.INTERRUPTED and settings.results is not None and (results or begun):
         say(f"Continue it with --resume {settings.results}", err=True)
     raise typer.Exit(status)

@@ -213,7 +213,7 @@ class RulesRecord(TypedDict):
 
 
 class Header(TypedDict):
-    """What was run against what, with which versions."""
+    """What was run against what, with which versions; `options` are those on which a subject's verdicts depend."""
 
     record: str
     format: Literal[1, 2]
@@ -225,6 +225,7 @@ class Header(TypedDict):
     command: str
     clauses: dict[str, ClauseRecord]
     rules: NotRequired[RulesRecord]
+    options: NotRequired[dict[str, list[str]]]
 
 
 class DiagnosisRecord(TypedDict):

@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import gettempdir
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ from conformance.run.items import PLUGIN
 from conformance.run.partial import undisturbed
 from conformance.run.selection import check_keyword
 from conformance.run.session import ConformanceSession
-from conformance.run.terminal import ProgressBar, print_outcome
+from conformance.run.terminal import ProgressBar, Telling, print_outcome
 
 if TYPE_CHECKING:
     from conformance.run.resuming import Begun
@@ -40,7 +40,7 @@ class Request:
         exit_first: stop at the first surprise.
         last_failed: run only what failed the last time.
         begun: a run to continue, or None.
-        to_stderr: whether the table goes to standard error, since a report goes to standard output.
+        telling: how the outcome is printed.
     """
 
     settings: Settings
@@ -49,7 +49,7 @@ class Request:
     exit_first: bool = False
     last_failed: bool = False
     begun: Begun | None = None
-    to_stderr: bool = False
+    telling: Telling = field(default_factory=Telling)
 
 
 def run_corpus(request: Request) -> ExitStatus:
@@ -80,7 +80,7 @@ def run_corpus(request: Request) -> ExitStatus:
     if status == pytest.ExitCode.INTERNAL_ERROR:
         raise SuiteFault("the run broke down; pytest's message above says where")
     _refuse_nothing(session, status)
-    print_outcome(session, to_stderr=request.to_stderr)
+    print_outcome(session, request.telling)
     if session.interrupted:
         return ExitStatus.INTERRUPTED
     return ExitStatus.FAILS if session.reasons else ExitStatus.HOLDS

@@ -119,7 +119,8 @@ class ConformanceSession:
         try:
             rules = rules_for(settings.level, self.corpus, versions, expectations, settings.require, settings.baseline)
             rules = replace(rules, profile=self.profile)
-            return Recorder(self.corpus, self.subjects, Gate(rules, list(versions)), settings.results)
+            options = {subject.id: settings.options_of(subject.kind) for subject in self.subjects}
+            return Recorder(self.corpus, self.subjects, Gate(rules, list(versions)), settings.results, options)
         except ConformanceError:
             self.processes.end()
             raise
@@ -248,6 +249,11 @@ class ConformanceSession:
             self._abandon(error)
         if self.reasons and exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    @property
+    def selected_by(self) -> str:
+        """The options that leave cases out, as they were typed; empty where none does."""
+        return " ".join(f"{name} {value}" for name, value in self._selection().items() if name != "--level")
 
     def _due(self) -> int:
         """How many results there must be: those of the manifest, unless a selection is told of."""

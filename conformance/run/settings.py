@@ -89,6 +89,23 @@ class Settings:
         read: dict[str, Any] = {name: value if value is None else _READ[name](value) for name, value in told.items()}
         return cls(**read)
 
+    def options_of(self, kind: SubjectKind) -> list[str]:
+        """The words of a command line on which verdicts depend, besides those that name subjects and cases."""
+        usual, limits = Limits(), self.limits
+        claims = self.claims if kind is SubjectKind.OPTIMIZER else ()
+        given: list[tuple[str, object]] = [
+            ("--data", self.data),
+            *(("--claims", name) for name in claims),
+            ("--profile", self.profile),
+            ("--level", self.level if self.level is not Level.MUST else None),
+            ("--repeat", self.repeat if self.repeat > 1 else None),
+            ("--python", self.python),
+            ("--timeout", f"{limits.timeout:g}" if limits.timeout != usual.timeout else None),
+            ("--memory", limits.memory),
+        ]
+        words = [str(word) for option in given if option[1] for word in option]
+        return [*words, "--in-process"] if self.in_process else words
+
     def _check_python(self, python: Path) -> None:
         """Refuse an interpreter that no subject would run in."""
         if self.in_process:
