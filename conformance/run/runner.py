@@ -17,7 +17,6 @@ import pytest
 from conformance.errors import ConformanceError, ExitStatus, SuiteFault, UsageError
 from conformance.run.items import PLUGIN
 from conformance.run.partial import undisturbed
-from conformance.run.selection import check_keyword
 from conformance.run.session import ConformanceSession
 from conformance.run.terminal import ProgressBar, Telling, print_outcome
 
@@ -35,7 +34,6 @@ class Request:
 
     Attributes:
         settings: what to run.
-        keyword: pytest's `-k`.
         workers: in how many processes: a number or `auto`; empty for this process alone.
         exit_first: stop at the first surprise.
         last_failed: run only what failed the last time.
@@ -44,7 +42,6 @@ class Request:
     """
 
     settings: Settings
-    keyword: str = ""
     workers: str = ""
     exit_first: bool = False
     last_failed: bool = False
@@ -60,7 +57,6 @@ def run_corpus(request: Request) -> ExitStatus:
         SuiteFault: pytest broke down.
         KeyboardInterrupt: the user ended it before anything was run.
     """
-    check_keyword(request.keyword)
     session = ConformanceSession(request.settings, begun=request.begun)
     host = _Host(session)
     plugins: list[object] = [host]
@@ -122,7 +118,6 @@ def _arguments(session: ConformanceSession, request: Request) -> list[str]:
     arguments = [str(session.manifest), f"--rootdir={Path.cwd()}", "-c", os.devnull, "--noconftest"]
     arguments += ["-o", f"cache_dir={_cache()}"]
     arguments += [part for name in _LEFT_OUT for part in ("-p", f"no:{name}")] + ["-p", "conformance.run.plugin"]
-    arguments += ["-k", request.keyword] if request.keyword else []
     arguments += _workers(request.workers)
     arguments += ["-x"] if request.exit_first else []
     arguments += ["--lf"] if request.last_failed else []

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.errors import UsageError
 from conformance.files import check_results_target
 from conformance.isolation.limits import Limits
-from conformance.run.selection import Shard
+from conformance.run.selection import Selection, Shard
 from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.verdicts import Level
 
@@ -27,7 +27,7 @@ class Settings:
     Attributes:
         subjects: what to run, each by the text that names it.
         data: the corpus's directory, or None for the bundled one.
-        cases: ids of the only cases to run; empty for all.
+        selection: which cases to run.
         level: up to which level the gate judges.
         expect: expectations files.
         results: where to write results.jsonl, or None.
@@ -49,7 +49,7 @@ class Settings:
 
     subjects: tuple[SubjectName, ...]
     data: Path | None = None
-    cases: tuple[str, ...] = ()
+    selection: Selection = field(default_factory=Selection)
     level: Level = Level.MUST
     expect: tuple[Path, ...] = ()
     results: Path | None = None
@@ -135,7 +135,7 @@ def _plain(value: Any) -> Any:
             return [_plain(each) for each in value]
         case SubjectName():
             return [str(value.kind), value.text]
-        case Limits():
+        case Limits() | Selection():
             return asdict(value)
         case Path():
             return str(value.absolute())
@@ -148,7 +148,7 @@ def _plain(value: Any) -> Any:
 _READ: Mapping[str, Callable[[Any], Any]] = {
     "subjects": lambda named: tuple(SubjectName.of(text, SubjectKind(kind)) for kind, text in named),
     "data": Path,
-    "cases": tuple,
+    "selection": lambda told: Selection(told["keyword"], *(tuple(told[each.name]) for each in fields(Selection)[1:])),
     "level": Level,
     "expect": lambda paths: tuple(map(Path, paths)),
     "results": Path,

@@ -121,7 +121,7 @@ def _selection(session: ConformanceSession) -> str:
         return told
     kinds = {subject.kind for subject in session.subjects}
     others = next((kind.prose for kind in SubjectKind if kind not in kinds), "")
-    return f"{told} (the other {unasked} ask something of a {others}, and none is named)"
+    return f"{told} (the other {unasked} ask{'s' * (unasked == 1)} something of a {others}, and none is named)"
 
 
 def _causes(causes: Sequence[Cause], detail: Detail) -> Iterator[str]:
