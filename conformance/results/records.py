@@ -213,7 +213,10 @@ class RulesRecord(TypedDict):
 
 
 class Header(TypedDict):
-    """What was run against what, with which versions; `options` are those on which a subject's verdicts depend."""
+    """What was run against what, with which versions; `options` are those on which a subject's verdicts depend.
+
+    `started` is in seconds since 1970.
+    """
 
     record: str
     format: Literal[1, 2]
@@ -226,6 +229,7 @@ class Header(TypedDict):
     clauses: dict[str, ClauseRecord]
     rules: NotRequired[RulesRecord]
     options: NotRequired[dict[str, list[str]]]
+    started: NotRequired[Seconds]
 
 
 class DiagnosisRecord(TypedDict):

@@ -100,6 +100,7 @@ class Recorder:
             "clauses": {id: {"text": clause.text, "source": clause.source} for id, clause in clauses().items()},
             "rules": self.gate.rules.record(due),
             "options": self._options,
+            "started": round(time.time(), 3),
         }
 
     def resume(self, begun: Begun) -> None:
