@@ -79,7 +79,7 @@ def diagnosed(diagnosis: DiagnosisRecord) -> str:
     """A diagnosis, in a sentence."""
     others = ", ".join(diagnosis["alike"])
     return (
-        f"{diagnosis['operator']} agrees on {diagnosis['agrees']} of {diagnosis['of']} "
+        f"{diagnosis['operator']} on {diagnosis['subject']} agrees on {diagnosis['agrees']} of {diagnosis['of']} "
         f"failing cases with: {diagnosis['text']}{f' (no case tells it apart from {others})' if others else ''}"
     )
 

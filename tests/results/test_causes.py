@@ -124,7 +124,7 @@ class TestDiagnoses:
         ]
         causes = found(*others, *explained, diagnoses=[DIAGNOSIS])
         assert [cause.cases for cause in causes] == [("test_x", "test_y"), tuple(f"test_{n}" for n in range(5))]
-        assert causes[0].sentence.startswith("Adam agrees on 2 of 3 failing cases with: forgets x")
+        assert causes[0].sentence.startswith("Adam on acme agrees on 2 of 3 failing cases with: forgets x")
 
     def test_a_diagnosis_of_another_subject_explains_nothing(self):
         (cause,) = found(

@@ -106,10 +106,13 @@ def _failure(group: FailureSummary) -> Iterator[str]:
     yield f"<details><summary>{told}</summary>"
     yield ""
     yield f"{_code(cases[0])}: {escaped(group['message'])}"
-    yield ""
-    yield from (f"- {escaped(line)}" for line in group["evidence"])
-    yield ""
-    yield from _listed([_code(case) for case in cases], MOST_CASES, "cases")
+    for listed in (
+        [f"- {escaped(line)}" for line in group["evidence"]],
+        list(_listed([_code(case) for case in cases], MOST_CASES, "cases")) if len(cases) > 1 else [],
+    ):
+        if listed:
+            yield ""
+            yield from listed
     yield ""
     yield "</details>"
 
