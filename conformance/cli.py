@@ -27,6 +27,7 @@ from conformance.commands import (
     lower,
     merge,
     report,
+    repro,
     run,
     strength,
     verify,
@@ -76,6 +77,7 @@ app.command("merge", cls=Verb)(merge.merge)
 app.add_typer(expect.app, name="expect")
 app.command("list", cls=VerbOfManyOptions)(list_.list_)
 app.command("explain", cls=Verb)(explain.explain)
+app.command("repro", cls=Verb)(repro.repro)
 app.command("verify", cls=Verb)(verify.verify)
 app.command("generate", cls=Verb)(generate.generate)
 app.command("lower", cls=Verb)(lower.lower)

@@ -14,7 +14,6 @@ from conformance.commands.terminal import say
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from conformance.clauses import Passage
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.corpus.loading import CaseInMemory, DataSet
 
@@ -151,6 +150,7 @@ def _asked(corpus: Corpus, case: CorpusCase, profile: str) -> Iterator[str]:
 
 def _lines(id: str, path: str, document: Mapping[str, Any]) -> Iterator[str]:
     from conformance.clauses import clauses
+    from conformance.models.passages import locator
     from conformance.verdicts import Level
 
     level = Level(document["level"])
@@ -161,7 +161,7 @@ def _lines(id: str, path: str, document: Mapping[str, Any]) -> Iterator[str]:
         yield f"clause {clause} ({clauses()[clause].source})"
         yield f"    {clauses()[clause].text}"
         for passage in clauses()[clause].passages:
-            yield from _passage(passage)
+            yield from (f"    {line}" for line in locator(passage))
     for node in document["model"]["nodes"]:
         yield f"node {', '.join(node['outputs'])} = {node['domain']}.{node['op_type']}({', '.join(node['inputs'])})"
         yield from (f"    {name} = {value}" for name, value in node["attributes"].items())
@@ -176,24 +176,6 @@ def _lines(id: str, path: str, document: Mapping[str, Any]) -> Iterator[str]:
             yield f"        {_check(tensor)}"
         if not data_set["outputs"]:
             yield "    out none: the model is invalid and must be rejected, at load or at run"
-
-
-def _passage(passage: Passage) -> Iterator[str]:
-    """Where the specification says so, and its words where an installed package has them."""
-    from conformance.models.passages import carrier, quoted, version_of
-
-    package = carrier(passage.document)
-    version = package and version_of(package)
-    words = quoted(passage)
-    place = f"{passage.document}, {passage.part}"
-    if words is not None:
-        yield f"    {package} {version} ({place}):"
-        yield from (f"    > {line}" for line in words.splitlines())
-    elif version:
-        yield f"    {package} {version} words it differently ({place}, sha256 {passage.sha256})"
-    else:
-        where = f"{package} is not installed" if package else "no package has its text"
-        yield f"    {place}, characters {passage.start} to {passage.end}, sha256 {passage.sha256} ({where})"
 
 
 def _tensor(tensor: Mapping[str, Any]) -> str:

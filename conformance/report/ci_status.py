@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from conformance.results.causes import causes_of
+from conformance.results.causes import causes_of, clause_of
 from conformance.results.evidence import shortly
 from conformance.results.file import level_of
 from conformance.results.levels import other_level
@@ -62,10 +62,12 @@ class CiResult:
         """The cause, and the evidence with the clause, read again from the file: lines; none but of a failure."""
         if self.cause is None:
             return []
+        case = self.run.cases[self.result["case"]]
         result = self.run.results[self.result["subject"], self.result["case"]]
         others = len(self.cause.cases) - 1
         more = f" (and {others} other case{'s' * (others > 1)})" if others else ""
-        return [f"cause: {self.cause.sentence}{more}", *shortly(result, self.cause.clause, self.run.header["clauses"])]
+        evidence = shortly(result, clause_of(self.cause, case, result), self.run.header["clauses"])
+        return [f"cause: {self.cause.sentence}{more}", *evidence]
 
     @property
     def stderr(self) -> str:

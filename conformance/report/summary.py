@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from conformance.report.ci_status import CiResult
-from conformance.results.causes import causes_of
+from conformance.results.causes import causes_of, clause_of
 from conformance.results.evidence import shortly
 from conformance.results.file import is_partial, level_of
 from conformance.verdicts import Level
@@ -162,6 +162,7 @@ def _failures(run: Results) -> list[FailureSummary]:
     causes = causes_of(run)
     found: list[FailureSummary] = []
     for cause in causes:
+        case, result = cause.smallest[0]
         smallest = CiResult(run, run.rows[cause.subject, cause.cases[0]], cause)
         summarized: FailureSummary = {
             "subject": cause.subject,
@@ -169,7 +170,7 @@ def _failures(run: Results) -> list[FailureSummary]:
             "cause": cause.sentence,
             "signature": cause.text,
             "message": smallest.why,
-            "evidence": list(shortly(cause.smallest[0].result, cause.clause, run.header["clauses"])),
+            "evidence": list(shortly(result, clause_of(cause, case, result), run.header["clauses"])),
             "cases": list(cause.cases),
         }
         if cause.clause is not None:

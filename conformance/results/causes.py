@@ -43,8 +43,8 @@ class Cause:
 
     Attributes:
         text: what is wrong, in a line.
-        clause: one that all cases are about and none of their right outputs; None where no answer came, where a check
-            is broken or where a deviation is found.
+        clause: one that all cases are about and none of their right outputs; None where no answer came or one of the
+            wrong type or shape, where a check is broken or where a deviation is found.
         check: how the wrong output is checked (`exact`, `bound`, `index`), or the check of a graph optimizer; or None.
         diagnosis: the deviation that explains them, or None.
         cases: their ids, the smallest case first.
@@ -67,6 +67,13 @@ class Cause:
             return self.text
         place = ", ".join(part for part in (self.clause, self.check) if part)
         return f"{place}: {self.text}" if place else f"{self.verdict}: {self.text}"
+
+
+def clause_of(cause: Cause, case: CaseRecord, result: ResultRecord) -> str | None:
+    """The clause that a wrong answer breaks: its cause's, or else the case's first; None where none is to be named."""
+    if cause.clause is not None or result["verdict"] != Verdict.FAIL or first_complaint(result) is not None:
+        return cause.clause
+    return next(iter(broken_clauses(case, result["outputs"])), None)
 
 
 def counted(causes: Sequence[Cause]) -> str:
@@ -212,14 +219,18 @@ def _kind(case: CaseRecord, result: ResultRecord) -> _Kind:
         return _Kind(subject, verdict, undetailed(check["complaint"]), check=check["name"])
     text = OF_INVALID if case["kind"] == CaseKind.INVALID else message
     wrong = next((output for output in result["outputs"] if "complaint" in output), None)
-    if wrong is not None and "first_bad" in wrong:
-        text = f"{serial_free(wrong['name'])} has wrong elements"
+    if wrong is not None:
+        complaint = "has wrong elements" if "first_bad" in wrong else normalized(wrong["complaint"])
+        text = f"{serial_free(wrong['name'])} {complaint}"
     return _Kind(subject, verdict, text, wrong and wrong["check"])
 
 
 def _breaks_a_clause(result: ResultRecord) -> bool:
-    """Whether a wrong answer came, as against none or a rewritten model."""
-    return result["verdict"] == Verdict.FAIL and len(result.get("repeats", ())) < 2 and first_complaint(result) is None
+    """Whether the values are wrong, as against the type or shape of an output, a rewritten model, or no answer."""
+    if result["verdict"] != Verdict.FAIL or len(result.get("repeats", ())) > 1 or first_complaint(result) is not None:
+        return False
+    wrong = next((output for output in result["outputs"] if "complaint" in output), None)
+    return wrong is None or "first_bad" in wrong or "actual" not in wrong
 
 
 def first_complaint(result: ResultRecord) -> RewriteCheck | None:

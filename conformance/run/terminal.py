@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from conformance.clauses import clauses
-from conformance.results.causes import FEW, counted
+from conformance.results.causes import FEW, clause_of, counted
 from conformance.results.evidence import bounded, shortly
 from conformance.subjects.naming import SubjectKind
 from conformance.text import one_line, visible
@@ -147,7 +147,7 @@ def _cause(number: int, cause: Cause, *, of_all: bool, names: bool) -> Iterator[
     texts: Any = {id: {"source": clause.source, "text": clause.text} for id, clause in clauses().items()}
     for case, result in cause.smallest[: None if of_all else 1]:
         yield f"   {case['case']}: {case['title']}"
-        yield from (f"     {visible(line)}" for line in shortly(result, cause.clause, texts))
+        yield from (f"     {visible(line)}" for line in shortly(result, clause_of(cause, case, result), texts))
     if names and (others := cause.cases[len(cause.smallest) :]):
         yield "   and"
         yield from (f"     {id}" for id in others)

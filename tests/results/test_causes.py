@@ -69,6 +69,12 @@ class TestWhatIsOneCause:
         (cause,) = found(failure("test_a", outputs=[bad[0]]), failure("test_b", outputs=[bad[1]]))
         assert cause.text == "X_new has wrong elements"
 
+    def test_an_output_of_another_type_is_one_cause_over_all_clauses(self):
+        wrong = [output("X_new", "has type double instead of float", actual={})]
+        other = case("test_b", clauses=("adam.elementwise",))
+        (cause,) = found(failure("test_a", outputs=wrong), failure("test_b", outputs=wrong), cases=[other])
+        assert (cause.sentence, cause.clause) == ("bound: X_new has type double instead of float", None)
+
     def test_an_error_is_one_cause_over_all_clauses(self):
         raised = {"verdict": "error", "phase": "run", "message": "no kernel 7", "outputs": []}
         others = case("test_b", clauses=("momentum.x_new",))
