@@ -201,9 +201,12 @@ def _cause(kind: _Kind, group: _Group, clause: str | None = None, diagnosis: Dia
 
 
 def _size(case: CaseRecord) -> tuple[int, int]:
-    """How much there is to look at: nodes, then elements of all inputs."""
-    inputs = (tensor for data_set in case["data_sets"] for tensor in data_set["inputs"])
-    return len(case["model"]["nodes"]), sum(prod(tensor["shape"]) for tensor in inputs)
+    """How much there is to look at: nodes, then elements of all inputs; an input without any shows least of all."""
+    elements = [prod(tensor["shape"]) for data_set in case["data_sets"] for tensor in data_set["inputs"]]
+    return len(case["model"]["nodes"]), sum(elements) if all(elements) else _MANY
+
+
+_MANY = 2**62
 
 
 def _kind(case: CaseRecord, result: ResultRecord) -> _Kind:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,3 +32,11 @@ def rerun_options(header: Header, subject: SubjectRecord) -> Sequence[str]:
     profile = ["--profile", rules["profile"]["name"]] if rules and "profile" in rules else []
     level = ["--level", rules["level"]] if rules and rules["level"] != "must" else []
     return [*profile, *level]
+
+
+def script_options(header: Header, subject: SubjectRecord) -> dict[str, object]:
+    """Those of the options that judge a case in one process too, by their names there: claims and the profile."""
+    words = rerun_options(header, subject)
+    claims = [value for word, value in pairwise(words) if word == "--claims"]
+    profiles = [value for word, value in pairwise(words) if word == "--profile"]
+    return ({"claims": claims} if claims else {}) | ({"profile": profiles[0]} if profiles else {})

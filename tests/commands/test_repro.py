@@ -12,6 +12,10 @@ from outputs import results_of, tree
 from refusals import assert_bad_input
 from repository import DATA
 
+from conformance.report.html.columns import columns
+from conformance.report.html.script import CASE, OF_KIND, OPTIONS, SUBJECT
+from conformance.results.file import read
+
 PASS = "eliminate_nop_monotone_argmax"
 RIGHT, WRONG = "fake_backends:AlwaysRight", "fake_backends:AlwaysWrong"
 OF_TYPE = "test_adam_huge_float"
@@ -134,6 +138,13 @@ class TestPrintedCommands:
         runs = (results_of(here / name).values() for name in ("first.jsonl", "second.jsonl"))
         verdicts = [[result["verdict"] for result in run] for run in runs]
         assert verdicts[0] == verdicts[1] == ["fail"]
+
+    def test_the_page_s_script_gives_the_verdict_with_the_claim(self, command, process, here):
+        case, subject = "test_argmax_pass_domains_elsewhere", "fake_optimizers:never_fires"
+        command("run", "-o", subject, "--claims", PASS, "--case", case, "--results", "first.jsonl")
+        (column,) = columns([read(here / "first.jsonl")])
+        text = OF_KIND["optimizer"].replace(CASE, repr(case)).replace(SUBJECT, repr(subject))
+        assert process("python", "-c", text.replace(OPTIONS, column.options)).out.startswith("fail compare structure")
 
     def test_what_to_do_next_shows_the_case_that_failed(self, command):
         told = command("run", "-b", WRONG, "--case", EXACT, "--case", ADAM, "--results", "my results.jsonl").out

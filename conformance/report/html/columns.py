@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
 from conformance.results.reread import Reread
-from conformance.results.rerun import rerun_command
+from conformance.results.rerun import rerun_command, script_options
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class Column:
         rows: what is kept of its results, by case.
         results: the results themselves, read again when they are asked for.
         command: the beginning of the command that runs a case on this subject again.
+        options: what a script is to hand to `rerun` besides, as a Python literal.
     """
 
     label: str
@@ -44,6 +45,7 @@ class Column:
     rows: Mapping[str, ResultRow]
     results: Mapping[str, ResultRecord]
     command: str = ""
+    options: str = "{}"
 
     @property
     def link(self) -> str:
@@ -64,6 +66,7 @@ def columns(runs: Sequence[Results]) -> list[Column]:
             {case: runs[number].rows[key] for case, key in by_run[number][subject["id"]].items()},
             Reread(runs[number].results.__getitem__, by_run[number][subject["id"]]),
             rerun_command(runs[number].header, subject),
+            repr(script_options(runs[number].header, subject)),
         )
         for number, subject in found
     ]
