@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.errors import UsageError
+from conformance.errors import UsageError, did_you_mean
 from conformance.files import check_results_target
 from conformance.isolation.limits import Limits
 from conformance.run.selection import Selection, Shard
@@ -118,7 +118,9 @@ class Settings:
         from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
 
         if unknown := [name for name in self.claims if name != PASS_NAME]:
-            raise UsageError(f"There is no pass {unknown[0]}.", f"Use {PASS_NAME}.")
+            raise UsageError(
+                f"There is no pass {unknown[0]}.", did_you_mean(unknown[0], [PASS_NAME], f"Use {PASS_NAME}.")
+            )
         if all(named.kind is not SubjectKind.OPTIMIZER for named in self.subjects):
             raise UsageError("A pass is claimed, but no graph optimizer is named.", "Name one with -o.")
 

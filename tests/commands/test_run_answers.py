@@ -107,3 +107,33 @@ class TestExplainWithResults:
         run("-b", RIGHT, "--case", ADAM, "--results", "out.jsonl")
         ended = command("explain", EXACT, "-r", "out.jsonl", "--data", small_corpus)
         assert_bad_input(ended, f"out.jsonl has no result of {EXACT}")
+
+    @pytest.mark.parametrize(
+        ("content", "told"),
+        [
+            ("", "it has no footer"),
+            ('{"record": "header"}\n', "line 1"),
+            ('{"event": "test", "ok": true}\n', "is not a results file of this suite"),
+            ("<xml/>\n", "is not a results file of this suite"),
+        ],
+    )
+    def test_what_is_no_results_file_of_the_suite_is_refused(self, command, small_corpus, here, content, told):
+        (here / "out.jsonl").write_text(content)
+        assert_bad_input(command("explain", ADAM, "-r", "out.jsonl", "--data", small_corpus), "out.jsonl is", told)
+
+    def test_results_that_are_not_there_are_refused(self, command, small_corpus):
+        assert_bad_input(command("explain", ADAM, "-r", "gone.jsonl", "--data", small_corpus), "gone.jsonl")
+
+    def test_what_a_subject_says_is_quoted_escaped_and_bounded(self, run, command, small_corpus, here):
+        (here / "given_loud.py").write_text(
+            "import sys\n"
+            "def prepare(model, device):\n"
+            "    sys.stderr.write('\\x1b[2Jnoise\\n' * 99)\n"
+            "    raise ValueError('::error::\\x1b[2J' + 'long ' * 300 + '\\nline' * 300)\n"
+        )
+        run("-b", "given_loud", "--case", ADAM, "--results", "out.jsonl")
+        told = command("explain", ADAM, "-r", "out.jsonl", "--data", small_corpus).out.partition("given_loud")[2]
+        assert "\x1b" not in told
+        assert "    > ValueError: ::error::\\x1b[2Jlong long" in told
+        assert len(told.splitlines()) < 30
+        assert max(map(len, told.splitlines())) < 400
