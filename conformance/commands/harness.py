@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(help="Work on a harness, the program by which a runtime in any language is run.")
+from conformance.commands.options import Verb, Verbs
+
+app = typer.Typer(cls=Verbs, help="Work on a harness, the program by which a runtime in any language is run.")
 
 
 @app.callback()
@@ -14,7 +16,7 @@ def harness() -> None:
     """Work on a harness, the program by which a runtime in any language is run."""
 
 
-@app.command("check")
+@app.command("check", cls=Verb)
 def check(
     subject: Annotated[
         str | None, typer.Argument(metavar="[exec:COMMAND]", show_default=False, help="The harness's command.")

@@ -215,7 +215,10 @@ class RulesRecord(TypedDict):
 
 
 class Header(TypedDict):
-    """What was run against what, with which versions."""
+    """What was run against what, with which versions; `options` are those on which a subject's verdicts depend.
+
+    `started` is in seconds since 1970.
+    """
 
     record: str
     format: Literal[1, 2]
@@ -227,6 +230,8 @@ class Header(TypedDict):
     command: str
     clauses: dict[str, ClauseRecord]
     rules: NotRequired[RulesRecord]
+    options: NotRequired[dict[str, list[str]]]
+    started: NotRequired[Seconds]
 
 
 class Footer(TypedDict):

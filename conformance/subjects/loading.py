@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.errors import SubjectError, UnknownName
+from conformance.errors import SubjectError, UnknownName, did_you_mean
 from conformance.models.feeds import Feeds
-from conformance.plugins import registered
+from conformance.plugins import DISTRIBUTION, extra_of, registered
 from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.subjects.options import check_options
 
@@ -192,16 +192,23 @@ def _import_from(directory: Path, name: str) -> None:
 
 
 def _unknown(named: SubjectName) -> UnknownName:
+    known = registered(named.kind.group)
     return UnknownName(
         f"There is no {named.kind.prose} {named.name}.",
-        f"Use {', '.join(registered(named.kind.group))}, or a Python name: package.module or package.module:Attribute.",
+        did_you_mean(
+            named.name,
+            known,
+            f"Use {', '.join(known)}, or a Python name: package.module or package.module:Attribute.",
+        ),
     )
 
 
 def _broken(named: SubjectName, error: BaseException) -> SubjectError:
+    mend = "Install what it needs, or mend the import; `python -c 'import …'` shows the whole trace."
+    if isinstance(error, ModuleNotFoundError) and (extra := extra_of(named.kind.group, named.name)):
+        mend = f"Install it: pip install '{DISTRIBUTION}[{extra}]'."
     return SubjectError(
-        f"{named.kind.prose.capitalize()} {named.name} fails to import: {type(error).__name__}: {error}.",
-        "Install what it needs, or mend the import; `python -c 'import …'` shows the whole trace.",
+        f"{named.kind.prose.capitalize()} {named.name} fails to import: {type(error).__name__}: {error}.", mend
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any
 
-from conformance.errors import SubjectError, UsageError
+from conformance.errors import SubjectError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +34,7 @@ def check_options(named: SubjectName, target: Any) -> None:
     taken = _taken(prepare)
     if unknown := sorted(set(options) - taken) if taken is not None else []:
         there = f"It takes {', '.join(sorted(taken or ()))}." if taken else "It takes none."
+        there = did_you_mean(unknown[0], taken or (), there)
         raise UsageError(f"{named.kind.prose.capitalize()} {named.name} has no option {unknown[0]}.", there)
     supports = getattr(target, "supports_device", None)
     if supports is not None and "device" in options and not supports(options["device"]):

@@ -112,7 +112,7 @@ def _test(one: CiResult) -> ET.Element:
         element = ET.SubElement(test, _defect(one))
         element.set("type", result["verdict"])
         element.set("message", visible(one.why.partition("\n")[0]))
-        element.text = visible(f"{one.case['title']}\n{one.why}")
+        element.text = visible("\n".join([*one.details, one.case["title"], one.why]))
     if stderr := one.stderr:
         ET.SubElement(test, "system-err").text = visible(stderr)
     return test
