@@ -17,6 +17,7 @@ import typer
 
 from conformance import HOME, __version__
 from conformance.commands import (
+    census,
     diff,
     expect,
     explain,
@@ -61,6 +62,7 @@ app.command("verify")(verify.verify)
 app.command("generate")(generate.generate)
 app.command("lower")(lower.lower)
 app.command("hazards")(hazards.hazards)
+app.command("census")(census.census)
 app.command("strength")(strength.strength)
 app.add_typer(harness.app, name="harness")
 
