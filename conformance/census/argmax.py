@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,41 +25,45 @@ PIECES = 2 * ALL // EACH
 def pairs(scale: Scale, piece: int) -> tuple[Array, int]:
     """The rows of a piece, and its `select_last_index`."""
     select, start = divmod(piece, PIECES // 2)
-    X = np.empty((EACH, ALL, 2), np.uint16)
-    X[:, :, 0] = np.arange(start * EACH, (start + 1) * EACH, dtype=np.uint16)[:, None]
-    X[:, :, 1] = np.arange(ALL, dtype=np.uint16)[None, :]
-    return X.reshape(-1, 2).view(scale.dtype), select
+    first = np.arange(start * EACH, (start + 1) * EACH, dtype=np.uint32)[:, None]
+    second = np.arange(ALL, dtype=np.uint32)[None, :]
+    rows = (first | second << 16 if sys.byteorder == "little" else first << 16 | second).reshape(-1, 1)
+    return rows.view(np.uint16).view(scale.dtype), select
 
 
 def counted(scale: Scale, piece: int, Y: Array) -> list[Row]:
     """What is counted of the indices that a piece's rows were given."""
-    X, select = pairs(scale, piece)
-    values = X[:ALL, 1]
+    select, start = divmod(piece, PIECES // 2)
+    values = np.arange(ALL, dtype=np.uint16).view(scale.dtype)
     none = np.isnan(values)
-    rank = np.where(none, 0, scale.places(np.ascontiguousarray(values))).astype(np.int32)
-    start = piece % (PIECES // 2) * EACH
-    own, answers = slice(start, start + EACH), Y.reshape(EACH, ALL)
-    a, b = rank[own, None], rank[None, :]
-    expected = (b >= a) if select else (b > a)
-    first_none, second_none = none[own, None], none[None, :]
-    settled = ~(first_none | second_none)
-    wrong = settled & (answers != expected)
+    ranks = np.where(none, 0, scale.places(values)).astype(np.int16)
+    own = slice(start * EACH, (start + 1) * EACH)
+    a, b = ranks[own, None], ranks[None, :]
+    answers = Y.reshape(EACH, ALL)
+    second, first = answers == 1, answers == 0
+    wrong = second != ((b >= a) if select else (b > a))
+    wrong[:, none] = wrong[none[own]] = False
+    wrong |= ~(first | second)
     row = empty(0)
-    count(row, pairs=int(settled.sum()), wrong=int(wrong.sum()), **{f"select_{select}": int(settled.sum())})
+    numbers = int((~none[own]).sum()) * int((~none).sum())
+    count(row, pairs=numbers, wrong=int(wrong.sum()), **{f"select_{select}": numbers})
     note(row, "wrong", piece * EACH * ALL + np.flatnonzero(wrong)[:64])
-    count(row, **_of_nan(answers, first_none, second_none))
+    count(row, **_of_nan(first, second, none[own], none))
     return [row]
 
 
-def _of_nan(answers: Array, first_none: Array, second_none: Array) -> dict[str, int]:
-    """How often NaN is what ArgMax chooses: of two, of one and a number before it or after it."""
-    left, right = first_none & ~second_none, second_none & ~first_none
-    both = first_none & second_none
+def _of_nan(first: Array, second: Array, before: Array, after: Array) -> dict[str, int]:
+    """How often NaN is what ArgMax chooses: of two, of one and a number before it or after it.
+
+    Args:
+        first: the rows of which the first element is chosen, by both elements; likewise `second`.
+        before: which first elements are NaN; likewise `after`.
+    """
     return {
-        "nan_before_chosen": int((left & (answers == 0)).sum()),
-        "nan_before_ignored": int((left & (answers == 1)).sum()),
-        "nan_after_chosen": int((right & (answers == 1)).sum()),
-        "nan_after_ignored": int((right & (answers == 0)).sum()),
-        "nan_both_first": int((both & (answers == 0)).sum()),
-        "nan_both_last": int((both & (answers == 1)).sum()),
+        "nan_before_chosen": int(first[before][:, ~after].sum()),
+        "nan_before_ignored": int(second[before][:, ~after].sum()),
+        "nan_after_chosen": int(second[~before][:, after].sum()),
+        "nan_after_ignored": int(first[~before][:, after].sum()),
+        "nan_both_first": int(first[before][:, after].sum()),
+        "nan_both_last": int(second[before][:, after].sum()),
     }
