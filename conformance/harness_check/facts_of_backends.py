@@ -117,8 +117,6 @@ def _of_shape(shape: Sequence[int]) -> Callable[[Questions], None]:
 
 def _takes_files(ask: Questions) -> None:
     """Look at a run whose inputs are in files, and whose outputs may be."""
-    if ask.started.get("files") is not True:
-        raise Skip("the harness does not say that it takes files")
     probe = _family(ask)(LARGE, 1)
     ask.expect("loaded", ask.load(probe.model))
     messages = [
@@ -263,11 +261,15 @@ RUNNING = (
         "Read whole lines however long, and write all of a line before the next is read.",
         _of_shape(LARGE),
     ),
+)
+
+IN_FILES = (
     Fact(
-        "where the harness says that it takes files, it reads inputs in files, and puts outputs where they belong",
+        "inputs in files are read, and outputs in files are where they belong",
         "Read the bytes of `file` as those of `data`, and write output N to the name in `files` with N behind it.",
         _takes_files,
     ),
 )
+"""What is looked at where the harness says that it takes files."""
 
 FACTS = tuple(chain(BEFORE, RUNNING))
