@@ -21,6 +21,11 @@ BLOCK = 2**17
 """Values that are looked at together, so that what is computed of them stays near the processor."""
 
 
+def is_known(scale: Scale) -> bool:
+    """Whether the correctly rounded values are known: those of doubles are not."""
+    return scale.name != "double"
+
+
 def domain(operator: str, scale: Scale) -> tuple[int, int]:
     """The first and the last place at which an operator is defined."""
     least = FUNCTIONS[operator].least
@@ -38,11 +43,13 @@ def counted(operator: str, scale: Scale, first: int, Y: Array) -> list[Row]:
     for start, end in _binades(scale, first, first + len(Y) - 1):
         row = empty(scale.binade(start))
         values = Y[start - first : end - first + 1]
-        if not _is_flat(row, function, scale, start, values):
+        if not is_known(scale):
+            _count_pairs(row, scale, start, values)
+        elif not _is_flat(row, function, scale, start, values):
             for offset in range(0, end - start, BLOCK):
                 _count(row, function, scale, start + offset, values[offset : offset + BLOCK + 1])
         rows.append(row)
-    if first + len(Y) - 1 == scale.infinity:
+    if first + len(Y) - 1 == scale.infinity and is_known(scale):
         rows.append(_last(function, scale, Y[-1:]))
     return rows
 
@@ -79,21 +86,26 @@ def _is_flat(row: Row, function: Function, scale: Scale, first: int, Y: Array) -
 def _count(row: Row, function: Function, scale: Scale, first: int, Y: Array) -> None:
     """Count a block; its last value is only the last pair's other."""
     known = truth(function, scale, scale.values(first, len(Y)))
-    with np.errstate(invalid="ignore"):
-        low, high = Y[:-1], Y[1:]
-        equal, below = low == high, high < low
-        count(row, pairs=len(low))
-        if equal.any():
-            _count_merged(row, low, equal, known.rounded)
-        if below.any():
-            _count_disorder(row, scale, first, Y, below)
+    _count_pairs(row, scale, first, Y, known.rounded)
     _count_values(row, scale, first, Y[:-1], known)
 
 
-def _count_merged(row: Row, low: Array, equal: Array, rounded: Array) -> None:
+def _count_pairs(row: Row, scale: Scale, first: int, Y: Array, rounded: Array | None = None) -> None:
+    """Count neighbours; ties that rounding does not make only where the correctly rounded values are known."""
+    with np.errstate(invalid="ignore"):
+        low, high = Y[:-1], Y[1:]
+        equal, below = low == high, high < low
+    count(row, pairs=len(low))
+    if equal.any():
+        _count_merged(row, low, equal, rounded)
+    if below.any():
+        _count_disorder(row, scale, first, Y, below)
+
+
+def _count_merged(row: Row, low: Array, equal: Array, rounded: Array | None) -> None:
     merged = int(equal.sum())
     over, under = int((equal & np.isinf(low)).sum()), int((equal & (low == 0)).sum())
-    apart = int((equal & (rounded[:-1] != rounded[1:])).sum())
+    apart = 0 if rounded is None else int((equal & (rounded[:-1] != rounded[1:])).sum())
     count(row, merged=merged, overflow=over, underflow=under, rounding_tie=merged - over - under, tied_apart=apart)
 
 

@@ -150,6 +150,13 @@ def notes(found: CellFindings) -> list[str]:
         places = found.whole["places"].get(kind)
         if places:
             said.append(f"{name} is {what} at {found.number(kind):,} values, first at {found.value(places[0])!r}.")
+    places = found.whole["places"].get("other_alone")
+    if places:
+        asked, others = found.number("asked_alone"), found.number("other_alone")
+        said.append(
+            f"{name} depends on where a value stands: {others:,} of {asked:,} values are others at the end of a short "
+            f"tensor, the first {found.value(places[0])!r}."
+        )
     if not found.symmetric:
         said.append(f"{name} orders rows [a, b] otherwise than [0, b - a]: what is counted is of rows [0, d] alone.")
     if found.number("tied_apart"):

@@ -9,7 +9,7 @@ from conformance.census.findings import COLUMNS, document, effect, line, notes
 from conformance.census.truth import GUARD
 from conformance.plugins import suite_version
 from conformance.report.text import escaped
-from conformance.results.environment import environment
+from conformance.results.environment import cpu_name, environment
 from conformance.text import one_line
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ ASSUMPTION = (
 
 def facts() -> dict[str, str]:
     """What the figures depend on besides the subjects: never a name or a path of the machine."""
-    return {"suite": suite_version(), **environment()}
+    return {"suite": suite_version(), **cpu_name(), **environment()}
 
 
 def json_lines(found: Sequence[CellFindings]) -> Iterator[bytes]:

@@ -11,7 +11,7 @@ import conformance.census.rows as rows_module
 from conformance.campaigns.campaign import campaign
 from conformance.campaigns.processes import ProcessWorkers
 from conformance.census.asking import asking
-from conformance.census.findings import effect, findings
+from conformance.census.findings import effect, findings, notes
 from conformance.census.job import Cell, Census, counted
 from conformance.census.plan import Plan
 from conformance.census.scale import SCALES
@@ -58,6 +58,14 @@ def test_an_error_of_one_and_a_half_ulp_is_found_with_its_argument():
     assert found.number("wrong") == found.number("off_by_1") == 1
     assert 1 <= found.largest_error <= 1.5
     assert found.value(found.whole["extremes"]["error"]["at"]) == 3.0
+
+
+def test_values_that_depend_on_their_place_in_a_tensor_are_told_and_are_no_disorder():
+    found = found_of("OtherAlone", "Sqrt")
+    assert found.number("other_alone") > 0
+    assert found.number("out_of_order") == found.number("wrong") == 0
+    assert any("depends on where a value stands" in note for note in notes(found))
+    assert found_of("CorrectlyRounded", "Sqrt").number("other_alone") == 0
 
 
 @pytest.mark.parametrize(("name", "kind"), [("OneNan", "nan"), ("OneInfinity", "infinite")])
@@ -143,4 +151,15 @@ def test_what_a_subject_does_not_support_is_told():
 def test_an_answer_of_another_type_is_none():
     found = found_of("GivesDoubles")
     assert not found.refused
-    assert found.failure == "gives float64 of shape [63489] for float16 of shape [63489]"
+    assert found.failure == "gives float64 of shape [64000] for float16 of shape [64000]"
+
+
+def test_of_doubles_a_sample_is_taken_and_no_error_is_told(monkeypatch):
+    monkeypatch.setattr(
+        Plan, "windows", lambda plan, piece: iter([(int(SCALES["double"].places(np.array([5.0]))[0]) - 9, 20)])
+    )
+    monkeypatch.setattr(Plan, "pieces", 1)
+    found = found_of("OutOfOrderOnce", "Exp", "double")
+    assert found.sampled
+    assert (found.number("pairs"), found.number("out_of_order")) == (20, 1)
+    assert found.largest_error is None

@@ -11,7 +11,7 @@ from flint import arb, ctx
 import conformance.census.truth as module
 from conformance.census.elementwise import domain
 from conformance.census.scale import SCALES
-from conformance.census.truth import FUNCTIONS, into, truth
+from conformance.census.truth import FUNCTIONS, into, truth, units
 
 
 @pytest.mark.parametrize("type", ["float16", "bfloat16", "float"])
@@ -89,3 +89,31 @@ def test_without_arb_it_stays_open_and_accuses_nobody(monkeypatch):
     known, right = truth(wide, scale, X), truth(FUNCTIONS["Exp"], scale, X)
     assert known.open == known.left > 0
     assert ((right.rounded == known.rounded) | (right.rounded == known.other)).all()
+
+
+@pytest.mark.parametrize("operator", ["Exp", "Log"])
+def test_the_double_is_within_its_guard_where_that_matters_most(operator):
+    within, right = nearest_to_midpoints(operator, blocks=8, kept=64)
+    assert within == right == 8 * 64
+
+
+def nearest_to_midpoints(operator, blocks, kept):
+    """Of arguments of float whose values are nearest to midpoints: how many doubles are within the guard, and right.
+
+    Args:
+        blocks: how many runs of 2**15 neighbours are looked at, spread over what rounds neither to 1 nor to infinity.
+        kept: how many arguments are taken of each.
+    """
+    scale, function = SCALES["float"], FUNCTIONS[operator]
+    ends = (0x34000000, 0x42B00000) if operator == "Exp" else (0x00800000, 0x7F000000)
+    within = right = 0
+    for i, first in enumerate(np.linspace(*ends, blocks).astype(np.int64)):
+        X = scale.values(int(-first if operator == "Exp" and i % 2 else first), 2**15)
+        known = truth(function, scale, X)
+        steps = known.exact / units(scale, known.exact)
+        for k in np.argsort(abs(steps - np.floor(steps) - 0.5))[:kept]:
+            with ctx.workprec(200):
+                exact = getattr(arb(float(X[k])), function.in_arb)()
+                within += bool(abs(exact - float(known.exact[k])) <= abs(exact) * function.guard)
+                right += rounds_to(scale, exact, float(known.rounded[k]))
+    return within, right

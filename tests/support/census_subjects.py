@@ -82,6 +82,13 @@ class OffByOneAndAHalf(CorrectlyRounded):
         return Y
 
 
+class OtherAlone(CorrectlyRounded):
+    """In short tensors, each value is that of its upper neighbour."""
+
+    def plant(self, X: Any, Y: Any, scale: Any) -> Any:
+        return Y if len(X) > 100 else np.append(Y[1:], Y[-1:])
+
+
 class OneNan(CorrectlyRounded):
     def plant(self, X: Any, Y: Any, scale: Any) -> Any:
         Y[places_of([0.5], scale, X)] = np.nan
