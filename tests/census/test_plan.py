@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from conformance.census.plan import PIECE, WINDOW, Plan
@@ -13,7 +15,7 @@ def test_pieces_follow_each_other_without_a_gap(first, last):
     runs = [run for piece in range(plan.pieces) for run in plan.windows(piece)]
     assert runs[0][0] == first
     assert sum(pairs for _, pairs in runs) == last - first
-    assert all(start + pairs == following for (start, pairs), (following, _) in zip(runs, runs[1:], strict=False))
+    assert all(start + pairs == following for (start, pairs), (following, _) in itertools.pairwise(runs))
 
 
 def test_a_sample_reaches_from_end_to_end_and_takes_no_pair_twice():
@@ -22,4 +24,4 @@ def test_a_sample_reaches_from_end_to_end_and_takes_no_pair_twice():
     assert len(runs) == 2 * PIECE // WINDOW
     assert runs[0][0] == -(2**40)
     assert sum(runs[-1]) == 2**41
-    assert all(start + pairs <= following for (start, pairs), (following, _) in zip(runs, runs[1:], strict=False))
+    assert all(start + pairs <= following for (start, pairs), (following, _) in itertools.pairwise(runs))
