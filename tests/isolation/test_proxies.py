@@ -21,6 +21,7 @@ from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import LoadedCase, case_in_memory, load_case
 from conformance.diagnosis.observation import observe
 from conformance.isolation import failures as errors
+from conformance.isolation.host import Introduction
 from conformance.isolation.limits import Limits
 from conformance.isolation.protocol import decoded, encoded
 from conformance.isolation.proxies import BackendProxy
@@ -82,6 +83,9 @@ class TellsWhatIsAsked:
 
     def is_running(self, child):
         return True
+
+    def introduced(self):
+        return Introduction()
 
     def ask(self, command, **fields):
         self.asked.append((command, fields))
