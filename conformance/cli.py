@@ -17,6 +17,7 @@ import typer
 
 from conformance import HOME, __version__
 from conformance.commands import (
+    census,
     diff,
     expect,
     explain,
@@ -82,6 +83,7 @@ app.command("verify", cls=Verb)(verify.verify)
 app.command("generate", cls=Verb)(generate.generate)
 app.command("lower", cls=Verb)(lower.lower)
 app.command("hazards", cls=Verb)(hazards.hazards)
+app.command("census", cls=VerbOfManyOptions)(census.census)
 app.command("strength", cls=Verb)(strength.strength)
 app.add_typer(harness.app, name="harness")
 

@@ -86,6 +86,10 @@ class ResultsError(ConformanceError):
     """A results file is missing, truncated, foreign or contradicts itself."""
 
 
+class CampaignError(ConformanceError):
+    """A campaign cannot begin or go on: its workers, its scheduler or its state are not there, or not fit for it."""
+
+
 class ExpectationsError(ConformanceError):
     """An expectations file cannot be read or does not have the expected form."""
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, entry_points, metadata
+from importlib.metadata import EntryPoint, entry_points, metadata, version
 
 DISTRIBUTION = "onnx-conformance"
+
+
+def suite_version() -> str:
+    """The installed suite's own version."""
+    return version(DISTRIBUTION)
 
 
 def registered(group: str) -> dict[str, EntryPoint]:

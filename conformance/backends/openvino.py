@@ -31,7 +31,7 @@ class PreparedModel:
         """The outputs in the graph's order, which is OpenVINO's too."""
         used = self._parameters if len(self._parameters) < len(feeds) else feeds  # else names may not be kept
         found = self._compiled.create_infer_request().infer([_fed(feeds[name]) for name in used])
-        return tuple(found[port].copy() for port in self._compiled.outputs)
+        return tuple(_given(port, found[port]) for port in self._compiled.outputs)
 
 
 def _fed(array: Array) -> Array | openvino.Tensor:
@@ -39,6 +39,16 @@ def _fed(array: Array) -> Array | openvino.Tensor:
     if array.dtype.name != "bfloat16":
         return array
     return openvino.Tensor(array.view("u2"), array.shape, openvino.Type.bf16)
+
+
+def _given(port: openvino.ConstOutput, array: Array) -> Array:
+    """An output's own array; OpenVINO gives the bits of bfloat16 as float16."""
+    if port.get_element_type() != openvino.Type.bf16:
+        return array.copy()
+    from ml_dtypes import bfloat16
+
+    given: Array = array.view(bfloat16).copy()
+    return given
 
 
 class OpenVinoBackend(Adapter):
