@@ -10,6 +10,7 @@ What the runtime prints, from C too, goes to standard error; standard output is 
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import os
 import sys
@@ -63,7 +64,9 @@ class Adapter:
     shapes have been checked. Outputs go back as they come: a wrong type is a finding.
 
     An adapter with options may have `check_options(**options)` besides, which is asked before anything is run and
-    raises ValueError(what is not there, what to do).
+    raises ValueError(what is not there, what to do). One whose runtime has several providers or devices says in
+    `asked_provider(**options)` on which all nodes of a model are to run, and in the attribute `placement` of what it
+    prepares where they did: the number of nodes by provider and operator, None as long as it cannot tell.
 
     Attributes:
         is_adapter: tells it from a class of ONNX's own interface, which is given a ModelProto, and inputs by position.
@@ -90,6 +93,11 @@ class Adapter:
     def supports_device(cls, device: str) -> bool:
         """Whether this is the CPU."""
         return device == "CPU"
+
+    @classmethod
+    def asked_provider(cls, **_: str) -> str | None:
+        """What every node is to run on; None where there is no choice."""
+        return None
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -121,7 +129,8 @@ class AdapterHost:
         self._text = text
         name, _, rest = text.partition("[")
         self._name = name.replace("-", "_")
-        self._options = dict(part.split("=", 1) for part in rest.removesuffix("]").split(",") if part)
+        self._given = dict(part.split("=", 1) for part in rest.removesuffix("]").split(",") if part)
+        self._options = dict(self._given)
         self._device = self._options.pop("device", "CPU")
         self._adapter: Any = None
         self._prepared: Any = None
@@ -145,22 +154,51 @@ class AdapterHost:
 
     def _start(self, _: dict[str, Any]) -> dict[str, Any]:
         self._adapter = load_adapter(self._name)
-        getattr(self._adapter, "check_options", lambda **_: None)(**self._options)
+        try:
+            self._check_options(self._adapter)
+        except ValueError as error:
+            return dict(zip(("error", "mend"), map(str, error.args), strict=False))
         version = str(self._adapter.__version__)[:200] or "unknown"
         started = {"version": PROTOCOL, "name": self._text[:200], "runtime_version": version}
-        return started | {"language": "Python", "kind": "backend"}
+        started |= {"language": "Python", "kind": "backend"}
+        provider = self._adapter.asked_provider(**self._given)
+        return started | ({"provider": provider} if provider else {})
+
+    def _check_options(self, adapter: Any) -> None:
+        """Refuse what the adapter has not; the suite does the same where it hosts an adapter itself.
+
+        Raises:
+            ValueError: what it has not, and what to do.
+        """
+        parameters = list(inspect.signature(adapter.prepare).parameters.values())[2:]
+        collects = any(each.kind is each.VAR_KEYWORD and not each.name.startswith("_") for each in parameters)
+        taken = {each.name for each in parameters if each.kind is not each.VAR_KEYWORD}
+        if (unknown := sorted(set(self._options) - taken)) and not collects:
+            raise ValueError(
+                f"Backend {self._name} has no option {unknown[0]}.",
+                f"It takes {', '.join(sorted(taken | {'device'}))}.",
+            )
+        if not adapter.supports_device(self._device):
+            raise ValueError(
+                f"Backend {self._name} says that it does not support the device {self._device}.", "Name another device."
+            )
+        getattr(adapter, "check_options", lambda **_: None)(**self._options)
 
     def _load(self, command: dict[str, Any]) -> dict[str, Any]:
         self._prepared = None
         self._prepared = self._adapter.prepare(Path(command["model"]).read_bytes(), self._device, **self._options)
-        return {"loaded": True}
+        return {"loaded": True, **self._placed()}
+
+    def _placed(self) -> dict[str, Any]:
+        placement = getattr(self._prepared, "placement", None)
+        return {"placement": placement} if placement is not None else {}
 
     def _run(self, command: dict[str, Any]) -> dict[str, Any]:
         feeds = {message["name"]: _decoded(message) for message in command["inputs"]}
         before = [array.tobytes() for array in feeds.values()]
         outputs = [_encoded(np.asarray(output)) for output in self._prepared.run(feeds)]
         changed = [i for i, array in enumerate(feeds.values()) if array.tobytes() != before[i]]
-        return {"outputs": outputs} | ({"changed": changed} if changed else {})
+        return {"outputs": outputs, **self._placed()} | ({"changed": changed} if changed else {})
 
 
 def load_adapter(name: str) -> type[Adapter]:

@@ -35,6 +35,7 @@ class Introduction:
         passes: of a graph optimizer, the passes that it claims; None if it does not say.
         fixed_point: of a graph optimizer, whether it knows a single run and a fixed point apart.
         models: of a backend, how many models it keeps loaded at a time.
+        provider: of a backend, what it says that every node is to run on; None where it need not be one.
         failure: why it did not start; empty if it did.
     """
 
@@ -43,6 +44,7 @@ class Introduction:
     passes: tuple[str, ...] | None = None
     fixed_point: bool = False
     models: int = 1
+    provider: str | None = None
     failure: str = ""
 
 
@@ -201,6 +203,7 @@ class Host:
                 tuple(answer["passes"]) if "passes" in answer else None,
                 answer.get("fixed_point", False),
                 answer.get("models", 1),
+                answer.get("provider"),
             )
             return
         self.end()

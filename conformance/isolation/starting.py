@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from threading import Thread
 from typing import TYPE_CHECKING
 
@@ -93,9 +94,8 @@ class StartingSubjects:
             return load_subject(named, self._claims)
         introduction = host.introduced()
         if named.kind is SubjectKind.BACKEND:
-            return Subject(
-                named.text, introduction.version, BackendProxy(host), named.kind, language=introduction.language
-            )
+            backend = Subject(named.text, introduction.version, BackendProxy(host), provider=introduction.provider)
+            return replace(backend, language=introduction.language)
         passes = self._claims if introduction.passes is None else introduction.passes
         target = OptimizerProxy(host, passes, fixed_point=introduction.fixed_point)
         return Subject(named.text, introduction.version, target, named.kind, passes, introduction.language)

@@ -51,6 +51,10 @@ class BadElement(TypedDict):
     ulp: NotRequired[float]
 
 
+Placement = dict[NonEmpty, dict[NonEmpty, Positive]]
+"""How many nodes of which operators of the optimized graph ran on which provider or device."""
+
+
 class OutputEvidence(TypedDict):
     """How one output of one data set compares with what was expected."""
 
@@ -131,6 +135,7 @@ class ResultRecord(ResultRow):
     outputs: list[OutputEvidence]
     stderr: NotRequired[str]
     hazards: NotRequired[list[HazardChange]]
+    placement: NotRequired[Placement]
 
 
 class ArchiveRecord(TypedDict):
@@ -142,13 +147,19 @@ class ArchiveRecord(TypedDict):
 
 
 class SubjectRecord(TypedDict):
-    """A subject as the run found it."""
+    """A subject as the run found it.
+
+    `provider` is what every node was to run on, and `placement` says of a subject that was given a provider or device
+    whether it tells what ran where.
+    """
 
     id: str
     kind: Annotated[str, Literal["backend", "optimizer"]]
     version: str
     language: NotRequired[str]
     passes: NotRequired[list[str]]
+    provider: NotRequired[NonEmpty]
+    placement: NotRequired[Annotated[str, Literal["told", "cannot tell"]]]
 
 
 class CorpusRecord(TypedDict):
