@@ -18,6 +18,7 @@ import typer
 from conformance import HOME, __version__
 from conformance.commands import (
     diff,
+    env,
     expect,
     explain,
     generate,
@@ -63,6 +64,7 @@ app.command("lower")(lower.lower)
 app.command("hazards")(hazards.hazards)
 app.command("strength")(strength.strength)
 app.add_typer(harness.app, name="harness")
+app.add_typer(env.app, name="env")
 
 
 def main() -> None:

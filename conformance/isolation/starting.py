@@ -13,10 +13,9 @@ from conformance.subjects.naming import SubjectKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from conformance.isolation.limits import Limits
-    from conformance.subjects.naming import SubjectName
+    from conformance.subjects.naming import Interpreter, SubjectName
 
 
 class StartingSubjects:
@@ -28,7 +27,7 @@ class StartingSubjects:
         introductions: of subjects that have introduced themselves elsewhere in this run; they start when needed.
         in_process: whether subjects in Python run in this process.
         claims: passes that graph optimizers implement which do not say so themselves.
-        python: the interpreter of subjects in Python, where it is not this one.
+        interpreters: the Pythons of subjects that do not run in this one, by the subjects' texts.
 
     Raises:
         ConformanceError: a program is not there.
@@ -42,12 +41,13 @@ class StartingSubjects:
         *,
         in_process: bool = False,
         claims: tuple[str, ...] = (),
-        python: Path | None = None,
+        interpreters: Mapping[str, Interpreter] | None = None,
     ) -> None:
         self._claims = claims
         self._named = named
-        apart = [one for one in named if one.is_command or not in_process]
-        self._hosts = {one.text: Host(one, limits, introductions.get(one.text), python) for one in apart}
+        pythons = interpreters or {}
+        apart = [one for one in named if one.is_command or one.text in pythons or not in_process]
+        self._hosts = {one.text: Host(one, limits, introductions.get(one.text), pythons.get(one.text)) for one in apart}
         self._problems: dict[str, Exception] = {}
         self._threads = [Thread(target=self._introduce, args=(text,), daemon=True) for text in self._hosts]
         for thread in self._threads:
