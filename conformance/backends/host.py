@@ -122,7 +122,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 class AdapterHost:
-    """Keeps one adapter, and the model that it has prepared.
+    """Keeps one adapter, and the one or two models that it has prepared.
 
     Args:
         text: the adapter's name, with options in brackets.
@@ -136,7 +136,8 @@ class AdapterHost:
         self._options = dict(self._given)
         self._device = self._options.pop("device", "CPU")
         self._adapter: Any = None
-        self._prepared: Any = None
+        self._prepared: dict[int, Any] = {}
+        self._kept: list[list[tuple[Array, bytes]]] = []
         self._verbs: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
             "start": self._start,
             "load": self._load,
@@ -163,7 +164,7 @@ class AdapterHost:
             return dict(zip(("error", "mend"), map(str, error.args), strict=False))
         version = str(self._adapter.__version__)[:200] or "unknown"
         started = {"version": PROTOCOL, "name": self._text[:200], "runtime_version": version}
-        started |= {"language": "Python", "kind": "backend"}
+        started |= {"language": "Python", "kind": "backend", "models": 2}
         provider = self._adapter.asked_provider(**self._given)
         return started | ({"provider": provider} if provider else {})
 
@@ -188,20 +189,39 @@ class AdapterHost:
         getattr(adapter, "check_options", lambda **_: None)(**self._options)
 
     def _load(self, command: dict[str, Any]) -> dict[str, Any]:
-        self._prepared = None
-        self._prepared = self._adapter.prepare(Path(command["model"]).read_bytes(), self._device, **self._options)
-        return {"loaded": True, **self._placed()}
+        slot = command.get("slot", 0)
+        if slot == 0:
+            self._prepared.clear()
+            self._kept.clear()
+        model = Path(command["model"]).read_bytes()
+        self._prepared[slot] = self._adapter.prepare(model, self._device, **self._options)
+        return {"loaded": True, **self._placed(slot)}
 
-    def _placed(self) -> dict[str, Any]:
-        placement = getattr(self._prepared, "placement", None)
+    def _placed(self, slot: int) -> dict[str, Any]:
+        placement = getattr(self._prepared[slot], "placement", None)
         return {"placement": placement} if placement is not None else {}
 
     def _run(self, command: dict[str, Any]) -> dict[str, Any]:
         feeds = {message["name"]: _decoded(message) for message in command["inputs"]}
         before = [array.tobytes() for array in feeds.values()]
-        outputs = [_encoded(np.asarray(output)) for output in self._prepared.run(feeds)]
+        slot = command.get("slot", 0)
+        outputs = [np.asarray(output) for output in self._prepared[slot].run(feeds)]
+        answer = {"outputs": [_encoded(output) for output in outputs], **self._placed(slot)}
         changed = [i for i, array in enumerate(feeds.values()) if array.tobytes() != before[i]]
-        return {"outputs": outputs, **self._placed()} | ({"changed": changed} if changed else {})
+        overwritten = self._overwritten()
+        self._kept.append([(output, output.tobytes()) for output in outputs])
+        told = {"changed": changed, "overwritten": overwritten}
+        return answer | {name: places for name, places in told.items() if places}
+
+    def _overwritten(self) -> list[tuple[int, int]]:
+        """The run and the place of each output that was handed out before and is another now; each is told once."""
+        found = []
+        for run, outputs in enumerate(self._kept):
+            for place, (output, before) in enumerate(outputs):
+                if output.tobytes() != before:
+                    found.append((run, place))
+                    outputs[place] = output, output.tobytes()
+        return found
 
 
 def load_adapter(name: str) -> type[Adapter]:
