@@ -40,8 +40,10 @@ PAGES = {
 }
 """Those of the runtimes, by file name."""
 PACKAGES = {
+    "emx-onnx-cgen": "emx-onnx-cgen",
     "iree": "iree-base-compiler",
     "jaxonnxruntime": "jaxonnxruntime",
+    "nxrt": "nxrt",
     "onnx-reference": "onnx",
     "onnx2torch": "onnx2torch",
     "onnxoptimizer": "onnxoptimizer",
