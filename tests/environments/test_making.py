@@ -73,7 +73,9 @@ def test_a_release_is_run_with_nothing_else_of_this_suite(make, command, small_c
     ended = command("run", "-b", subject(wheels.RIGHT), "--data", small_corpus, "--case", EXACT, "--results", "r.jsonl")
     assert (made.status, ended.status, ended.err) == (0, 0, "")
     assert results_of(here / "r.jsonl")[subject(wheels.RIGHT), EXACT]["verdict"] == "pass"
-    assert records(here / "r.jsonl")[0]["subjects"][0]["version"] == wheels.RIGHT
+    header = records(here / "r.jsonl")[0]
+    assert header["subjects"][0]["version"] == wheels.RIGHT
+    assert "numpy==2.9.9, onnxruntime==1.30.0" in header["environment"][subject(wheels.RIGHT)]
 
 
 def test_an_environment_that_exists_is_named_by_its_python(make, command, small_corpus, here):
