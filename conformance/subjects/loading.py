@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.errors import SubjectError, UnknownName
+from conformance.errors import SubjectError, UnknownName, UsageError
 from conformance.models.feeds import Feeds
 from conformance.plugins import registered
 from conformance.subjects.naming import SubjectKind, SubjectName
@@ -129,9 +129,13 @@ def load_subject(named: SubjectName, claims: tuple[str, ...] = (), directory: Pa
 
     Raises:
         UnknownName: nothing is registered or importable under that name.
-        UsageError: it has no such option.
+        UsageError: it has no such option, or is to run in another Python than this one.
         SubjectError: it fails to import, is not of its kind, or lacks what an option asks for.
     """
+    if named.release or named.python:
+        raise UsageError(
+            f"{named.text} runs in an environment of its own, and not here.", "Leave that out, or `run` it."
+        )
     target, module_name = _resolved(named, directory or Path.cwd())
     version = _version(target, module_name)
     if named.kind is SubjectKind.BACKEND:
