@@ -19,6 +19,7 @@ from conformance import HOME, __version__
 from conformance.commands import (
     census,
     diff,
+    env,
     expect,
     explain,
     generate,
@@ -86,6 +87,7 @@ app.command("hazards", cls=Verb)(hazards.hazards)
 app.command("census", cls=VerbOfManyOptions)(census.census)
 app.command("strength", cls=Verb)(strength.strength)
 app.add_typer(harness.app, name="harness")
+app.add_typer(env.app, name="env")
 
 
 def main() -> None:

@@ -105,13 +105,17 @@ def _result(settings: Settings, corpus: Corpus, case: CorpusCase) -> tuple[Any, 
         UsageError: the case passes, or is not asked.
     """
     from conformance.corpus.loading import load_case
+    from conformance.environments.interpreters import interpreters_of
     from conformance.errors import UsageError
     from conformance.isolation.starting import StartingSubjects, host_of
     from conformance.judging.backend import judge_backend
     from conformance.judging.optimizer import judge_optimizer
     from conformance.subjects.naming import SubjectKind
 
-    starting = StartingSubjects(settings.subjects, settings.limits, {}, claims=settings.claims, python=settings.python)
+    interpreters = interpreters_of(settings.subjects, settings.python)
+    starting = StartingSubjects(
+        settings.subjects, settings.limits, {}, claims=settings.claims, interpreters=interpreters
+    )
     (subject,) = starting.subjects()
     try:
         loaded = load_case(corpus, case)

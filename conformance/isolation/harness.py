@@ -114,6 +114,8 @@ class Harness:
             "language": "Python",
             "kind": self._kind,
         }
+        if subject.provider is not None:
+            started["provider"] = subject.provider
         if self._kind == "optimizer":
             started["fixed_point"] = takes_fixed_point(subject.target)
             started |= {"passes": list(subject.passes)} if subject.passes != _UNSAID else {}
@@ -127,7 +129,12 @@ class Harness:
             self._prepared.clear()
             self._kept.clear()
         self._prepared[slot] = self._target.prepare(_model(command["model"]), "CPU")
-        return {"loaded": True}
+        return {"loaded": True, **self._placed(slot)}
+
+    def _placed(self, slot: int) -> dict[str, Any]:
+        """What a prepared model says by now of where its nodes run."""
+        placement = getattr(self._prepared[slot], "placement", None)
+        return {"placement": placement} if isinstance(placement, dict) else {}
 
     def _run(self, command: dict[str, Any]) -> dict[str, Any]:
         from conformance.isolation.protocol import decoded
@@ -152,9 +159,9 @@ class Harness:
         changed = [number for number, is_kept in enumerate(kept) if not is_kept]
         overwritten = self._overwritten()
         self._kept.append([_kept(output) for output in outputs])
-        return (
-            answer | ({"changed": changed} if changed else {}) | ({"overwritten": overwritten} if overwritten else {})
-        )
+        answer |= {"changed": changed} if changed else {}
+        answer |= {"overwritten": overwritten} if overwritten else {}
+        return answer | self._placed(command.get("slot", 0))
 
     def _overwritten(self) -> list[tuple[int, int]]:
         """The run and the place of each output that was handed out before and is another now; each is told once."""

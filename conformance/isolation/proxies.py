@@ -83,7 +83,11 @@ class BackendProxy:
 
 
 class PreparedProxy:
-    """A model that the subject has loaded; it is loaded again where another one has taken its place."""
+    """A model that the subject has loaded; it is loaded again where another one has taken its place.
+
+    Attributes:
+        placement: how many nodes of which operators ran where, as the subject last said; None where it did not say.
+    """
 
     def __init__(self, backend: BackendProxy, model: bytes, names: Sequence[str], slot: int) -> None:
         self._backend = backend
@@ -91,13 +95,15 @@ class PreparedProxy:
         self._names = names
         self.slot = slot
         self.child: SubjectProcess | None = None
+        self.placement: dict[str, dict[str, int]] | None = None
 
     def load(self) -> None:
         """Have the model loaded."""
         host = self._backend.host
         self.child = host.child
         self._backend.loads(self)
-        host.ask("load", model=_written(host.child, f"model{self.slot or ''}.onnx", self._model), **self._which())
+        path = _written(host.child, f"model{self.slot or ''}.onnx", self._model)
+        self.placement = host.ask("load", model=path, **self._which()).get("placement")
 
     def run(self, inputs: Sequence[Array]) -> Any:
         """What the subject returns for what it is fed, in the graph's order; what it changed is changed here too.
@@ -118,6 +124,7 @@ class PreparedProxy:
         answer = host.ask("run", inputs=messages, **self._which(), **({"files": _outputs(host)} if in_files else {}))
         if "returned" in answer:
             return _stand_in(answer["returned"])
+        self.placement = answer.get("placement", self.placement)
         for number in answer.get("changed", ()):
             if number >= len(inputs):
                 raise host.nonsense(f"says that it changed input {number} of {len(inputs)}")

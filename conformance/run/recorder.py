@@ -235,5 +235,12 @@ def _expected(entry: Expectation | None, case: str) -> Expected | None:
 
 
 def _subject(subject: Subject) -> dict[str, Any]:
-    told = {"id": subject.id, "kind": str(subject.kind), "version": subject.version, "language": subject.language}
-    return {**told, "passes": list(subject.passes)} if subject.passes else told
+    told: dict[str, Any] = {
+        "id": subject.id,
+        "kind": str(subject.kind),
+        "version": subject.version,
+        "language": subject.language,
+    }
+    told |= {"passes": list(subject.passes)} if subject.passes else {}
+    told |= {"provider": subject.provider} if subject.provider else {}
+    return told | ({"placement": subject.placement} if subject.placement else {})

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 
 from conformance.corpus.corpus import MANIFEST, bundled, open_corpus
+from conformance.environments.interpreters import interpreters_of
 from conformance.errors import ConformanceError, CorpusError
 from conformance.expectations.file import by_subject
 from conformance.gate.gate import Gate
@@ -82,7 +83,7 @@ class ConformanceSession:
             *(settings.subjects, settings.limits, introductions or {}),
             claims=settings.claims,
             in_process=settings.in_process,
-            python=settings.python,
+            interpreters=interpreters_of(settings.subjects, settings.python),
         )
         try:
             self.corpus = open_corpus((settings.data or bundled()).resolve())

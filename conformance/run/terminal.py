@@ -174,6 +174,9 @@ def _notes(session: ConformanceSession) -> Iterator[str]:
         record, same = rules.baseline.record, rules.baseline.record["digest"] == session.corpus.digest
         other = "" if same else f", of another corpus ({record['version']}): cases that it has not are judged as usual"
         yield f"baseline: {record['file']}{other}"
+    for subject in session.subjects:
+        if subject.placement == "cannot tell":
+            yield f"{subject.id} cannot tell what ran where: another device may have computed its answers"
     if session.settings.repeat > 1:
         yield f"each case was run {session.settings.repeat} times"
 

@@ -20,8 +20,10 @@ from conformance.subjects.loading import load_backend
 from conformance.verdicts import Unsupported, Verdict
 
 PACKAGES = {
+    "emx-onnx-cgen": "emx-onnx-cgen",
     "iree": "iree-base-runtime",
     "jaxonnxruntime": "jaxonnxruntime",
+    "nxrt": "nxrt",
     "onnx-reference": "onnx",
     "onnx2torch": "onnx2torch",
     "onnxruntime": "onnxruntime",

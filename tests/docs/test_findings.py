@@ -42,8 +42,10 @@ PAGES = {
 }
 """Those of the runtimes, by file name; what is no fault by a case of the corpus has a test of its own."""
 PACKAGES = {
+    "emx-onnx-cgen": "emx-onnx-cgen",
     "iree": "iree-base-compiler",
     "jaxonnxruntime": "jaxonnxruntime",
+    "nxrt": "nxrt",
     "onnx-reference": "onnx",
     "onnx2torch": "onnx2torch",
     "onnxoptimizer": "onnxoptimizer",
