@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from conformance import HOME, __version__
+from conformance.boundary.text import visible
 from conformance.commands import (
     census,
     diff,
@@ -38,7 +39,6 @@ from conformance.commands.options import Verb, VerbOfManyOptions, Verbs
 from conformance.commands.terminal import say
 from conformance.errors import ConformanceError, ExitStatus
 from conformance.run.watching import end_watched
-from conformance.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

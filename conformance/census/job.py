@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
+from conformance.boundary.decoding import Count
 from conformance.census import argmax, elementwise, rows
 from conformance.census.asking import Asked, NoAnswer, asking
 from conformance.census.effect import all_pairs
@@ -17,7 +18,6 @@ from conformance.census.plan import Plan
 from conformance.census.scale import SCALES
 from conformance.census.tally import Row, count, empty, merged, note
 from conformance.census.truth import FUNCTIONS
-from conformance.decoding import Count
 from conformance.errors import SubjectError
 from conformance.results.environment import cpu_features
 

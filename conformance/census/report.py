@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from conformance.boundary.text import one_line
 from conformance.census.findings import COLUMNS, document, effect, line, notes
 from conformance.census.truth import GUARD
 from conformance.plugins import suite_version
 from conformance.report.text import escaped
 from conformance.results.environment import cpu_name, environment
-from conformance.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

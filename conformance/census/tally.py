@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import msgspec
 
-from conformance.decoding import Count, Integer
+from conformance.boundary.decoding import Count, Integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

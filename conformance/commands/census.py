@@ -68,7 +68,7 @@ def census(
     from conformance.census.page import page
     from conformance.census.report import json_lines, text
     from conformance.census.report import markdown as markdown_of
-    from conformance.files import check_apart, check_target, write_pieces, write_whole
+    from conformance.files.regular import check_apart, check_target, write_pieces, write_whole
     from conformance.run.terminal import counting
 
     targets = [target for target in (results, html, markdown) if target is not None]

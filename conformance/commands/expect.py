@@ -46,7 +46,7 @@ def update(
     from conformance.errors import UsageError
     from conformance.expectations.file import expectations_text
     from conformance.expectations.update import updated
-    from conformance.files import write_whole_bytes
+    from conformance.files.regular import write_whole_bytes
     from conformance.results.file import read
 
     run = read(results)
@@ -93,7 +93,7 @@ def _difference(before: str, after: str, name: str) -> str:
 
 
 def _tell(done: Update, check: bool) -> None:
-    from conformance.text import one_line
+    from conformance.boundary.text import one_line
     from conformance.verdicts import Verdict
 
     for missing in done.missing:

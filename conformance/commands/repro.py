@@ -42,9 +42,9 @@ def repro(
     from shutil import which
 
     from conformance.corpus.corpus import bundled, find_case, open_corpus
+    from conformance.diagnosis.reproduction.folder import check_empty, write_folder
     from conformance.errors import UsageError
     from conformance.isolation.limits import Limits
-    from conformance.reproduction.folder import check_empty, write_folder
     from conformance.run.selection import Selection
     from conformance.run.settings import Settings
     from conformance.subjects.naming import SubjectKind, SubjectName
@@ -78,8 +78,8 @@ def _files(settings: Settings, corpus: Corpus, case: CorpusCase) -> tuple[dict[s
     from importlib import resources
 
     from conformance.corpus.document import case_json
-    from conformance.reproduction.issue import issue_text
-    from conformance.reproduction.subject_file import subject_files
+    from conformance.diagnosis.reproduction.issue import issue_text
+    from conformance.diagnosis.reproduction.subject_file import subject_files
     from conformance.results.environment import environment
     from conformance.results.rerun import rerun_command
     from conformance.run.dependencies import dependencies
@@ -92,7 +92,7 @@ def _files(settings: Settings, corpus: Corpus, case: CorpusCase) -> tuple[dict[s
     versions = environment() | dependencies([named.text])
     command = rerun_command(header, subject, case.id)
     text = issue_text(record, result, f"{named.text} {version}", versions, command)
-    script = resources.files("conformance.reproduction").joinpath(f"show_{named.kind}.py")
+    script = resources.files("conformance.diagnosis.reproduction").joinpath(f"show_{named.kind}.py")
     files = {name: corpus.read(case, name) for name in case.files if name != "case.json"}
     files |= {name: source.encode() for name, source in subject_files(named, str(Path.cwd())).items()}
     return {**files, "reproduce.py": script.read_bytes(), "ISSUE.md": text.encode()}, result["verdict"]

@@ -269,7 +269,7 @@ def _with_results(settings: Settings, outputs: Outputs) -> Iterator[Settings]:
     if settings.results is not None or not outputs.paths:
         yield settings
         return
-    from conformance.scratch import scratch_folder
+    from conformance.files.scratch import scratch_folder
 
     with scratch_folder(Path(gettempdir()), "onnx-conformance-") as scratch:
         yield replace(settings, results=scratch / "results.jsonl")

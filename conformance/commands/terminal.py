@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from conformance.files import is_standard_output
+from conformance.boundary.text import visible
+from conformance.files.regular import is_standard_output
 from conformance.report.outputs import Outputs
-from conformance.text import visible
 
 
 def say(text: str, *, nl: bool = True, err: bool = False) -> None:

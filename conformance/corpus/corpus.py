@@ -10,11 +10,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance.boundary.decoding import MalformedError, parsed
 from conformance.corpus.case import CaseKind
 from conformance.corpus.file_hashes import FileHashes
-from conformance.decoding import MalformedError, parsed
 from conformance.errors import CorpusError, UnknownName, did_you_mean
-from conformance.files import read_regular
+from conformance.files.regular import read_regular
 from conformance.schemas import complaint
 from conformance.verdicts import Level
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.environments.store import DOCUMENT, MAKING, alone, environment_of
 from conformance.environments.trial import last_line, started_version
 from conformance.errors import SubjectError
-from conformance.scratch import scratch_folder
+from conformance.files.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, TypedDict
 
-from conformance.decoding import JsonDecoder, MalformedError, NonEmpty
+from conformance.boundary.decoding import JsonDecoder, MalformedError, NonEmpty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.files import read_regular
+from conformance.files.regular import read_regular
 from conformance.models.arrays import dtype_of, type_name, type_number
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from conformance.files import check_apart, check_target, is_standard_output
+from conformance.files.regular import check_apart, check_target, is_standard_output
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

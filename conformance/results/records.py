@@ -6,8 +6,8 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 
+from conformance.boundary.decoding import Count, NonEmpty, Positive, Seconds
 from conformance.corpus.document import CheckName, DataSetPreview, LevelName, RewriteDocument
-from conformance.decoding import Count, NonEmpty, Positive, Seconds
 from conformance.models.preview import ModelSummary, Preview
 from conformance.results.diagnosis_records import DiagnosisRecord, ObservedRecord, UnexplainedRecord
 from conformance.verdicts import Verdict

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.errors import UsageError, did_you_mean
-from conformance.files import check_results_target
+from conformance.files.regular import check_results_target
 from conformance.isolation.limits import Limits
 from conformance.run.selection import Selection, Shard
 from conformance.subjects.naming import SubjectKind, SubjectName

@@ -12,12 +12,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from conformance.boundary.text import one_line, visible
 from conformance.clauses import clauses
 from conformance.results import diagnosed
 from conformance.results.causes import FEW, clause_of, counted
 from conformance.results.evidence import bounded, shortly
 from conformance.subjects.naming import SubjectKind
-from conformance.text import one_line, visible
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:

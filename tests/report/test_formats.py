@@ -15,12 +15,12 @@ from junitparser import JUnitXml
 from lxml import etree
 from runs_in_memory import results_of, whole, with_records, with_results
 
+from conformance.boundary.text import visible
 from conformance.report.formats import annotations, badge, ctrf, junit, markdown
 from conformance.report.summary import summary
 from conformance.report.text import escaped
 from conformance.results.failure_kinds import normalized
 from conformance.schemas import complaint
-from conformance.text import visible
 
 SCHEMAS = Path(__file__).parent / "formats"
 STRANGE = "\x00\x08\x1b[31m\x7f\x85\ufffe\ud800\u202e]]><b>&\"'"

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from conformance.boundary.text import one_line
 from conformance.report.summary import summary
 from conformance.results.evidence import bounded
-from conformance.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

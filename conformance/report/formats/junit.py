@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
+from conformance.boundary.text import visible
 from conformance.report.ci_status import CiResult, Status, standings
-from conformance.text import visible
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.errors import UsageError
-from conformance.scratch import scratch_folder
+from conformance.files.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

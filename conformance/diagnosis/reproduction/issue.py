@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from conformance.boundary.text import one_line
 from conformance.clauses import clauses
 from conformance.models.passages import locator
 from conformance.results.causes import broken_clauses
 from conformance.results.evidence import bounded, shortly
-from conformance.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -10,12 +10,12 @@ import sys
 import pytest
 from isolation_support import until
 
-from conformance.scratch import OLD, scratch_folder
+from conformance.files.scratch import OLD, scratch_folder
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from conformance.scratch import OLD, scratch_folder
+from conformance.files.scratch import OLD, scratch_folder
 
 here = Path(sys.argv[1])
 with scratch_folder(here, ".target-", here / "target") as scratch:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conformance.errors import UsageError
-from conformance.files import check_apart, check_results_target, check_target, write_whole
+from conformance.files.regular import check_apart, check_results_target, check_target, write_whole
 
 
 def test_a_link_is_followed_and_stays(tmp_path):

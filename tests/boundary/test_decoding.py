@@ -10,8 +10,8 @@ from golden_files import GOLDEN
 from report_sample import small
 from report_sample_optimizers import rewriting
 
+from conformance.boundary.decoding import JsonDecoder, MalformedError, parsed
 from conformance.corpus.document import CaseDocument
-from conformance.decoding import JsonDecoder, MalformedError, parsed
 from conformance.results.file import RECORD
 from conformance.schemas import complaint
 
