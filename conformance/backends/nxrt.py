@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,22 @@ import nxrt
 from .host import Adapter, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from .host import Array
 
 
 _SAYS_UNSUPPORTED = ("no available execution provider has a kernel",)
+
+
+@contextmanager
+def _said_unsupported() -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        if any(text in str(error) for text in _SAYS_UNSUPPORTED):
+            raise Unsupported(str(error)) from None
+        raise
 
 
 class PreparedSession:
@@ -25,8 +36,13 @@ class PreparedSession:
         self._session = session
 
     def run(self, feeds: Mapping[str, Array]) -> tuple[Array, ...]:
-        """The outputs in the graph's order."""
-        return tuple(self._session.run(None, dict(feeds)))
+        """The outputs in the graph's order.
+
+        Raises:
+            Unsupported: nxrt has no kernel for what stands in a subgraph, or has sizes that are known only now.
+        """
+        with _said_unsupported():
+            return tuple(self._session.run(None, dict(feeds)))
 
 
 class NxrtBackend(Adapter):
@@ -41,9 +57,5 @@ class NxrtBackend(Adapter):
         Raises:
             Unsupported: nxrt has no kernel for an operator or type of the model.
         """
-        try:
+        with _said_unsupported():
             return PreparedSession(nxrt.InferenceSession(model))
-        except ValueError as error:
-            if any(text in str(error) for text in _SAYS_UNSUPPORTED):
-                raise Unsupported(str(error)) from None
-            raise

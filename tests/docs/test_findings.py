@@ -49,6 +49,7 @@ PACKAGES = {
     "onnx-reference": "onnx",
     "onnx2torch": "onnx2torch",
     "onnxoptimizer": "onnxoptimizer",
+    "onnxoptimizer-defaults": "onnxoptimizer",
     "onnxruntime": "onnxruntime",
     "onnxruntime[level=basic]": "onnxruntime",
     "onnxscript": "onnxscript",
@@ -224,7 +225,7 @@ def test_the_row_of_the_index_has_the_upstream_status_of_the_finding(finding):
 
 @pytest.mark.parametrize("finding", FINDINGS, ids=str)
 def test_the_finding_stands_on_the_page_of_its_runtime(finding):
-    assert finding.page == f"{finding.printed[1].partition('[')[0]}.md"
+    assert finding.page == f"{finding.printed[1].partition('[')[0].removesuffix('-defaults')}.md"
 
 
 @pytest.mark.parametrize("finding", FINDINGS, ids=str)
