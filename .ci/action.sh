@@ -43,6 +43,7 @@ add_lines --expect "${EXPECT:-}"
 arguments+=(--level "${LEVEL:-must}" --results "$output/results.jsonl")
 arguments+=(--html "$output/index.html" --junit "$output/junit.xml" --ctrf "$output/ctrf.json")
 arguments+=(--json "$output/summary.json" --markdown "$output/summary.md" --badge "$output/badge.svg")
+arguments+=(--annotations "$output/annotations.txt")
 add_words "${ARGS:-}"
 if [[ "$output" == *[[:cntrl:]]* ]]; then
   problem="output is more than one line"
@@ -54,8 +55,9 @@ if [[ -n "$problem" ]]; then
   status=2
 else
   mkdir -p "$output"
-  rm -f "$output/summary.md" "$output/summary.json"
+  rm -f "$output/summary.md" "$output/summary.json" "$output/annotations.txt"
   "$suite" run "${arguments[@]}" || status=$?
+  if [[ -f "$output/annotations.txt" ]]; then cat "$output/annotations.txt"; fi
 fi
 
 if [[ -z "$problem" && -f "$output/summary.md" ]]; then

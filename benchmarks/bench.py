@@ -20,6 +20,10 @@ from many_results import results_files
 from rich.console import Console
 from rich.table import Table
 
+from conformance.census.asking import asking
+from conformance.census.job import Cell
+from conformance.census.plan import PIECE
+from conformance.census.scale import SCALES
 from conformance.corpus.corpus import MANIFEST, bundled, manifest_bytes, open_corpus, read_manifest
 from conformance.corpus.loading import load_case
 from conformance.isolation.limits import Limits
@@ -107,6 +111,7 @@ def main() -> None:
         _start_up(table)
         _memory(table, small, multiplied(small, MANY_COPIES, Path(scratch) / "many"))
         _results(table, Path(scratch))
+        _census(table)
     Console(width=140).print(table)
 
 
@@ -171,6 +176,21 @@ def _workers(table: Table, data: Path) -> None:
         two, serial = samples["two"].seconds, samples["serial"].seconds
         title = f"run -n 2, three subjects {where}, {COPIES}-fold corpus"
         table.add_row(title, f"{two:.2f}", f"serial {serial:.2f}", f"{two / serial:.2f}", f"at most {limit}")
+
+
+def _census(table: Table) -> None:
+    """Every float through Exp, the truth included, beside what the runtime itself takes on as many cores."""
+    sample = measured(*COMMAND, "census", "-b", "onnxruntime", "--operator", "Exp", "--type", "float", "-n", "2")
+    values = SCALES["float"].values(0x3F000000, PIECE)
+    with asking("onnxruntime", 60, in_process=True) as asked:
+        asked.answer("Exp", values, "float")
+        started = time.perf_counter()
+        for _ in range(16):
+            asked.answer("Exp", values, "float")
+        alone = (time.perf_counter() - started) / 16 * Cell("onnxruntime", "Exp", "float").pieces / 2
+    wanted = "at most 60 s and 1024 MiB"
+    share = f"{alone / sample.seconds:.0%} the runtime's, {sample.memory:.0f} MiB"
+    table.add_row("census of Exp of float, -n 2", f"{sample.seconds:.1f}", f"runtime {alone:.1f}", share, wanted)
 
 
 def _start_up(table: Table) -> None:

@@ -11,13 +11,16 @@ import tempfile
 import time
 import traceback
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from conformance import HOME, __version__
+from conformance.boundary.text import visible
 from conformance.commands import (
+    census,
     diff,
+    env,
     expect,
     explain,
     generate,
@@ -27,14 +30,16 @@ from conformance.commands import (
     lower,
     merge,
     report,
+    repro,
     run,
     search,
     strength,
     verify,
 )
+from conformance.commands.options import Verb, VerbOfManyOptions, Verbs
+from conformance.commands.terminal import say
 from conformance.errors import ConformanceError, ExitStatus
 from conformance.run.watching import end_watched
-from conformance.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,25 +51,45 @@ _SAME = 1.0
 app = typer.Typer(
     help="Tell whether an ONNX backend does what the specification says for Adam, Momentum, Adagrad and ArgMax.",
     epilog="Exit status: " + "; ".join(f"{status:d} {status.meaning}" for status in ExitStatus) + ".",
+    cls=Verbs,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("run")(run.run)
-app.command("report")(report.report)
-app.command("diff")(diff.diff)
-app.command("merge")(merge.merge)
+
+
+def _say_version(asked: bool) -> None:
+    if asked:
+        say(f"onnx-conformance {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _of_all(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the suite's version.", is_eager=True, callback=_say_version)
+    ] = False,
+) -> None:
+    pass
+
+
+app.command("run", cls=VerbOfManyOptions)(run.run)
+app.command("report", cls=Verb)(report.report)
+app.command("diff", cls=Verb)(diff.diff)
+app.command("merge", cls=Verb)(merge.merge)
 app.add_typer(expect.app, name="expect")
-app.command("list")(list_.list_)
-app.command("explain")(explain.explain)
-app.command("verify")(verify.verify)
-app.command("generate")(generate.generate)
-app.command("lower")(lower.lower)
-app.command("hazards")(hazards.hazards)
-app.command("search")(search.search)
-app.command("strength")(strength.strength)
+app.command("list", cls=VerbOfManyOptions)(list_.list_)
+app.command("explain", cls=Verb)(explain.explain)
+app.command("repro", cls=Verb)(repro.repro)
+app.command("verify", cls=Verb)(verify.verify)
+app.command("generate", cls=Verb)(generate.generate)
+app.command("lower", cls=Verb)(lower.lower)
+app.command("hazards", cls=Verb)(hazards.hazards)
+app.command("census", cls=Verb)(census.census)
+app.command("search", cls=Verb)(search.search)
+app.command("strength", cls=Verb)(strength.strength)
 app.add_typer(harness.app, name="harness")
+app.add_typer(env.app, name="env")
 
 
 def main() -> None:

@@ -7,6 +7,10 @@ A subject's own failures are verdicts (see `conformance.verdicts`) and never pas
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class ExitStatus(IntEnum):
@@ -88,3 +92,11 @@ class CampaignError(ConformanceError):
 
 class ExpectationsError(ConformanceError):
     """An expectations file cannot be read or does not have the expected form."""
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
+    """What to do about a name that there is not: take the nearest, if one is near, or else what is said."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, sorted(known), n=1)
+    return f"Did you mean {close[0]}?" if close else otherwise

@@ -17,9 +17,12 @@ MOST_ROOMS, LONGEST_CHAIN, LONGEST_FILE = 36, 10, 300
 
 
 def rooms() -> dict[str, set[str]]:
-    """The rooms at the root of the package, modules and folders, each with those that it imports."""
+    """The rooms at the root of the package, modules and folders, each with those that it imports.
+
+    `__main__.py` is `cli.py` by another name, and none.
+    """
     graph = grimp.build_graph(PACKAGE, cache_dir=None)
-    found = sorted(graph.find_children(PACKAGE))
+    found = sorted(graph.find_children(PACKAGE) - {f"{PACKAGE}.__main__"})
     return {
         importer: {
             imported

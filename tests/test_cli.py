@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from refusals import assert_bad_input, assert_usage_error
 
+from conformance import __version__
 from conformance.results.file import read
 
 RIGHT, WRONG = "fake_backends:AlwaysRight", "fake_backends:AlwaysWrong"
@@ -38,8 +39,26 @@ class TestHelp:
         assert ended.status == 0
         assert all(verb in ended.out for verb in VERBS)
 
-    def test_an_unknown_verb_is_refused(self, command):
-        assert_usage_error(command("rum"), "rum")
+    @pytest.mark.parametrize("verb", [(), *((verb,) for verb in VERBS), ("expect", "update"), ("harness", "check")])
+    def test_a_flag_has_no_type(self, command, verb):
+        told = command(*verb, "--help").out
+        assert "--help" in told
+        assert "bool" not in told.lower()
+
+    def test_a_run_s_options_are_in_panels(self, command):
+        told = command("run", "--help").out
+        assert [
+            name for name in ("Subjects", "Selection", "Gate", "Running", "Output") if f"─ {name} ─" not in told
+        ] == []
+
+    def test_the_version_is_told(self, command):
+        assert command("--version").out == f"onnx-conformance {__version__}\n"
+
+    def test_an_unknown_verb_is_refused_with_the_nearest(self, command):
+        assert_usage_error(command("rum"), "rum", "Did you mean 'run'")
+
+    def test_an_unknown_option_is_refused_with_the_nearest(self, command):
+        assert_usage_error(command("run", "--tagg", "x"), "--tagg", "--tag")
 
     def test_heavy_modules_are_not_imported_for_it(self, process):
         program = (
@@ -53,6 +72,17 @@ class TestHelp:
 
 class TestAsAProgram:
     """In a process of its own, with its real exit status and streams."""
+
+    def test_it_is_a_module_too(self, process):
+        assert process("python", "-m", "conformance", "--version").out == f"onnx-conformance {__version__}\n"
+
+    def test_a_shell_completes_names(self, process):
+        told = {
+            "_ONNX_CONFORMANCE_COMPLETE": "complete_bash",
+            "COMP_WORDS": "onnx-conformance run -b onnxr",
+            "COMP_CWORD": "3",
+        }
+        assert process("onnx-conformance", **told).out.split() == ["onnxruntime"]
 
     def test_a_run_that_holds(self, process, small_corpus):
         ended = process("onnx-conformance", "run", "-b", RIGHT, "--data", small_corpus)

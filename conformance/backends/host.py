@@ -10,6 +10,7 @@ What the runtime prints, from C too, goes to standard error; standard output is 
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import os
 import sys
@@ -39,6 +40,9 @@ PROTOCOL = 1
 LONGEST = 2000
 """Characters of a message."""
 
+SAYS_UNSUPPORTED = {"BackendIsNotSupposedToImplementIt", "NotImplemented", "NotImplementedError", "Unsupported"}
+"""The classes, by name, of what a runtime raises to say that it cannot; a test holds them against the suite's."""
+
 TYPES = {"float": "float32", "double": "float64", "bfloat16": "bfloat16", "bool": "bool", "float16": "float16"} | {
     f"{sign}int{bits}": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
@@ -63,7 +67,9 @@ class Adapter:
     shapes have been checked. Outputs go back as they come: a wrong type is a finding.
 
     An adapter with options may have `check_options(**options)` besides, which is asked before anything is run and
-    raises ValueError(what is not there, what to do).
+    raises ValueError(what is not there, what to do). One whose runtime has several providers or devices says in
+    `asked_provider(**options)` on which all nodes of a model are to run, and in the attribute `placement` of what it
+    prepares where they did: the number of nodes by provider and operator, None as long as it cannot tell.
 
     Attributes:
         is_adapter: tells it from a class of ONNX's own interface, which is given a ModelProto, and inputs by position.
@@ -91,6 +97,11 @@ class Adapter:
         """Whether this is the CPU."""
         return device == "CPU"
 
+    @classmethod
+    def asked_provider(cls, **_: str) -> str | None:
+        """What every node is to run on; None where there is no choice."""
+        return None
+
 
 def main(arguments: Sequence[str]) -> int:
     """Answer commands until `stop` or the end of the input."""
@@ -111,7 +122,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 class AdapterHost:
-    """Keeps one adapter, and the model that it has prepared.
+    """Keeps one adapter, and the one or two models that it has prepared.
 
     Args:
         text: the adapter's name, with options in brackets.
@@ -121,10 +132,12 @@ class AdapterHost:
         self._text = text
         name, _, rest = text.partition("[")
         self._name = name.replace("-", "_")
-        self._options = dict(part.split("=", 1) for part in rest.removesuffix("]").split(",") if part)
+        self._given = dict(part.split("=", 1) for part in rest.removesuffix("]").split(",") if part)
+        self._options = dict(self._given)
         self._device = self._options.pop("device", "CPU")
         self._adapter: Any = None
-        self._prepared: Any = None
+        self._prepared: dict[int, Any] = {}
+        self._kept: list[list[tuple[Array, bytes]]] = []
         self._verbs: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
             "start": self._start,
             "load": self._load,
@@ -138,29 +151,77 @@ class AdapterHost:
             return {"error": f"unknown command {command['cmd']}"}
         try:
             return verb(command)
-        except (Unsupported, NotImplementedError) as error:
-            return {"unsupported": _told(error)}
         except BaseException as error:  # noqa: BLE001 - SystemExit, and the panics of runtimes written in Rust, too
+            if any(cls.__name__ in SAYS_UNSUPPORTED for cls in type(error).__mro__):
+                return {"unsupported": _told(error)}
             return {"error": _told(error)} | ({} if isinstance(error, Exception) else {"fatal": True})
 
     def _start(self, _: dict[str, Any]) -> dict[str, Any]:
         self._adapter = load_adapter(self._name)
-        getattr(self._adapter, "check_options", lambda **_: None)(**self._options)
+        try:
+            self._check_options(self._adapter)
+        except ValueError as error:
+            return dict(zip(("error", "mend"), map(str, error.args), strict=False))
         version = str(self._adapter.__version__)[:200] or "unknown"
         started = {"version": PROTOCOL, "name": self._text[:200], "runtime_version": version}
-        return started | {"language": "Python", "kind": "backend"}
+        started |= {"language": "Python", "kind": "backend", "models": 2}
+        provider = self._adapter.asked_provider(**self._given)
+        return started | ({"provider": provider} if provider else {})
+
+    def _check_options(self, adapter: Any) -> None:
+        """Refuse what the adapter has not; the suite does the same where it hosts an adapter itself.
+
+        Raises:
+            ValueError: what it has not, and what to do.
+        """
+        parameters = list(inspect.signature(adapter.prepare).parameters.values())[2:]
+        collects = any(each.kind is each.VAR_KEYWORD and not each.name.startswith("_") for each in parameters)
+        taken = {each.name for each in parameters if each.kind is not each.VAR_KEYWORD}
+        if (unknown := sorted(set(self._options) - taken)) and not collects:
+            raise ValueError(
+                f"Backend {self._name} has no option {unknown[0]}.",
+                f"It takes {', '.join(sorted(taken | {'device'}))}.",
+            )
+        if not adapter.supports_device(self._device):
+            raise ValueError(
+                f"Backend {self._name} says that it does not support the device {self._device}.", "Name another device."
+            )
+        getattr(adapter, "check_options", lambda **_: None)(**self._options)
 
     def _load(self, command: dict[str, Any]) -> dict[str, Any]:
-        self._prepared = None
-        self._prepared = self._adapter.prepare(Path(command["model"]).read_bytes(), self._device, **self._options)
-        return {"loaded": True}
+        slot = command.get("slot", 0)
+        if slot == 0:
+            self._prepared.clear()
+            self._kept.clear()
+        model = Path(command["model"]).read_bytes()
+        self._prepared[slot] = self._adapter.prepare(model, self._device, **self._options)
+        return {"loaded": True, **self._placed(slot)}
+
+    def _placed(self, slot: int) -> dict[str, Any]:
+        placement = getattr(self._prepared[slot], "placement", None)
+        return {"placement": placement} if placement is not None else {}
 
     def _run(self, command: dict[str, Any]) -> dict[str, Any]:
         feeds = {message["name"]: _decoded(message) for message in command["inputs"]}
         before = [array.tobytes() for array in feeds.values()]
-        outputs = [_encoded(np.asarray(output)) for output in self._prepared.run(feeds)]
+        slot = command.get("slot", 0)
+        outputs = [np.asarray(output) for output in self._prepared[slot].run(feeds)]
+        answer = {"outputs": [_encoded(output) for output in outputs], **self._placed(slot)}
         changed = [i for i, array in enumerate(feeds.values()) if array.tobytes() != before[i]]
-        return {"outputs": outputs} | ({"changed": changed} if changed else {})
+        overwritten = self._overwritten()
+        self._kept.append([(output, output.tobytes()) for output in outputs])
+        told = {"changed": changed, "overwritten": overwritten}
+        return answer | {name: places for name, places in told.items() if places}
+
+    def _overwritten(self) -> list[tuple[int, int]]:
+        """The run and the place of each output that was handed out before and is another now; each is told once."""
+        found = []
+        for run, outputs in enumerate(self._kept):
+            for place, (output, before) in enumerate(outputs):
+                if output.tobytes() != before:
+                    found.append((run, place))
+                    outputs[place] = output, output.tobytes()
+        return found
 
 
 def load_adapter(name: str) -> type[Adapter]:
@@ -205,7 +266,7 @@ def _dtype(name: str) -> np.dtype[Any]:
 
 def _told(error: BaseException) -> str:
     """What a runtime raised, as text that can be written anywhere."""
-    text = str(error) if isinstance(error, Unsupported) else f"{type(error).__name__}: {error}"
+    text = f"{type(error).__name__}: {error}"
     return text[:LONGEST].encode(errors="backslashreplace").decode()[:LONGEST]
 
 

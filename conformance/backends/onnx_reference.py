@@ -35,5 +35,10 @@ class OnnxReferenceBackend(Adapter):
 
     @classmethod
     def prepare(cls, model: bytes, device: str = "CPU", **_: Any) -> PreparedEvaluator:
-        """Read a model; an operator it lacks raises NotImplementedError."""
-        return PreparedEvaluator(ReferenceEvaluator(onnx.load_model_from_string(model)))
+        """Read a model; what it lacks raises NotImplementedError, directions of a Scan too."""
+        try:
+            return PreparedEvaluator(ReferenceEvaluator(onnx.load_model_from_string(model)))
+        except RuntimeError as error:
+            if "is not implemented" in str(error):
+                raise NotImplementedError(str(error)) from error
+            raise

@@ -45,6 +45,12 @@ class PreparedModel:
         return tuple(output.to_numpy() for output in outputs)
 
 
+def _read(path: Path) -> Any:
+    """A model as tract reads it from a file, by what its release has for that."""
+    onnx = tract.onnx()
+    return onnx.load(path) if hasattr(onnx, "load") else onnx.model_for_path(path)
+
+
 class TractBackend(Adapter):
     """Runs models by tract, with its optimizations."""
 
@@ -61,9 +67,10 @@ class TractBackend(Adapter):
             path = Path(scratch) / "model.onnx"
             path.write_bytes(model)
             try:
-                read = tract.onnx().load(path)
+                read = _read(path)
                 names = [read.input_name(i) for i in range(read.input_count())]
-                runnable = read.into_model().into_runnable()
+                into_model = getattr(read, "into_model", None) or read.into_optimized  # the second before 0.22
+                runnable = into_model().into_runnable()
             except tract.TractError as error:
                 if any(text in str(error) for text in _SAYS_UNSUPPORTED):
                     raise Unsupported(str(error)) from None

@@ -32,7 +32,7 @@ class Job(Protocol):
 
     @property
     def result(self) -> Any:
-        """The typed dict that each piece's result is; see `conformance.decoding`."""
+        """The typed dict that each piece's result is; see `conformance.boundary.decoding`."""
 
     def pieces(self) -> Iterable[int]:
         """The numbers of its pieces; they need not end."""

@@ -10,10 +10,10 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, cast
 
+from conformance.boundary.decoding import Count, JsonDecoder, MalformedError, NonEmpty
 from conformance.campaigns.job import Piece
-from conformance.decoding import Count, JsonDecoder, MalformedError, NonEmpty
 from conformance.errors import CampaignError
-from conformance.files import real_path
+from conformance.files.regular import real_path
 from conformance.plugins import suite_version
 
 if TYPE_CHECKING:

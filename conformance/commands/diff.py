@@ -24,7 +24,7 @@ def diff(
     """
     from json import dumps
 
-    from conformance.files import check_apart, is_standard_output, write_whole
+    from conformance.files.regular import check_apart, is_standard_output, write_whole
     from conformance.report.diff_text import as_markdown, as_text
     from conformance.results.diff import differences
     from conformance.results.file import read

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from conformance.commands.options import Verb, Verbs
 from conformance.commands.terminal import say
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 _MEND = "Write an entry for each, or give --reason TEXT for all of them."
 
-app = typer.Typer(no_args_is_help=True, help="Keep an expectations file true.")
+app = typer.Typer(cls=Verbs, no_args_is_help=True, help="Keep an expectations file true.")
 
 
 @app.callback()
@@ -22,7 +23,7 @@ def _expect() -> None:
     """Keep an expectations file true."""
 
 
-@app.command("update")
+@app.command("update", cls=Verb)
 def update(
     results: Annotated[Path, typer.Argument(metavar="RESULTS", help="results.jsonl of a run of the file's subject.")],
     expect: Annotated[Path, typer.Option("-e", "--expect", metavar="FILE", help="The file; it may be new.")],
@@ -45,7 +46,7 @@ def update(
     from conformance.errors import UsageError
     from conformance.expectations.file import expectations_text
     from conformance.expectations.update import updated
-    from conformance.files import write_whole_bytes
+    from conformance.files.regular import write_whole_bytes
     from conformance.results.file import read
 
     run = read(results)
@@ -92,7 +93,7 @@ def _difference(before: str, after: str, name: str) -> str:
 
 
 def _tell(done: Update, check: bool) -> None:
-    from conformance.text import one_line
+    from conformance.boundary.text import one_line
     from conformance.verdicts import Verdict
 
     for missing in done.missing:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,13 +14,15 @@ from conformance.commands.terminal import say
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from conformance.clauses import Passage
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.corpus.loading import CaseInMemory, DataSet
 
 
 def explain(
     case: Annotated[str, typer.Argument(metavar="CASE", help="A case's id, as `list` shows it.")],
+    results: Annotated[
+        Path | None, typer.Option("-r", "--results", metavar="FILE", help="Show what these results have of it, too.")
+    ] = None,
     data: Data = None,
     profile: Annotated[
         str | None,
@@ -48,7 +51,9 @@ def explain(
             "Take the version that the corpus was made with.",
         )
     asked = list(_asked(corpus, found, profile)) if profile else []
-    for line in (*_lines(case, str(corpus.path / found.path), document), *_quality(corpus, found, backend), *asked):
+    evidence = list(_evidence(corpus, case, results)) if results else []
+    lines = _lines(case, str(corpus.path / found.path), document)
+    for line in (*lines, *_quality(corpus, found, backend), *asked, *evidence):
         say(line)
 
 
@@ -95,6 +100,40 @@ def _prepared(backend: str, case: CaseInMemory) -> Callable[[DataSet], Sequence[
     return answers
 
 
+def _evidence(corpus: Corpus, case: str, path: Path) -> Iterator[str]:
+    """What each subject of a results file made of a case.
+
+    Raises:
+        ResultsError: the file cannot be trusted, is of another corpus, or has no result of the case.
+    """
+    from conformance.errors import ResultsError
+    from conformance.results.causes import causes_of
+    from conformance.results.evidence import in_full
+    from conformance.results.file import read
+    from conformance.results.rerun import rerun_command
+
+    run = read(path)
+    of = run.header["corpus"]
+    if of["digest"] != corpus.digest:
+        raise ResultsError(
+            f"{path} is of corpus {of['version']} ({of['digest'][:12]}), and {corpus.path} is {corpus.version}"
+            f" ({corpus.digest[:12]}).",
+            "Name the corpus of the results with --data; `report --html` shows results without one.",
+        )
+    subjects = [subject for subject in run.header["subjects"] if (subject["id"], case) in run.rows]
+    if not subjects:
+        raise ResultsError(f"{path} has no result of {case}.", "Run it, or name other results.")
+    causes = {(cause.subject, id): cause for cause in causes_of(run) for id in cause.cases}
+    for subject in subjects:
+        yield ""
+        yield f"{subject['id']} {subject['version']}"
+        if (cause := causes.get((subject["id"], case))) is not None:
+            others = f", one of {len(cause.cases)} cases" if len(cause.cases) > 1 else ""
+            yield f"    cause: {cause.sentence}{others}"
+        yield from (f"    {line}" for line in in_full(run.cases[case], run.results[subject["id"], case]))
+        yield f"    run it again: {rerun_command(run.header, subject, case)}"
+
+
 def _asked(corpus: Corpus, case: CorpusCase, profile: str) -> Iterator[str]:
     """What a profile asks of a case."""
     from conformance.corpus.loading import load_case
@@ -111,6 +150,7 @@ def _asked(corpus: Corpus, case: CorpusCase, profile: str) -> Iterator[str]:
 
 def _lines(id: str, path: str, document: Mapping[str, Any]) -> Iterator[str]:
     from conformance.clauses import clauses
+    from conformance.models.passages import locator
     from conformance.verdicts import Level
 
     level = Level(document["level"])
@@ -121,7 +161,7 @@ def _lines(id: str, path: str, document: Mapping[str, Any]) -> Iterator[str]:
         yield f"clause {clause} ({clauses()[clause].source})"
         yield f"    {clauses()[clause].text}"
         for passage in clauses()[clause].passages:
-            yield from _passage(passage)
+            yield from (f"    {line}" for line in locator(passage))
     for node in document["model"]["nodes"]:
         yield f"node {', '.join(node['outputs'])} = {node['domain']}.{node['op_type']}({', '.join(node['inputs'])})"
         yield from (f"    {name} = {value}" for name, value in node["attributes"].items())
@@ -136,24 +176,6 @@ def _lines(id: str, path: str, document: Mapping[str, Any]) -> Iterator[str]:
             yield f"        {_check(tensor)}"
         if not data_set["outputs"]:
             yield "    out none: the model is invalid and must be rejected, at load or at run"
-
-
-def _passage(passage: Passage) -> Iterator[str]:
-    """Where the specification says so, and its words where an installed package has them."""
-    from conformance.models.passages import carrier, quoted, version_of
-
-    package = carrier(passage.document)
-    version = package and version_of(package)
-    words = quoted(passage)
-    place = f"{passage.document}, {passage.part}"
-    if words is not None:
-        yield f"    {package} {version} ({place}):"
-        yield from (f"    > {line}" for line in words.splitlines())
-    elif version:
-        yield f"    {package} {version} words it differently ({place}, sha256 {passage.sha256})"
-    else:
-        where = f"{package} is not installed" if package else "no package has its text"
-        yield f"    {place}, characters {passage.start} to {passage.end}, sha256 {passage.sha256} ({where})"
 
 
 def _tensor(tensor: Mapping[str, Any]) -> str:

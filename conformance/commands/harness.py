@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(help="Work on a harness, the program by which a runtime in any language is run.")
+from conformance.commands.options import Verb, Verbs
+
+app = typer.Typer(cls=Verbs, help="Work on a harness, the program by which a runtime in any language is run.")
 
 
 @app.callback()
@@ -14,7 +16,7 @@ def harness() -> None:
     """Work on a harness, the program by which a runtime in any language is run."""
 
 
-@app.command("check")
+@app.command("check", cls=Verb)
 def check(
     subject: Annotated[
         str | None, typer.Argument(metavar="[exec:COMMAND]", show_default=False, help="The harness's command.")
@@ -35,6 +37,7 @@ def check(
     """
     from collections import Counter
 
+    from conformance.environments.interpreters import interpreter_of
     from conformance.errors import UsageError
     from conformance.harness_check.check import check_harness
     from conformance.harness_check.fact import State
@@ -54,7 +57,9 @@ def check(
     if len(named) != 1:
         raise UsageError("There is not one harness to check.", "Name it: exec:COMMAND, or -b NAME, or -o NAME.")
     counts: Counter[State] = Counter()
-    for outcome in check_harness(command_of(SubjectName.of(*named[0])), timeout):
+    subject_named = SubjectName.of(*named[0])
+    interpreter = None if subject_named.is_command else interpreter_of(subject_named)
+    for outcome in check_harness(command_of(subject_named, interpreter), timeout):
         counts[outcome.state] += 1
         print_outcome(outcome)
     print_total(counts)

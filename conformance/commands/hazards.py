@@ -45,7 +45,7 @@ def _document(finding: ArgMaxSite) -> dict[str, Any]:
 
 
 def _lines(findings: Sequence[ArgMaxSite]) -> Iterator[str]:
-    from conformance.text import one_line
+    from conformance.boundary.text import one_line
 
     for finding in findings:
         if not finding.removals:

@@ -6,13 +6,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from conformance.commands.options import Data
+from conformance.commands.options import (
+    CaseLevels,
+    Cases,
+    Clauses,
+    Data,
+    Keyword,
+    Operators,
+    Tags,
+    selection_of,
+)
 from conformance.commands.terminal import say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from conformance.corpus.corpus import Corpus
+    from conformance.corpus.corpus import Corpus, CorpusCase
 
 
 def list_(
@@ -22,7 +31,12 @@ def list_(
     coverage: Annotated[
         bool, typer.Option("--coverage", help="What can vary in a case, and which pairs and triples of it are covered.")
     ] = False,
-    tag: Annotated[str | None, typer.Option(metavar="TAG", help="Only cases with this tag.")] = None,
+    keyword: Keyword = "",
+    case: Cases = None,
+    tag: Tags = None,
+    clause: Clauses = None,
+    case_level: CaseLevels = None,
+    operator: Operators = None,
     data: Data = None,
 ) -> None:
     """List the cases with level and title, or what else there is."""
@@ -37,35 +51,21 @@ def list_(
             say(f"{name}  {place}")
         return
     corpus = open_corpus(data or bundled())
-    for line in _clauses(corpus) if clauses else _coverage(corpus) if coverage else _cases(corpus, tag):
+    if coverage:
+        for line in _coverage(corpus):
+            say(line)
+        return
+    chosen = selection_of(keyword, case, tag, clause, case_level, operator).of(corpus)
+    for line in _clauses(corpus) if clauses else _cases(corpus, chosen):
         say(line)
 
 
-def _cases(corpus: Corpus, tag: str | None) -> Iterator[str]:
+def _cases(corpus: Corpus, chosen: Mapping[str, CorpusCase]) -> Iterator[str]:
     from conformance.corpus.document import case_json
 
-    documents = {id: case_json(corpus, case) for id, case in corpus.cases.items()}
-    if tag is not None:
-        _check_tag(tag, {known for document in documents.values() for known in document["tags"]})
-    for id, document in documents.items():
-        if tag is None or tag in document["tags"]:
-            yield f"{id}  {document['level']}  {document['title']}"
-
-
-def _check_tag(tag: str, known: set[str]) -> None:
-    """Make sure that cases have a tag.
-
-    Raises:
-        UnknownName: none has.
-    """
-    from difflib import get_close_matches
-
-    from conformance.errors import UnknownName
-
-    if tag not in known:
-        close = get_close_matches(tag, sorted(known), n=1)
-        hint = f"Did you mean {close[0]}?" if close else f"There are {', '.join(sorted(known))}."
-        raise UnknownName(f"No case has the tag {tag}.", hint)
+    for id, case in chosen.items():
+        document = case_json(corpus, case)
+        yield f"{id}  {document['level']}  {document['title']}"
 
 
 def _coverage(corpus: Corpus) -> Iterator[str]:

@@ -19,7 +19,7 @@ def lower(
     Nothing else in the model is changed. The default domain has to be of opset 13 or later.
     """
     from conformance.errors import UsageError
-    from conformance.files import write_whole_bytes
+    from conformance.files.regular import write_whole_bytes
     from conformance.lowering.lowering import lower as lowered
     from conformance.lowering.optimizers import has_training_optimizers
     from conformance.models.graphs import has_external_data

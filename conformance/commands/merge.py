@@ -20,12 +20,12 @@ def merge(
 
     Exit status: 0 where the gate of the whole holds, 1 where it does not, 2 where the files do not fit together.
     """
+    from conformance.boundary.text import one_line
     from conformance.corpus.corpus import bundled, read_manifest
     from conformance.errors import CorpusError
-    from conformance.files import check_target, is_standard_output, write_pieces
+    from conformance.files.regular import check_target, is_standard_output, write_pieces
     from conformance.results.file import line_of, read
     from conformance.run.merge import merged
-    from conformance.text import one_line
 
     check_target(output)
     taken = is_standard_output(output)

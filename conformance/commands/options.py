@@ -9,15 +9,133 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from conformance.report.outputs import FORMATS, Outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
+
+    from conformance.run.selection import Selection
+
+PANELS: Mapping[str, Sequence[str]] = {
+    "Subjects": ("backend", "optimizer", "claims", "python", "in_process", "timeout", "memory"),
+    "Selection": (
+        *("keyword", "case", "tag", "clause", "case_level", "operator"),
+        *("data", "shard", "last_failed"),
+    ),
+    "Gate": ("level", "expect", "require", "baseline", "profile"),
+    "Running": ("workers", "exit_first", "repeat", "diagnosis", "resume"),
+    "Output": ("results", *FORMATS, "verbose", "quiet"),
+}
+"""The panels in which a verb's options are shown that has many, and the parameters of each."""
+
+_PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
+
+
+class _PlainFlags:
+    """A command or group of commands whose options that take no value are shown without a type."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters, the help's option among them."""
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+        return parameters
+
+
+class Verb(_PlainFlags, TyperCommand):
+    """A verb."""
+
+
+class VerbOfManyOptions(Verb):
+    """A verb whose options are shown in panels."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters, each in its panel."""
+        parameters = super().get_params(ctx)
+        for parameter in parameters:
+            parameter.rich_help_panel = _PANEL_OF.get(parameter.name)
+        return parameters
+
+
+class Verbs(_PlainFlags, TyperGroup):
+    """Several verbs."""
+
+
+Keyword: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "-k",
+        metavar="EXPR",
+        help="Only cases whose ids match, with and, or, not and brackets; unlike pytest's -k not subjects.",
+    ),
+]
+Cases: TypeAlias = Annotated[list[str] | None, typer.Option("--case", metavar="ID", help="Only this case.")]
+Tags: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--tag", metavar="TAG", help="Only cases with this tag."),
+]
+Clauses: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--clause", metavar="CLAUSE", help="Only cases about this clause."),
+]
+Operators: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--operator", metavar="OPERATOR", help="Only models with this operator."),
+]
+
+
+class CaseLevel(StrEnum):
+    """The levels that cases can have."""
+
+    MUST = "must"
+    SHOULD = "should"
+    SILENT = "silent"
+
+
+CaseLevels: TypeAlias = Annotated[
+    list[CaseLevel] | None,
+    typer.Option("--case-level", metavar="must|should|silent", help="Only cases of this level."),
+]
+
+
+def selection_of(
+    keyword: str,
+    cases: list[str] | None,
+    tags: list[str] | None,
+    clauses: list[str] | None,
+    levels: list[CaseLevel] | None,
+    operators: list[str] | None,
+) -> Selection:
+    """What the options of a selection say."""
+    from conformance.run.selection import Selection
+
+    named = (cases, tags, clauses, [str(level) for level in levels or ()], operators)
+    return Selection(keyword, *(tuple(names or ()) for names in named))
+
 
 Data: TypeAlias = Annotated[
-    Path | None, typer.Option("--data", metavar="DIR", help="The corpus to use instead of the bundled one.")
+    Path | None,
+    typer.Option("--data", metavar="DIR", help="The corpus to use instead of the bundled one."),
 ]
+
+
+def backend_names(incomplete: str) -> list[str]:
+    """Names of backends, for a shell to complete."""
+    return _names("backends", incomplete)
+
+
+def optimizer_names(incomplete: str) -> list[str]:
+    """Names of graph optimizers, for a shell to complete."""
+    return _names("optimizers", incomplete)
+
+
+def _names(group: str, incomplete: str) -> list[str]:
+    from conformance.plugins import registered
+
+    return [name for name in registered(group) if name.startswith(incomplete)]
 
 
 class GateLevel(StrEnum):
@@ -46,5 +164,6 @@ def with_outputs(command: Callable[..., None]) -> Callable[..., None]:
 
 def _option(format: str) -> inspect.Parameter:
     """The option of a format, as a parameter of a verb."""
-    annotation = Annotated[Path | None, typer.Option(f"--{format}", metavar="FILE", help=FORMATS[format].help)]
+    told = typer.Option(f"--{format}", metavar="FILE", help=FORMATS[format].help)
+    annotation = Annotated[Path | None, told]
     return inspect.Parameter(format, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)

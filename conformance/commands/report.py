@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from conformance.commands.options import with_outputs
-from conformance.commands.terminal import say
-from conformance.files import is_standard_output
+from conformance.commands.terminal import say_written
 from conformance.report.outputs import Outputs
 
 
@@ -30,6 +29,4 @@ def report(
         raise UsageError("No report is asked for.", "Name a file to write, as with --html FILE.")
     outputs.check()
     write_reports(results, outputs)
-    for path in outputs.paths.values():
-        if not is_standard_output(path):
-            say(f"Wrote {path}.", err=outputs.take_standard_output)
+    say_written(outputs)

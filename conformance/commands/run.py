@@ -12,8 +12,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from conformance.commands.options import Data, GateLevel, with_outputs
-from conformance.commands.terminal import say
+from conformance.commands.options import (
+    CaseLevels,
+    Cases,
+    Clauses,
+    Data,
+    GateLevel,
+    Keyword,
+    Operators,
+    Tags,
+    backend_names,
+    optimizer_names,
+    selection_of,
+    with_outputs,
+)
+from conformance.commands.terminal import say, say_written
 from conformance.report.outputs import Outputs
 from conformance.verdicts import Level
 
@@ -50,6 +63,7 @@ def run(
             *("-b", "--backend"),
             metavar="NAME",
             help="onnxruntime, package.module:Attribute or exec:COMMAND; options in brackets: NAME\\[device=CUDA].",
+            autocompletion=backend_names,
         ),
     ] = None,
     optimizer: Annotated[
@@ -58,63 +72,98 @@ def run(
             *("-o", "--optimizer"),
             metavar="NAME",
             help="A graph optimizer, run on the cases of the pass: onnxsim, package.module:function, NAME\\[a=b].",
+            autocompletion=optimizer_names,
         ),
     ] = None,
     claims: Annotated[
         list[str] | None,
-        typer.Option(metavar="PASS", help="A pass that graph optimizers implement which do not say so themselves."),
+        typer.Option(
+            metavar="PASS",
+            help="A pass that graph optimizers implement which do not say so themselves.",
+        ),
     ] = None,
-    keyword: Annotated[
-        str, typer.Option("-k", metavar="EXPR", help="Only cases whose name matches, as in pytest.")
+    python: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PROGRAM",
+            help="The Python that subjects run in, with what is installed there.",
+        ),
+    ] = None,
+    in_process: Annotated[
+        bool,
+        typer.Option(
+            "--in-process",
+            help="Run subjects in Python in this process: a crash of theirs is ours.",
+        ),
+    ] = False,
+    timeout: Annotated[
+        float,
+        typer.Option(metavar="S", help="Seconds for a subject to start, and for each case."),
+    ] = 60,
+    memory: Annotated[
+        str,
+        typer.Option(metavar="SIZE", help="Address space of a subject's process, as in 4G."),
     ] = "",
-    case: Annotated[list[str] | None, typer.Option("--case", metavar="ID", help="Only this case.")] = None,
+    keyword: Keyword = "",
+    case: Cases = None,
+    tag: Tags = None,
+    clause: Clauses = None,
+    case_level: CaseLevels = None,
+    operator: Operators = None,
+    data: Data = None,
+    shard: Annotated[
+        str,
+        typer.Option(
+            "--shard",
+            metavar="N/M",
+            help="Only the Nth of M parts of the cases; `merge` joins them.",
+        ),
+    ] = "",
+    last_failed: Annotated[bool, typer.Option("--lf", help="Only what failed the last time.")] = False,
     level: Annotated[
-        GateLevel, typer.Option(metavar="must|should", help="Up to which level the gate judges.")
+        GateLevel,
+        typer.Option(metavar="must|should", help="Up to which level the gate judges."),
     ] = GateLevel.MUST,
     expect: Annotated[
-        list[Path] | None, typer.Option("--expect", metavar="FILE", help="Known non-passes of a subject, with reasons.")
+        list[Path] | None,
+        typer.Option("--expect", metavar="FILE", help="Known non-passes of a subject, with reasons."),
     ] = None,
-    data: Data = None,
-    workers: Annotated[str, typer.Option("-n", metavar="N|auto", help="Run in that many processes.")] = "",
-    exit_first: Annotated[bool, typer.Option("-x", help="Stop at the first surprise.")] = False,
-    last_failed: Annotated[bool, typer.Option("--lf", help="Only what failed the last time.")] = False,
-    results: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the results: JSON lines.")] = None,
-    *,
-    outputs: Outputs,
     require: Annotated[
         list[str] | None,
         typer.Option("--require", metavar="OPERATOR", help="Fail where this one is unsupported or not run."),
     ] = None,
     baseline: Annotated[
         Path | None,
-        typer.Option("--baseline", metavar="FILE", help="Results of an earlier run: only regressions fail."),
+        typer.Option(
+            "--baseline",
+            metavar="FILE",
+            help="Results of an earlier run: only regressions fail.",
+        ),
     ] = None,
     profile: Annotated[
         str | None,
         typer.Option(
-            "--profile", metavar="NAME|FILE", help="What is asked beyond the specification: sonnx, or a file."
+            "--profile",
+            metavar="NAME|FILE",
+            help="What is asked beyond the specification: sonnx, or a file.",
         ),
     ] = None,
-    shard: Annotated[
-        str, typer.Option("--shard", metavar="N/M", help="Only the Nth of M parts of the cases; `merge` joins them.")
-    ] = "",
+    workers: Annotated[str, typer.Option("-n", metavar="N|auto", help="Run in that many processes.")] = "",
+    exit_first: Annotated[bool, typer.Option("-x", help="Stop at the first surprise.")] = False,
     repeat: Annotated[
-        int, typer.Option("--repeat", metavar="N", min=1, max=1000, help="Run every case N times; verdicts must agree.")
+        int,
+        typer.Option(
+            "--repeat",
+            metavar="N",
+            min=1,
+            max=1000,
+            help="Run every case N times; verdicts must agree.",
+        ),
     ] = 1,
     diagnosis: Annotated[
-        bool, typer.Option("--diagnosis/--no-diagnosis", help="Look for what explains the failures.")
+        bool,
+        typer.Option("--diagnosis/--no-diagnosis", help="Look for what explains the failures."),
     ] = True,
-    in_process: Annotated[
-        bool, typer.Option("--in-process", help="Run subjects in Python in this process: a crash of theirs is ours.")
-    ] = False,
-    python: Annotated[
-        Path | None,
-        typer.Option(metavar="PROGRAM", help="The Python that subjects run in, with what is installed there."),
-    ] = None,
-    timeout: Annotated[
-        float, typer.Option(metavar="S", help="Seconds for a subject to start, and for each case.")
-    ] = 60,
-    memory: Annotated[str, typer.Option(metavar="SIZE", help="Address space of a subject's process, as in 4G.")] = "",
     resume: Annotated[
         Path | None,
         typer.Option(
@@ -124,6 +173,14 @@ def run(
             callback=_as_it_was_begun,
         ),
     ] = None,
+    results: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the results: JSON lines.")] = None,
+    *,
+    outputs: Outputs,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Show every cause, and name all its cases.")] = False,
+    quiet: Annotated[
+        bool,
+        typer.Option("-q", "--quiet", help="Show only whether the gate holds and why not."),
+    ] = False,
 ) -> None:
     """Run the corpus on one or more backends and graph optimizers.
 
@@ -136,11 +193,15 @@ def run(
     from conformance.isolation.limits import Limits, bytes_of
     from conformance.report.writing import write_reports
     from conformance.run.runner import Request, run_corpus
-    from conformance.run.selection import Shard
+    from conformance.run.selection import Selection, Shard
     from conformance.run.settings import Settings
+    from conformance.run.terminal import Detail, Telling
     from conformance.subjects.naming import SubjectKind, SubjectName
 
+    if verbose and quiet:
+        raise UsageError("-v and -q contradict each other.", "Give one of them.")
     begun: Begun | None = context.obj if resume else None
+    selected = selection_of(keyword, case, tag, clause, case_level, operator)
     subjects = [SubjectName.of(text, SubjectKind.BACKEND) for text in backend or ()]
     subjects += [SubjectName.of(text, SubjectKind.OPTIMIZER) for text in optimizer or ()]
     if begun is not None:
@@ -148,14 +209,14 @@ def run(
             raise UsageError("--resume and --results name two files.", "Leave --results out.")
         selection = begun.header["selection"]
         subjects = subjects or [SubjectName.of(one["id"], SubjectKind(one["kind"])) for one in begun.header["subjects"]]
-        keyword, case = keyword or selection.get("-k", ""), case or selection.get("--case", "").split()
+        selected = selected if selected.options else Selection.of_options(selection)
         recorded = [each for each in GateLevel if each == selection.get("--level")]
         level = recorded[0] if recorded and level == GateLevel.MUST else level
         shard = shard or selection.get("--shard", "")
     if not subjects:
         raise UsageError("Nothing to run is named.", "Name a backend with -b, or a graph optimizer with -o.")
     settings = Settings(
-        *(tuple(subjects), data, tuple(case or ()), Level(level), tuple(expect or ())),
+        *(tuple(subjects), data, selected, Level(level), tuple(expect or ())),
         results=begun.target if begun else results,
         claims=tuple(claims or ()),
         diagnosis=diagnosis,
@@ -169,12 +230,13 @@ def run(
         limits=Limits(timeout, bytes_of(memory)),
     )
     outputs.check(*[settings.results] if settings.results else ())
+    detail = Detail.CASES if verbose else Detail.GATE if quiet else Detail.CAUSES
+    telling = Telling(detail, settings.results, data, outputs.take_standard_output)
     with _with_results(settings, outputs) as settings:
-        status = run_corpus(
-            Request(settings, keyword, workers, exit_first, last_failed, begun, outputs.take_standard_output)
-        )
+        status = run_corpus(Request(settings, workers, exit_first, last_failed, begun, telling))
         if settings.results is not None:
             write_reports([settings.results], outputs)
+            say_written(outputs)
     if status is ExitStatus.INTERRUPTED and settings.results is not None and (results or begun):
         say(f"Continue it with --resume {settings.results}", err=True)
     raise typer.Exit(status)
@@ -207,7 +269,7 @@ def _with_results(settings: Settings, outputs: Outputs) -> Iterator[Settings]:
     if settings.results is not None or not outputs.paths:
         yield settings
         return
-    from conformance.scratch import scratch_folder
+    from conformance.files.scratch import scratch_folder
 
     with scratch_folder(Path(gettempdir()), "onnx-conformance-") as scratch:
         yield replace(settings, results=scratch / "results.jsonl")

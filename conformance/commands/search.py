@@ -92,7 +92,7 @@ def search(
     from conformance.campaigns.campaign import campaign
     from conformance.campaigns.choice import workers_of
     from conformance.errors import ExitStatus, UsageError
-    from conformance.scratch import scratch_folder
+    from conformance.files.scratch import scratch_folder
     from conformance.search.finds import Finds
     from conformance.search.job import SearchJob
     from conformance.subjects.naming import SubjectKind
@@ -195,16 +195,18 @@ def _run_finds(job: SearchJob, corpus: Path, results: Path, outputs: Outputs) ->
     from conformance.isolation.limits import Limits
     from conformance.report.writing import write_reports
     from conformance.run.runner import Request, run_corpus
+    from conformance.run.selection import Selection
     from conformance.run.settings import Settings
+    from conformance.run.terminal import Telling
     from conformance.subjects.naming import SubjectName
 
     subjects = tuple(SubjectName.of(text, kind) for text, kind in job.subjects)
     settings = Settings(
-        *(subjects, corpus, (), Level(job.level), ()),
+        *(subjects, corpus, Selection(), Level(job.level), ()),
         results=results,
         claims=job.claims,
         in_process=not job.isolated,
         limits=Limits(job.timeout),
     )
-    run_corpus(Request(settings, to_stderr=outputs.take_standard_output))
+    run_corpus(Request(settings, telling=Telling(to_stderr=outputs.take_standard_output)))
     write_reports([results], outputs)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from conformance.text import visible
+from conformance.boundary.text import visible
+from conformance.files.regular import is_standard_output
+from conformance.report.outputs import Outputs
 
 
 def say(text: str, *, nl: bool = True, err: bool = False) -> None:
@@ -15,3 +17,10 @@ def say(text: str, *, nl: bool = True, err: bool = False) -> None:
         err: whether it goes to standard error.
     """
     typer.echo(visible(text), nl=nl, err=err)
+
+
+def say_written(outputs: Outputs) -> None:
+    """Say which reports were written."""
+    for path in outputs.paths.values():
+        if not is_standard_output(path):
+            say(f"Wrote {path}.", err=outputs.take_standard_output)

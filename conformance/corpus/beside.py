@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, TypedDict
 
+from conformance.boundary.decoding import JsonDecoder, MalformedError
 from conformance.corpus.corpus import find_case, unfit
 from conformance.corpus.loading import load_case
-from conformance.decoding import JsonDecoder, MalformedError
 from conformance.errors import UnknownName
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance.boundary.decoding import MalformedError, parsed
 from conformance.corpus.case import CaseKind
 from conformance.corpus.file_hashes import FileHashes
-from conformance.decoding import MalformedError, parsed
-from conformance.errors import CorpusError, UnknownName
-from conformance.files import read_regular
+from conformance.errors import CorpusError, UnknownName, did_you_mean
+from conformance.files.regular import read_regular
 from conformance.schemas import complaint
 from conformance.verdicts import Level
 
@@ -230,12 +230,9 @@ def find_case(corpus: Corpus, id: str) -> CorpusCase:
     Raises:
         UnknownName: the corpus has no such case.
     """
-    from difflib import get_close_matches
-
     if id in corpus.cases:
         return corpus.cases[id]
-    close = get_close_matches(id, corpus.cases, n=1)
-    hint = f"Did you mean {close[0]}?" if close else "See `onnx-conformance list`."
+    hint = did_you_mean(id, corpus.cases, "See `onnx-conformance list`.")
     raise UnknownName(f"There is no case {id} in {corpus.path}.", hint)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict
 
+from conformance.boundary.decoding import JsonDecoder, MalformedError, NonEmpty
 from conformance.corpus.corpus import unfit
-from conformance.decoding import JsonDecoder, MalformedError, NonEmpty
 from conformance.models.preview import ModelSummary, Preview
 from conformance.schemas import complaint
 from conformance.verdicts import Level

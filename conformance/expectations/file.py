@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.errors import ExpectationsError
 from conformance.expectations.conditions import Condition, Situation, read_condition
 from conformance.expectations.places import EntryPlace, entry_places, line_of
-from conformance.files import read_input
+from conformance.files.regular import read_input
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:

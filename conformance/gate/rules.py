@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from conformance.corpus.document import case_json
-from conformance.errors import UnknownName
+from conformance.errors import UnknownName, did_you_mean
 from conformance.expectations.conditions import Situation
 from conformance.expectations.file import Expectation, Expectations
 from conformance.gate.baseline import Baseline, read_baseline
@@ -113,7 +113,8 @@ def _check_required(required: Iterable[str], corpus: Corpus) -> None:
     for name in required:
         if name not in operators:
             known = ", ".join(sorted(operators))
-            raise UnknownName(f"The corpus has no case of an operator {name}.", f"Use one of {known}.")
+            hint = did_you_mean(name, operators, f"Use one of {known}.")
+            raise UnknownName(f"The corpus has no case of an operator {name}.", hint)
 
 
 def _profile_record(profile: Profile) -> ProfileRecord:

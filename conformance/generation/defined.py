@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from conformance.corpus.corpus import bundled
-from conformance.errors import CaseError, ConformanceError, UnknownName
+from conformance.errors import CaseError, ConformanceError, UnknownName, did_you_mean
 from conformance.plugins import registered
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _unknown(names: Sequence[str], own: Iterable[str], others: Sequence[str]) ->
     unknown = next((name for name in names if name not in known), "")
     problem = f"There is no generator {unknown}." if unknown else "No generator is named."
     if own:
-        return UnknownName(problem, f"There are {', '.join(sorted(known))}.")
+        return UnknownName(problem, did_you_mean(unknown, known, f"There are {', '.join(sorted(known))}."))
     there = f" Installed here: {', '.join(others)}." if others else ""
     return UnknownName(problem, f"The suite's own generators are in its checkout; name another with -g.{there}")
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from conformance.corpus.corpus import MANIFEST, RELEASED, Corpus, manifest_bytes, odds, open_corpus, read_manifest
 from conformance.corpus.released import as_released, fingerprints, read_released, released_bytes
 from conformance.errors import CorpusError, UsageError
-from conformance.files import write_whole_bytes
+from conformance.files.regular import write_whole_bytes
+from conformance.files.scratch import OLD, scratch_folder
 from conformance.generation.case_files import files_of
 from conformance.generation.versioning import change, least_version, parsed
-from conformance.scratch import OLD, scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -40,6 +40,7 @@ def _outcomes(ask: Questions) -> Iterator[FactOutcome]:
     facts = (
         *any_facts.BEGINNING,
         *(KINDS.get(kind, ()) if isinstance(kind, str) else ()),
+        *(backend_facts.IN_FILES if kind == "backend" and ask.started.get("files") is True else ()),
         *any_facts.ENDING,
         *any_facts.KEPT,
     )

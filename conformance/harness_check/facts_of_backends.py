@@ -10,7 +10,9 @@ import numpy as np
 from conformance.harness_check.fact import Fact
 from conformance.harness_check.probes import FAMILIES, Probe, unheard_of
 from conformance.harness_check.questions import Complaint, Questions, Skip, in_short
+from conformance.isolation.limits import Limits
 from conformance.isolation.protocol import decoded
+from conformance.isolation.tensor_files import put, taken
 from conformance.models.arrays import type_name
 
 if TYPE_CHECKING:
@@ -113,6 +115,21 @@ def _of_shape(shape: Sequence[int]) -> Callable[[Questions], None]:
     return look
 
 
+def _takes_files(ask: Questions) -> None:
+    """Look at a run whose inputs are in files, and whose outputs may be."""
+    probe = _family(ask)(LARGE, 1)
+    ask.expect("loaded", ask.load(probe.model))
+    messages = [
+        put(str(ask.folder / f"input_{i}"), *each) for i, each in enumerate(probe.inputs.items()) if each[1].size
+    ]
+    prefix = str(ask.folder / "output_")
+    outputs = ask.expect("outputs", ask.ask("run", inputs=messages, files=prefix))
+    for place, output in enumerate(outputs):
+        if "file" in output and output["file"] != f"{prefix}{place}":
+            raise Complaint(f"output {place} is in another file than {prefix}{place}")
+    _compare(probe, outputs)
+
+
 def _family(ask: Questions) -> Callable[[Sequence[int], int], Probe]:
     """The first kind of model that the harness runs.
 
@@ -156,7 +173,7 @@ def _array(place: int, output: Any) -> Array:
         Complaint: its data are not what its type and shape say.
     """
     try:
-        return decoded(output)
+        return taken(output, output["file"], Limits.file) if "file" in output else decoded(output)
     except ValueError as error:
         raise Complaint(f"output {place} {error}") from None
     except (KeyError, TypeError, AttributeError):
@@ -245,5 +262,14 @@ RUNNING = (
         _of_shape(LARGE),
     ),
 )
+
+IN_FILES = (
+    Fact(
+        "inputs in files are read, and outputs in files are where they belong",
+        "Read the bytes of `file` as those of `data`, and write output N to the name in `files` with N behind it.",
+        _takes_files,
+    ),
+)
+"""What is looked at where the harness says that it takes files."""
 
 FACTS = tuple(chain(BEFORE, RUNNING))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from conformance.boundary.text import visible
 from conformance.harness_check.fact import FactOutcome, State
-from conformance.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

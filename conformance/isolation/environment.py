@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.errors import UnknownName
-from conformance.subjects.naming import EXEC, SubjectKind, SubjectName
+from conformance.subjects.naming import EXEC, Interpreter, SubjectKind, SubjectName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +29,9 @@ _BOOT = f"import json, sys; sys.path[:] = json.loads(sys.argv.pop(1))\n{_MAIN}"
 
 _BOOT_ELSEWHERE = f"import json, sys; sys.path += json.loads(sys.argv.pop(1))\n{_MAIN}"
 """Starts it in another Python, with the modules that are found there, and this process's for those that are not."""
+
+_HOST = str(Path(__file__).parent.with_name("backends") / "host.py")
+"""Hosts an adapter where nothing else of this suite is installed."""
 
 
 @dataclass(frozen=True)
@@ -66,23 +69,26 @@ class Scratch:
         return {"PYTHONUSERBASE": site.getuserbase(), **kept, **own, **_SILENCE}
 
 
-def command_of(named: SubjectName, python: Path | None = None) -> tuple[str, ...]:
+def command_of(named: SubjectName, interpreter: Interpreter | None = None) -> tuple[str, ...]:
     """The program that hosts a subject, with its arguments.
 
     Args:
-        python: the interpreter of a subject in Python, where it is not this one.
+        interpreter: the Python of a subject in Python, where it is not this one.
 
     Raises:
         UnknownName: there is no such program.
     """
     if not named.is_command:
+        asked = named.written({option: _wherever(value, "/") for option, value in named.options.items()})
+        if interpreter is not None and interpreter.is_alone:
+            return (str(interpreter.program), "-I", _HOST, asked)
         here = str(Path.cwd())
         kind = ["--optimizer"] if named.kind is SubjectKind.OPTIMIZER else []
         paths = _importable(here)
         boot = (sys.executable, "-P", "-c", _BOOT, json.dumps(paths))
-        if python is not None:
-            boot = (str(python), "-P", "-c", _BOOT_ELSEWHERE, json.dumps([*filter(_is_installed, paths)]))
-        return (*boot, "--directory", here, *kind, named.text)
+        if interpreter is not None:
+            boot = (str(interpreter.program), "-P", "-c", _BOOT_ELSEWHERE, json.dumps([*filter(_is_installed, paths)]))
+        return (*boot, "--directory", here, *kind, asked)
     try:
         words = shlex.split(named.name.removeprefix(EXEC))
     except ValueError as error:
@@ -112,7 +118,7 @@ def _is_installed(path: str) -> bool:
     return path not in own and Path(path).name != "lib-dynload" and not path.endswith(".zip")
 
 
-def _wherever(word: str) -> str:
-    """An argument that names a file from here, so that it names it from the process's own directory too."""
-    is_file = word and not word.startswith("-") and Path(word).exists()
+def _wherever(word: str, part: str = "") -> str:
+    """A word that names a file from here, by a text with that part, so that it does from another directory too."""
+    is_file = word and part in word and not word.startswith("-") and Path(word).exists()
     return str(Path(word).absolute()) if is_file else word

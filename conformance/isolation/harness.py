@@ -114,11 +114,13 @@ class Harness:
             "language": "Python",
             "kind": self._kind,
         }
+        if subject.provider is not None:
+            started["provider"] = subject.provider
         if self._kind == "optimizer":
             started["fixed_point"] = takes_fixed_point(subject.target)
             started |= {"passes": list(subject.passes)} if subject.passes != _UNSAID else {}
         else:
-            started["models"] = 2
+            started |= {"models": 2, "files": True}
         return started
 
     def _load(self, command: dict[str, Any]) -> dict[str, Any]:
@@ -127,23 +129,39 @@ class Harness:
             self._prepared.clear()
             self._kept.clear()
         self._prepared[slot] = self._target.prepare(_model(command["model"]), "CPU")
-        return {"loaded": True}
+        return {"loaded": True, **self._placed(slot)}
+
+    def _placed(self, slot: int) -> dict[str, Any]:
+        """What a prepared model says by now of where its nodes run."""
+        placement = getattr(self._prepared[slot], "placement", None)
+        return {"placement": placement} if isinstance(placement, dict) else {}
 
     def _run(self, command: dict[str, Any]) -> dict[str, Any]:
         from conformance.isolation.protocol import decoded
+        from conformance.isolation.tensor_files import is_as_given, mapped
 
-        inputs = [decoded(message) for message in command["inputs"]]
-        before = [array.tobytes() for array in inputs]
+        messages = command["inputs"]
+        inputs = [mapped(message) if "file" in message else decoded(message) for message in messages]
+        before = [
+            b"" if "file" in message else array.tobytes() for message, array in zip(messages, inputs, strict=True)
+        ]
         outputs = self._prepared[command.get("slot", 0)].run(list(inputs))
         if not isinstance(outputs, list | tuple):
             return {"returned": _type_of(outputs)}
-        answer: dict[str, Any] = {"outputs": [_output(output) for output in outputs]}
-        changed = [number for number, array in enumerate(inputs) if array.tobytes() != before[number]]
+        folder = command.get("files", "")
+        answer: dict[str, Any] = {
+            "outputs": [_output(output, f"{folder}{number}" if folder else "") for number, output in enumerate(outputs)]
+        }
+        kept = [
+            is_as_given(message, array) if "file" in message else array.tobytes() == old
+            for message, array, old in zip(messages, inputs, before, strict=True)
+        ]
+        changed = [number for number, is_kept in enumerate(kept) if not is_kept]
         overwritten = self._overwritten()
         self._kept.append([_kept(output) for output in outputs])
-        return (
-            answer | ({"changed": changed} if changed else {}) | ({"overwritten": overwritten} if overwritten else {})
-        )
+        answer |= {"changed": changed} if changed else {}
+        answer |= {"overwritten": overwritten} if overwritten else {}
+        return answer | self._placed(command.get("slot", 0))
 
     def _overwritten(self) -> list[tuple[int, int]]:
         """The run and the place of each output that was handed out before and is another now; each is told once."""
@@ -185,25 +203,34 @@ def _write(path: str, model: Any) -> None:
         stream.write(model.SerializeToString())
 
 
-def _output(output: Any) -> dict[str, Any]:
-    """An output's message; what is no tensor is told by its type's name."""
+def _output(output: Any, file: str) -> dict[str, Any]:
+    """An output's message; what is no tensor is told by its type's name.
+
+    Args:
+        file: where a large one goes; none does if that is empty.
+    """
     import numpy as np
 
     from conformance.isolation.protocol import encoded
+    from conformance.isolation.tensor_files import LARGE, put
 
     if not isinstance(output, np.ndarray | np.generic):
         return {"returned": _type_of(output)}
     try:
-        return encoded("", np.asarray(output))
+        array = np.asarray(output)
+        return put(file, "", array) if file and array.nbytes >= LARGE else encoded("", array)
     except (KeyError, TypeError, ValueError):
         return {"returned": f"ndarray of {output.dtype}"[:200]}
 
 
 def _kept(output: Any) -> tuple[Any, bytes] | None:
-    """An output and what is in it now; None of what is no tensor."""
+    """An output and what is in it now; None of what is no tensor, and of what is so large that it would fill memory."""
     import numpy as np
 
-    return (output, output.tobytes()) if isinstance(output, np.ndarray) else None
+    from conformance.isolation.tensor_files import LARGE
+
+    is_kept = isinstance(output, np.ndarray) and output.nbytes < LARGE
+    return (output, output.tobytes()) if is_kept else None
 
 
 def _type_of(thing: object) -> str:

@@ -16,10 +16,9 @@ from conformance.subjects.failures import SubjectFailure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from conformance.isolation.limits import Limits
-    from conformance.subjects.naming import SubjectName
+    from conformance.subjects.naming import Interpreter, SubjectName
 
 ATTEMPTS = 3
 """How many times in a row a process may fail to start before the subject counts as not started."""
@@ -35,6 +34,8 @@ class Introduction:
         passes: of a graph optimizer, the passes that it claims; None if it does not say.
         fixed_point: of a graph optimizer, whether it knows a single run and a fixed point apart.
         models: of a backend, how many models it keeps loaded at a time.
+        files: of a backend, whether its harness takes and gives tensors in files.
+        provider: of a backend, what it says that every node is to run on; None where it need not be one.
         failure: why it did not start; empty if it did.
     """
 
@@ -43,6 +44,8 @@ class Introduction:
     passes: tuple[str, ...] | None = None
     fixed_point: bool = False
     models: int = 1
+    files: bool = False
+    provider: str | None = None
     failure: str = ""
 
 
@@ -54,7 +57,7 @@ class Host:
         named: the subject.
         limits: what its process may take.
         introduction: what it said elsewhere in this run, where it was started before.
-        python: the interpreter of a subject in Python, where it is not this one.
+        interpreter: the Python of a subject in Python, where it is not this one.
 
     Attributes:
         meanwhile: what is to be done once, while the subject works on the next command.
@@ -63,7 +66,7 @@ class Host:
     named: SubjectName
     limits: Limits
     introduction: Introduction | None = None
-    python: Path | None = None
+    interpreter: Interpreter | None = None
     meanwhile: Callable[[], None] | None = field(default=None, init=False)
     _child: SubjectProcess | None = field(default=None, init=False)
     _seq: int = field(default=0, init=False)
@@ -71,7 +74,7 @@ class Host:
     _said: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
-        self._command = command_of(self.named, self.python)
+        self._command = command_of(self.named, self.interpreter)
 
     def introduced(self) -> Introduction:
         """What the subject says of itself; starts it if nobody has.
@@ -201,6 +204,8 @@ class Host:
                 tuple(answer["passes"]) if "passes" in answer else None,
                 answer.get("fixed_point", False),
                 answer.get("models", 1),
+                answer.get("files", False),
+                answer.get("provider"),
             )
             return
         self.end()

@@ -18,11 +18,13 @@ class Limits:
         timeout: seconds for starting, and for each case.
         memory: the largest address space in bytes, or 0 for any.
         line: the longest answer in bytes.
+        file: the largest tensor that is read of a file, in bytes.
     """
 
     timeout: float = 60.0
     memory: int = 0
     line: int = 2**28
+    file: int = 2**30
 
     def __post_init__(self) -> None:
         """Refuse a limit that no subject keeps.

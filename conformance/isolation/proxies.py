@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 
 from conformance.isolation.protocol import decoded, encoded
+from conformance.isolation.tensor_files import LARGE, put, taken
 from conformance.models.feeds import fed_names
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class BackendProxy:
         """Keep a run's outputs, and change those of earlier runs that the subject has written into since.
 
         Args:
+            outputs: None in the place of large ones, which the harness keeps no more than these.
             overwritten: pairs of a run, counted since the only model was loaded, and an output.
 
         Raises:
@@ -81,7 +83,11 @@ class BackendProxy:
 
 
 class PreparedProxy:
-    """A model that the subject has loaded; it is loaded again where another one has taken its place."""
+    """A model that the subject has loaded; it is loaded again where another one has taken its place.
+
+    Attributes:
+        placement: how many nodes of which operators ran where, as the subject last said; None where it did not say.
+    """
 
     def __init__(self, backend: BackendProxy, model: bytes, names: Sequence[str], slot: int) -> None:
         self._backend = backend
@@ -89,13 +95,15 @@ class PreparedProxy:
         self._names = names
         self.slot = slot
         self.child: SubjectProcess | None = None
+        self.placement: dict[str, dict[str, int]] | None = None
 
     def load(self) -> None:
         """Have the model loaded."""
         host = self._backend.host
         self.child = host.child
         self._backend.loads(self)
-        host.ask("load", model=_written(host.child, f"model{self.slot or ''}.onnx", self._model), **self._which())
+        path = _written(host.child, f"model{self.slot or ''}.onnx", self._model)
+        self.placement = host.ask("load", model=path, **self._which()).get("placement")
 
     def run(self, inputs: Sequence[Array]) -> Any:
         """What the subject returns for what it is fed, in the graph's order; what it changed is changed here too.
@@ -108,16 +116,25 @@ class PreparedProxy:
             host.begin_case()
             self.load()
         names = [*self._names, *(str(number) for number in range(len(self._names), len(inputs)))]
-        messages = [encoded(name, array) for name, array in zip(names, inputs, strict=False)]
-        answer = host.ask("run", inputs=messages, **self._which())
+        in_files = host.introduced().files
+        messages = [
+            _message(host, number, name, array) if in_files and array.nbytes >= LARGE else encoded(name, array)
+            for number, (name, array) in enumerate(zip(names, inputs, strict=False))
+        ]
+        answer = host.ask("run", inputs=messages, **self._which(), **({"files": _outputs(host)} if in_files else {}))
         if "returned" in answer:
             return _stand_in(answer["returned"])
+        self.placement = answer.get("placement", self.placement)
         for number in answer.get("changed", ()):
             if number >= len(inputs):
                 raise host.nonsense(f"says that it changed input {number} of {len(inputs)}")
             _spoil(inputs[number])
         outputs = [self._output(host, number, message) for number, message in enumerate(answer["outputs"])]
-        self._backend.hands_out(outputs, answer.get("overwritten", ()))
+        kept = [
+            output if "file" not in message else None
+            for output, message in zip(outputs, answer["outputs"], strict=True)
+        ]
+        self._backend.hands_out(kept, answer.get("overwritten", ()))
         return outputs
 
     def _which(self) -> dict[str, int]:
@@ -128,7 +145,9 @@ class PreparedProxy:
         if "returned" in message:
             return _stand_in(message["returned"])
         try:
-            return decoded(message)
+            if "file" not in message:
+                return decoded(message)
+            return taken(message, f"{_outputs(host)}{number}", host.limits.file)
         except ValueError as error:
             raise host.nonsense(f"answered `run` with output {number} that {error}") from None
 
@@ -197,6 +216,16 @@ def _written(child: SubjectProcess, name: str, content: bytes) -> str:
     with os.fdopen(descriptor, "wb") as stream:
         stream.write(content)
     return path
+
+
+def _message(host: Host, number: int, name: str, array: Array) -> dict[str, Any]:
+    """A large input's message; its elements are in a file."""
+    return put(f"{host.child.scratch.models}/input_{number}", name, array)
+
+
+def _outputs(host: Host) -> str:
+    """What the names of the files begin with that large outputs go to; their numbers follow."""
+    return f"{host.child.scratch.work}/output_"
 
 
 def _stand_in(type_name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from threading import Thread
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,9 @@ from conformance.subjects.naming import SubjectKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from conformance.isolation.limits import Limits
-    from conformance.subjects.naming import SubjectName
+    from conformance.subjects.naming import Interpreter, SubjectName
 
 
 class StartingSubjects:
@@ -27,7 +27,7 @@ class StartingSubjects:
         introductions: of subjects that have introduced themselves elsewhere in this run; they start when needed.
         in_process: whether subjects in Python run in this process.
         claims: passes that graph optimizers implement which do not say so themselves.
-        python: the interpreter of subjects in Python, where it is not this one.
+        interpreters: the Pythons of subjects that do not run in this one, by the subjects' texts.
 
     Raises:
         ConformanceError: a program is not there.
@@ -41,12 +41,13 @@ class StartingSubjects:
         *,
         in_process: bool = False,
         claims: tuple[str, ...] = (),
-        python: Path | None = None,
+        interpreters: Mapping[str, Interpreter] | None = None,
     ) -> None:
         self._claims = claims
         self._named = named
-        apart = [one for one in named if one.is_command or not in_process]
-        self._hosts = {one.text: Host(one, limits, introductions.get(one.text), python) for one in apart}
+        pythons = interpreters or {}
+        apart = [one for one in named if one.is_command or one.text in pythons or not in_process]
+        self._hosts = {one.text: Host(one, limits, introductions.get(one.text), pythons.get(one.text)) for one in apart}
         self._problems: dict[str, Exception] = {}
         self._threads = [Thread(target=self._introduce, args=(text,), daemon=True) for text in self._hosts]
         for thread in self._threads:
@@ -93,9 +94,8 @@ class StartingSubjects:
             return load_subject(named, self._claims)
         introduction = host.introduced()
         if named.kind is SubjectKind.BACKEND:
-            return Subject(
-                named.text, introduction.version, BackendProxy(host), named.kind, language=introduction.language
-            )
+            backend = Subject(named.text, introduction.version, BackendProxy(host), provider=introduction.provider)
+            return replace(backend, language=introduction.language)
         passes = self._claims if introduction.passes is None else introduction.passes
         target = OptimizerProxy(host, passes, fixed_point=introduction.fixed_point)
         return Subject(named.text, introduction.version, target, named.kind, passes, introduction.language)

@@ -8,6 +8,7 @@ Whatever the subject does short of ending the process is a verdict, never an err
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from conformance.corpus.document import case_json
@@ -15,6 +16,7 @@ from conformance.judging.compare import compare
 from conformance.judging.kept import LEVEL, NAME, KeptOutputs
 from conformance.judging.neighbour import neighbour_of
 from conformance.judging.outcome import Outcome
+from conformance.judging.placement import placement_complaint, placement_of
 from conformance.judging.profiled import data_sets_under
 from conformance.judging.readings import COMPLAINT, contradictory
 from conformance.subjects.failures import SubjectFailure, is_unsupported, told
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from conformance.corpus.loading import DataSet, LoadedCase
     from conformance.models.arrays import Array
     from conformance.profiles import Profile
-    from conformance.results.records import OutputEvidence
+    from conformance.results.records import OutputEvidence, Placement
 
 
 class _Stopped(Exception):
@@ -37,25 +39,66 @@ class _Stopped(Exception):
         self.verdict, self.phase, self.message = verdict, phase, message
 
 
-def judge_backend(backend: Any, case: LoadedCase, profile: Profile | None = None) -> Outcome:
+def judge_backend(
+    backend: Any, case: LoadedCase, profile: Profile | None = None, provider: str | None = None
+) -> Outcome:
     """Run a case on a backend: anything with `prepare(model) → rep` and `rep.run(inputs) → outputs`.
 
     Args:
         profile: what is asked beyond the specification, or None.
+        provider: what every node is to run on; a case in which one did not is unsupported.
     """
-    if case.is_invalid:
-        return _rejection(backend, case)
-    if case.is_structural:
+    if case.is_structural and not case.is_invalid:
         return Outcome(Verdict.SKIPPED, None, "an input or output is no tensor: only graph optimizers are asked", 0.0)
-    watch = _Stopwatch()
+    asked = _AskedModel(backend, case, provider)
+    if case.is_invalid:
+        return replace(_rejection(asked, case), placement=asked.placement)
+    return replace(_answer(asked, case, profile), placement=asked.placement)
+
+
+class _AskedModel:
+    """A case's model on a backend, and the time that it takes there.
+
+    Attributes:
+        placement: how many nodes of which operators ran where, as far as it is known.
+    """
+
+    def __init__(self, backend: Any, case: LoadedCase, provider: str | None) -> None:
+        self.backend, self._case, self.provider = backend, case, provider
+        self._prepared: Any = None
+        self.placement: Placement | None = None
+        self.watch = _Stopwatch()
+
+    def load(self) -> None:
+        with self.watch:
+            self._prepared = _asked("load", lambda: self.backend.prepare(self._case.model, "CPU"))
+        self._place("load")
+
+    def run(self, data_set: DataSet) -> Any:
+        with self.watch:
+            outputs = _asked("run", lambda: self._prepared.run(list(data_set.inputs)))
+        self._place("run")
+        return outputs
+
+    def _place(self, phase: str) -> None:
+        """Take note of where the nodes run, and end the case where that is not as asked; it may be told late."""
+        self.placement = _asked(phase, lambda: placement_of(self._prepared))
+        if self.provider is None or (self.placement is None and phase == "load"):
+            return
+        if complaint := placement_complaint(self.provider, self.placement):
+            raise _Stopped(Verdict.UNSUPPORTED, phase, complaint)
+
+
+def _answer(asked: _AskedModel, case: LoadedCase, profile: Profile | None) -> Outcome:
+    """What becomes of a valid model: its outputs, compared."""
     evidence: list[OutputEvidence] = []
     kept = KeptOutputs([value.name for value in case.model.graph.output])
+    watch = asked.watch
     try:
-        with watch:
-            prepared = _asked("load", lambda: backend.prepare(case.model, "CPU"))
-        neighbour = neighbour_of(backend, case)
+        asked.load()
+        neighbour = neighbour_of(asked.backend, case)
         for number, data_set in enumerate(data_sets_under(profile, case)):
-            evidence += _run(prepared, case, data_set, number, watch, kept)
+            evidence += _run(asked, case, data_set, number, kept)
             if neighbour is not None:
                 neighbour.run()
     except _Stopped as stop:
@@ -64,24 +107,27 @@ def judge_backend(backend: Any, case: LoadedCase, profile: Profile | None = None
     if complaints:
         more = f" (and {len(complaints) - 1} more outputs)" if len(complaints) > 1 else ""
         return Outcome(Verdict.FAIL, "compare", complaints[0] + more, watch.seconds, tuple(evidence))
-    asked = profile.level_of_check(NAME, LEVEL) if profile else LEVEL
-    if overwritten := kept.check(Level.weakest([case.entry.level, asked])):
+    level = profile.level_of_check(NAME, LEVEL) if profile else LEVEL
+    if overwritten := kept.check(Level.weakest([case.entry.level, level])):
         said = f"{overwritten['name']}: {overwritten['complaint']}"
         return Outcome(Verdict.FAIL, "compare", said, watch.seconds, tuple(evidence), (overwritten,))
     return Outcome(Verdict.PASS, None, "", watch.seconds, tuple(evidence))
 
 
-def _rejection(backend: Any, case: LoadedCase) -> Outcome:
-    """`pass` where the backend raises on a model that is invalid, `fail` where it computes something from it."""
-    watch = _Stopwatch()
+def _rejection(asked: _AskedModel, case: LoadedCase) -> Outcome:
+    """`pass` where the backend raises on a model that is invalid, `fail` where it computes something from it.
+
+    Of a provider a refusal says nothing as long as no node was given to it: the runtime refused, not the provider.
+    """
+    watch = asked.watch
     try:
-        with watch:
-            prepared = _asked("load", lambda: backend.prepare(case.model, "CPU"))
-        data_set = next(iter(case.data_sets()))
-        with watch:
-            outputs = _asked("run", lambda: prepared.run(list(data_set.inputs)))
+        asked.load()
+        outputs = asked.run(next(iter(case.data_sets())))
     except _Stopped as stop:
         rejected = stop.verdict is Verdict.ERROR and is_rejection(stop.__cause__)
+        if rejected and asked.provider is not None and asked.placement is None:
+            message = f"refused, and no node is known to have been given to {asked.provider}: {stop.message}"
+            return Outcome(Verdict.UNSUPPORTED, stop.phase, message, watch.seconds)
         return Outcome(Verdict.PASS if rejected else stop.verdict, stop.phase, stop.message, watch.seconds)
     title = case_json(case.corpus, case.entry)["title"]
     return Outcome(Verdict.FAIL, "compare", f"computed {_count(outputs)} although {title}", watch.seconds)
@@ -100,11 +146,10 @@ def _count(outputs: object) -> str:
 
 
 def _run(
-    prepared: Any, case: LoadedCase, data_set: DataSet, number: int, watch: _Stopwatch, kept: KeptOutputs
+    asked: _AskedModel, case: LoadedCase, data_set: DataSet, number: int, kept: KeptOutputs
 ) -> list[OutputEvidence]:
     before = [array.tobytes() for array in data_set.inputs]
-    with watch:
-        outputs = _asked("run", lambda: prepared.run(list(data_set.inputs)))
+    outputs = asked.run(data_set)
     if not isinstance(outputs, list | tuple):
         raise _Stopped(Verdict.FAIL, "compare", f"run returned a {type(outputs).__name__}, not a sequence of outputs")
     if len(outputs) != len(data_set.outputs):

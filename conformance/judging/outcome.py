@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from conformance.results.records import HazardChange, OutputEvidence, RewriteCheck
+    from conformance.results.records import HazardChange, OutputEvidence, Placement, RewriteCheck
     from conformance.verdicts import Verdict
 
 
@@ -21,6 +21,7 @@ class Outcome:
         outputs: the evidence, per data set and output.
         checks: what a graph optimizer was held to.
         hazards: the data sets on which a rewrite changed the answer as it is documented to.
+        placement: how many nodes of which operators ran on which provider or device; None where nobody said.
     """
 
     verdict: Verdict
@@ -30,3 +31,4 @@ class Outcome:
     outputs: tuple[OutputEvidence, ...] = ()
     checks: tuple[RewriteCheck, ...] = ()
     hazards: tuple[HazardChange, ...] = ()
+    placement: Placement | None = None

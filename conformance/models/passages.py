@@ -11,7 +11,7 @@ from onnx import defs, helper
 from conformance.models.signatures import MAIN_DOMAINS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from conformance.clauses import Passage
 
@@ -34,6 +34,22 @@ def quoted(passage: Passage) -> str | None:
     """What a passage says, from the installed package; None where that is missing or says it in other words."""
     text = text_of(passage.document, passage.part)
     return None if text is None else passage.found_in(text)
+
+
+def locator(passage: Passage) -> Iterator[str]:
+    """Where the specification says something, and its words where an installed package has them: lines."""
+    package = carrier(passage.document)
+    version = package and version_of(package)
+    words = quoted(passage)
+    place = f"{passage.document}, {passage.part}"
+    if words is not None:
+        yield f"{package} {version} ({place}):"
+        yield from (f"> {line}" for line in words.splitlines())
+    elif version:
+        yield f"{package} {version} words it differently ({place}, sha256 {passage.sha256})"
+    else:
+        where = f"{package} is not installed" if package else "no package has its text"
+        yield f"{place}, characters {passage.start} to {passage.end}, sha256 {passage.sha256} ({where})"
 
 
 def version_of(package: str) -> str | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 import numpy as np
 from onnx import GraphProto, SparseTensorProto, TensorProto, helper
 
-from conformance.decoding import Count, Integer
+from conformance.boundary.decoding import Count, Integer
 from conformance.models import formats
 from conformance.models.arrays import Array, type_name
 from conformance.models.feeds import fed_inputs

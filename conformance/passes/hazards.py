@@ -14,12 +14,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class HazardExample:
-    """A smallest input of a class: ArgMax gives the index `before` the rewrite and `after` it."""
+    """A smallest input of a class: ArgMax gives the index `before` the rewrite and `after` it.
+
+    Attributes:
+        on: the runtime that gives `before`, where not every one does.
+    """
 
     operator: str
     input: str
     before: int
     after: int
+    on: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.operator} of {self.input}: {self.before} → {self.after}{f' on {self.on}' if self.on else ''}"
 
 
 @dataclass(frozen=True)

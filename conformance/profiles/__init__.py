@@ -13,7 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.errors import UsageError
+from conformance.errors import UsageError, did_you_mean
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -93,9 +93,8 @@ def read_profile(name: str) -> Profile:
             content = Path(name).read_bytes()
         except OSError as error:
             known = ", ".join(bundled_profiles())
-            raise UsageError(
-                f"The profile {name} cannot be read ({error.strerror}).", f"Use {known}, or name a file."
-            ) from None
+            hint = did_you_mean(name, bundled_profiles(), f"Use {known}, or name a file.")
+            raise UsageError(f"The profile {name} cannot be read ({error.strerror}).", hint) from None
     try:
         document = tomllib.loads(content.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:

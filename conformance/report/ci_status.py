@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from conformance.results.causes import causes_of, clause_of
+from conformance.results.evidence import shortly
 from conformance.results.file import level_of
 from conformance.results.levels import other_level
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from conformance.results.causes import Cause
     from conformance.results.file import Results
     from conformance.results.records import CaseRow, ResultRow
 
@@ -27,10 +28,11 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CiResult:
-    """A result as a CI takes it."""
+    """A result as a CI takes it; `cause` is what it has in common with others, of one that the gate holds against."""
 
     run: Results
     result: ResultRow
+    cause: Cause | None = None
 
     @property
     def case(self) -> CaseRow:
@@ -56,6 +58,18 @@ class CiResult:
                 return ""
 
     @property
+    def details(self) -> list[str]:
+        """The cause, and the evidence with the clause, read again from the file: lines; none but of a failure."""
+        if self.cause is None:
+            return []
+        case = self.run.cases[self.result["case"]]
+        result = self.run.results[self.result["subject"], self.result["case"]]
+        others = len(self.cause.cases) - 1
+        more = f" (and {others} other case{'s' * (others > 1)})" if others else ""
+        evidence = shortly(result, clause_of(self.cause, case, result), self.run.header["clauses"])
+        return [f"cause: {self.cause.sentence}{more}", *evidence]
+
+    @property
     def stderr(self) -> str:
         """What the subject's process said, read again from the file."""
         return self.run.results[self.result["subject"], self.result["case"]].get("stderr", "")
@@ -64,14 +78,10 @@ class CiResult:
 def standings(run: Results) -> dict[str, list[CiResult]]:
     """The results of each subject, in the header's order, by the cases' names."""
     found: dict[str, list[CiResult]] = {subject["id"]: [] for subject in run.header["subjects"]}
+    causes = {(cause.subject, case): cause for cause in causes_of(run) for case in cause.cases}
     for row in sorted(run.rows.values(), key=lambda row: row["case"]):
-        found[row["subject"]].append(CiResult(run, row))
+        found[row["subject"]].append(CiResult(run, row, causes.get((row["subject"], row["case"]))))
     return found
-
-
-def failed(run: Results) -> Iterator[CiResult]:
-    """The results that the gate holds against their subjects."""
-    return (one for own in standings(run).values() for one in own if one.status is Status.FAILED)
 
 
 def with_message(result: ResultRow) -> str:

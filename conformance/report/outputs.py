@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from conformance.files import check_apart, check_target, is_standard_output
+from conformance.files.regular import check_apart, check_target, is_standard_output
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +30,7 @@ FORMATS: Mapping[str, ReportFormat] = {
     "junit": ReportFormat("Write JUnit XML."),
     "ctrf": ReportFormat("Write CTRF JSON."),
     "markdown": ReportFormat("Write a summary for a job's page."),
+    "annotations": ReportFormat("Write GitHub's annotations: a line for each cause, to be printed in a job."),
     "badge": ReportFormat("Write a badge: an SVG."),
     "json": ReportFormat("Write a summary for programs: counts, gate, failures."),
     "hazards": ReportFormat("Write what each subject does with hazards: a table."),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
-from conformance.report.ci_status import failed
-from conformance.results.failure_kinds import normalized
+from conformance.report.ci_status import CiResult
+from conformance.results.causes import causes_of, clause_of
+from conformance.results.evidence import shortly
 from conformance.results.file import is_partial, level_of
 from conformance.verdicts import Level
 
@@ -37,13 +38,21 @@ class CheckSummary(TypedDict):
 
 
 class FailureSummary(TypedDict):
-    """Surprises on one subject that look alike: their verdict, the first one's message, and their cases."""
+    """Surprises on one subject that have one cause: what it is, the smallest one's message, and their cases.
+
+    `evidence` is the smallest case's, in lines; `deviation` that by which a diagnosis explains them.
+    """
 
     subject: str
     verdict: str
+    cause: str
     signature: str
     message: str
+    evidence: list[str]
     cases: list[str]
+    clause: NotRequired[str]
+    check: NotRequired[str]
+    deviation: NotRequired[str]
 
 
 class RunSummary(TypedDict):
@@ -149,12 +158,26 @@ def _checks(run: Results) -> list[CheckSummary]:
 
 
 def _failures(run: Results) -> list[FailureSummary]:
-    groups: dict[tuple[str, str, str], FailureSummary] = defaultdict()
-    for one in failed(run):
-        result = one.result
-        key = result["subject"], result["verdict"], normalized(one.why)
-        if key not in groups:
-            subject, verdict, like = key
-            groups[key] = {"subject": subject, "verdict": verdict, "signature": like, "message": one.why, "cases": []}
-        groups[key]["cases"].append(result["case"])
-    return sorted(groups.values(), key=lambda group: (group["subject"], -len(group["cases"]), group["cases"][0]))
+    """The causes of what the gate holds against the subjects, what is explained first."""
+    causes = causes_of(run)
+    found: list[FailureSummary] = []
+    for cause in causes:
+        case, result = cause.smallest[0]
+        smallest = CiResult(run, run.rows[cause.subject, cause.cases[0]], cause)
+        summarized: FailureSummary = {
+            "subject": cause.subject,
+            "verdict": cause.verdict,
+            "cause": cause.sentence,
+            "signature": cause.text,
+            "message": smallest.why,
+            "evidence": list(shortly(result, clause_of(cause, case, result), run.header["clauses"])),
+            "cases": list(cause.cases),
+        }
+        if cause.clause is not None:
+            summarized["clause"] = cause.clause
+        if cause.check is not None:
+            summarized["check"] = cause.check
+        if cause.diagnosis is not None:
+            summarized["deviation"] = cause.diagnosis["deviation"]
+        found.append(summarized)
+    return sorted(found, key=lambda each: each["subject"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from conformance.text import one_line
+from conformance.boundary.text import one_line
 
 _SPECIAL = re.compile(r"[^\w\s,./()=\-]|(?<=www)\.|(?<!\w)_|_(?!\w)", re.ASCII)
 

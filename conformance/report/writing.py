@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from conformance.errors import ResultsError
-from conformance.files import write_pieces
+from conformance.files.regular import write_pieces
 from conformance.report.outputs import FORMATS, Outputs
 from conformance.results.file import read, read_all
 

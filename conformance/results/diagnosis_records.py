@@ -6,7 +6,7 @@ from typing import Annotated, NotRequired, TypedDict
 
 from msgspec import Meta
 
-from conformance.decoding import Count, NonEmpty, Positive
+from conformance.boundary.decoding import Count, NonEmpty, Positive
 
 
 class ObservedTensor(TypedDict):

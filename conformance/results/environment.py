@@ -53,6 +53,16 @@ def cpu_features(source: Path = _CPU_INFO) -> dict[str, str]:
     return {"cpu features": " ".join(found)} if found else {}
 
 
+def cpu_name(source: Path = _CPU_INFO) -> dict[str, str]:
+    """What the processor calls itself; nothing where the system does not tell."""
+    try:
+        lines = source.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return {}
+    told = next((line for line in lines if line.partition(":")[0].strip() == "model name"), "")
+    return {"cpu": told.partition(":")[2].strip()} if told else {}
+
+
 def _cpus() -> int:
     """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

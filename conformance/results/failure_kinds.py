@@ -17,12 +17,24 @@ OF_INVALID = "computed something from a model that is invalid"
 
 # What differs between two failures of one kind: which data set, which element, how many, and every lone number.
 _PLACES = (
-    re.compile(r" \(and \d+ more outputs?\)"),
+    re.compile(r" \(and \d+ more(?: outputs?)?\)"),
     re.compile(r" of data set \d+"),
     re.compile(r", first at \[.*", re.DOTALL),
 )
 _SERIAL = re.compile(r"\b([A-Za-z_]+)\d+(?=_new\b)")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:0x[0-9a-fA-F]+|\d+(?:\.\d+)*(?:[eE][-+]?\d+)?)(?!\w)")
+
+
+# What differs between two complaints of one check of graph optimizers: of which value, and what was before and after.
+_DETAILS = (
+    (re.compile(r", which makes [^,]*,?"), ""),
+    (re.compile(r": .*", re.DOTALL), ""),
+    (re.compile(r" changed from .*", re.DOTALL), " changed"),
+    (re.compile(r" takes .* instead of .*", re.DOTALL), " takes other inputs"),
+    (re.compile(r" is made by .*", re.DOTALL), " is made by another operator"),
+    (re.compile(r" (?:is|has) .* instead of .*", re.DOTALL), " is another"),
+    (re.compile(r" on data set .*", re.DOTALL), ""),
+)
 
 
 @dataclass(frozen=True)
@@ -53,6 +65,13 @@ def normalized(message: str) -> str:
     for place in _PLACES:
         text = place.sub("", text)
     return _NUMBER.sub("N", serial_free(text))[:LONGEST]
+
+
+def undetailed(complaint: str) -> str:
+    """What a check of graph optimizers complains of, without the details in which its complaints differ."""
+    for detail, instead in _DETAILS:
+        complaint = detail.sub(instead, complaint)
+    return normalized(complaint)
 
 
 def _text(case: CaseRow, result: ResultRecord) -> str:

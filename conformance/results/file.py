@@ -16,7 +16,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from conformance.decoding import JsonDecoder, MalformedError
+from conformance.boundary.decoding import JsonDecoder, MalformedError
 from conformance.errors import ResultsError
 from conformance.results.lines import Lines
 from conformance.results.records import ArchiveRecord, CaseRecord, CaseRow, Footer, Header, ResultRecord, ResultRow

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from typing import IO, TYPE_CHECKING, BinaryIO
 
 from conformance.errors import ResultsError
-from conformance.files import PACKED, STANDARD_INPUT, open_input
+from conformance.files.regular import PACKED, STANDARD_INPUT, open_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,8 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 
+from conformance.boundary.decoding import Count, NonEmpty, Positive, Seconds
 from conformance.corpus.document import CheckName, DataSetPreview, LevelName, RewriteDocument
-from conformance.decoding import Count, Positive, Seconds
 from conformance.models.preview import ModelSummary, Preview
 from conformance.results.diagnosis_records import DiagnosisRecord, ObservedRecord, UnexplainedRecord
 from conformance.verdicts import Verdict
@@ -50,6 +50,10 @@ class BadElement(TypedDict):
     actual_hex: NotRequired[str]
     bound: NotRequired[str]
     ulp: NotRequired[float]
+
+
+Placement = dict[NonEmpty, dict[NonEmpty, Positive]]
+"""How many nodes of which operators of the optimized graph ran on which provider or device."""
 
 
 class OutputEvidence(TypedDict):
@@ -133,6 +137,7 @@ class ResultRecord(ResultRow):
     observed: NotRequired[ObservedRecord]
     stderr: NotRequired[str]
     hazards: NotRequired[list[HazardChange]]
+    placement: NotRequired[Placement]
 
 
 class ArchiveRecord(TypedDict):
@@ -144,13 +149,19 @@ class ArchiveRecord(TypedDict):
 
 
 class SubjectRecord(TypedDict):
-    """A subject as the run found it."""
+    """A subject as the run found it.
+
+    `provider` is what every node was to run on, and `placement` says of a subject that was given a provider or device
+    whether it tells what ran where.
+    """
 
     id: str
     kind: Annotated[str, Literal["backend", "optimizer"]]
     version: str
     language: NotRequired[str]
     passes: NotRequired[list[str]]
+    provider: NotRequired[NonEmpty]
+    placement: NotRequired[Annotated[str, Literal["told", "cannot tell"]]]
 
 
 class CorpusRecord(TypedDict):
@@ -215,7 +226,10 @@ class RulesRecord(TypedDict):
 
 
 class Header(TypedDict):
-    """What was run against what, with which versions."""
+    """What was run against what, with which versions; `options` are those on which a subject's verdicts depend.
+
+    `started` is in seconds since 1970.
+    """
 
     record: str
     format: Literal[1, 2]
@@ -227,6 +241,8 @@ class Header(TypedDict):
     command: str
     clauses: dict[str, ClauseRecord]
     rules: NotRequired[RulesRecord]
+    options: NotRequired[dict[str, list[str]]]
+    started: NotRequired[Seconds]
 
 
 class Footer(TypedDict):

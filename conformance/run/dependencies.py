@@ -12,6 +12,10 @@ from functools import cache
 from importlib import metadata, resources
 from typing import TYPE_CHECKING, Any
 
+from conformance.environments.requirements import requirements_of
+from conformance.environments.store import environment_of
+from conformance.subjects.naming import SubjectKind, SubjectName
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -20,14 +24,30 @@ _PATIENCE = 10.0
 
 
 def dependencies(subjects: Iterable[str]) -> dict[str, str]:
-    """The versions of what these subjects depend on, by name, as in `{"clang": "clang version 19.1.7"}`."""
+    """The versions of what these subjects depend on, by name, as in `{"clang": "clang version 19.1.7"}`.
+
+    Of a subject in an environment of its own it is all that is installed there, by the subject's name.
+    """
     known = _known()
     found: dict[str, str] = {}
     for subject in subjects:
-        runtime = known.get(subject.partition("[")[0], {})
+        named = SubjectName.of(subject, SubjectKind.BACKEND)
+        if named.release:
+            found |= _installed(named)
+        runtime = {} if named.release or named.python else known.get(named.name, {})
         found |= {name: _version_of(name) for name in runtime.get("libraries", ())}
         found |= {program: _first_line(program, variable) for program, variable in runtime.get("compilers", {}).items()}
     return found
+
+
+def _installed(named: SubjectName) -> dict[str, str]:
+    """What the environment of a subject's release has."""
+    requirements = requirements_of(named)
+    environment = environment_of(requirements)
+    if environment is None or environment.document is None:
+        return {}
+    document = environment.document
+    return {requirements.subject: ", ".join((f"Python {document['python']}", *document["installed"]))}
 
 
 @cache

@@ -86,9 +86,9 @@ class CorpusFile(pytest.File):
         session: Any = self.config.pluginmanager.get_plugin(PLUGIN)
         for subject in session.subjects:
             for case in session.cases_of(subject).values():
-                name = f"{case.id}[{subject.id}]"
-                id = f"{self.nodeid}::{name}"  # whole, so that pytest reads it as it does from its cache of failures
-                yield ConformanceItem.from_parent(self, name=name, nodeid=id, subject=subject, case=case)
+                # whole, so that pytest reads it as it does from its cache of failures
+                id = f"{self.nodeid}::{case.id}[{subject.id}]"
+                yield ConformanceItem.from_parent(self, name=case.id, nodeid=id, subject=subject, case=case)
 
 
 class ConformanceItem(pytest.Item):
@@ -103,9 +103,9 @@ class ConformanceItem(pytest.Item):
         """Not used: the plugin's own protocol runs the item."""
 
     def listchain(self) -> list[Any]:
-        """The item alone: `-k` is about cases and subjects, not about the directories that the corpus lies in."""
+        """The item alone: `-k` is about cases, not about subjects, nor about where the corpus lies."""
         return [self]
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Where pytest says the item is."""
-        return self.path, 0, self.name
+        return self.path, 0, f"{self.case.id}[{self.subject.id}]"

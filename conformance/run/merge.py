@@ -173,6 +173,12 @@ def _header(runs: Sequence[Results], subjects: Sequence[SubjectRecord], rows: Se
         "command": " && ".join(dict.fromkeys(run.header["command"] for run in runs)),
         "clauses": {id: clause for run in runs for id, clause in sorted(run.header["clauses"].items())},
     }
+    if options := {
+        subject: words for run in reversed(runs) for subject, words in run.header.get("options", {}).items()
+    }:
+        header["options"] = options
+    if started := [run.header["started"] for run in runs if "started" in run.header]:
+        header["started"] = min(started)
     if all("rules" in run.header for run in runs):
         header["rules"] = _rules(runs)
     return header

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from conformance.errors import UsageError
-from conformance.files import real_path
+from conformance.files.regular import real_path
 from conformance.results.file import line_of
 
 if TYPE_CHECKING:

@@ -105,7 +105,7 @@ def _picked(config: pytest.Config) -> dict[str, str]:
 def _new_session(config: pytest.Config) -> Any:
     from conformance.errors import ConformanceError
     from conformance.isolation.limits import Limits, bytes_of
-    from conformance.run.selection import Shard
+    from conformance.run.selection import Selection, Shard
     from conformance.run.session import ConformanceSession
     from conformance.run.settings import Settings
     from conformance.subjects.naming import SubjectKind, SubjectName
@@ -118,7 +118,7 @@ def _new_session(config: pytest.Config) -> Any:
         settings = Settings(
             subjects=tuple(SubjectName.of(text, kind) for kind in SubjectKind for text in option(f"onnx_{kind}")),
             data=Path(option("onnx_data")) if option("onnx_data") else None,
-            cases=tuple(option("onnx_case")),
+            selection=Selection(cases=tuple(option("onnx_case"))),
             level=Level(option("onnx_level")),
             expect=tuple(Path(path) for path in option("onnx_expect")),
             results=Path(option("onnx_results")) if option("onnx_results") else None,

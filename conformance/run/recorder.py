@@ -10,6 +10,7 @@ from conformance.clauses import clauses
 from conformance.corpus.document import case_json
 from conformance.diagnosis.findings import Findings
 from conformance.gate.case_facts import Facts, facts
+from conformance.results.causes import Causes
 from conformance.results.environment import environment
 from conformance.results.file import FORMAT
 from conformance.results.levels import standing_level
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus
     from conformance.expectations.file import Expectation
     from conformance.gate.gate import Gate
+    from conformance.results.causes import Cause
     from conformance.results.diagnosis_records import DiagnosisRecord, UnexplainedRecord
     from conformance.results.records import Expected
     from conformance.run.resuming import Begun
@@ -40,17 +42,27 @@ class Recorder:
 
     Args:
         path: the results file, or None to keep counts only.
+        options: by subject, the words of the command line on which its verdicts depend.
     """
 
-    def __init__(self, corpus: Corpus, subjects: Sequence[Subject], gate: Gate, path: Path | None) -> None:
+    def __init__(
+        self,
+        corpus: Corpus,
+        subjects: Sequence[Subject],
+        gate: Gate,
+        path: Path | None,
+        options: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
         self._corpus = corpus
         self._subjects = subjects
+        self._options = {subject: list(words) for subject, words in (options or {}).items()}
         self._partial = PartialResults(path) if path is not None else None
         self._described: set[str] = set()
         self._facts: dict[str, Facts] = {}
         self._started = time.perf_counter()
         self._findings = Findings()
         self._archives = Archives(corpus)
+        self._causes = Causes()
         self.gate = gate
         self.results = 0
         self.has_begun = False
@@ -89,6 +101,8 @@ class Recorder:
             "command": command,
             "clauses": {id: {"text": clause.text, "source": clause.source} for id, clause in clauses().items()},
             "rules": self.gate.rules.record(due),
+            "options": self._options,
+            "started": round(time.time(), 3),
         }
 
     def resume(self, begun: Begun) -> None:
@@ -132,16 +146,23 @@ class Recorder:
         case = record["case"]
         return self._archives.of(self._corpus.cases[case], surprise=record["surprise"])
 
-    def _judged(self, result: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+    def _judged(self, result: Mapping[str, Any]) -> tuple[Any, bool]:
         """A result's whole record, and whether it is as expected or tolerated; it is counted."""
         case = result["case"]
         profile, own = self.gate.rules.profile, self._corpus.cases[case].level
         level = standing_level(result, profile.level_of(result.get("rules", ()), own) if profile else own)
-        record = {"record": "result", **result, "level": str(level), **self._held_against(result["subject"], case)}
+        record: Any = {"record": "result", **result, "level": str(level), **self._held_against(result["subject"], case)}
         expected = self.gate.judge(record, lambda: self._facts_of(case))
         self.results += 1
         self._findings.add(result, own)  # a deviation is from the specification, whatever a profile asks
+        if not expected:
+            self._causes.add(self._case_record(case), record)
         return {**record, "surprise": not expected}, expected
+
+    @property
+    def causes(self) -> list[Cause]:
+        """What the gate holds against the subjects, by cause; diagnoses are among them once the run has ended."""
+        return self._causes.found(self.diagnoses)
 
     def _held_against(self, subject: str, case: str) -> dict[str, Any]:
         """What a verdict is held against: the expectation, and the baseline's verdict where there is one."""
@@ -214,5 +235,12 @@ def _expected(entry: Expectation | None, case: str) -> Expected | None:
 
 
 def _subject(subject: Subject) -> dict[str, Any]:
-    told = {"id": subject.id, "kind": str(subject.kind), "version": subject.version, "language": subject.language}
-    return {**told, "passes": list(subject.passes)} if subject.passes else told
+    told: dict[str, Any] = {
+        "id": subject.id,
+        "kind": str(subject.kind),
+        "version": subject.version,
+        "language": subject.language,
+    }
+    told |= {"passes": list(subject.passes)} if subject.passes else {}
+    told |= {"provider": subject.provider} if subject.provider else {}
+    return told | ({"placement": subject.placement} if subject.placement else {})

@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import gettempdir
 from typing import TYPE_CHECKING
@@ -17,9 +17,8 @@ import pytest
 from conformance.errors import ConformanceError, ExitStatus, SuiteFault, UsageError
 from conformance.run.items import PLUGIN
 from conformance.run.partial import undisturbed
-from conformance.run.selection import check_keyword
 from conformance.run.session import ConformanceSession
-from conformance.run.terminal import ProgressBar, print_outcome
+from conformance.run.terminal import ProgressBar, Telling, print_outcome
 
 if TYPE_CHECKING:
     from conformance.run.resuming import Begun
@@ -35,21 +34,19 @@ class Request:
 
     Attributes:
         settings: what to run.
-        keyword: pytest's `-k`.
         workers: in how many processes: a number or `auto`; empty for this process alone.
         exit_first: stop at the first surprise.
         last_failed: run only what failed the last time.
         begun: a run to continue, or None.
-        to_stderr: whether the table goes to standard error, since a report goes to standard output.
+        telling: how the outcome is printed.
     """
 
     settings: Settings
-    keyword: str = ""
     workers: str = ""
     exit_first: bool = False
     last_failed: bool = False
     begun: Begun | None = None
-    to_stderr: bool = False
+    telling: Telling = field(default_factory=Telling)
 
 
 def run_corpus(request: Request) -> ExitStatus:
@@ -60,7 +57,6 @@ def run_corpus(request: Request) -> ExitStatus:
         SuiteFault: pytest broke down.
         KeyboardInterrupt: the user ended it before anything was run.
     """
-    check_keyword(request.keyword)
     session = ConformanceSession(request.settings, begun=request.begun)
     host = _Host(session)
     plugins: list[object] = [host]
@@ -80,7 +76,7 @@ def run_corpus(request: Request) -> ExitStatus:
     if status == pytest.ExitCode.INTERNAL_ERROR:
         raise SuiteFault("the run broke down; pytest's message above says where")
     _refuse_nothing(session, status)
-    print_outcome(session, to_stderr=request.to_stderr)
+    print_outcome(session, request.telling)
     if session.interrupted:
         return ExitStatus.INTERRUPTED
     return ExitStatus.FAILS if session.reasons else ExitStatus.HOLDS
@@ -122,7 +118,6 @@ def _arguments(session: ConformanceSession, request: Request) -> list[str]:
     arguments = [str(session.manifest), f"--rootdir={Path.cwd()}", "-c", os.devnull, "--noconftest"]
     arguments += ["-o", f"cache_dir={_cache()}"]
     arguments += [part for name in _LEFT_OUT for part in ("-p", f"no:{name}")] + ["-p", "conformance.run.plugin"]
-    arguments += ["-k", request.keyword] if request.keyword else []
     arguments += _workers(request.workers)
     arguments += ["-x"] if request.exit_first else []
     arguments += ["--lf"] if request.last_failed else []

@@ -1,4 +1,4 @@
-"""A run in several parts: `3/8` is the third of eight, and every case is in exactly one of them."""
+"""Which cases are run or listed: by what they are called and what they are about, and one part of several of them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from conformance.corpus.case import CaseKind
+from conformance.corpus.corpus import find_case
 from conformance.corpus.document import case_json
-from conformance.errors import UsageError
+from conformance.errors import UnknownName, UsageError, did_you_mean
 from conformance.subjects.naming import SubjectKind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from conformance.corpus.corpus import Corpus, CorpusCase
 
@@ -69,6 +70,114 @@ def check_keyword(keyword: str) -> None:
         raise UsageError(
             f"-k {keyword} is no expression: {error}.", "Write words with and, or, not and brackets, as in pytest."
         ) from None
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which cases of a corpus are meant: those that satisfy every part that is given, and of a part any value.
+
+    Attributes:
+        keyword: an expression over the cases' ids, as `-k` has it.
+        cases: ids.
+        tags, clauses, levels, operators: what a case has, tests, stands at, and has in its model's main graph.
+    """
+
+    keyword: str = ""
+    cases: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    clauses: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
+    operators: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse an expression that cannot be read.
+
+        Raises:
+            UsageError: the keyword is too long, or no expression.
+        """
+        check_keyword(self.keyword)
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The options that leave cases out, with their values, as a results file tells of them."""
+        values = (" ".join(getattr(self, name)) for name in _OPTIONS.values())
+        given = {"-k": self.keyword, **dict(zip(_OPTIONS, values, strict=True))}
+        return {option: value for option, value in given.items() if value}
+
+    @classmethod
+    def of_options(cls, options: Mapping[str, str]) -> Selection:
+        """The selection that a results file tells of."""
+        return cls(
+            options.get("-k", ""), **{name: tuple(options.get(option, "").split()) for option, name in _OPTIONS.items()}
+        )
+
+    def of(self, corpus: Corpus) -> dict[str, CorpusCase]:
+        """The cases that are meant, in the order of their ids where ids are given.
+
+        Raises:
+            UnknownName: the corpus has no such case, tag, clause or operator.
+            CorpusError: a case's description cannot be read.
+        """
+        wanted = {id: find_case(corpus, id) for id in sorted(set(self.cases))} if self.cases else corpus.cases
+        found = {id: case for id, case in wanted.items() if self._matches(id, case)}
+        if not (self.tags or self.clauses or self.operators):
+            return dict(found)
+        traits = {id: _traits(corpus, case) for id, case in corpus.cases.items()}
+        for kind, names in (("tag", self.tags), ("clause", self.clauses), ("operator", self.operators)):
+            _check_known(kind, names, {known for of_case in traits.values() for known in of_case[kind]})
+        return {id: case for id, case in found.items() if self._has(traits[id])}
+
+    def _matches(self, id: str, case: CorpusCase) -> bool:
+        return (not self.levels or case.level in self.levels) and matches(self.keyword, id)
+
+    def _has(self, traits: Mapping[str, frozenset[str]]) -> bool:
+        wanted = (("tag", self.tags), ("clause", self.clauses), ("operator", self.operators))
+        return all(not names or traits[kind] & set(names) for kind, names in wanted)
+
+
+_OPTIONS = {
+    "--case": "cases",
+    "--tag": "tags",
+    "--clause": "clauses",
+    "--case-level": "levels",
+    "--operator": "operators",
+}
+"""Per option that may be repeated its field."""
+
+
+def matches(keyword: str, id: str) -> bool:
+    """Whether a case's id satisfies an expression of words that are parts of it, in any case of letters, as in pytest.
+
+    Unlike pytest's, the words are held against the case alone: not against the subject, the corpus's place or marks.
+    """
+    from _pytest.mark.expression import Expression
+
+    def is_part(word: str, /, **_: object) -> bool:
+        return word.lower() in id.lower()
+
+    return not keyword.strip() or Expression.compile(keyword).evaluate(is_part)
+
+
+def _traits(corpus: Corpus, case: CorpusCase) -> dict[str, frozenset[str]]:
+    """What a case can be selected by."""
+    document = case_json(corpus, case)
+    return {
+        "tag": frozenset(document["tags"]),
+        "clause": frozenset(document["clauses"]),
+        "operator": frozenset(node["op_type"] for node in document["model"]["nodes"]),
+    }
+
+
+def _check_known(kind: str, names: Iterable[str], known: set[str]) -> None:
+    """Make sure that names are those of something that cases have.
+
+    Raises:
+        UnknownName: one is not.
+    """
+    for name in names:
+        if name not in known:
+            all_of_them = f"There are {', '.join(sorted(known))}."
+            raise UnknownName(f"No case has the {kind} {name}.", did_you_mean(name, known, all_of_them))
 
 
 class Asked:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from conformance.corpus.corpus import MANIFEST, bundled, find_case, open_corpus
+from conformance.corpus.corpus import MANIFEST, bundled, open_corpus
+from conformance.environments.interpreters import interpreters_of
 from conformance.errors import ConformanceError, CorpusError
 from conformance.expectations.file import by_subject
 from conformance.gate.gate import Gate
@@ -82,12 +83,11 @@ class ConformanceSession:
             *(settings.subjects, settings.limits, introductions or {}),
             claims=settings.claims,
             in_process=settings.in_process,
-            python=settings.python,
+            interpreters=interpreters_of(settings.subjects, settings.python),
         )
         try:
             self.corpus = open_corpus((settings.data or bundled()).resolve())
-            wanted = sorted(set(settings.cases))
-            self.cases = {id: find_case(self.corpus, id) for id in wanted} if wanted else self.corpus.cases
+            self.cases = settings.selection.of(self.corpus)
             if settings.shard is not None:
                 self.cases = settings.shard.of_cases(self.cases)
             expectations = by_subject(settings.expect, [named.text for named in settings.subjects])
@@ -110,7 +110,7 @@ class ConformanceSession:
         self.reasons: list[str] = []
         self.selected = len(self.cases)
         self.pending = sum(len(self.cases_of(subject)) for subject in self.subjects)
-        self._whole = None if settings.cases or settings.shard else self.pending
+        self._whole = None if settings.selection.options or settings.shard else self.pending
         self.picked: dict[str, str] = {}
         self.recorder = self._new_recorder(expectations) if introductions is None else None
 
@@ -119,7 +119,8 @@ class ConformanceSession:
         try:
             rules = rules_for(settings.level, self.corpus, versions, expectations, settings.require, settings.baseline)
             rules = replace(rules, profile=self.profile)
-            return Recorder(self.corpus, self.subjects, Gate(rules, list(versions)), settings.results)
+            options = {subject.id: settings.options_of(subject.kind) for subject in self.subjects}
+            return Recorder(self.corpus, self.subjects, Gate(rules, list(versions)), settings.results, options)
         except ConformanceError:
             self.processes.end()
             raise
@@ -249,6 +250,11 @@ class ConformanceSession:
         if self.reasons and exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
+    @property
+    def selected_by(self) -> str:
+        """The options that leave cases out, as they were typed; empty where none does."""
+        return " ".join(f"{name} {value}" for name, value in self._selection().items() if name != "--level")
+
     def _due(self) -> int:
         """How many results there must be: those of the manifest, unless a selection is told of."""
         return self.pending if set(self._selection()) - {"--level"} else max(self.pending, self._whole or 0)
@@ -257,8 +263,8 @@ class ConformanceSession:
         settings = self.settings
         selection = {
             **self.picked,
+            **settings.selection.options,
             "--level": settings.level,
-            "--case": " ".join(settings.cases),
             "--shard": settings.shard or "",
         }
         return {name: str(value) for name, value in selection.items() if value}

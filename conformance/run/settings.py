@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.errors import UsageError
-from conformance.files import check_results_target
+from conformance.errors import UsageError, did_you_mean
+from conformance.files.regular import check_results_target
 from conformance.isolation.limits import Limits
-from conformance.run.selection import Shard
+from conformance.run.selection import Selection, Shard
 from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.verdicts import Level
 
@@ -27,7 +27,7 @@ class Settings:
     Attributes:
         subjects: what to run, each by the text that names it.
         data: the corpus's directory, or None for the bundled one.
-        cases: ids of the only cases to run; empty for all.
+        selection: which cases to run.
         level: up to which level the gate judges.
         expect: expectations files.
         results: where to write results.jsonl, or None.
@@ -49,7 +49,7 @@ class Settings:
 
     subjects: tuple[SubjectName, ...]
     data: Path | None = None
-    cases: tuple[str, ...] = ()
+    selection: Selection = field(default_factory=Selection)
     level: Level = Level.MUST
     expect: tuple[Path, ...] = ()
     results: Path | None = None
@@ -89,6 +89,23 @@ class Settings:
         read: dict[str, Any] = {name: value if value is None else _READ[name](value) for name, value in told.items()}
         return cls(**read)
 
+    def options_of(self, kind: SubjectKind) -> list[str]:
+        """The words of a command line on which verdicts depend, besides those that name subjects and cases."""
+        usual, limits = Limits(), self.limits
+        claims = self.claims if kind is SubjectKind.OPTIMIZER else ()
+        given: list[tuple[str, object]] = [
+            ("--data", self.data),
+            *(("--claims", name) for name in claims),
+            ("--profile", self.profile),
+            ("--level", self.level if self.level is not Level.MUST else None),
+            ("--repeat", self.repeat if self.repeat > 1 else None),
+            ("--python", self.python),
+            ("--timeout", f"{limits.timeout:g}" if limits.timeout != usual.timeout else None),
+            ("--memory", limits.memory),
+        ]
+        words = [str(word) for option in given if option[1] for word in option]
+        return [*words, "--in-process"] if self.in_process else words
+
     def _check_python(self, python: Path) -> None:
         """Refuse an interpreter that no subject would run in."""
         if self.in_process:
@@ -101,7 +118,9 @@ class Settings:
         from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
 
         if unknown := [name for name in self.claims if name != PASS_NAME]:
-            raise UsageError(f"There is no pass {unknown[0]}.", f"Use {PASS_NAME}.")
+            raise UsageError(
+                f"There is no pass {unknown[0]}.", did_you_mean(unknown[0], [PASS_NAME], f"Use {PASS_NAME}.")
+            )
         if all(named.kind is not SubjectKind.OPTIMIZER for named in self.subjects):
             raise UsageError("A pass is claimed, but no graph optimizer is named.", "Name one with -o.")
 
@@ -118,7 +137,7 @@ def _plain(value: Any) -> Any:
             return [_plain(each) for each in value]
         case SubjectName():
             return [str(value.kind), value.text]
-        case Limits():
+        case Limits() | Selection():
             return asdict(value)
         case Path():
             return str(value.absolute())
@@ -131,7 +150,7 @@ def _plain(value: Any) -> Any:
 _READ: Mapping[str, Callable[[Any], Any]] = {
     "subjects": lambda named: tuple(SubjectName.of(text, SubjectKind(kind)) for kind, text in named),
     "data": Path,
-    "cases": tuple,
+    "selection": lambda told: Selection(told["keyword"], *(tuple(told[each.name]) for each in fields(Selection)[1:])),
     "level": Level,
     "expect": lambda paths: tuple(map(Path, paths)),
     "results": Path,

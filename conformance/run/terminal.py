@@ -1,27 +1,38 @@
-"""What a run shows on the terminal: progress while it lasts, then a table of verdicts and why the gate is shut."""
+"""What a run shows on the terminal: progress while it lasts, then verdicts, causes with evidence, and the gate."""
 
 from __future__ import annotations
 
+import shlex
 from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import IntEnum, auto
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from conformance.boundary.text import one_line, visible
+from conformance.clauses import clauses
 from conformance.results import diagnosed
-from conformance.text import visible
+from conformance.results.causes import FEW, clause_of, counted
+from conformance.results.evidence import bounded, shortly
+from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     import pytest
 
-    from conformance.run.recorder import Recorder
+    from conformance.results.causes import Cause
     from conformance.run.session import ConformanceSession
 
 _COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+MOST_CAUSES = 8
+"""Of each subject, where not all are asked for."""
+
 _STYLES = {Verdict.PASS: "green", Verdict.UNSUPPORTED: "yellow", Verdict.SKIPPED: "dim"}
 
 
@@ -57,24 +68,98 @@ def counting(what: str, total: int) -> Iterator[Callable[[str], None]]:
         yield lambda _: progress.update(task, advance=1)
 
 
-def print_outcome(session: ConformanceSession, *, to_stderr: bool = False) -> None:
-    """Print the table of verdicts per subject and level, and whether the gate holds and why not."""
-    console = Console(highlight=False, stderr=to_stderr)
-    console.print(_verdict_table(session))
-    corpus = session.corpus
-    console.print(
-        f"corpus {corpus.version} ({corpus.digest[:12]}), {session.selected} of {len(corpus.cases)} cases", markup=False
-    )
-    for note in _notes(session):
-        console.print(visible(note), markup=False, soft_wrap=True)
-    for sentence in _diagnosed(session.recorder) if session.recorder else ():
-        console.print(visible(sentence), markup=False, soft_wrap=True)
+class Detail(IntEnum):
+    """How much of an outcome is printed."""
+
+    GATE = auto()
+    CAUSES = auto()
+    CASES = auto()
+
+
+@dataclass(frozen=True)
+class Telling:
+    """How an outcome is printed.
+
+    Attributes:
+        detail: how much of it.
+        results: the results file that the user keeps, or None.
+        data: the corpus that the user named, or None.
+        to_stderr: whether it goes to standard error, since a report goes to standard output.
+    """
+
+    detail: Detail = Detail.CAUSES
+    results: Path | None = None
+    data: Path | None = None
+    to_stderr: bool = False
+
+
+def print_outcome(session: ConformanceSession, telling: Telling) -> None:
+    """Print verdicts by subject and level, causes of failures with evidence, the gate, and what to do next."""
+    console = Console(highlight=False, stderr=telling.to_stderr)
+    causes = session.recorder.causes if session.recorder else []
+    if telling.detail > Detail.GATE:
+        console.print(_verdict_table(session))
+        for line in (_selection(session), *_notes(session), *_causes(causes, telling.detail), *_unexplained(session)):
+            console.print(visible(line), markup=False, soft_wrap=True)
     if session.reasons:
         console.print("[bold red]The gate does not hold:[/]")
         for reason in session.reasons:
             console.print(f"  {visible(reason)}", markup=False, soft_wrap=True)
     else:
         console.print("[bold green]The gate holds.[/]")
+    if telling.detail > Detail.GATE and causes:
+        console.print(visible(_next(causes, telling)), markup=False, soft_wrap=True)
+
+
+def _selection(session: ConformanceSession) -> str:
+    """How much of the corpus was run, and why not all of it."""
+    corpus, selected = session.corpus, session.selected
+    told = f"corpus {corpus.version} ({corpus.digest[:12]}), {selected} of {len(corpus.cases)} cases"
+    unasked = len(corpus.cases) - len({id for subject in session.subjects for id in session.cases_of(subject)})
+    if selected < len(corpus.cases) and (options := session.selected_by):
+        return f"{told} (selected by {options})"
+    if not unasked:
+        return told
+    kinds = {subject.kind for subject in session.subjects}
+    others = next((kind.prose for kind in SubjectKind if kind not in kinds), "")
+    return f"{told} (the other {unasked} ask{'s' * (unasked == 1)} something of a {others}, and none is named)"
+
+
+def _causes(causes: Sequence[Cause], detail: Detail) -> Iterator[str]:
+    """The causes of each subject, those of most cases first, with evidence of the smallest case or of all the few."""
+    few = sum(len(cause.cases) for cause in causes) <= FEW
+    all_of_it = detail is Detail.CASES
+    for subject in dict.fromkeys(cause.subject for cause in causes):
+        own = [cause for cause in causes if cause.subject == subject]
+        shown = own if all_of_it else own[:MOST_CAUSES]
+        yield ""
+        yield f"{subject}: {counted(own)}"
+        for number, cause in enumerate(shown, 1):
+            yield from _cause(number, cause, of_all=few or all_of_it, names=all_of_it)
+        if more := own[len(shown) :]:
+            yield f"and {counted(more)} more: -v shows them"
+    if causes:
+        yield ""
+
+
+def _cause(number: int, cause: Cause, *, of_all: bool, names: bool) -> Iterator[str]:
+    count = f"{len(cause.cases)} case{'s' * (len(cause.cases) > 1)}"
+    yield f"{number}. {one_line(bounded(cause.sentence))} ({count})"
+    texts: Any = {id: {"source": clause.source, "text": clause.text} for id, clause in clauses().items()}
+    for case, result in cause.smallest[: None if of_all else 1]:
+        yield f"   {case['case']}: {case['title']}"
+        yield from (f"     {visible(line)}" for line in shortly(result, clause_of(cause, case, result), texts))
+    if names and (others := cause.cases[len(cause.smallest) :]):
+        yield "   and"
+        yield from (f"     {id}" for id in others)
+
+
+def _next(causes: Sequence[Cause], telling: Telling) -> str:
+    """The command that tells more of the first cause's smallest case."""
+    data = ["--data", str(telling.data)] if telling.data else []
+    results = ["-r", str(telling.results)] if telling.results else []
+    command = shlex.join(["onnx-conformance", "explain", causes[0].cases[0], *results, *data])
+    return f"Next: {command}" + ("" if results else "; with --results FILE, -r FILE shows the evidence there.")
 
 
 def _notes(session: ConformanceSession) -> Iterator[str]:
@@ -89,14 +174,18 @@ def _notes(session: ConformanceSession) -> Iterator[str]:
         record, same = rules.baseline.record, rules.baseline.record["digest"] == session.corpus.digest
         other = "" if same else f", of another corpus ({record['version']}): cases that it has not are judged as usual"
         yield f"baseline: {record['file']}{other}"
+    for subject in session.subjects:
+        if subject.placement == "cannot tell":
+            yield f"{subject.id} cannot tell what ran where: another device may have computed its answers"
     if session.settings.repeat > 1:
         yield f"each case was run {session.settings.repeat} times"
 
 
-def _diagnosed(recorder: Recorder) -> Iterator[str]:
-    """What explains the failures, and what is left."""
-    yield from map(diagnosed.explained, recorder.diagnoses)
-    yield from map(diagnosed.unexplained, recorder.unexplained)
+def _unexplained(session: ConformanceSession) -> Iterator[str]:
+    """What failures that no deviation explains have in common."""
+    left = session.recorder.unexplained if session.recorder else ()
+    yield from map(diagnosed.unexplained, left)
+    yield from [""] if left else []
 
 
 def _verdict_table(session: ConformanceSession) -> Table:

@@ -87,7 +87,8 @@ class Worker:
         }
         stderr = self._processes.said_by(item.subject) if outcome.verdict.is_defect else ""
         optional: dict[str, Any] = {"stderr": stderr, "repeats": repeats, "observed": self._observed(item, outcome)}
-        optional |= {"checks": list(outcome.checks), "hazards": list(outcome.hazards), "rules": self._rules(item.case)}
+        optional |= {"checks": list(outcome.checks), "hazards": list(outcome.hazards), "placement": outcome.placement}
+        optional |= {"rules": self._rules(item.case)}
         return result | {name: found for name, found in optional.items() if found}, outcome.seconds
 
     def _observed(self, item: ConformanceItem, outcome: Outcome) -> ObservedRecord | None:
@@ -103,7 +104,7 @@ class Worker:
         """What becomes of a case; what judges graph optimizers is loaded when there is one."""
         loaded = self._cases.case(case)
         if subject.kind is SubjectKind.BACKEND:
-            return judge_backend(subject.target, loaded, self._profile)
+            return judge_backend(subject.target, loaded, self._profile, subject.provider)
         from conformance.judging.optimizer import judge_optimizer
 
         return judge_optimizer(subject, loaded, self._profile)

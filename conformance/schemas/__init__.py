@@ -14,7 +14,7 @@ LONGEST_COMPLAINT = 200
 
 @cache
 def schema(name: str) -> dict[str, Any]:
-    """The JSON Schema of that name: `case`, `manifest`, `protocol`, `released`, `results` or `summary`."""
+    """The JSON Schema of that name: `case`, `census`, `manifest`, `protocol`, `released`, `results` or `summary`."""
     text = resources.files(__name__).joinpath(f"{name}.schema.json").read_text(encoding="utf-8")
     return dict(json.loads(text))
 

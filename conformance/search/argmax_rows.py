@@ -82,7 +82,7 @@ def argmax_declaration() -> Declaration:
             Meeting({"type": UNSIGNED, "read_by_another": ("X",)}, "Neg takes no unsigned integers."),
             Meeting({"opset": ("11",), "last": ("1",)}, "select_last_index came with opset 12."),
             Meeting(
-                {"place": FUNCTIONS, "along": ("next", "other_sign")},
+                {"place": FUNCTIONS, "along": ("next",)},
                 "A function hands on one attribute of a name.",
             ),
         ),

@@ -31,9 +31,9 @@ DIGITS, MOST_COUNTED = 17, 256
 
 ALONG_AXIS = frozenset({"Softmax", "LogSoftmax"})
 
-ALONG = ("same", "default", "other_sign", "next")
-"""What the axis of an operator of the chain is to ArgMax's: the same number, left out, the same dimension counted from
-the other end, or the next dimension."""
+ALONG = ("same", "default", "next")
+"""What the axis of an operator of the chain is to ArgMax's: the same number, left out, or the next dimension. The same
+dimension counted from the other end is the corpus's: whether the pass fires there is open."""
 
 FED = frozenset({"input", "rearranged", "part"})
 """Origins of operands whose elements are no part of the model."""
@@ -208,9 +208,7 @@ def _along(word: str, axis: int, rank: int) -> dict[str, int]:
     """The attributes of an operator before an ArgMax over this axis."""
     if word == "default":
         return {}
-    if word == "next":
-        return {"axis": (axis + 1) % rank}
-    return {"axis": (axis - rank if axis >= 0 else axis + rank) if word == "other_sign" else axis}
+    return {"axis": (axis + 1) % rank if word == "next" and rank > 1 else axis}
 
 
 def _tensor(array: Array) -> Tensor:

@@ -83,7 +83,8 @@ def filled(choice: Choice, level: Level = Level.MUST) -> CaseInMemory:
 
     Raises:
         NoAnswerError: ONNX's checker refuses the model, the reference does not have all of its operators, or
-            admissible evaluations differ by more than rounding on every element; an axis is beyond the rank; or the oracle takes too long.
+            admissible evaluations differ by more than rounding on every element; an axis is beyond the rank; or
+            the oracle takes too long.
     """
     if (
         choice.opset < OPSET

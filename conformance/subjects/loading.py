@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.errors import SubjectError, UnknownName
+from conformance.errors import SubjectError, UnknownName, UsageError, did_you_mean
 from conformance.models.feeds import Feeds
-from conformance.plugins import registered
+from conformance.plugins import DISTRIBUTION, extra_of, registered
 from conformance.subjects.naming import SubjectKind, SubjectName
-from conformance.subjects.options import check_options
+from conformance.subjects.options import asked_provider, check_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,6 +38,7 @@ class Subject:
         kind: which of the two it is.
         passes: of a graph optimizer, the passes that it claims to implement.
         language: what it is written in.
+        provider: of a backend, the execution provider or device that every node is to run on; None where there is none.
     """
 
     id: str
@@ -46,6 +47,15 @@ class Subject:
     kind: SubjectKind = SubjectKind.BACKEND
     passes: tuple[str, ...] = ()
     language: str = "Python"
+    provider: str | None = None
+
+    @property
+    def placement(self) -> str | None:
+        """Of a backend that was given a provider or a device, whether it tells what ran where; None of any other."""
+        options = SubjectName.of(self.id, self.kind).options
+        if self.provider is not None or options.get("fallback") == "allow":
+            return "told"
+        return "cannot tell" if "provider" in options or options.get("device", "CPU") != "CPU" else None
 
 
 class _Configured:
@@ -79,6 +89,11 @@ class _FedByName:
     def __init__(self, prepared: Any, feeds: Feeds) -> None:
         self._prepared, self._feeds = prepared, feeds
 
+    @property
+    def placement(self) -> Any:
+        """What the adapter says of where the nodes run."""
+        return getattr(self._prepared, "placement", None)
+
     def run(self, inputs: Sequence[Array]) -> Any:
         """The outputs for inputs in the graph's order, which are held against the model first."""
         return self._prepared.run(self._feeds.by_name(inputs))
@@ -89,6 +104,11 @@ class _Prepared:
 
     def __init__(self, prepared: Any) -> None:
         self._prepared = prepared
+
+    @property
+    def placement(self) -> Any:
+        """What the backend says of where the nodes run."""
+        return getattr(self._prepared, "placement", None)
 
     def run(self, inputs: Any) -> Any:
         """The outputs; each that has a type, a shape and a way to become a NumPy array is one."""
@@ -109,9 +129,13 @@ def load_subject(named: SubjectName, claims: tuple[str, ...] = (), directory: Pa
 
     Raises:
         UnknownName: nothing is registered or importable under that name.
-        UsageError: it has no such option.
+        UsageError: it has no such option, or is to run in another Python than this one.
         SubjectError: it fails to import, is not of its kind, or lacks what an option asks for.
     """
+    if named.release or named.python:
+        raise UsageError(
+            f"{named.text} runs in an environment of its own, and not here.", "Leave that out, or `run` it."
+        )
     target, module_name = _resolved(named, directory or Path.cwd())
     version = _version(target, module_name)
     if named.kind is SubjectKind.BACKEND:
@@ -121,7 +145,8 @@ def load_subject(named: SubjectName, claims: tuple[str, ...] = (), directory: Pa
                 "Name a module or class with ONNX's interface: prepare(model, device), then run(inputs).",
             )
         check_options(named, target)
-        return Subject(named.text, version, _Configured(target, named.options))
+        provider = asked_provider(target, named.options)
+        return Subject(named.text, version, _Configured(target, named.options), provider=provider)
     if not callable(target):
         raise SubjectError(
             f"Graph optimizer {named.name} cannot be called.",
@@ -192,16 +217,23 @@ def _import_from(directory: Path, name: str) -> None:
 
 
 def _unknown(named: SubjectName) -> UnknownName:
+    known = registered(named.kind.group)
     return UnknownName(
         f"There is no {named.kind.prose} {named.name}.",
-        f"Use {', '.join(registered(named.kind.group))}, or a Python name: package.module or package.module:Attribute.",
+        did_you_mean(
+            named.name,
+            known,
+            f"Use {', '.join(known)}, or a Python name: package.module or package.module:Attribute.",
+        ),
     )
 
 
 def _broken(named: SubjectName, error: BaseException) -> SubjectError:
+    mend = "Install what it needs, or mend the import; `python -c 'import …'` shows the whole trace."
+    if isinstance(error, ModuleNotFoundError) and (extra := extra_of(named.kind.group, named.name)):
+        mend = f"Install it: pip install '{DISTRIBUTION}[{extra}]'."
     return SubjectError(
-        f"{named.kind.prose.capitalize()} {named.name} fails to import: {type(error).__name__}: {error}.",
-        "Install what it needs, or mend the import; `python -c 'import …'` shows the whole trace.",
+        f"{named.kind.prose.capitalize()} {named.name} fails to import: {type(error).__name__}: {error}.", mend
     )
 
 

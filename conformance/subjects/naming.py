@@ -11,9 +11,10 @@ from conformance.errors import UnknownName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 
-_TEXT = re.compile(r"(?P<name>[^\[\]]*)(?:\[(?P<options>[^\[\]]*)\])?")
+_TEXT = re.compile(r"(?P<name>[^\[\]@]*)(?:@(?P<release>[^\[\]@]+))?(?:\[(?P<options>[^\[\]]*)\])?")
 
 
 EXEC = "exec:"
@@ -21,6 +22,23 @@ EXEC = "exec:"
 
 
 _OPTION = re.compile(r"[A-Za-z_]\w*=.*")
+
+
+PYTHON = "python"
+"""The option that is no adapter's: the interpreter that a subject runs in."""
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """The Python that a subject runs in, where it is not this one.
+
+    Attributes:
+        program: its path.
+        is_alone: whether an adapter's file and the host beside it are all of this suite that runs there.
+    """
+
+    program: Path
+    is_alone: bool = False
 
 
 class SubjectKind(StrEnum):
@@ -49,12 +67,16 @@ class SubjectName:
         kind: what it is asked to do.
         name: a registered name, or `package.module`, or `package.module:Attribute`, or `exec:` and a command.
         options: what the adapter is given besides the model.
+        release: the release of the runtime that is asked for, as in `onnxruntime@1.20.1`; empty for what is installed.
+        python: the interpreter that it is to run in, as in `onnxruntime[python=/opt/old/bin/python]`; or empty.
     """
 
     text: str
     kind: SubjectKind
     name: str
     options: Mapping[str, str] = field(default_factory=dict)
+    release: str = ""
+    python: str = ""
 
     @property
     def is_command(self) -> bool:
@@ -76,4 +98,10 @@ class SubjectName:
             raise UnknownName(
                 f"{text} does not name a {kind.prose}.", "Write NAME, or NAME[option=value,option=value]."
             )
-        return cls(text, kind, match["name"].strip(), dict(part.split("=", 1) for part in parts))
+        options = dict(part.split("=", 1) for part in parts)
+        python = options.pop(PYTHON, "")
+        return cls(text, kind, match["name"].strip(), options, (match["release"] or "").strip(), python)
+
+    def written(self, options: Mapping[str, str]) -> str:
+        """The text by which the adapter alone is named, with options."""
+        return self.name + (f"[{','.join(f'{name}={value}' for name, value in options.items())}]" if options else "")

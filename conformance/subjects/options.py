@@ -3,7 +3,7 @@
 What an adapter takes are the named parameters of its `prepare`, or of the function that a graph optimizer is. One that
 collects the rest under a name that it uses takes any option; `**_` collects what it ignores, and takes none. Whether
 this machine has what an option asks for, an adapter may say in `check_options(**options)`, by a ValueError of what is
-missing and what to do.
+missing and what to do. On which of its providers or devices all nodes are to run, it says in `asked_provider`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any
 
-from conformance.errors import SubjectError, UsageError
+from conformance.errors import SubjectError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +34,7 @@ def check_options(named: SubjectName, target: Any) -> None:
     taken = _taken(prepare)
     if unknown := sorted(set(options) - taken) if taken is not None else []:
         there = f"It takes {', '.join(sorted(taken or ()))}." if taken else "It takes none."
+        there = did_you_mean(unknown[0], taken or (), there)
         raise UsageError(f"{named.kind.prose.capitalize()} {named.name} has no option {unknown[0]}.", there)
     supports = getattr(target, "supports_device", None)
     if supports is not None and "device" in options and not supports(options["device"]):
@@ -44,6 +45,12 @@ def check_options(named: SubjectName, target: Any) -> None:
     check = getattr(target, "check_options", None)
     if check is not None:
         _ask(check, {name: value for name, value in options.items() if name != "device"})
+
+
+def asked_provider(target: Any, options: Mapping[str, str]) -> str | None:
+    """The provider or device that by a backend's options every node of a model is to run on; None where it need not."""
+    ask = getattr(target, "asked_provider", None)
+    return ask(**options) if callable(ask) else None
 
 
 def _ask(check: Any, options: Mapping[str, str]) -> None:

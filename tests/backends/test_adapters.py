@@ -20,8 +20,10 @@ from conformance.subjects.loading import load_backend
 from conformance.verdicts import Unsupported, Verdict
 
 PACKAGES = {
+    "emx-onnx-cgen": "emx-onnx-cgen",
     "iree": "iree-base-runtime",
     "jaxonnxruntime": "jaxonnxruntime",
+    "nxrt": "nxrt",
     "onnx-reference": "onnx",
     "onnx2torch": "onnx2torch",
     "onnxruntime": "onnxruntime",
@@ -124,6 +126,20 @@ def test_an_operator_that_a_runtime_lacks_is_unsupported_in_a_function_too(name)
     with pytest.raises(Exception, match="inferred types") as caught:
         load_backend(name).target.prepare(load_model_from_string(built.model))
     assert is_unsupported(caught.value)
+
+
+@pytest.mark.parametrize("name", [name for name in INSTALLED if name == "nxrt"])
+def test_an_operator_that_a_runtime_lacks_is_unsupported_in_a_branch_too(name):
+    """nxrt complains only when the branch is run."""
+    assert verdict_of(name, "test_adagrad_placed_010_if_then_one_float_r_double") is Verdict.UNSUPPORTED
+
+
+def test_a_scan_that_onnxs_evaluator_says_is_not_implemented_is_unsupported():
+    assert verdict_of("onnx-reference", "test_argmax_pass_contexts_scan_of_columns") is Verdict.UNSUPPORTED
+
+
+def test_an_error_of_onnxs_evaluator_in_reading_a_model_stays_one():
+    assert verdict_of("onnx-reference", "test_adam_main_domain_by_name_float") is Verdict.ERROR
 
 
 @pytest.mark.filterwarnings("ignore:onnx.version is deprecated")

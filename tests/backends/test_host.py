@@ -9,8 +9,12 @@ import pytest
 from outputs import results_of
 from repository import ROOT
 
+from conformance.backends import host
+from conformance.backends.host import SAYS_UNSUPPORTED
+from conformance.backends.onnxruntime import OnnxRuntimeBackend
 from conformance.harness_check.check import check_harness
 from conformance.harness_check.fact import State
+from conformance.subjects.failures import _SAYS_UNSUPPORTED
 
 BACKENDS = ROOT / "conformance" / "backends"
 HOST = BACKENDS / "host.py"
@@ -22,6 +26,14 @@ sys.modules["conformance"] = None  # as where it is not installed
 sys.argv[0] = {str(HOST)!r}
 runpy.run_path({str(HOST)!r}, run_name="__main__")
 """
+
+
+class Takes(host.Adapter):
+    """An adapter without options of its own."""
+
+    @classmethod
+    def prepare(cls, model, device="CPU", **_):
+        return None
 
 
 @pytest.fixture
@@ -51,6 +63,24 @@ def test_it_tells_what_the_adapter_tells_in_the_suite(alone, command, small_corp
     }
     assert told[hosted] == told["onnxruntime"]
     assert len(told[hosted]) > 5
+
+
+def test_it_knows_by_the_same_names_as_the_suite_what_says_that_it_cannot():
+    assert SAYS_UNSUPPORTED == _SAYS_UNSUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("tract[threads=2]", "Backend tract has no option threads"),
+        ("onnxruntime[device=TPU]", "does not support the device TPU"),
+        ("onnxruntime[optimization=most]", "no optimization level most"),
+    ],
+)
+def test_it_refuses_options_that_the_adapter_has_not(monkeypatch, text, problem):
+    monkeypatch.setattr(host, "load_adapter", lambda _: Takes if text.startswith("tract") else OnnxRuntimeBackend)
+    answer = host.AdapterHost(text).answer({"cmd": "start", "seq": 1, "version": 1})
+    assert (problem in answer["error"], bool(answer["mend"])) == (True, True)
 
 
 def test_options_reach_the_adapter(alone, command, small_corpus):

@@ -75,7 +75,10 @@ def action(shell, here, corpus_copy):
     return run
 
 
-REPORTS = {"results.jsonl", "index.html", "junit.xml", "ctrf.json", "summary.json", "summary.md", "badge.svg"}
+REPORTS = {
+    *("results.jsonl", "index.html", "junit.xml", "ctrf.json"),
+    *("summary.json", "summary.md", "badge.svg", "annotations.txt"),
+}
 
 
 class TestTheActionsScript:
@@ -94,6 +97,7 @@ class TestTheActionsScript:
         step = action(BACKEND=WRONG, OUTPUT="my reports/here")
         assert step.status == 1
         assert "the gate does not hold" in step.summary
+        assert "\n::error title=ONNX conformance%3A the gate does not hold" in step.log
         assert step.output == ("status=1\nresults=my reports/here/results.jsonl\npassed=0\nwrong=5\nunsupported=0\n")
         assert {path.name for path in (here / "my reports" / "here").iterdir()} == REPORTS
 

@@ -49,11 +49,14 @@ class TestTheGate:
         assert "Adam is required" not in ended.out
         assert "Adam is required" not in run("-b", RIGHT, *told).out
 
-    def test_an_unknown_required_operator_is_refused_with_those_there_are(self, moody_run):
-        ended = moody_run("-b", RIGHT, "--require", "Adma")
+    @pytest.mark.parametrize(
+        ("name", "mend"), [("Adma", "Did you mean Adam?"), ("Conv", "Adagrad, Adam, ArgMax, Momentum, Softmax")]
+    )
+    def test_an_unknown_required_operator_is_refused_with_what_there_is(self, moody_run, name, mend):
+        ended = moody_run("-b", RIGHT, "--require", name)
         assert ended.status == 2
-        assert "no case of an operator Adma" in ended.err
-        assert "Adagrad, Adam, ArgMax, Momentum, Softmax" in ended.err
+        assert f"no case of an operator {name}" in ended.err
+        assert mend in ended.err
 
     def test_with_a_baseline_only_regressions_fail(self, moody_run):
         moody_run("-b", MOODY, "--results", "old.jsonl", mood="fail:Adam")

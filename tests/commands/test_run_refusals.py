@@ -29,6 +29,18 @@ class TestWhatIsWrongWithARun:
     def test_an_unknown_backend(self, run, name):
         assert_bad_input(run("-b", name), f"There is no backend {name}", "onnx-reference")
 
+    def test_an_unknown_backend_is_refused_with_the_nearest(self, run):
+        assert_bad_input(run("-b", "onnxruntim"), "There is no backend onnxruntim", "Did you mean onnxruntime?")
+
+    @pytest.mark.parametrize(("option", "name", "extra"), [("-b", "iree", "iree"), ("-o", "onnxscript", "onnxscript")])
+    def test_a_missing_package_names_its_extra(self, run, monkeypatch, option, name, extra):
+        def missing(*_):
+            raise ModuleNotFoundError("No module named 'it'", name="it")
+
+        monkeypatch.setattr("conformance.subjects.loading.importlib.import_module", missing)
+        ended = run("--in-process", option, name)
+        assert_bad_input(ended, f"{name} fails to import", f"pip install 'onnx-conformance[{extra}]'")
+
     def test_a_backend_without_that_attribute(self, run):
         assert_bad_input(run("-b", "fake_backends:Missing"), "fake_backends has no Missing")
 

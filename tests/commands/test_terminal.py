@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
+from conformance.boundary.text import visible
 from conformance.commands.terminal import say
-from conformance.text import visible
 
 MISLEADING = "\x1b[2J\x07\r\x9b1A\u202e"
 COMMAND = "from conformance.cli import main; main()"

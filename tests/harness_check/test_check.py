@@ -60,6 +60,8 @@ COMPLAINTS = {
         "output Y is float32 of shape [1], and should be float32 of shape []",
     ),
     "ReadsShortLines": ("lines of a megabyte", "no answer came: it died of SIGABRT"),
+    "PutsFilesElsewhere": ("inputs in files are read", "output 0 is in another file"),
+    "ReadsFilesInPart": ("inputs in files are read", "output 0 has a file of 799996 bytes"),
     "PrintsAsItWorks": ("standard output has one answer", "loading the model ..."),
     "AnswersTwice": ("standard output has one answer", '"seq"'),
     "NumbersItsAnswersItself": ("every answer repeats the number", "has another number"),
@@ -88,7 +90,7 @@ def checked(name: str) -> list:
     return list(check_harness([sys.executable, str(FAKES[name]), name], QUICK if name in HANG else PATIENT))
 
 
-@pytest.mark.parametrize("name", ["WellBehaved", "Copies"])
+@pytest.mark.parametrize("name", ["WellBehaved", "TakesFiles", "Copies"])
 def test_every_fact_holds_of_a_harness_that_keeps_to_the_protocol(name):
     assert [outcome.text for outcome in checked(name) if outcome.state is not State.HOLDS] == []
 
@@ -131,7 +133,7 @@ def test_one_fault_hides_no_other_fact():
 
 
 def test_every_fake_is_looked_at():
-    assert set(FAKES) == {"WellBehaved", "Copies", *COMPLAINTS, *SKIPS}
+    assert set(FAKES) == {"WellBehaved", "TakesFiles", "Copies", *COMPLAINTS, *SKIPS}
 
 
 class TestCommand:

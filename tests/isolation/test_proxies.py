@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from types import SimpleNamespace
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 import raising_backends as raising
 from corpora import ADAM, EXACT, REPEATED, SEVERAL
+from file_backends import double_identity
 from isolation_support import HANG, apart
 from outputs import results_of
 from repository import DATA
@@ -19,10 +21,12 @@ from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import LoadedCase, case_in_memory, load_case
 from conformance.diagnosis.observation import observe
 from conformance.isolation import failures as errors
+from conformance.isolation.host import Introduction
 from conformance.isolation.limits import Limits
 from conformance.isolation.protocol import decoded, encoded
 from conformance.isolation.proxies import BackendProxy
 from conformance.isolation.starting import host_of
+from conformance.isolation.tensor_files import taken
 from conformance.judging.backend import judge_backend
 from conformance.schemas import complaint
 from conformance.subjects.naming import SubjectKind
@@ -79,6 +83,9 @@ class TellsWhatIsAsked:
 
     def is_running(self, child):
         return True
+
+    def introduced(self):
+        return Introduction()
 
     def ask(self, command, **fields):
         self.asked.append((command, fields))
@@ -137,6 +144,56 @@ def test_a_tensor_comes_back_as_it_went(dtype, shape):
     assert (back.dtype, back.shape, back.tobytes()) == (array.dtype, array.shape, array.tobytes())
     assert back.flags.writeable
     assert complaint("protocol", {**message, "shape": list(shape)}, "tensor") is None
+
+
+LARGE_SHAPE = (600, 500)
+"""Of doubles, more than a mebibyte."""
+
+
+@pytest.mark.parametrize("name", ["AlwaysRight", "WritesIntoItsInputs"])
+def test_large_tensors_go_and_come_in_files(start, monkeypatch, name):
+    model = double_identity(LARGE_SHAPE)
+    target = start(f"file_backends:{name}")
+    sent = []
+    monkeypatch.setattr(target.host, "ask", recording(target.host.ask, sent))
+    X = np.arange(300_000, dtype=np.float64).reshape(LARGE_SHAPE)
+    (Y,) = target.prepare(model).run([X])
+    run = next(members for what, members, _ in sent if what == "run")
+    answer = next(answer for what, _, answer in sent if what == "run")
+    assert "file" in run["inputs"][0]
+    assert "data" not in answer["outputs"][0]
+    assert Y.dtype == X.dtype
+    assert Y.flags.writeable
+    assert (Y.reshape(-1)[1:] == np.arange(1, 300_000)).all()
+    assert (X[0, 0] == 0) == (name == "AlwaysRight")
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ({"shape": [3], "file": "other"}, "is in a file that was not asked for"),
+        ({"shape": [3], "file": "here"}, "has a file of 8 bytes, which is not what float of shape [3] has"),
+        ({"shape": [2**40], "file": "here"}, "has more than 1024 bytes"),
+        ({"shape": [2], "file": "link"}, "has a file that cannot be read"),
+        ({"shape": [2], "file": "gone"}, "has a file that cannot be read"),
+    ],
+)
+def test_a_file_that_is_not_as_it_should_be_is_no_tensor(tmp_path, message, reason):
+    (tmp_path / "here").write_bytes(bytes(8))
+    (tmp_path / "link").symlink_to(tmp_path / "here")
+    path = tmp_path / message["file"]
+    asked = tmp_path / "here" if message["file"] == "other" else path
+    with pytest.raises(ValueError, match=re.escape(reason)):
+        taken({"dtype": "float", **message, "file": str(path)}, str(asked), 1024)
+
+
+def recording(ask, sent):
+    def asked(what, **members):
+        answer = ask(what, **members)
+        sent.append((what, members, answer))
+        return answer
+
+    return asked
 
 
 class TestGraphOptimizers:

@@ -15,12 +15,12 @@ from junitparser import JUnitXml
 from lxml import etree
 from runs_in_memory import results_of, whole, with_records, with_results
 
-from conformance.report.formats import badge, ctrf, junit, markdown
+from conformance.boundary.text import visible
+from conformance.report.formats import annotations, badge, ctrf, junit, markdown
 from conformance.report.summary import summary
 from conformance.report.text import escaped
 from conformance.results.failure_kinds import normalized
 from conformance.schemas import complaint
-from conformance.text import visible
 
 SCHEMAS = Path(__file__).parent / "formats"
 STRANGE = "\x00\x08\x1b[31m\x7f\x85\ufffe\ud800\u202e]]><b>&\"'"
@@ -139,7 +139,8 @@ class TestMarkdown:
         first = {**results_of(run)[0], "verdict": "fail", "surprise": True, "message": "wrong"}
         results = tuple({**first, "case": name} for name in names)
         text = whole(markdown.render)([with_records(run, [{**case, "case": name} for name in names], results)])
-        assert "500 cases: fail" in text
+        assert "1 cause, 500 cases." in text
+        assert "fail, 500 cases: " in text
         assert "- and 480 more cases" in text
 
     def test_a_part_of_the_corpus_is_told_of(self):
@@ -150,6 +151,23 @@ class TestMarkdown:
         )
         assert "2 of 6 cases" in text
         assert "Selected by <code>-k a&#124;b</code>" in text
+
+
+class TestAnnotations:
+    def test_text_of_a_subject_makes_no_command_of_its_own(self):
+        lines = whole(annotations.render)([strange()]).splitlines()
+        assert [line for line in lines if not line.startswith("::error title=")] == []
+
+    def test_there_are_no_more_than_a_step_shows(self):
+        run = after()
+        case, first = run.cases["test_adam"], {**results_of(run)[0], "verdict": "error", "surprise": True}
+        names = [f"test_{number}" for number in range(30)]
+        results = [{**first, "case": name, "message": f"kernel_{name} is missing"} for name in names]
+        text = whole(annotations.render)([with_records(run, [{**case, "case": name} for name in names], results)])
+        assert len(text.splitlines()) == 10
+
+    def test_nothing_is_said_where_the_gate_holds(self):
+        assert whole(annotations.render)([holding()]) == ""
 
 
 class TestBadge:

@@ -22,7 +22,7 @@ from runs_in_memory import results_of, whole, with_records
 from conformance.report.formats import html
 from conformance.report.html import data as html_data
 from conformance.report.html.errors import BARS, Distributions
-from conformance.report.html.script import CASE, OF_KIND, SUBJECT
+from conformance.report.html.script import CASE, OF_KIND, OPTIONS, SUBJECT
 from conformance.results.failure_kinds import OF_INVALID, failure_kind, serial_free
 from conformance.run.archives import archive
 
@@ -289,12 +289,17 @@ def test_a_script_is_a_few_lines(kind: str) -> None:
 def test_a_script_runs_the_case_of_the_installed_suite_and_shows_what_comes(
     kind: str, subject: str, case: str, shown: str
 ) -> None:
-    script = OF_KIND[kind].replace(CASE, json.dumps(case)).replace(SUBJECT, json.dumps(subject))
+    script = OF_KIND[kind].replace(CASE, json.dumps(case)).replace(SUBJECT, json.dumps(subject)).replace(OPTIONS, "{}")
     assert shown in output_of(script)
 
 
 def test_a_script_runs_the_case_of_an_unpacked_archive(opened: Corpus, tmp_path: Path) -> None:
     with zipfile.ZipFile(io.BytesIO(archive(opened, opened.cases[SHOULD]))) as bundle:
         bundle.extractall(tmp_path)
-    script = OF_KIND["backend"].replace(CASE, json.dumps(SHOULD)).replace(SUBJECT, '"fake_backends:AlwaysWrong"')
+    script = (
+        OF_KIND["backend"]
+        .replace(CASE, json.dumps(SHOULD))
+        .replace(SUBJECT, '"fake_backends:AlwaysWrong"')
+        .replace(OPTIONS, "{}")
+    )
     assert "fail compare" in output_of(script, str(tmp_path / SHOULD))

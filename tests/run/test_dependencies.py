@@ -38,6 +38,10 @@ def test_of_other_subjects_nothing_is_known():
     assert dependencies(["mypackage.backend"]) == {}
 
 
+def test_of_a_subject_in_another_python_this_one_s_libraries_say_nothing():
+    assert dependencies(["built[python=/opt/old/bin/python]"]) == {}
+
+
 def test_a_run_writes_them_into_its_header(command, small_corpus, here, monkeypatch):
     monkeypatch.setattr(module, "_known", lambda: {"reference": KNOWN["built"]})
     command("run", "-b", "reference", "--data", small_corpus, "--case", ADAM, "--in-process", "--results", "r.jsonl")

@@ -77,7 +77,7 @@ def test_two_processes_give_the_same(run, here):
     assert comparable(here / "r.jsonl") == comparable(here / "one.jsonl")
 
 
-def test_the_terminal_and_every_report_say_it(run, here):
+def test_the_terminal_and_every_report_say_it(run, here, corpus):
     outputs = {"--html": "r.html", "--markdown": "r.md", "--json": "r.json", "--junit": "r.xml"}
     arguments = [text for pair in outputs.items() for text in pair]
     ended = run("-b", NUMPY, "--profile", "sonnx", *arguments)
@@ -88,7 +88,7 @@ def test_the_terminal_and_every_report_say_it(run, here):
     assert "goes by the profile <code>sonnx</code>" in (here / "r.md").read_text()
     page = (here / "r.html").read_text()
     assert "sonnx.argmax_nan" in page
-    assert f"onnx-conformance run -b {NUMPY} --profile sonnx" in page
+    assert f"onnx-conformance run -b {NUMPY} --data {corpus} --profile sonnx" in page
     assert '<property name="profile" value="sonnx"' in (here / "r.xml").read_text()
 
 
@@ -140,7 +140,7 @@ def test_a_house_s_own_profile_raises_a_check(command, here, whole_corpus):
 
 
 def test_a_profile_that_is_not_there_is_refused(run, here):
-    assert_bad_input(run("-b", NUMPY, "--profile", "sonx"), "The profile sonx cannot be read", "Use sonnx")
+    assert_bad_input(run("-b", NUMPY, "--profile", "sonx"), "The profile sonx cannot be read", "Did you mean sonnx?")
     assert not (here / "r.jsonl").exists()
 
 

@@ -11,7 +11,7 @@ import pytest
 from conformance.errors import UsageError
 from conformance.isolation.limits import Limits
 from conformance.run import settings as module
-from conformance.run.selection import Shard
+from conformance.run.selection import Selection, Shard
 from conformance.run.settings import Settings
 from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.verdicts import Level
@@ -25,7 +25,7 @@ def test_all_of_them_come_back_from_json(tmp_path):
     given = Settings(
         (BACKEND, OPTIMIZER),
         data=tmp_path / "data",
-        cases=("test_adam",),
+        selection=Selection("adam or x", ("test_adam",), tags=("float",), levels=("must",)),
         level=Level.SHOULD,
         expect=(tmp_path / "a.toml", tmp_path / "b.toml"),
         results=tmp_path / "results.jsonl",

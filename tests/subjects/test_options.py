@@ -97,6 +97,12 @@ def test_a_mistake_in_the_options_ends_the_command_before_anything_is_run(text, 
         load_backend(text)
 
 
+@pytest.mark.parametrize("text", ["onnxruntime@1.20.1", "onnxruntime[python=/usr/bin/python3]"])
+def test_what_is_to_run_in_another_python_is_not_loaded_in_this_one(text):
+    with pytest.raises(UsageError, match="runs in an environment of its own"):
+        load_backend(text)
+
+
 def test_the_execution_providers_that_are_there_are_told():
     with pytest.raises(SubjectError) as caught:
         load_backend("onnxruntime[provider=AcmeExecutionProvider]")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import sys
+from pathlib import Path
 
 from fake_harnesses import WellBehaved
 
@@ -45,6 +46,43 @@ class WritesBigEndian(WellBehaved):
         data = base64.b64decode(tensor["data"])
         swapped = b"".join(data[i : i + 4][::-1] for i in range(0, len(data), 4))
         return {**tensor, "data": base64.b64encode(swapped).decode()}
+
+
+class TakesFiles(WellBehaved):
+    """Takes inputs and gives outputs in files."""
+
+    def start(self, command):
+        return {**super().start(command), "files": True}
+
+    def run(self, command):
+        inputs = [
+            {**{k: v for k, v in tensor.items() if k != "file"}, "data": self.read(tensor)}
+            if "file" in tensor
+            else tensor
+            for tensor in command["inputs"]
+        ]
+        answer = super().run({**command, "inputs": inputs})
+        if "files" in command:
+            for number, output in enumerate(answer["outputs"]):
+                output["file"] = self.path(command["files"], number)
+                Path(output["file"]).write_bytes(base64.b64decode(output.pop("data")))
+        return answer
+
+    def read(self, tensor):
+        return base64.b64encode(Path(tensor["file"]).read_bytes()).decode()
+
+    def path(self, prefix, number):
+        return f"{prefix}{number}"
+
+
+class PutsFilesElsewhere(TakesFiles):
+    def path(self, prefix, number):
+        return f"{prefix}elsewhere_{number}"
+
+
+class ReadsFilesInPart(TakesFiles):
+    def read(self, tensor):
+        return base64.b64encode(Path(tensor["file"]).read_bytes()[:-4]).decode()
 
 
 if __name__ == "__main__":

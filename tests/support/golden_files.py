@@ -8,13 +8,14 @@ from pathlib import Path
 from runs_in_memory import whole
 
 from conformance.report.diff_text import as_markdown, as_text
-from conformance.report.formats import badge, ctrf, junit, markdown
+from conformance.report.formats import annotations, badge, ctrf, junit, markdown
 from conformance.report.formats import json as summary_json
 from conformance.results.diff import differences
 from conformance.results.file import Results, read
 
 GOLDEN = Path(__file__).parents[1] / "report" / "golden"
 FORMATS = {
+    "annotations.txt": whole(annotations.render),
     "badge.svg": whole(badge.render),
     "ctrf.json": whole(ctrf.render),
     "junit.xml": whole(junit.render),

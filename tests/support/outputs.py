@@ -33,7 +33,7 @@ def comparable(path: Path) -> list[str]:
     """The lines of a results file but for their order, its times and its command."""
     lines = records(path)
     for line in lines:
-        for name in ("seconds", "command"):
+        for name in ("seconds", "command", "started"):
             line.pop(name, None)
     return sorted(json.dumps(line, sort_keys=True) for line in lines)
 

@@ -11,6 +11,7 @@ import numpy as np
 from conformance.models.signatures import softmax_default_axis
 from conformance.reference.operators.constants import constant
 from conformance.reference.operators.elementwise import ELEMENTWISE
+from conformance.reference.operators.functions import through_double
 from conformance.reference.operators.indices import INDICES
 from conformance.reference.operators.movements import MOVEMENTS
 from conformance.reference.operators.primitives import PRIMITIVES
@@ -81,8 +82,8 @@ OPERATORS: Mapping[str, Evaluation] = {
     **INDICES,
     **SEQUENCES,
     "Constant": constant,
-    "Exp": partial(_function, np.exp, 2),
-    "Log": partial(_function, np.log, 2),
+    "Exp": partial(_function, through_double(np.exp), 2),
+    "Log": partial(_function, through_double(np.log), 2),
     "Sqrt": partial(_function, np.sqrt, 1),
     "Softmax": partial(_softmax, [softmax, exp_of_log_softmax]),
     "LogSoftmax": partial(_softmax, [log_softmax, log_of_softmax]),

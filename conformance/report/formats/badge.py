@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
+from conformance.boundary.text import one_line
 from conformance.report.summary import summary
-from conformance.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -1,6 +1,7 @@
 """CTRF JSON: the Common Test Report Format, a test for each case and subject, and one more where the gate has reasons.
 
-Statuses are those of the JUnit report; `rawStatus` is the verdict. There is no wall clock: a run starts at 0.
+Statuses are those of the JUnit report; `rawStatus` is the verdict. A run starts when its results say, or else at 0; of
+a test only its duration is known, which milliseconds are too coarse for: `extra` has its seconds.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ def _summary(runs: Sequence[Results]) -> dict[str, int]:
     found = [one for run in runs for own in standings(run).values() for one in own]
     counts = Counter(one.status for one in found)
     counts[Status.FAILED] += sum(bool(run.footer["reasons"]) for run in runs)
+    start = min(run.header.get("started", 0) for run in runs)
     return {
         "tests": counts.total(),
         **{str(status): counts[status] for status in Status},
@@ -51,8 +53,8 @@ def _summary(runs: Sequence[Results]) -> dict[str, int]:
         "other": 0,
         "flaky": sum(_is_flaky(one) for one in found),
         "suites": sum(len(run.header["subjects"]) for run in runs),
-        "start": 0,
-        "stop": round(1000 * sum(run.footer["seconds"] for run in runs)),
+        "start": round(1000 * start),
+        "stop": round(1000 * max(run.header.get("started", start) + run.footer["seconds"] for run in runs)),
     }
 
 
@@ -85,12 +87,19 @@ def _test(subject: str, one: CiResult) -> dict[str, Any]:
         "suite": [subject, case["level"]],
         "rawStatus": result["verdict"],
         "tags": case["tags"],
-        "extra": {"title": case["title"], "level": result["level"], "clauses": case["clauses"]},
+        "extra": {
+            "title": case["title"],
+            "seconds": result["seconds"],
+            "level": result["level"],
+            "clauses": case["clauses"],
+        },
     }
     if complaints := result.get("checks"):
         test["extra"]["complaints"] = complaints
+    if one.cause is not None:
+        test["extra"]["cause"] = one.cause.sentence
     if why := one.why:
-        test["message"] = why
+        test["message"] = "\n".join([*one.details, why])
     if _is_flaky(one):
         test["flaky"] = True
     if stderr := one.stderr:

@@ -92,7 +92,7 @@ def classes() -> str:
             one.id,
             ", ".join(one.operators) + (f" below opset {one.opset_below}" if one.opset_below else ""),
             one.text,
-            "; ".join(f"{e.operator} of {e.input}: {e.before} → {e.after}" for e in one.examples),
+            "; ".join(map(str, one.examples)),
             one.practice,
         ]
         for one in hazards().values()

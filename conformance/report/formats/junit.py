@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
+from conformance.boundary.text import visible
 from conformance.report.ci_status import CiResult, Status, standings
-from conformance.text import visible
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _test(one: CiResult) -> ET.Element:
         element = ET.SubElement(test, _defect(one))
         element.set("type", result["verdict"])
         element.set("message", visible(one.why.partition("\n")[0]))
-        element.text = visible(f"{one.case['title']}\n{one.why}")
+        element.text = visible("\n".join([*one.details, one.case["title"], one.why]))
     if stderr := one.stderr:
         ET.SubElement(test, "system-err").text = visible(stderr)
     return test

@@ -87,19 +87,38 @@ def _checks(checks: Sequence[CheckSummary]) -> Iterator[str]:
 
 
 def _failures(failures: Sequence[FailureSummary]) -> Iterator[str]:
-    for group in failures[:MOST_GROUPS]:
-        cases = group["cases"]
-        count = f"{len(cases)} cases" if len(cases) > 1 else "1 case"
+    """Each cause, explained ones first, with the evidence of its smallest case; causes are counted before cases."""
+    for subject in dict.fromkeys(group["subject"] for group in failures):
+        own = [group for group in failures if group["subject"] == subject]
         yield ""
-        told = f"{_code(group['subject'])} {group['verdict']}, {count}: {escaped(group['message'])}"
-        yield f"<details><summary>{told}</summary>"
-        yield ""
-        yield from _listed([_code(case) for case in cases], MOST_CASES, "cases")
-        yield ""
-        yield "</details>"
-    if len(failures) > MOST_GROUPS:
-        yield ""
-        yield f"And {len(failures) - MOST_GROUPS} more kinds of failures."
+        yield f"{_code(subject)}: {_counted(len(own), 'cause')}, {_counted(sum(len(g['cases']) for g in own), 'case')}."
+        for group in own[:MOST_GROUPS]:
+            yield from _failure(group)
+        if len(own) > MOST_GROUPS:
+            yield ""
+            yield f"And {len(own) - MOST_GROUPS} more causes."
+
+
+def _failure(group: FailureSummary) -> Iterator[str]:
+    cases = group["cases"]
+    yield ""
+    told = f"{group['verdict']}, {_counted(len(cases), 'case')}: {escaped(group['cause'])}"
+    yield f"<details><summary>{told}</summary>"
+    yield ""
+    yield f"{_code(cases[0])}: {escaped(group['message'])}"
+    for listed in (
+        [f"- {escaped(line)}" for line in group["evidence"]],
+        list(_listed([_code(case) for case in cases], MOST_CASES, "cases")) if len(cases) > 1 else [],
+    ):
+        if listed:
+            yield ""
+            yield from listed
+    yield ""
+    yield "</details>"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
 
 
 def _listed(lines: Sequence[str], most: int, what: str) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
 from conformance.results.reread import Reread
+from conformance.results.rerun import rerun_command, script_options
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ class Column:
     Attributes:
         rows: what is kept of its results, by case.
         results: the results themselves, read again when they are asked for.
-        profile: the name of the profile that the run went by, or nothing.
+        command: the beginning of the command that runs a case on this subject again.
+        options: what a script is to hand to `rerun` besides, as a Python literal.
     """
 
     label: str
@@ -43,19 +44,13 @@ class Column:
     subject: SubjectRecord
     rows: Mapping[str, ResultRow]
     results: Mapping[str, ResultRecord]
-    profile: str = ""
+    command: str = ""
+    options: str = "{}"
 
     @property
     def link(self) -> str:
         """The address of its own page."""
         return "#" + urlencode({"view": "subject", "subject": self.label}, quote_via=quote)
-
-    @property
-    def command(self) -> str:
-        """The beginning of the command that runs this subject again."""
-        option = "-o" if self.subject["kind"] == "optimizer" else "-b"
-        profile = f" --profile {shlex.quote(self.profile)}" if self.profile else ""
-        return f"onnx-conformance run {option} {shlex.quote(self.subject['id'])}{profile}"
 
 
 def columns(runs: Sequence[Results]) -> list[Column]:
@@ -70,7 +65,8 @@ def columns(runs: Sequence[Results]) -> list[Column]:
             subject,
             {case: runs[number].rows[key] for case, key in by_run[number][subject["id"]].items()},
             Reread(runs[number].results.__getitem__, by_run[number][subject["id"]]),
-            _profile(runs[number]),
+            rerun_command(runs[number].header, subject),
+            repr(script_options(runs[number].header, subject)),
         )
         for number, subject in found
     ]
@@ -87,12 +83,6 @@ def mark(result: ResultRow) -> Mark:
         return Mark.UNEXPECTED
     known = result["expected"] is not None and result["expected"]["verdict"] == result["verdict"]
     return Mark.KNOWN if known and result["verdict"] != Verdict.PASS else Mark.PLAIN
-
-
-def _profile(run: Results) -> str:
-    """The name of the profile that a run went by, or nothing."""
-    rules = run.header.get("rules")
-    return rules["profile"]["name"] if rules and "profile" in rules else ""
 
 
 def _by_subject(run: Results) -> dict[str, dict[str, Key]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.report.html.columns import mark
 from conformance.report.html.evidence import PackedEvidence
 from conformance.report.html.pool import Pool, packed_data_set, packed_model
-from conformance.report.html.script import CASE, OF_KIND, SUBJECT
+from conformance.report.html.script import CASE, OF_KIND, OPTIONS, SUBJECT
 from conformance.results.diagnosed import deviations_by_case
 from conformance.results.failure_kinds import failure_kind
 from conformance.results.levels import other_level
@@ -51,14 +51,21 @@ def index(runs: Sequence[Results], shown: Sequence[Column]) -> dict[str, Any]:
     types = _numbered(sorted({type for own in types_of for type in own}))
     return {
         "subjects": [
-            [column.label, column.subject["version"], column.command, column.subject["kind"], column.subject["id"]]
+            [
+                column.label,
+                column.subject["version"],
+                column.command,
+                column.subject["kind"],
+                column.subject["id"],
+                column.options,
+            ]
             for column in shown
         ],
         "levels": {level: level.meaning for level in Level},
         "verdicts": {verdict: verdict.meaning for verdict in Verdict},
         "defects": [verdict for verdict in Verdict if verdict.is_defect],
         "checks": CHECKS,
-        "scripts": {"case": CASE, "subject": SUBJECT, "of": OF_KIND},
+        "scripts": {"case": CASE, "subject": SUBJECT, "options": OPTIONS, "of": OF_KIND},
         "clauses": [[name, *texts.get(name, {"text": "", "source": ""}).values()] for name in clauses],
         "tags": list(tags),
         "types": list(types),

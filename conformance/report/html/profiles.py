@@ -89,6 +89,10 @@ def _facts(column: Column, run: str | None, results: Results) -> Iterator[tuple[
     yield "Language", subject.get("language", "not said" if subject["id"].startswith("exec:") else "Python")
     if "passes" in subject:
         yield "Passes that it claims", ", ".join(subject["passes"]) or "none"
+    if "provider" in subject:
+        yield "Every node is to run on", subject["provider"]
+    if subject.get("placement") == "cannot tell":
+        yield "What ran where", "it cannot tell: another device may have computed its answers"
     if run is not None:
         yield "Run", run
     yield "Suite", header["suite"]

@@ -7,7 +7,7 @@ const NO_RESULT = ".";
 const KNOWN = "k";
 const UNEXPECTED = "u";
 
-const SUBJECTS = DATA.subjects.map(([label, version, command, kind, id], number) => ({ label, version, command, kind, id, number }));
+const SUBJECTS = DATA.subjects.map(([label, version, command, kind, id, options], number) => ({ label, version, command, kind, id, options, number }));
 
 const CLAUSES = DATA.clauses.map(([id, text, source], number) => ({ id, text, source, number }));
 

@@ -9,8 +9,9 @@ function rerun(one, detail, subject) {
 }
 
 function script(one, subject) {
-  const { case: ofCase, subject: ofSubject, of } = DATA.scripts;
-  return of[subject.kind].split(ofCase).map((part) => part.split(ofSubject).join(JSON.stringify(subject.id))).join(JSON.stringify(one.id));
+  const { case: ofCase, subject: ofSubject, options: ofOptions, of } = DATA.scripts;
+  const ofThisSubject = (part) => part.split(ofOptions).map((piece) => piece.split(ofSubject).join(JSON.stringify(subject.id))).join(subject.options);
+  return of[subject.kind].split(ofCase).map(ofThisSubject).join(JSON.stringify(one.id));
 }
 
 function takeAway(one) {

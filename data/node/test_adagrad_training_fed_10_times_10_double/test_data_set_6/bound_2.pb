@@ -1,1 +1,1 @@
-BH_newJ;ŸâÅpî=dé—j{e>WR»Ãpqö=
+BH_newJ07_4Åpî=dé—j{e>WR»Ãpqö=

@@ -1,2 +1,2 @@
-BW1_newJ@?¬F\Ä3D>QælZiD>ã‹ö[jD>¶0\ZÿD>+ƒj-
-D>e±·SC>æ1D¿ÃD>”õ2›D>
+BW1_newJ@Gs§QÄ3D>CleZiD>…˜aó[jD>‰¦UUZÿD>ØFÙ	-
+D>¢"c¯SC>}*A¿ÃD>Gøì2›D>

@@ -1,1 +1,1 @@
-BW2_newJ DíLOD>[UWá¶D><4ì¸D>í;HèE>
+BW2_newJ ˆTÀæLOD>:*Pá¶D>cåç¸D>–;aáE>

@@ -1,1 +1,1 @@
-BlossJ2wuÊ½šÁ>
+BlossJxÃÄqÓMº>

@@ -1,1 +1,1 @@
-BH_B2_newJÇt†-S¿>
+BH_B2_newJâóWTbh·>

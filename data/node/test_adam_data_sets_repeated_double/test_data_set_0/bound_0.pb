@@ -1,1 +1,1 @@
-BX_newJ 	q~‘ô¦K>^-V"É…g>¸÷=GîûT>C¦M^>
+BX_newJ ¥iJ‘ô¦K>G="É…g>O$GîûT>C¦M^>

@@ -1,1 +1,1 @@
-BV_newJ ÿ ]–‹y>VsbEr~>©*S”øŒ>Ôx¶1«ƒƒ>
+BV_newJ Op¥KUt>²Øª^+z>¨MC¡Ÿå‡>auðÆ}€>

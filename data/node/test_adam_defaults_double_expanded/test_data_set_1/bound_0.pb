@@ -1,1 +1,1 @@
-BX_newJ ZG¨u&>fYø×gsø<hÙá%P>¡70´Õæ<
+BX_newJ ZG¨u&>3@Wogø<hÙá%P>¡70´Õæ<

@@ -1,2 +1,1 @@
-BV_newJ Òc
--½At>\Ã›AÇ“‡>`õfeÕz>ÂEÞ½HZt>
+BV_newJ ù1ãœq>\Ã›AÇ“‡>e‚~„ôÁv>ÂEÞ½HZt>

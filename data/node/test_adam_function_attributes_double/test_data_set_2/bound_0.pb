@@ -1,1 +1,1 @@
-BX_newJk¼ÙßV=>E'eãQ/>¹¾‰>c>K>
+BX_newJ×ï'ÙßV=>!îcãQ/>O§V>c>K>

@@ -1,1 +1,1 @@
-BV_newJà¾ÚMƒ5X>Ð/wO\h>Òx`_Š¡y>
+BV_newJà¾ÚMƒ5X>Ð/wO\h>BRó:v>

@@ -1,1 +1,1 @@
-BH_newJâÁ¹ˆğ?A
+BH_newJ9PÔïW35A

@@ -1,2 +1,1 @@
-BX_newJ8à%w œb=:•_Pya=RäKŒÎr=h{dÆæ‘m=À¬§Žt=éä
-g=Œ-ÈÉ§Š…=
+BX_newJ8Ll†wZb=qBm€µù`=i,¡	›r=¨1ÐCâl={$ÒÈõXt=Á%Eºvg=_HîÔœj…=

@@ -1,1 +1,2 @@
-BV_newJ8EЛхw…*-=ьekrgёC=ћЏ5]Иу3=:љbњb_G=o§чOў…3=mA&F—S4=ж»MтK=
+BV_newJ8Гэяo#=MэћYљ
+>=d¶Мaє(=Vў­уaз@=эNпЫ4b'=t­~aVv1=SЩ}¤Ю9G=

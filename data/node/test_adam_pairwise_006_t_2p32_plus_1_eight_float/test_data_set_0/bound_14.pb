@@ -1,1 +1,1 @@
-BV7_newJ¬<W¿et>
+BV7_newJV§¡ñp>

@@ -1,1 +1,1 @@
-BH1_newJcZMîu»>
+BH1_newJÜ„Am°>

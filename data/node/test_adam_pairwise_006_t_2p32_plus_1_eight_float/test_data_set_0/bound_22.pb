@@ -1,1 +1,1 @@
-BH7_newJó&kqÅŽÅ>
+BH7_newJyH™³Æ	¾>

@@ -1,1 +1,1 @@
-BX7_newJLsãI“>
+BX7_newJŠHÓß}Á’>

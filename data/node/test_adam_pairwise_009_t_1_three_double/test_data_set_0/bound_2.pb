@@ -1,1 +1,1 @@
-BX3_newJ(cROeîN?’r×M?Ó'ùhì{S?
+BX3_newJ(cROeîN?íG"r×M?Ó'ùhì{S?

@@ -1,1 +1,1 @@
-BV_newJ0jÒÅo>ùtD8Y…>SåFzÑf>Õß·¼)m>t<þ‹~>W±ò_#t>
+BV_newJ0N£îzi>ùtD8Y…>SåFzÑf>bÆ	Åk>t<þ‹~>AÉk™Qq>

@@ -1,1 +1,1 @@
-BH3_newJ—ëÚTw`?NÏ=½á^?ë5{ÏW?
+BH3_newJXÔ”KwQ?mDÍßýÑO?z-ÐvuO?

@@ -1,1 +1,1 @@
-BH1_newJ·Ê¿JxP?
+BH1_newJÌ9rs7E?

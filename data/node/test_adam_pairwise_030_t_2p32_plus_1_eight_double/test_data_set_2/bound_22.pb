@@ -1,1 +1,1 @@
-BH7_newJÛâÃ]bg?
+BH7_newJğÊyzıX?

@@ -1,1 +1,1 @@
-BX1_newJÏÀDeu>
+BX1_newJ ³žÐau>

@@ -1,1 +1,1 @@
-BV1_newJ^kQxžw;
+BV1_newJm¤4Â"q;

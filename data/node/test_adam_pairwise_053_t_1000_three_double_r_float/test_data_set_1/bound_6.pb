@@ -1,1 +1,1 @@
-BH1_newJã–Y€X`?©InàþR?
+BH1_newJ¿Êr•w‡Q?"Ú¨XÌ1G?

@@ -1,2 +1,2 @@
-BX_newJ æ.¾ZaF\>j#Æsm>ƒXaÖ
+BX_newJ æ.¾ZaF\>î2Vnm>ƒXaÖ
 c>]æœô8ºL>

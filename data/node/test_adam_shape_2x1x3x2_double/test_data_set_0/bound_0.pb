@@ -1,1 +1,2 @@
-BX_newJ`ûÎçÌrd>4CÒød·ó=/$Êïpvc>•´éU>¹‚ZYxc>ò³:E1þX>Tšš¬ÖH>7]—ÖJXP>B?ê~h×I>êARC	[P>z£Ü@}V>qÜôÍHS>
+BX_newJ`ûÎçÌrd>!E§îd·ó='“¯ïpvc>
+ÚìéU>ø¢@Yxc>zÿE1þX>Tšš¬ÖH>7]—ÖJXP>ï0‘~h×I>êARC	[P>ÄX¨@}V>]$JôÍHS>

@@ -1,1 +1,1 @@
-BV_newJ ù@Å½¡L>Y:	fâ„>é‚åE‹vŒ>ëmEIkR†>
+BV_newJ ¦¤¥˜ LJ>päêNÒƒ>\_í‘á†>fE¿b4w>

@@ -1,1 +1,1 @@
-BV_newJâ{ùL8`>dëw˜E¹t>#UdžŽL>
+BV_newJôîðL8`>dd˜E¹t>ÒžŽL>

@@ -1,2 +1,1 @@
-BX_newJ1
-ë&3tu>n.Žx_•t> ï¹Pcw>
+BX_newJ*†$3tu>ßðèw_•t>U´2¹Pcw>

@@ -1,1 +1,1 @@
-BX_newJžœ&w>¡1wPEx>CXÿ‘ÉOx>
+BX_newJ·'(&w>VøåOEx>0ql‘ÉOx>

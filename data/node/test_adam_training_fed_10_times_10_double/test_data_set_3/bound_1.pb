@@ -1,1 +1,1 @@
-BX_newJ¥s3gùr>BÂâ™‹u>ÛUR$÷r>
+BX_newJ°ÿ0gùr>ðµHâ™‹u>RwðQ$÷r>

@@ -1,1 +1,1 @@
-BH_newJÀû%kÓ›f>ažàÒ½1f>ñY÷W€m>
+BH_newJ2ãåfÓ›f>bjÒ½1f>[åtöW€m>

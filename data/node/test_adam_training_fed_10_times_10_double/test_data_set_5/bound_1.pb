@@ -1,1 +1,1 @@
-BX_newJmhcFW™a>T÷.%Tj>|m-Ì[>
+BX_newJ)¯AW™a>$Î™%Tj>—c~€-Ì[>

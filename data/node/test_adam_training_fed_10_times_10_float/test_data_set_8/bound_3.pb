@@ -1,1 +1,1 @@
-BH_newJª·®Ž||c>—ZY0p>]l&¨…OU>
+BH_newJ³eu¢wY>ßŠnùo>ëµ\HU>

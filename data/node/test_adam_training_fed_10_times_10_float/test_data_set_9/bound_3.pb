@@ -1,1 +1,1 @@
-BH_newJwJ¼+ÚðR>GÒÂ<ê•c>³~øAPA>
+BH_newJ¯‡Õ«3H>æ[B{lc>3åuMA>

@@ -1,1 +1,1 @@
-BX_newJ*lX®/üD>TÓ»K¹C>Ø›ïº"G>
+BX_newJu&i­/üD>]¾y»K¹C>;‡º"G>

@@ -1,1 +1,1 @@
-BX_newJ`nè´äE>Ñ\YòáD>$EÝÁÖG>
+BX_newJåB´äE>NÆYòáD>(F°ÜÁÖG>

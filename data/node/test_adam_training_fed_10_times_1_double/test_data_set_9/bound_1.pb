@@ -1,1 +1,1 @@
-BX_newJœQá_E>ËZ¹û1’D>¬¬CÂ2G>
+BX_newJRfá_E>ôggû1’D>ÏOCÂ2G>

@@ -1,1 +1,2 @@
-BlossJ’BGz.”ø<
+BlossJ
+Ébáò<

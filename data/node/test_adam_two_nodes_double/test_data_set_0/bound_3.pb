@@ -1,2 +1,2 @@
-BX2_newJ í”yœF
-P>ºjsç1aP>'OIÛÉPW>;µNRZ>
+BX2_newJ ý2œF
+P>7ò¼æ1aP>nÛÚÉPW><„NRZ>

@@ -1,1 +1,1 @@
-BX_newJ¸žlvBP±<èl½·EÖ<8Eƒ¶#Á<
+BX_newJž¨Á™ÝJ®<”—cxYÑ<hËÓlO»<

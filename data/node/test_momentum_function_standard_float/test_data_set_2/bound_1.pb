@@ -1,1 +1,1 @@
-BV_newJrÓÜ.ZT€>ÆkíL‰>¼FS<Óˆ>
+BV_newJ¿ägmÊr>C-=û¦S€>Vó—âÆ"z>

@@ -1,1 +1,1 @@
-BX_newJœ1NÐs£>ëiºêBÜ>lv™qjõs>
+BX_newJç'íSlž>ñTPGlFŠ>ª[p>

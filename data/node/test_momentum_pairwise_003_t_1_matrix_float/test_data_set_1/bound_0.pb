@@ -1,1 +1,1 @@
-BX_newJ0π+W|W=ώς›Ο£L=•FΊΑ¦d=¨Β¨Y*S=Hυÿά#Q=?Y½εξΣd=
+BX_newJ0…η²υΡR=PAh®$/E=γlBd²ά`= 9ζYzQK=Ο”&Pθ7J=T—Mλyi`=

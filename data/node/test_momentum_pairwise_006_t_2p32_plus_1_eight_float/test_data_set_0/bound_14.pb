@@ -1,1 +1,1 @@
-BV7_newJ²FuHχί?
+BV7_newJύάαFu?

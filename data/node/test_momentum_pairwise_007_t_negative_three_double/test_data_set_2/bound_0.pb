@@ -1,1 +1,1 @@
-BX1_newJNSDTOpe<uVþVyò¶<
+BX1_newJ†¸}soŠa<º«iqØ²<

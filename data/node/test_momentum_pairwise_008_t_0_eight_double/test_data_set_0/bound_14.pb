@@ -1,1 +1,1 @@
-BV7_newJ„Á=îkÃt;
+BV7_newJ#Q®ò’p;

@@ -1,1 +1,1 @@
-BX1_newJñ¹k0SŽH<ðsêLkÉ<lim ÔQ=
+BX1_newJX\-šõBC<˜TP!VÃÂ<3øC^ÈG=

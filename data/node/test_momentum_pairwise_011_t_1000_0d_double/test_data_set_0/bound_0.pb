@@ -1,1 +1,1 @@
-BX_newJ╥JмнWС;
+BX_newJBJЭўdЛ;

@@ -1,1 +1,1 @@
-BX_newJø@ç…aÐq;
+BX_newJcV¿,Wh;

@@ -1,1 +1,1 @@
-BV2_newJ %™Ìm=ºi%[Df=SÇE2ák=øá”H$tY=
+BV2_newJ MçWStóc=fjºó±Ta=ŠuþYÜýe=O‡8¡A=

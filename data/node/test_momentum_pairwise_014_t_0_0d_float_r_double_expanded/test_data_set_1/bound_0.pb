@@ -1,1 +1,1 @@
-BX_newJÆ±Uwm‰>
+BX_newJg¢FÖ‡>

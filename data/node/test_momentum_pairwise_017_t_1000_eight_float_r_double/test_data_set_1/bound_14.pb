@@ -1,1 +1,1 @@
-BV7_newJ“»rà<Eπ>
+BV7_newJ«w»˚l ≥>

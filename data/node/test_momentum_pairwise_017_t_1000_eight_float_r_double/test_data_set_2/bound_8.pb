@@ -1,1 +1,1 @@
-BV1_newJH˜yT× >
+BV1_newJAoš¢Ã‹›>

@@ -1,1 +1,1 @@
-BV3_newJaeå$C<BKš³“rÕ<òX€dAS=
+BV3_newJßÖðóà4<ýsXÁSÏ<me×áK=

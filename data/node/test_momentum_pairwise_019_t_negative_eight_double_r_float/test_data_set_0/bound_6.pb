@@ -1,1 +1,1 @@
-BX7_newJ™5F£…¬I<
+BX7_newJ‚x‡'å<C<

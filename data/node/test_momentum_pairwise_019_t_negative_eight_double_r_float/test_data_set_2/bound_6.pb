@@ -1,1 +1,1 @@
-BX7_newJ@K`>ZH<
+BX7_newJ©â½áÉÆC<

@@ -1,1 +1,1 @@
-BV_newJÚufUfÉ<
+BV_newJKéU†XÄ<

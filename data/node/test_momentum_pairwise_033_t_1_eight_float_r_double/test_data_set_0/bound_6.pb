@@ -1,1 +1,1 @@
-BX7_newJR„ºPKP>
+BX7_newJx¤®¸°K>

@@ -1,1 +1,1 @@
-BX1_newJ[€$!:Ju;5]gä$Ów;
+BX1_newJPG∑<q;;Iõ5xs;

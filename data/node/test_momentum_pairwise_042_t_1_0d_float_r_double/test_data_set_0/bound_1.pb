@@ -1,1 +1,1 @@
-BV_newJWH}U>хР?
+BV_newJркLЖ?

@@ -1,1 +1,1 @@
-BlossJ{ÑÀ®…z=
+BlossJbA¤Ó=

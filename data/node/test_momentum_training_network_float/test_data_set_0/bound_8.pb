@@ -1,1 +1,1 @@
-BV_B2_newJHúÂeÙtÊ>
+BV_B2_newJp47s´SÃ>

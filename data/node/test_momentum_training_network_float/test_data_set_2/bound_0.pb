@@ -1,1 +1,1 @@
-BlossJv§6Q®×Ó>
+BlossJã­ÙBÏ>

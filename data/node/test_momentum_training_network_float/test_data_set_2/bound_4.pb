@@ -1,1 +1,1 @@
-BB2_newJxà6œ>
+BB2_newJxhzèÜq•>

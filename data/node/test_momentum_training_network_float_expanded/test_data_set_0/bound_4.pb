@@ -1,1 +1,1 @@
-BB2_newJUZHH >
+BB2_newJêî|kã˜>

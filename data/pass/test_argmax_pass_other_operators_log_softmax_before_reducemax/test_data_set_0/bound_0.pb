@@ -1,1 +1,1 @@
-BlargestJrOûLÙf·>Áäô´>
+BlargestJýÿ½f¡±>8·ó„¬>

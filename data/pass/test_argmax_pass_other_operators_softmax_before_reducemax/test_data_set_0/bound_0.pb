@@ -1,1 +1,1 @@
-BlargestJ¢É)ÒÊíš>|Î€º"Ýœ>
+BlargestJ–7M‘˜>œF Vnš>

@@ -1,0 +1,80 @@
+"""Tensors in files, where a harness takes and gives such: the bytes as they are, little-endian, in row-major order."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from contextlib import suppress
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conformance.files.regular import read_regular
+from conformance.models.arrays import dtype_of, type_name, type_number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from conformance.models.arrays import Array
+
+LARGE = 2**20
+"""Bytes from which on a tensor goes into a file."""
+
+
+def put(path: str, name: str, array: Array) -> dict[str, Any]:
+    """Write a tensor into a new file, and return its message.
+
+    Raises:
+        KeyError: ONNX has no such element type.
+        ValueError: likewise, or it has objects.
+        OSError: the file cannot be written.
+    """
+    message = {"name": name, "dtype": type_name(array.dtype), "shape": array.shape, "file": path}
+    with suppress(FileNotFoundError):
+        os.unlink(path)  # noqa: PTH108
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+    with os.fdopen(descriptor, "wb", buffering=0) as stream:
+        rest = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+        while rest:
+            rest = rest[stream.write(rest) :]
+    return message
+
+
+def taken(message: Mapping[str, Any], path: str, largest: int) -> Array:
+    """The tensor of a message that satisfies its schema: a writable array of its own. Its file is removed.
+
+    Args:
+        path: where the file has to be.
+        largest: bytes of the longest file that is read.
+
+    Raises:
+        ValueError: it is another file, cannot be read, or is not as long as it should be; the text is a sentence's end.
+    """
+    dtype, shape = dtype_of(type_number(message["dtype"])), message["shape"]
+    size = prod(shape) * dtype.itemsize
+    if message["file"] != path:
+        raise ValueError("is in a file that was not asked for")
+    if size > largest:
+        raise ValueError(f"has more than {largest} bytes")
+    try:
+        content = read_regular(path, largest)
+        os.unlink(path)  # noqa: PTH108
+    except OSError as error:
+        raise ValueError(f"has a file that cannot be read ({error.strerror})") from None
+    if len(content) != size:
+        type = f"{message['dtype']} of shape {list(shape)}"
+        raise ValueError(f"has a file of {len(content)} bytes, which is not what {type} has")
+    return np.frombuffer(bytearray(content), dtype).reshape(shape)
+
+
+def mapped(message: Mapping[str, Any]) -> Array:
+    """In a harness: the tensor of a message, as an array that may be written to, which leaves the file as it is."""
+    with open(message["file"], "rb") as stream:  # noqa: PTH123
+        content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
+    return np.frombuffer(content, dtype_of(type_number(message["dtype"]))).reshape(message["shape"])
+
+
+def is_as_given(message: Mapping[str, Any], array: Array) -> bool:
+    """In a harness: whether an array that was mapped is as it was."""
+    return bool(np.array_equal(mapped(message).view(np.uint8), array.view(np.uint8)))

@@ -1,0 +1,1 @@
+BX3_newJ 2liv9þx>ÓôBLÂk€>Vdtbº“>X¹MEi‘>

@@ -1,0 +1,1 @@
+BX_newJ ;_÷:FB±Rïi¯sFBReD&.ýFB›ZmZä-HB

@@ -1,0 +1,1 @@
+BX_newJ —ßOBH>BEŒIde;;B>Ô7=Bçœ ­Åg=B

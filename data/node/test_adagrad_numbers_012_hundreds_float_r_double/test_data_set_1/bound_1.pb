@@ -1,0 +1,1 @@
+BH_newJ Œ;Ñyåg> 1…q4j>ÙE±ÇEWr>O<eÝ™k>

@@ -1,0 +1,1 @@
+BH_newJ ¼W>HWão>k'"ÄIp><¿tôÉj>óò¸u5m>

@@ -1,0 +1,1 @@
+BH_newJ ÖÖUÆPj>cK¤uj>sö`ásêq>gòÛB*¡l>

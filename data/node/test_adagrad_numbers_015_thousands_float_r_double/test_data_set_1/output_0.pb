@@ -1,0 +1,1 @@
+BX_newJZGMøGÈKø.ÌE?√hN?

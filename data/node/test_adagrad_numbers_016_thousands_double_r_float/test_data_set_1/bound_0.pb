@@ -1,0 +1,1 @@
+BX_newJ ;7l¡7BåSÆ°n°3Bsx@üe6Bv\†uü7B

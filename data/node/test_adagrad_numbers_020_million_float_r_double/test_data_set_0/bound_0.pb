@@ -1,0 +1,1 @@
+BX_newJ Fซ~vtB+ฺ‘ข4—sBi๋ยวqMsB1สีýtB

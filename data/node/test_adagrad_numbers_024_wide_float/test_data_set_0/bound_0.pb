@@ -1,0 +1,1 @@
+BX_newJ *yG­ÁrBYQüYœ/uBxêf	8uBS	35{sB

@@ -1,0 +1,1 @@
+BX_newJ ¿ßŠG5"sB4’K¨ÜqBWcï¿rrBi/0ætB

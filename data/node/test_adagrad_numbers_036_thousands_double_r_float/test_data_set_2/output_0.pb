@@ -1,0 +1,1 @@
+BX_newJ ƒQrcn¾CvðÈx¼CO§ød½CX›9\I$¼C

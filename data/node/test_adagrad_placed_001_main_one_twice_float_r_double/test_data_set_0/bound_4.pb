@@ -1,0 +1,1 @@
+BH2_new_capturedJ0Kd5S¹>äkke.3>ã›ëÕF¤>Ð†—g–>0oZèß§Ÿ><L‡¢ö¢±>

@@ -1,0 +1,1 @@
+BH3_new_sameJÜq•~q×<Ëþ^HE‹Ô<

@@ -1,0 +1,1 @@
+BG4_rearrangedJEÎkä?ž˜O÷»û¿

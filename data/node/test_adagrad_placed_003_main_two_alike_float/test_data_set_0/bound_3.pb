@@ -1,0 +1,1 @@
+BX2_new_negativeJ ¡HÍDÞ°>E“,ä@w>zF5^¥÷‡>µG”ŠÙ’>

@@ -1,0 +1,1 @@
+BX1_new_twin_negativeJ ?)j$øŠ>W&trƒš‘>;Õâ'³“>äÞ£hw>

@@ -1,0 +1,1 @@
+BH2_new_twin_laterJ%IÁàÚ[ÀJ²ÀT•OÁ

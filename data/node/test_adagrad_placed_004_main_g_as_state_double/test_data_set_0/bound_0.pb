@@ -1,0 +1,1 @@
+BX1_new_capturedJ Ë0ÔW.·ø<ºÄ|œ$∂<QoHYö<Gªjï>Oπ<

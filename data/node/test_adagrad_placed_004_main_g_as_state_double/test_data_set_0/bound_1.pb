@@ -1,0 +1,1 @@
+BX1_new_laterJ KKŠx’Õ<uÂ9MËrÎ<[{¸‚Ì°<B†Ÿ.ToÑ<

@@ -1,0 +1,1 @@
+BH1_new_twin_negativeJ N.ê2Ðpü<›¿¿z}.ý<ÔvO³=dâ<?×'ø<

@@ -1,0 +1,1 @@
+BH2_new_twin_negativeJ ÷JµÍÃà<íÏS'¿/Ó<Zø§¥º¿<b'Ü€gÏ<

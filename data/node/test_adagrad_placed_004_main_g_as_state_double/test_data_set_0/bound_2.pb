@@ -1,0 +1,1 @@
+BX2_new_capturedJ núxÖ«<–dzÍT<´™œ½¶<u TI]<¤<

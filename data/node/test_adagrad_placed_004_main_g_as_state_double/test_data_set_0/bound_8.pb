@@ -1,0 +1,1 @@
+BX1_new_twin_capturedJ 7evªÈ<ËjyŒ¤6Â<®b*ŠYµ<72×f}Ã<

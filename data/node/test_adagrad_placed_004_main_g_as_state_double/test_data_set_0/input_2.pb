@@ -1,0 +1,1 @@
+BH1_rearrangedJ ®T¬‰ò4@ˆ„<˜„é?ì<QfÆí?À€JUodÛ?

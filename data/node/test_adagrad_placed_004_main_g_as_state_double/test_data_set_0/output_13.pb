@@ -1,0 +1,1 @@
+BH1_new_twin_negativeJ FХЋNйO(АЏЄ_H%А§V—љвпАVЗ№ђНu"А

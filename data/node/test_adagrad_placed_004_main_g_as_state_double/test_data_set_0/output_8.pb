@@ -1,0 +1,1 @@
+BX1_new_twin_capturedJ ю╞┘юS╣·┐xw,й{ш?+CD╒Ъжа┐pЕў■э?

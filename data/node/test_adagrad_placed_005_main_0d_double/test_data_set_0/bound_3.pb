@@ -1,0 +1,3 @@
+BX_new_twin_laterJH
+лг
+П<

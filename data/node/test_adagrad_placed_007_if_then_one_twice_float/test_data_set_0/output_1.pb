@@ -1,0 +1,1 @@
+BX1_new_later_ifJÛ9@AaJ@-XY¿ÍÄR@ùÊÀ/QÀ

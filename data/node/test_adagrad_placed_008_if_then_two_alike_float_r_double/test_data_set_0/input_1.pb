@@ -1,0 +1,1 @@
+BX1_rearrangedJFwÿ¿FÐô¾-¿Â¨1?

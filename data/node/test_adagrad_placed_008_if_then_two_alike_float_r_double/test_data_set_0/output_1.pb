@@ -1,0 +1,1 @@
+BH1_new_later_ifJŒ`ÀD¡ÁQÀÁu¸BÀ

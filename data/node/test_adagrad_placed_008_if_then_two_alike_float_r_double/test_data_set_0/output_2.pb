@@ -1,0 +1,1 @@
+BH2_new_at_ifJ:|@¦‘R@bxY@eÀ?

@@ -1,0 +1,1 @@
+BH2_new_later_ifJ:üÀ¦‘ÒÀbxÙÀe@À

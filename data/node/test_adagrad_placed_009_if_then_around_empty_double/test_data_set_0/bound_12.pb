@@ -1,0 +1,1 @@
+BH3_new_captured_ifJÕÉøt/ á<wy2€®â<

@@ -1,0 +1,1 @@
+BH3_new_later_ifJEZmΈYεφ<8Γ5γχ<

@@ -1,0 +1,1 @@
+BH4_new_captured_ifJSÜ‚¼Uð<AMc3¹<

@@ -1,0 +1,1 @@
+BX1_new_twin_negative_ifJ ²¢@ë:>ô<ÀÊÜ×->mºzn£~(>´Z}l.53>

@@ -1,0 +1,1 @@
+BX4_new_twin_negative_ifJ”$ôÖ|>>IB‹°%>

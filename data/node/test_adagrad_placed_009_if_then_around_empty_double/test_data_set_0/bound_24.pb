@@ -1,0 +1,1 @@
+BH1_new_twin_captured_ifJ YğT7‡¼<eŠsÃƒ±<Í™‚ˆGÛ<ş›]…ŞĞ<

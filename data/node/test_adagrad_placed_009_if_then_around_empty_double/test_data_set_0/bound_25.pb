@@ -1,0 +1,1 @@
+BH1_new_twin_later_ifJ ëX|è“<<Q1s∫««<È∏ﬁeÚzÚ<íy∫;]êÊ<

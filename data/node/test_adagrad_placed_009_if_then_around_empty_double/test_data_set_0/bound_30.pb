@@ -1,0 +1,1 @@
+BH4_new_twin_captured_ifJTC£FÌ,ì<,Çævº¼<

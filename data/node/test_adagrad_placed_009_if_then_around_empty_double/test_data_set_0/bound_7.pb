@@ -1,0 +1,1 @@
+BX4_new_negative_ifJL¢ÔÀ<"ARY³<

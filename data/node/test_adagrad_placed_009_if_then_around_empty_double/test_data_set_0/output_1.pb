@@ -1,0 +1,1 @@
+BX1_new_negative_ifJ P8[—ΐϊΏ‘ιοPªϊτ?1άDh6³ω?αZb½ωΏ

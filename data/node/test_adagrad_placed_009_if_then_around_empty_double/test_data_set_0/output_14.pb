@@ -1,0 +1,1 @@
+BH4_new_captured_ifJi“©ÿ#o@É&íJõ?

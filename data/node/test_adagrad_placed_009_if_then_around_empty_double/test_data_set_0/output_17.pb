@@ -1,0 +1,1 @@
+BX1_new_twin_negative_ifJ ê3Ùú¿z§;õ?¬’3tñ¨ù?¶ŒkK÷ù¿

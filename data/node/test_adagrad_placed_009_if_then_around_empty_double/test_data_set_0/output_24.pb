@@ -1,0 +1,1 @@
+BH1_new_twin_captured_ifJ ‘;€GÓ-ñ?]›þÛé?´H’¸\@îyx_Ç@

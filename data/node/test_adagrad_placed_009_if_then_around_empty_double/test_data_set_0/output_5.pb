@@ -1,0 +1,1 @@
+BX3_new_negative_ifJUMÑŸà³ò?gü*!Ü?

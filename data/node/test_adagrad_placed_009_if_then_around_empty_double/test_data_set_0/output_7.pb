@@ -1,0 +1,1 @@
+BX4_new_negative_ifJZgCαφ?aS,8-|ρ?

@@ -1,0 +1,1 @@
+BX1_new_twin_negative_ifJ Pi˜}Å	ˆ>!àž&“>UÓ›3z†>iÌÒk[¢‡>

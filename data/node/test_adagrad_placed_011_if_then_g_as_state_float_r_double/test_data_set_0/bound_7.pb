@@ -1,0 +1,1 @@
+BX2_new_twin_negative_ifJ šqt©µ’>çè«¢—„>ýÀ7Lï"y>˜îÁ0O‹>

@@ -1,0 +1,1 @@
+BX1_new_twin_negative_ifJÂ$ ?|*¼¿•?Lëi?

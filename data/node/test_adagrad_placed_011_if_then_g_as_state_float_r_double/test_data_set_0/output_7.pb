@@ -1,0 +1,1 @@
+BX2_new_twin_negative_ifJ8i±?µ“?á¾æ?–¿

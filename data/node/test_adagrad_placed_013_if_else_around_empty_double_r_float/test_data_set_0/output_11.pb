@@ -1,0 +1,1 @@
+BH4_new_negativeJbRÕPi4À_7¢ IÀ

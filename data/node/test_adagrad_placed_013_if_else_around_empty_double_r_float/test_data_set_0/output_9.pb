@@ -1,0 +1,2 @@
+BH3_new_negativeJ'ÚWÈzYû¿W9
+ÚiQú¿

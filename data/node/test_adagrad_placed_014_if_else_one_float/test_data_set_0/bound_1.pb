@@ -1,0 +1,1 @@
+BX_new_laterJ0LL{Õº|¢>rzÜ—ÿ¢>Gzb™Yh¥>d1hc¦>ÅKYëÇ>tˆ’Ö÷ó”>

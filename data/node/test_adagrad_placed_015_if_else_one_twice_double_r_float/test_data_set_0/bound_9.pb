@@ -1,0 +1,1 @@
+BX1_new_twin_laterJ0e‰ézIN>Pîå£#>ÿSX#pE>¿‰Ç|™+<>PØÚiÉå(>÷ûñæ'D>

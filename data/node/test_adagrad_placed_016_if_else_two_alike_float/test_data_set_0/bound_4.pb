@@ -1,0 +1,1 @@
+BH1_new_twin_capturedJ ŒíE×º±>×€[+§6¬>XQ§u£>ºnºù¿@™>

@@ -1,0 +1,1 @@
+BH1_new_twin_laterJƒd Á`,áÀR­«À	€‡À

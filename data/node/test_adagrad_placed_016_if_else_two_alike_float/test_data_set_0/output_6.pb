@@ -1,0 +1,1 @@
+BH2_new_twin_capturedJåÅ{@À @h@vğÉ@

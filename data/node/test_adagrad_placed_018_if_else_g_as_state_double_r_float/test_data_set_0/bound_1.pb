@@ -1,0 +1,1 @@
+BX1_new_negativeJ ”ÌØl‡+»<§µQaº<­bètîX•<’J<iò¹º<

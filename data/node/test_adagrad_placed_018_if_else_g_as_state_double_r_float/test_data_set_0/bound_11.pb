@@ -1,0 +1,1 @@
+BX2_new_twin_negativeJ „»/¸<LºD<üÁ<ÀÄWj^Œ®<	‰å07µ<

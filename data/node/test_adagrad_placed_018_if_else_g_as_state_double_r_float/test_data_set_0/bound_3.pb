@@ -1,0 +1,1 @@
+BX2_new_negativeJ £Ësª’ª<qÙ´Fe¾<‘Ôëvp§<.UÙšýƒ¹<

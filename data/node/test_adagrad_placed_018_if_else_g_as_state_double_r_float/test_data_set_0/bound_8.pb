@@ -1,0 +1,1 @@
+BX1_new_twinJ K¥„ÁÁ<©'=slÂ<E>XN´«¤<°pÒrF»Á<

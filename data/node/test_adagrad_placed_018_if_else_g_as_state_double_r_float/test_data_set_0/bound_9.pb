@@ -1,0 +1,1 @@
+BX1_new_twin_negativeJ K¥„ÁÁ<©'=slÂ<E>XN´«¤<°pÒrF»Á<

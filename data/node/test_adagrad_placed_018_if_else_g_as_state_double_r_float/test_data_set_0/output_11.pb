@@ -1,0 +1,1 @@
+BX2_new_twin_negativeJ ²„È[Ş¿XSZñú¿†Ïä"üà?ÈçD˜®ñ¿

@@ -1,0 +1,1 @@
+BH1_new_twin_laterJ ±G4ød+ÀÚb—k\x"ÀŸôÃ	T"ÀóO™Ç'À

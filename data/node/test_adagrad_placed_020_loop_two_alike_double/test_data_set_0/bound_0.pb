@@ -1,0 +1,1 @@
+BX1_new_capturedJ ∫<>,›j¿<•≤˚›ı¬<õ®UrIt•<wI•«ì€¬<

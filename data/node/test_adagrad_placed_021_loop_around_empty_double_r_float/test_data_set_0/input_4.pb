@@ -1,0 +1,1 @@
+BX4_rearrangedJ0¼=[tÂ?P'î—R_ş¿

@@ -1,0 +1,2 @@
+B
+G_negativeJ%â$?

@@ -1,0 +1,2 @@
+BH4_new_negativeJÒY
+À©ø=Á

@@ -1,0 +1,1 @@
+BX1_new_twin_sameJ 6 ‰wŠi >ÈÙöwƒ›>yG=àœ>z—Æ	Õ >

@@ -1,0 +1,2 @@
+BX2_new_twin_laterJ µIlK›‰›>"
+Š˜´>s>_Œe£>ýôF™žM©>

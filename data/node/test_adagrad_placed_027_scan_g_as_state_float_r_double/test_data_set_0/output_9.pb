@@ -1,0 +1,1 @@
+BX2_new_twin_laterJฬฟ?q1@-รุ=uิฟ

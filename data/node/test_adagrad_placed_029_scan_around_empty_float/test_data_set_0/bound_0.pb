@@ -1,0 +1,1 @@
+BX1_new_capturedJ %u‚Gr‹~>ñ/gOt‚>,^ÊµÁV>æóùéy>

@@ -1,0 +1,1 @@
+BX1_new_twin_capturedJ ØÍI¹nL>0¾Ó¨š…>»=VhŠ·W>RM€ê€>

@@ -1,0 +1,1 @@
+BH4_new_twin_laterJ›bX-µ>I)“Ø•Â>

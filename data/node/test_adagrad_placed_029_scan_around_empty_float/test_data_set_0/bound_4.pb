@@ -1,0 +1,1 @@
+BX3_new_capturedJ ял╫\w>CЮК>

@@ -1,0 +1,1 @@
+BH3_rearrangedJµ¹?No9@

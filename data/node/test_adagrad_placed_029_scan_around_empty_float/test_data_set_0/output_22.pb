@@ -1,0 +1,1 @@
+BX4_new_twin_capturedJü!t?<8¼¿

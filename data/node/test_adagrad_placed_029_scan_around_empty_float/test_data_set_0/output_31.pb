@@ -1,0 +1,1 @@
+BH4_new_twin_laterJ 9›Ан›Б

@@ -1,0 +1,1 @@
+BX1_new_negativeJ ÇÀiw}>@íóúye>"Äé‡•L“>øK†x°Á>

@@ -1,0 +1,1 @@
+BX2_new_twin_negativeJ >─ЦpQ>рвLк┐С>LAoФ>Ю$МР>

@@ -1,0 +1,1 @@
+BH2_new_twin_sameJ EãCc8ž>‰úxs$]m>åŒ­J˜³>,ªeŒÅ¬«>

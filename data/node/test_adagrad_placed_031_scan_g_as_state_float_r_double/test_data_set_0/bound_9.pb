@@ -1,0 +1,1 @@
+BX1_new_twin_negativeJ çC¦×Ç…>WaGŸŠ“>³§¯¹ÿ–>§ÕÚ¦aã’>

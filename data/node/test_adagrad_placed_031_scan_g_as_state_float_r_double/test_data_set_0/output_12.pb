@@ -1,0 +1,1 @@
+BH1_new_twin_sameJÑìTAê;	@[ıA|4A

@@ -1,0 +1,2 @@
+BX1_new_twin_negativeJHë¼¾
+Î¿êÃ¿U©?

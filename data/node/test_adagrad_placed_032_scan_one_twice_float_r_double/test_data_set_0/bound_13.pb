@@ -1,0 +1,1 @@
+BH1_new_twin_negativeJ0=Q	a˜>ï1/Æ±–«>ÎòWÍVÛµ>sÁJß2ÀŒ>æ]1¢Tbª>#uÿÄÇŸ>

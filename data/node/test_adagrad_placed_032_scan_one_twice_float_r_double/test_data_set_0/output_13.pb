@@ -1,0 +1,1 @@
+BH1_new_twin_negativeJ▒╝╧©Н╠9юбG╞юбJ╜©Т"═юk▓Lю

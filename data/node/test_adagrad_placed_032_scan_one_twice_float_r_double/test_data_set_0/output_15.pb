@@ -1,0 +1,1 @@
+BH2_new_twin_negativeJ–ÿ¯¿NRÀÀtœÀÍƒÀÂøÀÜ2BÀ

@@ -1,0 +1,1 @@
+BH1_new_capturedJ OÑ_XÝ¥>nÎ¡dcK¦>Z´_†ùÅ>äbÓVž>

@@ -1,0 +1,1 @@
+BH2_new_capturedJ ö|ñÕa*·>pd¹þJnx>Ïá¹}5¶>Víõ‰>

@@ -1,0 +1,1 @@
+BX_new_at_if_loopJsjyP³<sjyP³<

@@ -1,0 +1,1 @@
+BX_new_twin_at_if_loopJ'lçÄ√,∫<'lçÄ√,∫<

@@ -1,0 +1,1 @@
+BH_new_twin_if_loopJøß¶3RÓ<øß¶3RÓ<

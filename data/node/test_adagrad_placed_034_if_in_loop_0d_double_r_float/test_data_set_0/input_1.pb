@@ -1,0 +1,1 @@
+BX_rearrangedJð)5øï¿

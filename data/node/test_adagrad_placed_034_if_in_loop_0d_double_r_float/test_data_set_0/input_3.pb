@@ -1,0 +1,2 @@
+BH_rearrangedJ´)W9
+µñ?

@@ -1,0 +1,1 @@
+BX_new_later_if_loopJëŠ ¶³Ûı?ëŠ ¶³Ûı?

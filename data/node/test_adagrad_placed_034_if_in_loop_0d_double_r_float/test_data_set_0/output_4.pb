@@ -1,0 +1,1 @@
+BX_new_twin_later_if_loopJ4áwHö?4áwHö?

@@ -1,0 +1,3 @@
+BH_new_twin_if_loopJÆoî-X‰
+@Æoî-X‰
+@

@@ -1,0 +1,1 @@
+BR_negative_if_loopJÍÌÌ½ÍÌÌ½

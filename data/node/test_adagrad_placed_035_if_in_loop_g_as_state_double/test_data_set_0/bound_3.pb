@@ -1,0 +1,1 @@
+BH2_new_negative_if_loopJ@ˆTÅäe¶Ò<'Hp».Ã<ècE(ôÙÙ<ÄÞIç¨ Ü<ˆTÅäe¶Ò<'Hp».Ã<ècE(ôÙÙ<ÄÞIç¨ Ü<

@@ -1,0 +1,3 @@
+BH1_new_twin_negative_if_loopJ@x7à"v
+=Bˆz­Æ×<"wéx§¤ü<øìÓYÞ<x7à"v
+=Bˆz­Æ×<"wéx§¤ü<øìÓYÞ<

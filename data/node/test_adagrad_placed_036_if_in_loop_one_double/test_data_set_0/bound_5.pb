@@ -1,0 +1,3 @@
+BX_new_twin_later_if_loopJ`rŒøû_!>-b=A`9>ÌcA¤@>Æ¹sIÝ'@>l
+…•b@>l­ÔáF>rŒøû_!>-b=A`9>ÌcA¤@>Æ¹sIÝ'@>l
+…•b@>l­ÔáF>

@@ -1,0 +1,1 @@
+BH_new_twin_captured_if_loopJ`hœˆÆG’Î<tÚ`{UÄÖ<.™k{DÂÎ<…œÀQD¹Á<qÙUv}Ø<DX9Fb&Â<hœˆÆG’Î<tÚ`{UÄÖ<.™k{DÂÎ<…œÀQD¹Á<qÙUv}Ø<DX9Fb&Â<

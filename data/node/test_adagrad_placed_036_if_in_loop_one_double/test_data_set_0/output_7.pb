@@ -1,0 +1,1 @@
+BH_new_twin_later_if_loopJ`з,oa_ю╒z█O)Q#ю░jYкр:юmЦВ юcО█╟!ю)dZКнюз,oa_ю╒z█O)Q#ю░jYкр:юmЦВ юcО█╟!ю)dZКню

@@ -1,0 +1,1 @@
+BX2_new_twin_captured_if_loopJ 7‡a¿œÅ­¾i›•?ŽBü>7‡a¿œÅ­¾i›•?ŽBü>

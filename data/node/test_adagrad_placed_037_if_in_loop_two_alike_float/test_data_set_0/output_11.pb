@@ -1,0 +1,1 @@
+BX2_new_twin_later_if_loopJ 7‡á?œÅ-?i›ÀŽB|¿7‡á?œÅ-?i›ÀŽB|¿

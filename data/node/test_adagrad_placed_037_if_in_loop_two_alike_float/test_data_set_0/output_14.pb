@@ -1,0 +1,1 @@
+BH2_new_twin_same_if_loopJ Œ&@¸Zá@@Á@J@Œ&@¸Zá@@Á@J@

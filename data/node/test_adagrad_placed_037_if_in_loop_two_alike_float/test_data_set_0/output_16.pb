@@ -1,0 +1,1 @@
+BH1_negative_if_loopJ SùÀLé¶¿P‡ÀñOx¿SùÀLé¶¿P‡ÀñOx¿

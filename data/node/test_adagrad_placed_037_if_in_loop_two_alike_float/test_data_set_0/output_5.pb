@@ -1,0 +1,1 @@
+BH1_new_later_if_loopJ ²­	Áù6ÀSºOÁüMÀ²­	Áù6ÀSºOÁüMÀ

@@ -1,0 +1,1 @@
+BH2_new_later_if_loopJ å¶¿∏Za¡@A¡Jî¿å¶¿∏Za¡@A¡Jî¿

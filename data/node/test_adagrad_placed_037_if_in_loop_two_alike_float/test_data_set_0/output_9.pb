@@ -1,0 +1,1 @@
+BX1_new_twin_later_if_loopJ á²4À5I@àºJÀég?á²4À5I@àºJÀég?

@@ -1,0 +1,1 @@
+BX1_new_twin_negativeJ ŠKw¯É¬…>:Æ±ZB;˜>bÓ­m¢‘>Œlì ¢¢”>

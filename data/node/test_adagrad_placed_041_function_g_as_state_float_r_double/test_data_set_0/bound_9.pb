@@ -1,0 +1,1 @@
+BX2_new_twin_negativeJ tû»ÃŽ‹>­Ï/º€ß—>ÒUð¯ð~>ãPžÝAŒ>

@@ -1,0 +1,1 @@
+BG2_rearrangedJK·e½áÉ¿Ìt?§óº?

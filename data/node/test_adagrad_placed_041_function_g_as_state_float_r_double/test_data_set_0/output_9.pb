@@ -1,0 +1,1 @@
+BX2_new_twin_negativeJÿ/³¿2Iå¿fÞ‚¾U%‚¿

@@ -1,0 +1,1 @@
+BX2_new_twin_laterJ yGOfØ<bµøï Ì<°QÚ	ÂÛÖ<¤ÿ¿Í’¶»<

@@ -1,0 +1,1 @@
+BH2_new_twin_capturedJ '«_.ÙÌî<Ù1¨ ô…È<ÍvX`ZÒç<é¬M_*ğ<

@@ -1,0 +1,1 @@
+BH2_new_twin_laterJ Âv}é+=«Ÿ»Ü‘à<ºCzir™ş<s½Fék=

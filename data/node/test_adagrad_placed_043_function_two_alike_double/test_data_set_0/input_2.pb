@@ -1,0 +1,1 @@
+BX2_rearrangedJ >=œhù?þâXuTù?|þ”‰|Lð?H‡túŠÚ?

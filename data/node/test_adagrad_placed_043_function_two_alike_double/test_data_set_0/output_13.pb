@@ -1,0 +1,1 @@
+BH1_new_twin_laterJ г=йХg$(АOF]ШЌ7чї‡WCІ‚АAI-М«(А

@@ -1,0 +1,1 @@
+BH2_new_twin_capturedJ p	m’2%@ù1^2@³3‡$`@SÔÕÜdx@

@@ -1,0 +1,1 @@
+BH1_new_capturedJ г=йХg$@OF]ШЌ7з?‡WCІ‚@AI-М«@

@@ -1,0 +1,1 @@
+BX3_new_laterJa]_@’WÀ

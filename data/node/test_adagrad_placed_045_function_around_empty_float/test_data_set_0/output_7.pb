@@ -1,0 +1,2 @@
+BX4_new_laterJègz¿
+Åh@

@@ -1,0 +1,1 @@
+BX3_new_twin_sameJœ´S¿Š²>

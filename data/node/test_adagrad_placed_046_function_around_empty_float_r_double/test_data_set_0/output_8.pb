@@ -1,0 +1,1 @@
+BX1_new_twin_sameJ{t@?éÅ¿³KÀ>E~©?

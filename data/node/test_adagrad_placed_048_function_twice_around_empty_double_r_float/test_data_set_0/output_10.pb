@@ -1,0 +1,1 @@
+BX3_new_againJà@ghý¿Ãe;À¤é¿

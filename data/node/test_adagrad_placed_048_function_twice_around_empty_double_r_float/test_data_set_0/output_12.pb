@@ -1,0 +1,1 @@
+BH1_new_againJ ®[cX@eh×u-…á?ñbĞÖK±ø?mdÔÁ@

@@ -1,0 +1,1 @@
+BG2_rearrangedJKY¿¿_*H?Wæ‹¿©4V¿

@@ -1,0 +1,1 @@
+BH2_new_twin_againJ ¦Ót•@(Datñ@.A»5š%	@ÇD„]Š@

@@ -1,0 +1,2 @@
+BH1_new_twin_negativeJ0,¡M½‘µ>°ôu¡Ë¬>ßK
+lÑ¢>šlÖ>kIº>/eÞ¦¦$f>ËsÍhû°>

@@ -1,0 +1,1 @@
+BH2_new_twin_negativeJ0T^Hhgt™>ÆMÖD~Åª>âé¾Á¶>¹>©‹ë¡>Gcð®Ý4¢>m#|‹­>

@@ -1,0 +1,1 @@
+BH1_new_twin_negativeJê%ÔÀÅl–ÀàœiÀÆD¥À{‘¦¾Ù—~À

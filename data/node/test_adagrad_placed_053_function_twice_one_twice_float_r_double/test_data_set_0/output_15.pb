@@ -1,0 +1,1 @@
+BH2_new_twin_negativeJîÈ+À›{ÀbØÀ¼KÀf«cÀi…À

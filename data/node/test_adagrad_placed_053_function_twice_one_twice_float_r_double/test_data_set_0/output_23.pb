@@ -1,0 +1,1 @@
+BH2_new_twin_againJîÈ+@›{@bØ@¼K@f«c@i…@

@@ -1,0 +1,1 @@
+BX_new_twin_capturedJÚ9?Ïæ"¿0¤¿¼‹à?	Êw¿j`;¿

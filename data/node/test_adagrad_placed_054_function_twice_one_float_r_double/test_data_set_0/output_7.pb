@@ -1,0 +1,1 @@
+BH_new_twin_negativeJı˜À›Ù'ÀÏ‘ÀÀ¡®ÀY…fÀd?4¿

@@ -1,0 +1,1 @@
+BH_new_twin_atJนอ6w"þ?

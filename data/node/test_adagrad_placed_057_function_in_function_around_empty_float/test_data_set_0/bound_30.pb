@@ -1,0 +1,1 @@
+BH4_new_twin_sameJ³t­4¡>¦ão¶C0”>

@@ -1,0 +1,1 @@
+BG1_rearrangedJùÉ£¿*Ij?W…†¿•—¢¿

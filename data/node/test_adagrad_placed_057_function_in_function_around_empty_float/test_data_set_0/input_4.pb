@@ -1,0 +1,1 @@
+BG3_rearrangedJ¸x¼¿üÓ¿

@@ -1,0 +1,1 @@
+BH3_new_twin_laterJ3n{À¢úÀ

@@ -1,0 +1,1 @@
+BH1_negativeJÄ†gÀdù¡¿yÀy“@À

@@ -1,0 +1,1 @@
+BH3_negativeJuĞ€¿^S]¿

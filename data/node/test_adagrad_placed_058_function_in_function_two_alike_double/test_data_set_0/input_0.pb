@@ -1,0 +1,1 @@
+BH1_rearrangedJ ®9ªÃø?DeF•ñ?h“Œ@³ºä?éajÓD@

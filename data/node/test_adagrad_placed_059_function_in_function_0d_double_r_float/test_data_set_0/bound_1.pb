@@ -1,0 +1,1 @@
+BX_new_negativeJÓ_|2‹µ<

@@ -1,0 +1,1 @@
+BH_new_negativeJÌrž/MÀ

@@ -1,0 +1,1 @@
+BX_new_twin_laterJsЗE@уюg@*@\Й@џ}??НLўП

@@ -1,0 +1,2 @@
+B
+H_negativeJmç¿ÚLÍ¿äÆPÀcvÀîSeÀÉÕ]À

@@ -1,0 +1,1 @@
+BX1_new_twin_later_ifJ0ûé¾ƒãÓ<gx‘*ÈU¼<eˆşc›mÁ<ÌdgZˆÕÚ<6—¿råÇ<àbLË3¼Ó<

@@ -1,0 +1,1 @@
+BX1_new_twin_captured_ifJ0ÁLäe… ò¿,È¦ÕÖ?)Ý$Tb¿â?ú%ÜÄq½û¿s7Rùê¿R£?–ÅÓ÷?

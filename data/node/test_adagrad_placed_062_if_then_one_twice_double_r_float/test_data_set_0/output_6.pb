@@ -1,0 +1,1 @@
+BX2_new_twin_captured_ifJ0“`8jô¿sîÿ5ğóÖ?V%2k0ã?‚Ä×¶ÊYı¿K¹WĞï¿Ç*“HÓ÷ö?

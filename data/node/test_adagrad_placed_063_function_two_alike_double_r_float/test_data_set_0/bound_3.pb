@@ -1,0 +1,1 @@
+BH2_new_negativeJ 8CC1‘É<;+}4õô³<JŠuón4ï<z¬Õ{Ðiâ<

@@ -1,0 +1,1 @@
+BH1_new_twin_negativeJ 3\’ˆ¯À[è.ÃV£À¨yAe8Ëø¿j(Äû"aÀ

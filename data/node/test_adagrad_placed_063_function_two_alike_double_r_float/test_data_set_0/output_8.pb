@@ -1,0 +1,1 @@
+BG1_negativeJ 0vÔäExù?@7jTzÊ¿ÀTÖÖ]È?Ì¤ŒZŒğ¿

@@ -1,0 +1,1 @@
+BH1_new_twin_sameJ þmõ°Á<á<A(^pü¸Õ<4N¿+DÓ<W—e1z+Õ<

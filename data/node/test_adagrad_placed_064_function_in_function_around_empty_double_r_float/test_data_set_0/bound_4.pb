@@ -1,0 +1,1 @@
+BX3_new_sameJ]!A J5²<te2GO¦<

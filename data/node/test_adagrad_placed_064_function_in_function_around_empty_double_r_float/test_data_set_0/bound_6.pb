@@ -1,0 +1,1 @@
+BX4_new_sameJzÎVö<1~Zxeæ<

@@ -1,0 +1,1 @@
+BH3_new_sameJ'ÒeÔœ[@g»LV˜ë@

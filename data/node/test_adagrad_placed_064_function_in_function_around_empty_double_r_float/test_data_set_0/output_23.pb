@@ -1,0 +1,1 @@
+BX4_new_twin_laterJyQ;q¨ã¿ÚlEñ‰À

@@ -1,0 +1,1 @@
+BX4_new_laterJy0£¢8˜ã¿lKiü•À

@@ -1,0 +1,1 @@
+BH4_new_negative_if_loopJ ë{ÙY∞Û»<-íÓÈJî√<ë{ÙY∞Û»<-íÓÈJî√<

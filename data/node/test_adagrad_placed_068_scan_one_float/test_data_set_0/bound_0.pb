@@ -1,0 +1,1 @@
+BX_new_capturedJ0ð¼ulp‘>],’YÙ™†>ÔL¼-ù!r>5ÚK³zþŒ>.F´T1E>)M>2¥>

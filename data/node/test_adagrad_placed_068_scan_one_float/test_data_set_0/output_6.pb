@@ -1,0 +1,1 @@
+BH_new_twin_capturedJΩ!B@∏≠Å@—K=@Q|Ñ?~∂„@uëê@

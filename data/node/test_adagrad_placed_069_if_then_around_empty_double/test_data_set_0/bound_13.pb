@@ -1,0 +1,1 @@
+BH3_new_negative_ifJ_lšüÜ—Ì<O¤¨µ§Ş<

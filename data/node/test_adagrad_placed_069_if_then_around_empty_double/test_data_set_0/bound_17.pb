@@ -1,0 +1,1 @@
+BX1_new_twin_later_ifJ bLJ !À<È©|×ŽÕ<Æk¶QÞÐ<ÉFÈV–Õ<

@@ -1,0 +1,1 @@
+BX3_new_twin_later_ifJΝ)φυϋΔ<-‰ΩΥ<

@@ -1,0 +1,1 @@
+BX4_new_twin_later_ifJUΖrΗ<τέW\²™Γ<

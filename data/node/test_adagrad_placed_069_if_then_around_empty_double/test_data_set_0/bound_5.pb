@@ -1,0 +1,1 @@
+BX3_new_later_ifJêOnô)Â<c—¿×Ö<

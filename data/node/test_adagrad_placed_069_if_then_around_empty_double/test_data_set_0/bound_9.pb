@@ -1,0 +1,1 @@
+BH1_new_negative_ifJ 0A#åôZË<¨DåÌ%àŞ<¤°t<m>Ö<Âƒ½nåæÙ<

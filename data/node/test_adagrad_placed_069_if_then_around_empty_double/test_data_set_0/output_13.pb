@@ -1,0 +1,1 @@
+BH3_new_negative_ifJ=5s•eÀîÆtüÆ…À

@@ -1,0 +1,1 @@
+BX1_new_twin_same_ifJ ³à/•ñŞ¿W(Pä‰‘õ?˜÷oNQò?8:ìtnö?

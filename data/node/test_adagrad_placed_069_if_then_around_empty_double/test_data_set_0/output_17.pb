@@ -1,0 +1,1 @@
+BX1_new_twin_later_ifJ іађ/•со?W(Pд‰‘АЋчoNQА8:мtnА

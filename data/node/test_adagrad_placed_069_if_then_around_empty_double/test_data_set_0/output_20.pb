@@ -1,0 +1,1 @@
+BX3_new_twin_same_ifJfG,9f;â?á¸Dî½ä÷¿

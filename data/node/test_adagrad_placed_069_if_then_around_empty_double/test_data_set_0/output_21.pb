@@ -1,0 +1,1 @@
+BX3_new_twin_later_ifJfG,9f;ò¿á¸Dî½ä@

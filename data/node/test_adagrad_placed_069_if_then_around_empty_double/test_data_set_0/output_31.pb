@@ -1,0 +1,1 @@
+BH4_new_twin_negative_ifJ:‰}¨Ê‰ã¿ƒád²ÉÀ

@@ -1,0 +1,1 @@
+BH3_negative_ifJ~èjÈwõ¿r ËT7÷¿

@@ -1,0 +1,1 @@
+BH2_new_twin_sameJ0Õgi<™À<E‰TÇ‡©Ý<YÎ¯\Tä<FpŸ³JÝ<&¥Éy/Xâ<T;ŸEì<

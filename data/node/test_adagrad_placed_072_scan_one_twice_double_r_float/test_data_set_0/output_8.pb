@@ -1,0 +1,1 @@
+BX1_new_twin_sameJ0©ΒMσqύΏRνxOBψ?Κ”έ…ΥΏΪwS=%σ?/ψXIύ&ΡΏΩΈvbκτΏ

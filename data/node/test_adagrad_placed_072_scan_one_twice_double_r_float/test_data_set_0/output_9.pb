@@ -1,0 +1,1 @@
+BX1_new_twin_laterJ0©ÂMóq@RíxOBÀˆŠÊ”İ…å?ÚŒwS=%À/øXIı&á?Ù¸vbê@

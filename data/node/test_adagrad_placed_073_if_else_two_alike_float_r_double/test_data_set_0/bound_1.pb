@@ -1,0 +1,1 @@
+BX1_new_negativeJ d[’¬y>¬f–sü§‡>§“pþP>õnd8+}>

@@ -1,0 +1,1 @@
+BH2_new_twin_atJ n&±¿”a´>BNþŽ«>O-êf–>‡gœ¯âVš>

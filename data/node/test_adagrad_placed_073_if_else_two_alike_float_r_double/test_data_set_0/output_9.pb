@@ -1,0 +1,1 @@
+BX1_new_twin_negativeJÆ*¿œiz?-¹S½[.6¿

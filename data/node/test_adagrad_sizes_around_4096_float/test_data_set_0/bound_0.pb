@@ -1,0 +1,1 @@
+B	X1_new_atJXHm€Œå…>Hm€Œå…>zLATnBt>ŒYÎlûf>×Ÿâ`™“>¶gZMÏ&ˆ>HÕ]K{t>Vù<ÆWŠ>2¶ë°Ëdx>uªÿ‘/u> ´;ü¹•>

@@ -1,0 +1,2 @@
+BH2_newJ YVusyL
+@ÛtrÜ÷@fèD@¶ÂeE @

@@ -1,0 +1,1 @@
+BX_newJ Q—ô†¼La>O;õÔÀBc>ØÀtC¦P>¿uèt'›I>

@@ -1,0 +1,1 @@
+BH_newJ ´AŽ>³GI¡AU¼>éHI½­ÈL+!GIK­zm–CI

@@ -1,0 +1,1 @@
+BV5_newJ±¤çsP&w>eot¦®o>

@@ -1,0 +1,1 @@
+BH6_newJs°wÜt¨>aLamî¦ž>

@@ -1,0 +1,1 @@
+BH8_newJVÂTQvå–<

@@ -1,0 +1,1 @@
+BV32_newJCŠ€gu"q>NKg¾ÌGx>

@@ -1,0 +1,1 @@
+BX5_newJmar?GW½

@@ -1,0 +1,1 @@
+BX6_newJkûp+Pßa>Žy-¢jÂU>

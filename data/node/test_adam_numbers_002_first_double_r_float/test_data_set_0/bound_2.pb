@@ -1,0 +1,1 @@
+BH_newJ ¿‘yãjt¶<EmeFƒK∏<D*π4™	¨<Lçbæ±<

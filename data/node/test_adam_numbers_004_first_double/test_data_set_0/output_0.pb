@@ -1,0 +1,1 @@
+BX_newJ ClNð{wC$µU§"tCrttu†`C†¦;>C

@@ -1,0 +1,1 @@
+BH_newJ è!ENN¨s>©VªÞjo>öˆOBI0p>×lˆzÛh>

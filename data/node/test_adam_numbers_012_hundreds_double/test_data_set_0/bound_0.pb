@@ -1,0 +1,1 @@
+BX_newJ |ÎzêcGB©ﬁVï’'AB∞YÕAŸiEBπÚ&ÑIB

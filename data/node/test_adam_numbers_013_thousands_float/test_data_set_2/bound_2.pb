@@ -1,0 +1,1 @@
+BH_newJ yxöu¾s>wlwûkv>g0ç?Þp>È¢wUç…x>

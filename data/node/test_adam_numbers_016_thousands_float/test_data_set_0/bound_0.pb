@@ -1,0 +1,2 @@
+BX_newJ ÚTÏF*|kB¤iS»òlB
+†I©qB˜aOµ€øiB

@@ -1,0 +1,1 @@
+BX_newJ uУ	«.OCЦйРр UCDЇзU›БRCЛ@Xu§QC

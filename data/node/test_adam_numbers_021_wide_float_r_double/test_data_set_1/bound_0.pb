@@ -1,0 +1,1 @@
+BX_newJ $v”˜}>+‘ìeFÉu>yHrÃ¯ÿt>hµÙCvF|>

@@ -1,0 +1,1 @@
+BH_newJqÅz@Dg@Z*k@ÅkH@

@@ -1,0 +1,1 @@
+BX_newJ วhลย๎9BfๆตุC๖BBtลฅX;BบFว@B

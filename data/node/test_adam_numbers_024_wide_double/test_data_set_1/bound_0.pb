@@ -1,0 +1,1 @@
+BX_newJ °àÔ°3Bµið–KB‰Œ††d@BerrkÂù>B

@@ -1,0 +1,2 @@
+BX_newJ t-ÊßD
+@^aHÄ@cP÷xKm	@CÄH@

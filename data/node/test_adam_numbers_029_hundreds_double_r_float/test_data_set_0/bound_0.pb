@@ -1,0 +1,1 @@
+BX_newJ v•å$tQBzP½ˆÏMUBÿÂ÷yÝJB¿%-‹SB

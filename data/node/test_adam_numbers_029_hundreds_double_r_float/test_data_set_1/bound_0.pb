@@ -1,0 +1,1 @@
+BX_newJ UÙ{‚ÚrJB9”[#iÍUBDæ¿ŽÜNBI×%†)®SB

@@ -1,0 +1,1 @@
+BX_newJ ÕDÅ[KåMBÄÀºQÜZBÓ›ôÅÕMBábÐÆ	VB

@@ -1,0 +1,1 @@
+BX_newJ d¯¸e¢Ccj‰k‡°CˆzÐµ[¢CŽÀQ¹«C

@@ -1,0 +1,1 @@
+BX_newJ š«umïlByÖïmhhZB¯ä\ojBƒ®æ¾UrB

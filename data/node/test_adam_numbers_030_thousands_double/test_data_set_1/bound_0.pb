@@ -1,0 +1,1 @@
+BX_newJ N#^17¢IB*ª~XGB¿_\æ’CB"Gh4ýNB

@@ -1,0 +1,1 @@
+BH_newJ  Ue>ß=Ù‹ìKd>S)¼VÍss>ô0M¼«Wo>

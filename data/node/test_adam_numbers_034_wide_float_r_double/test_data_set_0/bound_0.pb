@@ -1,0 +1,1 @@
+BX_newJ ˆx°Y^rB[Z]ŽWeDB½äÓT-ísBwgu“i8B

@@ -1,0 +1,1 @@
+BV_newJ a¬h„?R>¹Rš˜ÌQg>ÍI	Hb>©öV¹ãgc>

@@ -1,0 +1,1 @@
+BH_newJ ©PÚ≠sr>flá·¨v><caL–Gp>rä1¶Z<x>

@@ -1,0 +1,1 @@
+BH1_rearrangedJ Àål2°*á?ZBÛ…Ôd@âæŒİò?Zc5É,fó?

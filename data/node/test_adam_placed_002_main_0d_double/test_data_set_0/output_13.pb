@@ -1,0 +1,2 @@
+B
+H_negativeJ³M…À

@@ -1,0 +1,1 @@
+BV4_new_captured_ifJC#µÖRs>mú¬ð8‘>

@@ -1,0 +1,1 @@
+BX4_rearrangedJ6ÍÆ¾Ò¶¾

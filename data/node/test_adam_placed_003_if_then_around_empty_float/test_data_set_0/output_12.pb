@@ -1,0 +1,1 @@
+BV3_new_captured_ifJû·*?N)?

@@ -1,0 +1,1 @@
+BV3_new_later_ifJû·ª¿N©¿

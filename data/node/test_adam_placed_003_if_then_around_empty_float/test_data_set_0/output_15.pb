@@ -1,0 +1,1 @@
+BV4_new_later_ifJk0L¿À

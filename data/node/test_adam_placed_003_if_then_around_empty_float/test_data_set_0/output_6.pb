@@ -1,0 +1,1 @@
+BX4_new_same_ifJ*5۾Thվ

@@ -1,0 +1,1 @@
+BX4_new_later_ifJ*5[?ThU?

@@ -1,0 +1,1 @@
+BV1_new_captured_ifJ}Y?Öw2¾¹õè>UH	¾

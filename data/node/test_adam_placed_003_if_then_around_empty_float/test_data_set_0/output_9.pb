@@ -1,0 +1,1 @@
+BV1_new_later_ifJ}Y¿Öw²>¹õh¿UH‰>

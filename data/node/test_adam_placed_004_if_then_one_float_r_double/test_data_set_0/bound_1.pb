@@ -1,0 +1,2 @@
+BV_new_negative_ifJ0")Mf‚O„>UJèÌOˆ>¸x”†>ïØnù+s>9YC`æl>D}…Žú
+q>

@@ -1,0 +1,1 @@
+BV_new_twin_negative_ifJ0LÍÏr—>0oüC>AI·²¢>Ä[œ¨‘>0:Þg¿Ív>t4–‹y”‚>

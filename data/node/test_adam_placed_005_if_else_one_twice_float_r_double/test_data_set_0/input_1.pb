@@ -1,0 +1,1 @@
+BG1_rearrangedJXzº>pÁÒ¿ìR—>oe?r‰¿Q:’¾

@@ -1,0 +1,1 @@
+BH2_new_negativeJ Y&sûA«©>æjÆ*ÿ§>'9Gkµ>HC¸ÚpÌ„>

@@ -1,0 +1,1 @@
+BX2_new_twin_laterJ Š#ÃÊúÒ>&ñfðhÛ>Äcr@í×>KÃu5rIâ>

@@ -1,0 +1,1 @@
+BH1_new_twin_negativeJ Ú„K›"Ò´>†–\	m >}w£[ñ¤¤>à!/|U®—>

@@ -1,0 +1,1 @@
+BR_twin_rearrangedJ333?

@@ -1,0 +1,1 @@
+BH2_new_negativeJÓ÷8¿M¿eWL¿<Ùø

@@ -1,0 +1,1 @@
+BX2_new_twin_capturedJ²ñ«?qà;?!p?İÆ=?

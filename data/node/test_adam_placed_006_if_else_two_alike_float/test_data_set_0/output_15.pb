@@ -1,0 +1,1 @@
+BX2_new_twin_laterJ²ñ+Àqà»¿!pÀÝÆ½¿

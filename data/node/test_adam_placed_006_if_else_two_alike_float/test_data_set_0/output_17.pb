@@ -1,0 +1,1 @@
+BV1_new_twin_laterJ«ô¿µbgø€è¿?5 ??

@@ -1,0 +1,1 @@
+BV2_new_twin_atJ9?X!d¿YCT?³X#?

@@ -1,0 +1,1 @@
+BX1_new_twin_laterJ †0WÊÐjk>¶5ÉŽ­b>.ÒÙ’z/i>t,#Åƒ2^>

@@ -1,0 +1,1 @@
+BX4_new_twin_laterJ"é¡<¾8c>ù–&y?G>

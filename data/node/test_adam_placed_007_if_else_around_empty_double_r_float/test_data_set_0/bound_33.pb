@@ -1,0 +1,1 @@
+BH1_new_twin_negativeJ F·…‹m7Á<Ëy'¼ìå¥<¯k4h¦á<©ItØÎ<

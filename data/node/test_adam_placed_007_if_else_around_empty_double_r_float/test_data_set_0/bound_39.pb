@@ -1,0 +1,1 @@
+BH4_new_twin_negativeJQÂJ?4?∏<J9œî!ø<

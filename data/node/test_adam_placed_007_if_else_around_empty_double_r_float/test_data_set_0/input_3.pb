@@ -1,0 +1,1 @@
+BV3_rearrangedJЗ9&имФ?°Js]Л(ы©

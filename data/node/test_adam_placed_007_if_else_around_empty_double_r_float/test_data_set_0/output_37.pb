@@ -1,0 +1,1 @@
+BH3_new_twin_negativeJ†Àg«£ó¿ýî»ÂgÀ

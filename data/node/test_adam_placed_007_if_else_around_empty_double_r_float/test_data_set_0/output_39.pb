@@ -1,0 +1,1 @@
+BH4_new_twin_negativeJc´Kòããæ¿Ù“©mßóç¿

@@ -1,0 +1,1 @@
+BX1_new_laterJ YmÙ@s>[]ÙZUr>~yÈ§’ói>¶k#4G4|>

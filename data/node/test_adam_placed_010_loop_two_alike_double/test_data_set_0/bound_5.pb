@@ -1,0 +1,1 @@
+BV1_new_negativeJ QRé*dž>i®h¿©>°pÈ*ác>¯å«oÙ>

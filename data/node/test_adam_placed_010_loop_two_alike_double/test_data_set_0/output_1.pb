@@ -1,0 +1,1 @@
+BX1_new_laterJ ÔGYÿZ	ñ?fë:K(Àˆ2­LnÀq’"pÿ¿

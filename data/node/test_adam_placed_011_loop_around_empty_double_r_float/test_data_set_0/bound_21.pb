@@ -1,0 +1,1 @@
+BH3_new_laterJ\MÚu²N>N\™rêÊ®=

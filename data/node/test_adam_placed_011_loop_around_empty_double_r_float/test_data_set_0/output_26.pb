@@ -1,0 +1,1 @@
+BG3_negativeJT¯ÌÎî¿dÕljî¿

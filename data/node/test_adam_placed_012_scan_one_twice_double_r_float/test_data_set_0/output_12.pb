@@ -1,0 +1,1 @@
+BV1_negativeJ0°UMžv0é?_é´ziá¿lr+kè?`?WhCÀ¦¿HøÛÖhÁ¿|7WÁ@ï¿

@@ -1,0 +1,1 @@
+BX2_new_twin_negativeJ $ju2˜>½o^dy;‹>»á´÷öw>Î)9‹>

@@ -1,0 +1,1 @@
+BV1_new_twin_capturedJ OâŸRbˆ>ˆÍtùøuƒ>.);/7‚>p¬Ã6©|z>

@@ -1,0 +1,1 @@
+BX1_new_twin_negativeJÊ~É?ì­?9P¿Z¯³?

@@ -1,0 +1,1 @@
+BX2_new_twin_negativeJó#Î?@z¿$óY¾…fk?

@@ -1,0 +1,1 @@
+BV2_new_twin_capturedJß2¿®fÌ>‘¿úl&?

@@ -1,0 +1,1 @@
+BH1_new_twin_sameJÜ›I?.À>•¨ª?U)Z?

@@ -1,0 +1,1 @@
+BX2_new_negativeJ_xÉ?§»r¿lƒ¾^Ûs?

@@ -1,0 +1,1 @@
+BX_new_twin_negativeJÄW¿o¹µ>9,>¬™>~dî½ãµ-¿

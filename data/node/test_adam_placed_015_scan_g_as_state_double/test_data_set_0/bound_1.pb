@@ -1,0 +1,1 @@
+BX1_new_laterJ ù]	Òf>gZüÊp>TVwÓ:“b>=¯YF¥Úl>

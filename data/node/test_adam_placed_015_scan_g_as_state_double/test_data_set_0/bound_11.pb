@@ -1,0 +1,1 @@
+BX2_new_twin_laterJ ¡~mR0f>ÅË¨*kjk>G$xq¸?>ø_¤ÀŒ3f>

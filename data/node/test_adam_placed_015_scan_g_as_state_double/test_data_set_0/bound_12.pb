@@ -1,0 +1,1 @@
+BH1_new_twin_capturedJ Íå£úNn°<@Ö½Ò<›G‹˜PÃ<9DJòÂ<

@@ -1,0 +1,1 @@
+BH1_new_twin_laterJ Gµ>ֶץֳ<Uֻכל¶בו<ן\|B ײ<oBIוױ<

@@ -1,0 +1,1 @@
+BH2_new_twin_capturedJ t.ª*ƒÊÜ<€j»DzÖ<ùA¼í¿F«<T:ÃWåŞ´<

@@ -1,0 +1,1 @@
+BH2_new_twin_laterJ @¦’#»Wñ<±hk$.×ì<E>.Õ˜p¿<0so *È<

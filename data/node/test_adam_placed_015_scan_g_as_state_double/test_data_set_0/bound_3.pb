@@ -1,0 +1,1 @@
+BX2_new_laterJ }þåßÑÚd>pÍq¾†q>¢IA5.ùi>ñ7oÍo>

@@ -1,0 +1,1 @@
+BH2_new_twin_capturedJ 'xìqÌ“@Äø¿‚¨s	@0ñÇc§Ğ?ÛÆa=Ö]Ú?

@@ -1,0 +1,1 @@
+BX1_negativeJ òQÌ(cPõ?lDã E+á?æ~V²¥øù?lÀ”UÆœå¿

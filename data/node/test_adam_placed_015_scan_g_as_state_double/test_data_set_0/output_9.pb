@@ -1,0 +1,1 @@
+BX1_new_twin_laterJ ì½}ž`½@p¯	Þë?Gxcœ/u@-bH_Ûò¿

@@ -1,0 +1,1 @@
+BV_new_negative_if_loopJÌD¿óžƒ>ÌD¿óžƒ>

@@ -1,0 +1,1 @@
+BV_negative_if_loopJ§имј§имј

@@ -1,0 +1,1 @@
+BH_negative_if_loopJFó}ÀFó}À

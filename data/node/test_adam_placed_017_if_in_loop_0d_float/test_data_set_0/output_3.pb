@@ -1,0 +1,1 @@
+BV_new_negative_if_loopJné“æné“æ

@@ -1,0 +1,3 @@
+BH_new_if_loopJ
+¬L@
+¬L@

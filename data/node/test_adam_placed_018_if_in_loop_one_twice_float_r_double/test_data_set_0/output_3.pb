@@ -1,0 +1,1 @@
+BX2_new_later_if_loopJ0¨‚f<P«?¤»d@Ç€‚?mRJ@‹õÿ¾¨‚f<P«?¤»d@Ç€‚?mRJ@‹õÿ¾

@@ -1,0 +1,1 @@
+BX1_new_negativeJÌlN¾+f¢½$v]¿5¶¤¿! ¾Xæ¾

@@ -1,0 +1,1 @@
+BX2_new_twin_negativeJJÍS¾§!E¿€Fë¾I»|¾E¸×¾8>

@@ -1,0 +1,2 @@
+BX1_new_capturedJ 
+÷QqXb>!µ±ò™>„„½ËöD>ª:Ç'CMb>

@@ -1,0 +1,1 @@
+BX1_new_laterJ Ñ$¢RqXr>Ù4cþò™>Ž'ÍöT>{X)CMr>

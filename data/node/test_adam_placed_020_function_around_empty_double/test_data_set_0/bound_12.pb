@@ -1,0 +1,1 @@
+B	V3_new_atJc˜vA¬¹<âzRw…º<

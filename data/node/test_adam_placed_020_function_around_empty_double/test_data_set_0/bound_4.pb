@@ -1,0 +1,2 @@
+BX3_new_capturedJ
+ûG‹fW>Á!ƒÄØI5>

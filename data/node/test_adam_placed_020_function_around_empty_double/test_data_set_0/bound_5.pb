@@ -1,0 +1,1 @@
+BX3_new_laterJ÷_¦‹fg>d{ÍØIE>

@@ -1,0 +1,1 @@
+BG3_rearrangedJ6ŒÌDJü?„ş’µ~©ÿ¿

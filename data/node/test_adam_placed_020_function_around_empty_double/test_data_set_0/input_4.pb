@@ -1,0 +1,1 @@
+BG4_rearrangedJt!lw8›æ¿Hk²ÂÔá¿

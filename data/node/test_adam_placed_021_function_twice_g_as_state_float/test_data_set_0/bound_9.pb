@@ -1,0 +1,1 @@
+BX2_new_againJ Äp” >`2zžÈT¡>E-j¥B|œ>ã÷±ðRq>

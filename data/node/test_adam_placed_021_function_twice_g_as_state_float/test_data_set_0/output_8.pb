@@ -1,0 +1,1 @@
+BX1_new_againJpb‹ø·Dö=PO?!|@ø

@@ -1,0 +1,2 @@
+B
+V_new_twinJ¢F‰ 7JÃ<

@@ -1,0 +1,1 @@
+BV2_new_negativeJ[Lr?hw>(œX»Ož½r ð½H$>

@@ -1,0 +1,1 @@
+BX1_new_laterJ0MøZj¨Hi>:€&þ„Êf>v»ò•s>HòÈ!|/q>¾Ceƒñn>˜›ÇGBšX>

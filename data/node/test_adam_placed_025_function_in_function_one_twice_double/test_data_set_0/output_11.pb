@@ -1,0 +1,1 @@
+BX2_new_twin_laterJ0!ào\PAÀä¾f/¨Àxˆg.p8ä?K0/Úä¿ÍœˆVŞ§@º0½hLğ¿

@@ -1,0 +1,1 @@
+BX1_new_capturedJ WÛRCV>õl„?u™T>ŽPýÀÜ§9>Ì÷ggóO>

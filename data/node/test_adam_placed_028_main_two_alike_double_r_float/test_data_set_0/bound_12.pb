@@ -1,0 +1,1 @@
+BX1_new_twin_capturedJ ?æ/÷aO>ÓI½r^95>|¤ (3O>.Hæ>³R>

@@ -1,0 +1,1 @@
+BX1_new_twin_laterJ U¶zþa_>ƒœ|^9E>Ðå+3_>ÞÈg?³b>

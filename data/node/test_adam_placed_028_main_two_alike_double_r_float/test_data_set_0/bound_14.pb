@@ -1,0 +1,1 @@
+BX2_new_twin_capturedJ îûJ>‹Wäßg>UºàÃP>ÓQvµó@>

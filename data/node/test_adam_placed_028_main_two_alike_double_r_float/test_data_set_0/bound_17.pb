@@ -1,0 +1,1 @@
+BV1_new_twin_laterJ Ák!HÛ4¹<oï«k]·<=›µ<àXÆ<y§4Ÿg×<

@@ -1,0 +1,1 @@
+BH1_new_twin_capturedJ Oü¡8ַרג?ֹFˆִgה?­לצJ,נ?§#סqû?

@@ -1,0 +1,1 @@
+BH2_new_twin_capturedJ M·9l²h@aAF¡ÊŠò?J|´57p@/^Y#ã?

@@ -1,0 +1,1 @@
+BH2_new_twin_laterJ M·9l²hÀaAF¡ÊŠÀJ|´57pÀ/^Y#ó¿

@@ -1,0 +1,1 @@
+BV1_new_capturedJ æ¹Ÿ\8=İ?MA´d`m×¿R‰DöÁ?Tİóû$´Ü?

@@ -1,0 +1,1 @@
+BX1_new_negativeJb?ÒÜT?€ÂM¿ŠKt?

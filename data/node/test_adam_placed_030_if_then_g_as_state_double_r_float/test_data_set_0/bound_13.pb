@@ -1,0 +1,1 @@
+BX1_new_twin_later_ifJ Páöá#ðœ>noêXÚ›•>B21<ÿ:`> êÒõ©§>

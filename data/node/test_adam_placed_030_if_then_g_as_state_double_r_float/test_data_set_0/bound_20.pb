@@ -1,0 +1,1 @@
+BH1_new_twin_same_ifJ !Cöa²Æ<fä^ÂÍ‹Ê<lâ¤ÞHÍ<Ý®+RÀ.«<

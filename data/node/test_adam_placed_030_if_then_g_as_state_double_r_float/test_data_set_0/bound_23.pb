@@ -1,0 +1,1 @@
+BH2_new_twin_later_ifJ ∂jı„<ò|ky3Á›<£ˆ/ŒQZ¡<!Æ¿aù‡‘<

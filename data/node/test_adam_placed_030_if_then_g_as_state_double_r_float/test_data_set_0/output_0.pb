@@ -1,0 +1,1 @@
+BX1_new_same_ifJ hΖΡ‘γα?γ»cg-ΰΤ?bIίεXsι?m=/GΏ

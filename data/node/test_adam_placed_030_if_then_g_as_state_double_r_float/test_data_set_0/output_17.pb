@@ -1,0 +1,1 @@
+BV1_new_twin_later_ifJ ZéüÕø¿~=cWs…ó¿P6M÷»‹¾?!~ÎÂõ?

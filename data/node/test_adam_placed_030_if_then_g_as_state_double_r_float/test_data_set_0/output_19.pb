@@ -1,0 +1,1 @@
+BV2_new_twin_later_ifJ ξl·}μΏ?¬ος„ωΏΓP^oΫ+υ?νepΔ1 αΏ

@@ -1,0 +1,1 @@
+BH1_new_twin_later_ifJ ¿å€ê»ÚÀuÀQÀeY†³}ÀÀ~Iş¾é¿

@@ -1,0 +1,1 @@
+BX2_new_captured_ifJ ÓC¡6:JŸ>Ùiƒ&2™>žKyóŽ›>¶îY*>

@@ -1,0 +1,1 @@
+BV1_rearrangedJMŽo¾Ùb?µð”>@A?

@@ -1,0 +1,1 @@
+BG1_negative_ifJÚSõ><c¿&ø¾jœ[¿

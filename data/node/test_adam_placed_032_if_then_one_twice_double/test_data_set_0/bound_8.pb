@@ -1,0 +1,1 @@
+BX1_new_twin_captured_ifJ06Ã—Ã¨¢<uI¨ëeÃ<B	(¼¹·<Èíßð7ÊŸ<k–éUpq±<»AûÆ«aÅ<

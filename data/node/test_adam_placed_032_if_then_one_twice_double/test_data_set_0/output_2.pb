@@ -1,0 +1,1 @@
+BX2_new_captured_ifJ0…@ˆ+ºÒ¿YK.!iù¿ËœPâWæ?ñ‚AvóÊ?Şÿn­Iä¿)F¯bªû?

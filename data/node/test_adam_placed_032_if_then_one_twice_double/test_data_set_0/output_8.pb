@@ -1,0 +1,1 @@
+BX1_new_twin_captured_ifJ0Êñ[uêÊÆ¿»Rº¸ã÷¿IB•:«ê?•dAbí]Æ?,|Ãoá‰â¿Uì©cfû?

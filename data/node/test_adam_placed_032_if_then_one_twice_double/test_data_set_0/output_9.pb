@@ -1,0 +1,1 @@
+BX1_new_twin_later_ifJ0Êñ[uêÊÖ?»Rº¸ã@IB•:«ú¿•dAbí]Ö¿,|Ãoá‰ò?Uì©cfÀ

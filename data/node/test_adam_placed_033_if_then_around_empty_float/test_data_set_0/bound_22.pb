@@ -1,0 +1,1 @@
+BH4_new_twin_captured_ifJ«žÂqŠµ~>¯NÛ²N|>

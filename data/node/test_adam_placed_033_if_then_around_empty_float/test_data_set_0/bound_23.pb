@@ -1,0 +1,1 @@
+BH4_new_twin_later_ifJü6D“›9’>±NpM1>

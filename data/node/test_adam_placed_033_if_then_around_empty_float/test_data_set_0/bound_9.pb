@@ -1,0 +1,1 @@
+BH3_new_later_ifJF*“©l¶>	rÓöme»>

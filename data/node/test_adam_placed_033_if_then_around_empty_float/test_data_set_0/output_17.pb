@@ -1,0 +1,1 @@
+BH1_new_twin_later_ifJ?YÀn !ÀLÀÉÀ

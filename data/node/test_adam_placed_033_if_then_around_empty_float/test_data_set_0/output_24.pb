@@ -1,0 +1,1 @@
+BX1_negative_ifJ¬TQ=(¨Ç¿Kò?Í˜z>

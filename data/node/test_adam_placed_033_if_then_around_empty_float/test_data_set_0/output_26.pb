@@ -1,0 +1,1 @@
+BX3_negative_ifJRaο�zݿ

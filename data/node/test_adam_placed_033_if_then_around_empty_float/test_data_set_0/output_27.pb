@@ -1,0 +1,1 @@
+BX4_negative_ifJÈd7¿ë}?

@@ -1,0 +1,1 @@
+BH1_new_captured_ifJts@¸Ad?ˆ@ÕÑ@

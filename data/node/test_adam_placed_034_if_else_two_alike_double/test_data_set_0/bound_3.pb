@@ -1,0 +1,1 @@
+BV2_new_negativeJ jYë–Ð®<™r4MTµ<¨c¾nT¨<wŒÕc½³<

@@ -1,0 +1,1 @@
+BV1_new_twin_negativeJ ğøä¹{¿<+4lê­<á#Í&‚¦<{œ¯SyV°<

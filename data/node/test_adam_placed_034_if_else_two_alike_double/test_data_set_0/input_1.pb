@@ -1,0 +1,1 @@
+BG1_rearrangedJ TØÊTš‹ş?Hº0Q[ø?6XC|bñ?Pè)%1ÔÎ?

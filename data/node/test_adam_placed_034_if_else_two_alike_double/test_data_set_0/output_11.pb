@@ -1,0 +1,1 @@
+BV2_new_twin_negativeJ Ìó2kÁ¿…4µµAÕ?¨c¾nTà?ÎFp¨_“Õ?

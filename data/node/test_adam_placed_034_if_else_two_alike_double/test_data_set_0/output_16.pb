@@ -1,0 +1,1 @@
+BG1_negativeJ TØÊTš‹ş¿6XC|bñ¿Hº0Q[ø¿Pè)%1ÔÎ¿

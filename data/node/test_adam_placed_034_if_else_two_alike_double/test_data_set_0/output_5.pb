@@ -1,0 +1,1 @@
+BH1_new_negativeJ :K‘z©Àˆ	`ƒC/ü¿kmQí¿[ôû{lœÅ¿

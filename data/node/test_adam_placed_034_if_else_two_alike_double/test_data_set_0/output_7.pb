@@ -1,0 +1,1 @@
+BH2_new_negativeJ кил9ю@О≤у ю▐vС^юtЪ©GbUMm┌ю

@@ -1,0 +1,1 @@
+BV1_new_twin_negativeJ Λuκί$ρΏ+4lκεΏ ¤ξ;‹`w?ΊΩmΊ«γ?

@@ -1,0 +1,1 @@
+BV3_new_twin_laterJÿ1¡HoÈ²>ËJ²=™>

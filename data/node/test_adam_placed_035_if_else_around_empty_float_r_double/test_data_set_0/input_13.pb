@@ -1,0 +1,1 @@
+BH1_rearrangedJtpU?–õ}@¥ž?aÊ?

@@ -1,0 +1,1 @@
+BH4_rearrangedJL@àÄ¥?

@@ -1,0 +1,1 @@
+BH4_new_twin_laterJ”ù¹À…3¿

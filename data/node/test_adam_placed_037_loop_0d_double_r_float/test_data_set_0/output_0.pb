@@ -1,0 +1,1 @@
+BX_new_capturedJH9ä²]è?

@@ -1,0 +1,1 @@
+BV4_new_capturedJK3Ynƒ4†>r%|–St>

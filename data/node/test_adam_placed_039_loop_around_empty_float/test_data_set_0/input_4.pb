@@ -1,0 +1,1 @@
+BV1_rearrangedJJƒ7?é$?±ml¾Øœ¢¾

@@ -1,0 +1,1 @@
+BH3_new_laterJç6¿õG¿

@@ -1,0 +1,1 @@
+BV1_new_capturedJyè¾<!Š¿>µ˜?ÆAO¾

@@ -1,0 +1,1 @@
+BX3_new_twin_laterJ5Œ+2L®>_F1}„™£>

@@ -1,0 +1,1 @@
+BX3_new_laterJ'8qH³>Y…K*&µ>

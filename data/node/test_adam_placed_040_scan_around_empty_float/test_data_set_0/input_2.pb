@@ -1,0 +1,1 @@
+BV3_rearrangedJ«ÿ€½õS¿

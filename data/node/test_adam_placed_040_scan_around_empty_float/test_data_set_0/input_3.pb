@@ -1,0 +1,1 @@
+BV4_rearrangedJVÙÖ>h…K¿

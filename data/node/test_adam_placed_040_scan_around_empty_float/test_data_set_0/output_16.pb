@@ -1,0 +1,1 @@
+BX1_new_twin_sameJSÇÇ?¸b‹=Ïè¡?r[â¼

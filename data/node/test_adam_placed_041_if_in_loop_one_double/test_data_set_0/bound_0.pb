@@ -1,0 +1,1 @@
+BX_new_at_if_loopJ`IHG4=“X>²ô2–ë_>ÉfN•­§`>æð…J|RU>oÀz­Óc>!T³Dò¨6>IHG4=“X>²ô2–ë_>ÉfN•­§`>æð…J|RU>oÀz­Óc>!T³Dò¨6>

@@ -1,0 +1,3 @@
+BX_new_later_if_loopJ`dÆ4=“h>Åd4–ëo>c¤–­§p>
+rL|Re>'Ez­Ós>IOhIò¨F>dÆ4=“h>Åd4–ëo>c¤–­§p>
+rL|Re>'Ez­Ós>IOhIò¨F>

@@ -1,0 +1,1 @@
+BH1_new_twin_if_loopJ@qyI€J’‡>N—è6A¬>ó¿|–¡× >xg¾u”>qyI€J’‡>N—è6A¬>ó¿|–¡× >xg¾u”>

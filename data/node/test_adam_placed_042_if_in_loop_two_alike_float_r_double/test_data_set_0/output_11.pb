@@ -1,0 +1,1 @@
+BV1_new_twin_negative_if_loopJ ,˜¾>†{‰¿ºî>?xø½,˜¾>†{‰¿ºî>?xø½

@@ -1,0 +1,1 @@
+BV2_new_twin_negative_if_loopJ ž;?}è¿*/‡?rª¿ž;?}è¿*/‡?rª¿

@@ -1,0 +1,1 @@
+BT_negative_if_loopJþÿÿÿÿÿÿÿþÿÿÿÿÿÿÿ

@@ -1,0 +1,1 @@
+BX1_new_twin_if_loopJ y©ï>©mc¾(ð ?wÂ:?y©ï>©mc¾(ð ?wÂ:?

@@ -1,0 +1,1 @@
+BH_new_same_if_loopJÀ¡-nÊÆ<À¡-nÊÆ<

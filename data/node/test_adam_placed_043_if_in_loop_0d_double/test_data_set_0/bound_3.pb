@@ -1,0 +1,1 @@
+BV_new_twin_if_loopJ)TŠ·ñyª<)TŠ·ñyª<

@@ -1,0 +1,1 @@
+BH_new_same_if_loopJ6uÆzÕ¥ø?6uÆzÕ¥ø?

@@ -1,0 +1,1 @@
+BH_new_later_if_loopJ6u∆z’•¿6u∆z’•¿

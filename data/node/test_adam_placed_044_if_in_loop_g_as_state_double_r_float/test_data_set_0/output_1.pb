@@ -1,0 +1,1 @@
+BX1_new_later_if_loopJ@z3¡Ì¿ÜyaÃâ,ø? KŠqmƒü¿ƒÖ¿ˆMFü¿z3¡Ì¿ÜyaÃâ,ø? KŠqmƒü¿ƒÖ¿ˆMFü¿

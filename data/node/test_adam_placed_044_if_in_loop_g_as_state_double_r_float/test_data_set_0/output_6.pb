@@ -1,0 +1,1 @@
+BV2_new_captured_if_loopJ@¥þoÝ¿iB}k>ï¿ ub-Klß?ëÀRÆÓŠÙ¿¥þoÝ¿iB}k>ï¿ ub-Klß?ëÀRÆÓŠÙ¿

@@ -1,0 +1,1 @@
+BV2_new_later_if_loopJ@¥þoí?iB}k>ÿ? ub-Klï¿ëÀRÆÓŠé?¥þoí?iB}k>ÿ? ub-Klï¿ëÀRÆÓŠé?

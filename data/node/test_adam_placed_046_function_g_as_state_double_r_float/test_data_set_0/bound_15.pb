@@ -1,0 +1,1 @@
+BX2_new_twin_laterJ R\tÌ¯ùŠ>|³åfë k>I´¢~Òk>ü­S’ÍPˆ>

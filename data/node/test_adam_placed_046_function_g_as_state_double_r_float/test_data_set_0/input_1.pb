@@ -1,0 +1,1 @@
+BX1_rearrangedJ Pne Åþ¿ M¾<xì?leÛì¯÷?à÷×|L{ù¿

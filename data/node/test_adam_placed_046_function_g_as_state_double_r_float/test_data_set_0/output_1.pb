@@ -1,0 +1,1 @@
+BX1_new_laterJ 6ªF‡Mh	@(¤OlÀÆþ™SÒ÷¿q§&=¯p@

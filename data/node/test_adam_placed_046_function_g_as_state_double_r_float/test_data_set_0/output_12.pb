@@ -1,0 +1,1 @@
+BX1_new_twin_atJ ‹Ç‰nHOð¿¸&¦“švñ?m[e¦Gá?•ÀVyMþ¿

@@ -1,0 +1,1 @@
+BV2_new_twin_laterJ ê!LSG%ã¿<v¼Î3Ä¿š¯PÇ+Ë¿î T!aìæ¿

@@ -1,0 +1,2 @@
+BV3_new_capturedJgB˜¢ó+€>Ñ
+}6]\>

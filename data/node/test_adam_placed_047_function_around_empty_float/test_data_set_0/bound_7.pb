@@ -1,0 +1,1 @@
+BX4_new_laterJ½®xkcÁ>I¬Škð°>

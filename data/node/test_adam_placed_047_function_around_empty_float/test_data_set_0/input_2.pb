@@ -1,0 +1,1 @@
+BG1_rearrangedJ±õ1?—h8¿6üV¾nk¼

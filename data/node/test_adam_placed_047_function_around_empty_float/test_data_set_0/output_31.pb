@@ -1,0 +1,1 @@
+BH4_negativeJD’O¿eæ À

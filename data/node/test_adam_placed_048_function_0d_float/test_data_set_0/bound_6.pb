@@ -1,0 +1,1 @@
+BV_new_twin_sameJó0¤É]ƒ>

@@ -1,0 +1,1 @@
+BH_new_twin_againJ0X>Flew–<Ï¸V_≥l∆<˝ç:—F”∑<%ÿáØHq‘<˝[öÍ⁄<åZë~èå»<

@@ -1,0 +1,1 @@
+BX1_new_sameJ B³J3^>àÊ¿DKC>vJ€›aW>‰öIŽTW>

@@ -1,0 +1,1 @@
+BX1_new_laterJ ÍK3n>ÅìuKC+>Káf›ag>)ŒIŽTg>

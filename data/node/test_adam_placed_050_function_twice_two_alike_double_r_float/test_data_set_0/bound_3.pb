@@ -1,0 +1,1 @@
+BX2_new_laterJ ‘íy?n>BJ»*U|\>sN—æ73N>ô!7»‚yA>

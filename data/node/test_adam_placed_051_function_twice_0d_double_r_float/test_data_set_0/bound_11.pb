@@ -1,0 +1,1 @@
+BH_new_twin_againJýý7‰‡3Ë<

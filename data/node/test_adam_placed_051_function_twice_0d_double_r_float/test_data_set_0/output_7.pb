@@ -1,0 +1,1 @@
+BV_new_againJÒ›5¡EQ½?

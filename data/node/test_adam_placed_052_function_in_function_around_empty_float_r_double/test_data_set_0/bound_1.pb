@@ -1,0 +1,1 @@
+BX1_new_negativeJ ÀÜ†bõª>Hk¡YERœ>'á™uÊs>pÌà®`ç–>

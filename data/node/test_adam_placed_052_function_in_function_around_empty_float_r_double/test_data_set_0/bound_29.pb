@@ -1,0 +1,1 @@
+BV1_new_twin_negativeJ Œ!hCÐ‚>«Øï@1žw>­]wÇ‰up>ˆ£A¹ywo>

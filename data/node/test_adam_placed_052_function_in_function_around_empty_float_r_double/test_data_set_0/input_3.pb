@@ -1,0 +1,1 @@
+BX3_rearrangedJ¼ø§>Ö?

@@ -1,0 +1,1 @@
+BX4_rearrangedJFçr¿“[?

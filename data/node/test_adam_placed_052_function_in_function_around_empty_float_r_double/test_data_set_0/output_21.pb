@@ -1,0 +1,1 @@
+BX1_new_twin_negativeJ8÷o?`W©¿T*î=…`¾

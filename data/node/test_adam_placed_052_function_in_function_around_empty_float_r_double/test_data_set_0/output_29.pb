@@ -1,0 +1,1 @@
+BV1_new_twin_negativeJ2m?M½>Õs¥>.¾

@@ -1,0 +1,1 @@
+BX_new_capturedJ0E-B]3Œ>xæ#_‹>–^ÚTèž>qœ¬Fð—>Ì0¸svˆ>RwDðC‰>

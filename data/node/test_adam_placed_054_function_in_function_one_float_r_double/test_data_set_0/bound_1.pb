@@ -1,0 +1,1 @@
+BX_new_laterJ0iÅºD)(¡>Nv8Bð >v6y|4±>sah®>@§@›Q;¯>z	˜V±'>

@@ -1,0 +1,1 @@
+BX_new_twin_capturedJ0c[iJ6[†>Þk¯‰_ë†>—D³(Ãy‰>¡…:ð<X“>'ïz€>Åšã K|>

@@ -1,0 +1,1 @@
+BX_new_capturedJœC?»/P?o`¿¹ºÄ?…mÙ¾Iğø¾

@@ -1,0 +1,1 @@
+BX_new_twin_capturedJYОD?МN?ixX©м~е?,те╬=wЩ╬

@@ -1,0 +1,1 @@
+BX_new_twin_laterJYïÄ¿íÎ¿ixØ?Í~EÀ,ÔE?=w}?

@@ -1,0 +1,1 @@
+BX4_new_laterJ5u8XGN@¼#SÜ‘Ñ	À

@@ -1,0 +1,1 @@
+BX2_new_twin_laterJ0þpõƒ/i>O]¶®<h>Òô%gÀŒl>ÆñÁ¬)’E>îR½,¾c>pFiþ.¸Z>

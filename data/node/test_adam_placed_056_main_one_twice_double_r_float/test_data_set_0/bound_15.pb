@@ -1,0 +1,1 @@
+BV2_new_twin_negativeJ0"¡‹>–Ç<¶úŒ´9=¶<X¡TVp˜Å<$WÞL¥<y—¨ïCÕ<BÃw ½<

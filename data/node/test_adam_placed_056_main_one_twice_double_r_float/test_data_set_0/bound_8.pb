@@ -1,0 +1,2 @@
+BX1_new_twin_sameJ0@õY× TC>?AÓà?YR>žù²Þi8V>²tÏ íè0>2V/WÆN>ð9Ÿ
+1>

@@ -1,0 +1,1 @@
+BV1_new_twin_negativeJ0&¢ÅUõÑ?ğu2€é¿’ÉaœC«ô¿iuÜi~À?Z	Lk¯¸æ¿¢|lü9Â?

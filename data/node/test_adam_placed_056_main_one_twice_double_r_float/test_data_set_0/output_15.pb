@@ -1,0 +1,1 @@
+BV2_new_twin_negativeJ0öh„p&Oï?‚È{•AxÝ¿íØˆä^í?%þTøÒÄ?2rCÌcó¿ÃûS>†,Þ¿

@@ -1,0 +1,1 @@
+BT_negative_ifJþÿÿÿÿÿÿÿ

@@ -1,0 +1,1 @@
+BH2_new_capturedJ CçÇ#A‡š>Äwpûôr>+`ðÌšãz>Ç‡Í½zš>

@@ -1,0 +1,1 @@
+BX2_negativeJ­rv?åê@¿K½v¾C˜¿

@@ -1,0 +1,1 @@
+BV2_rearrangedJ `$D±¿qs£FNê?`qy†bFÛ?Ð³Oú“Ë¿

@@ -1,0 +1,1 @@
+BV2_new_laterJ AFAùAÔ¿fï½DØ¿Iu8©â¿ØeÏ„ˆè?

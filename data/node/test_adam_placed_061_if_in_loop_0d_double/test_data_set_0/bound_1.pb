@@ -1,0 +1,1 @@
+BX_new_negative_if_loopJенцA>енцA>

@@ -1,0 +1,1 @@
+BV_new_twin_at_if_loopJ¡fXee¥<¡fXee¥<

@@ -1,0 +1,1 @@
+BV_new_later_if_loopJà„0)ıN·¿à„0)ıN·¿

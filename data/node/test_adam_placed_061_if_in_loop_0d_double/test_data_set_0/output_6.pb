@@ -1,0 +1,1 @@
+BV_new_twin_at_if_loopJ‚9ÃU+Ê¿‚9ÃU+Ê¿

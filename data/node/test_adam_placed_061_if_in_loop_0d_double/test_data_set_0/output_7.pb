@@ -1,0 +1,1 @@
+BV_new_twin_later_if_loopJ‚9ÃU+Ú?‚9ÃU+Ú?

@@ -1,0 +1,1 @@
+BG_negative_if_loopJΰ+χτ”Σ?ΰ+χτ”Σ?

@@ -1,0 +1,1 @@
+BH1_new_laterJ UÓJÒð±>xfAñ®>’<mÚbÂ½>OJ‡ä5W·>

@@ -1,0 +1,1 @@
+BX1_rearrangedJá]¾¡G©¿I„>EG|¿

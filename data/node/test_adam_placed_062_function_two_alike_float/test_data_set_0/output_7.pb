@@ -1,0 +1,1 @@
+BV2_new_negativeJpìv?J$?¥t8¾8Ïm¾

@@ -1,0 +1,1 @@
+BH1_new_capturedJñv×?äb§?{K2@â2@

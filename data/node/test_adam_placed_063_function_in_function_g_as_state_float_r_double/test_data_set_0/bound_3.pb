@@ -1,0 +1,1 @@
+BV1_new_negativeJ önTú¶s>GùäþÎz>E¬¥–|>JÇ^`­v>

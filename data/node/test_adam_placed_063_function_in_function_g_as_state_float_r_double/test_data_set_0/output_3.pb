@@ -1,0 +1,1 @@
+BV1_new_negativeJh]>›Ùp¾p–?FzÛ¾

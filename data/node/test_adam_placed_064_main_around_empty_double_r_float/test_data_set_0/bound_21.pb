@@ -1,0 +1,2 @@
+BX3_new_twin_laterJì¸iH­<
+õäoÏ<

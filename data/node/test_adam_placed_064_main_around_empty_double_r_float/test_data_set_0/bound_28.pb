@@ -1,0 +1,1 @@
+BH3_new_twin_sameJÕ=2W0¡‹<AâË´$’<

@@ -1,0 +1,1 @@
+BX1_new_twin_laterJ aªi|N@Ğvx?ªZù¿#\í«¥@»|ê?

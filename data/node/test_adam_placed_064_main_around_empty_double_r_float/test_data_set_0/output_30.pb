@@ -1,0 +1,1 @@
+BH4_new_twin_sameJÄÍz9ê?o·‡²ÈUû?

@@ -1,0 +1,1 @@
+BH4_new_twin_laterJÄÍz9ú¿o·‡²ÈUÀ

@@ -1,0 +1,1 @@
+BV1_negativeJ °Ií¸Ý1¼¿LvX–¹Þ¿g™Grñå¿ÐCS‡žzì¿

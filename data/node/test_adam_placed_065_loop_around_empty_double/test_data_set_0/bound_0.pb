@@ -1,0 +1,1 @@
+BX1_new_sameJ švXÆ)h>À©w)»Ér>Aaƒ¼oT>”@ªf4þf>

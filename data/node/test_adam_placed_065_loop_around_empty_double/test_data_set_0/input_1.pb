@@ -1,0 +1,1 @@
+BG1_rearrangedJ šJJ".ô¿ÊYÎí¿P…kÈseÀ¿Ž>%\¼¼û?

@@ -1,0 +1,1 @@
+BG3_rearrangedJFbU¢žû¿¢Å7Û®û?

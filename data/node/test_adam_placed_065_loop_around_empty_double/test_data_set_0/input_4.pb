@@ -1,0 +1,1 @@
+BG4_rearrangedJ¹»©hÊ¿ˆsó›uÃÖ¿

@@ -1,0 +1,1 @@
+BV3_new_laterJÔ-Wi@,æ?;TÀn©ô¿

@@ -1,0 +1,1 @@
+BV3_negativeJÄYÓƒHî¿ qÀŞ—¨¿

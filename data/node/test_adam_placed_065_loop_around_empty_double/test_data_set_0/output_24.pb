@@ -1,0 +1,1 @@
+BH1_negativeJ FŸŸ“UlÀmØ.Pş¿ª¿aÎıÀæmŸ¢ULÀ

@@ -1,0 +1,1 @@
+BH4_negativeJNüÁ3-RÀPgÍ/3©ò¿

@@ -1,0 +1,1 @@
+BV1_new_twin_laterJ0£ôcÃ[	 >Ûˆz,C>JZÌetÃŠ>‹`¢RÒž>«¶sWê„>w°#F.ðŸ>

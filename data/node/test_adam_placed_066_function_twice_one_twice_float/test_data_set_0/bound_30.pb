@@ -1,0 +1,1 @@
+BX1_new_twin_againJ0`'ÉwÒr>_$HÜd‘>6µšJr…>PiéþÔ>†ˆ4B2Ó>Û*ÿbCÉo>

@@ -1,0 +1,1 @@
+BG2_rearrangedJ×İ?^Uh¾\j/¿MQ¥¾3‰›½´Æ¾

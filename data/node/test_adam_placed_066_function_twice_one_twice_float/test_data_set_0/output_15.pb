@@ -1,0 +1,2 @@
+BV2_new_twin_laterJ+v
+¿÷wê?Ê>ÐªE¾~jž?ØEl¿

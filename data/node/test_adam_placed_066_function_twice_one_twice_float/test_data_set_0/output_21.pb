@@ -1,0 +1,1 @@
+BV2_negativeJUÞN>Žlb?¼ÐH<°p÷½lNT?Œ¼>¿

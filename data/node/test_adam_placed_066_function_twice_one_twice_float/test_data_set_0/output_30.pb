@@ -1,0 +1,1 @@
+BX1_new_twin_againJNsÌ½î‘¿ö1¿74m?Ãò’?^d½

@@ -1,0 +1,1 @@
+BV2_new_capturedJ+vŠ>÷wj¿Ê‘½ÐªÅ=~j¿ØEì>

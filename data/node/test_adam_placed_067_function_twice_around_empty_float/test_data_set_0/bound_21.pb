@@ -1,0 +1,1 @@
+BH3_new_negativeJˆX"€©>ªöN-øþœ>

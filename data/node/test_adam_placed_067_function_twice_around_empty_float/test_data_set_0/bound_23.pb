@@ -1,0 +1,1 @@
+BH4_new_negativeJSiÏë•Ê§>Ç¾¯eS[>

@@ -1,0 +1,1 @@
+BH1_new_negativeJJÀ¿R¿Ù*DÀS•ŠÀ

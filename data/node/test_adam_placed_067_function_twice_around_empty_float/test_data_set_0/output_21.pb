@@ -1,0 +1,1 @@
+BH3_new_negativeJó§ÿ¿ænä¿

@@ -1,0 +1,1 @@
+BX2_new_twin_negativeJ 7æ¶b¢>O‰.öC?ˆ>h'‚ÃPŽ>bcŠ ]l”>

@@ -1,0 +1,1 @@
+BV2_new_twin_negativeJ 6‘¸ì t›>OÍûˆ"–>8+O˜[††>À#j9í…š>

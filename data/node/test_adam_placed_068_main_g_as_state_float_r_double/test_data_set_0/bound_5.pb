@@ -1,0 +1,1 @@
+BV1_new_negativeJ Ô©·.‡>?”€Faw>¢“FWÝw€>ù5fyÇv>

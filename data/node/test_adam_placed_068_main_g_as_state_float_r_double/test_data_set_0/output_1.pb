@@ -1,0 +1,1 @@
+BX1_new_negativeJu¤m¿¥À¿Ba‚?ú¥u¿

@@ -1,0 +1,1 @@
+BX2_new_twin_negativeJëÑ¿Çõ›¾Y,¿»0?

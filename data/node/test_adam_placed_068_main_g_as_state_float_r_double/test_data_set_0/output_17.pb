@@ -1,0 +1,1 @@
+BV1_new_twin_negativeJÊZ¿6_X¾70?,<>

@@ -1,0 +1,1 @@
+BV2_new_twin_negativeJ8§çø ?4Ä>y√ô?

@@ -1,0 +1,1 @@
+BX2_new_negativeJg¥¿¿0m¾z*¿o“(?

@@ -1,0 +1,1 @@
+BV1_new_negativeJÚ"u¿P`3>FŸ>1Ýª>

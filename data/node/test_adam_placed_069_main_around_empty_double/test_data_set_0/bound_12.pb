@@ -1,0 +1,1 @@
+BH3_new_sameJQg[¶IÙ¬<³#êyEŸ½<

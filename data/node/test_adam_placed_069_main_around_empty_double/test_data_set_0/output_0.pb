@@ -1,0 +1,1 @@
+BV1_new_sameJ Oy2Z®Ò¿N›D{íÕ¿ÀmA)ð¦Ÿ¿h¨x9dä?

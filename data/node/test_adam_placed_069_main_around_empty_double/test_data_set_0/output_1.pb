@@ -1,0 +1,1 @@
+BV1_new_laterJ Oy2Z®â?N›D{íå?ÀmA)ð¦¯?h¨x9dô¿

@@ -1,0 +1,1 @@
+BX2_new_later_ifJ 4}tÈètW>™·oðÇji>N&Ò/’s>EŸëwÐ\C>

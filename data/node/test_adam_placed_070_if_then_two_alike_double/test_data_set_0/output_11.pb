@@ -1,0 +1,1 @@
+BH2_new_negative_ifJ +¥‚{äÀJ$2Î~»÷¿ivVùdŸÀN§9Æ¸2ş¿

@@ -1,0 +1,1 @@
+BX_new_negative_ifJ0#fø³¨¥>SìÇb¡>ìEMj¡>ødgŒ›>“ŒÕIà˜>šdd–¼d¤>

@@ -1,0 +1,1 @@
+BX_new_negative_ifJÕP€¿Ä¹?XÇ¿<ãN½”t!?Ò3¥?

@@ -1,0 +1,1 @@
+BH_new_twin_captured_ifJÙk=@E∞!@Ú)*?ù≠Ô?5Rf?∏"@

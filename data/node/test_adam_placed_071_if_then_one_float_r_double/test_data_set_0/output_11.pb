@@ -1,0 +1,1 @@
+BH_new_twin_later_ifJôk½ÀE°¡Àò)ª¿­oÀ5Ræ¿¸¢À

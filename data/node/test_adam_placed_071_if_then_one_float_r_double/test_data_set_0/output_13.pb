@@ -1,0 +1,1 @@
+BH_negative_ifJ"ÜÀµÅEÀtHj¿yÅ]ÀI¿º¿ˆbÀ

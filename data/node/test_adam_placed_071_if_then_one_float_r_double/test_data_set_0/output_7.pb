@@ -1,0 +1,1 @@
+BX_new_twin_negative_ifJ¯÷…¿DÞ¶?£~Ê¿•ZÀ½Ü'?ËMª?

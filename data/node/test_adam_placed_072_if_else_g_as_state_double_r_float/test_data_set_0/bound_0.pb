@@ -1,0 +1,1 @@
+BX1_new_capturedJ ã)…¬|ñH>[p×ãr:R>‚«§Hl4B>ßƒ‚ƒŠU>

@@ -1,0 +1,1 @@
+BX2_new_capturedJ &_!L|_>µC”Æ~¿V>—4:>N>iŒq¤‚]b>

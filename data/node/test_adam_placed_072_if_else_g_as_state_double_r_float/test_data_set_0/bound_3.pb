@@ -1,0 +1,1 @@
+BX2_new_laterJ tÊùN|o>:…zÇ~¿f>õC>>>^>W©o¥‚]r>

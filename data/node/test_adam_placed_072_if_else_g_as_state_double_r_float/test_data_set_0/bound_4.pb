@@ -1,0 +1,2 @@
+BX1_new_twin_capturedJ ÷?4éòP>yË%Â1£C>“µeXÑÈ>/
+õ`é$>

@@ -1,0 +1,1 @@
+BX2_new_twin_laterJ Š=qRt">ñæFìD¸h>•@F[*d>³öËcyšj>

@@ -1,0 +1,1 @@
+BX2_new_capturedJ ÕEÍxZÃö¿m)¾±0ÈÜ¿ÃmóÈ³&ğ¿tYN¯Ãï?

@@ -1,0 +1,1 @@
+BX2_new_twin_capturedJ ŒÈ¼-ÿù¿PS’<ºÄÞ¿¢Qè³ñ¿¾äÄhað?

@@ -1,0 +1,1 @@
+BV4_new_laterJZl;¹ŸQ»<÷†BO¿¡¾<

@@ -1,0 +1,1 @@
+BX4_new_sameJ¦LƒçlA>ip!<kV>

@@ -1,0 +1,1 @@
+BX4_new_sameJJNG	ô¿Gop jò?

@@ -1,0 +1,2 @@
+B
+X_new_twinJ]üPÆçE›>

@@ -1,0 +1,1 @@
+BH3_new_negative_if_loopJ z¢Û_R¡È<'C±L²>Ô<z¢Û_R¡È<'C±L²>Ô<

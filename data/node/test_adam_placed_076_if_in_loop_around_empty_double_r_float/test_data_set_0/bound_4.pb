@@ -1,0 +1,1 @@
+BX3_new_captured_if_loopJ ÷ðVÔ¥îT>#dáë1ý)>÷ðVÔ¥îT>#dáë1ý)>

@@ -1,0 +1,1 @@
+BX3_new_later_if_loopJ ×AmÕ¥îd>Rkj2ý9>×AmÕ¥îd>Rkj2ý9>

@@ -1,0 +1,1 @@
+BX4_new_captured_if_loopJ xzè¡ÑcA>R@î§|ÁH>xzè¡ÑcA>R@î§|ÁH>

@@ -1,0 +1,1 @@
+BV3_rearrangedJäÊısİ?ü\V¬ß¿

@@ -1,0 +1,1 @@
+BV4_rearrangedJ‡›g≤÷Â£ø4YRF£Á‡?

@@ -1,0 +1,1 @@
+BH4_new_negative_if_loopJ ˆÒÀ°Bñ¿X`ñÆò¿ˆÒÀ°Bñ¿X`ñÆò¿

@@ -1,0 +1,1 @@
+BX3_negative_if_loopJ ÌþSRŸEæ¿JI±Ÿ²ðù?ÌþSRŸEæ¿JI±Ÿ²ðù?

@@ -1,0 +1,1 @@
+BX4_negative_if_loopJ .y¶Dëï?¼ÈOí¿.y¶Dëï?¼ÈOí¿

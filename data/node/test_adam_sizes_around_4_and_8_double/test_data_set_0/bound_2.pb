@@ -1,0 +1,1 @@
+BX3_newJ(sZl_yÓU>¤HŸêùb>åëÞ9Øb>HJb’¬A>ºLÑV,ác>

@@ -1,0 +1,1 @@
+BX2_newJoL\?7QFæ„HA?

@@ -1,0 +1,1 @@
+BX_newJ ™*ËðoB½ÊÃh"reB5²IÏ÷hBÜLrS^B

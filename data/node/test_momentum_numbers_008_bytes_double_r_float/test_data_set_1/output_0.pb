@@ -1,0 +1,1 @@
+BX_newJ Z[uiŒºC”ÇWŸÂ”³C:IxÔX²CxrÛ›?³C

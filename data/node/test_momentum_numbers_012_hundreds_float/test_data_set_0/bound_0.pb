@@ -1,0 +1,1 @@
+BX_newJ B[åuu¶eB1ÓSFn1iB¯gòG|9gB6Œ¼/íhB

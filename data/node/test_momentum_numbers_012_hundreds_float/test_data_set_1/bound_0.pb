@@ -1,0 +1,1 @@
+BX_newJ É×BebB	)x'··fB½ó_§ß~mBM‡ãXÐbB

@@ -1,0 +1,1 @@
+BX_newJ z6”Q\›qB\ƒR¡gBÊ)ÝVâ`BË¼nåëfB

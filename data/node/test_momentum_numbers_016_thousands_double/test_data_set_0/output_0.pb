@@ -1,0 +1,1 @@
+BX_newJ pЮФ{sCпhјюwCMЃpvbiC{Њp3њmC

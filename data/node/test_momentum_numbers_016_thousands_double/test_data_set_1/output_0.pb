@@ -1,0 +1,1 @@
+BX_newJ ²”2t¹pCn8U~¸	fCIÕu¨îgCà¦òsFÏsC

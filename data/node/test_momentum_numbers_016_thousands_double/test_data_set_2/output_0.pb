@@ -1,0 +1,1 @@
+BX_newJ p}dî|mC<!ctCÍœÑãé¡`C¶VÇ ÇiC

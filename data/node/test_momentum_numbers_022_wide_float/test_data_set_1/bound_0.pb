@@ -1,0 +1,1 @@
+BX_newJ Â,êO}q>{Å>jšÊj>´drÂMb>dá…Wm>

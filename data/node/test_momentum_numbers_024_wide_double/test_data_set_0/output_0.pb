@@ -1,0 +1,1 @@
+BX_newJ ÃÛµ/vz¤CmöxR‘ÀšÃülßy·œÃOè„CDC

@@ -1,0 +1,1 @@
+BX_newJ ¬n_ущњdB ^гµrBg—fЛoB.ИrґoB

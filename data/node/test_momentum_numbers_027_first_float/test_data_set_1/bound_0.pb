@@ -1,0 +1,1 @@
+BX_newJ •üŽG²oBj?ÂÖ†~kBÇqâ¸ÓnBän©!~kB

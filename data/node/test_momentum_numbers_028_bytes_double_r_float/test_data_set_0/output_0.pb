@@ -1,0 +1,1 @@
+BX_newJ nÇ$e›„CGs*ÿg!}CoøsCÞIy²LˆC

@@ -1,0 +1,1 @@
+BG3_rearrangedJš•Q…É?üs¸ø>ñ¿

@@ -1,0 +1,1 @@
+BX1_new_negativeJ €Õ6»‹>÷R‹qŸ>žvî±˜>fÄ”IZo>

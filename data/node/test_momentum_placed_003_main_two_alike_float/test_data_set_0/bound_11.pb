@@ -1,0 +1,1 @@
+BX2_new_twin_negativeJ äÎ©SÞ®“>Àâ‡a_G‰>9ˆy;ìÔ‹>VÚlå¯CŠ>

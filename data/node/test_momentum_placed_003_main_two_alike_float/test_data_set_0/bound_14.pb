@@ -1,0 +1,1 @@
+BV2_new_twin_atJ œ8ŸÇt>mrh!Dz>ä>ãIo>5¾˜5w>

@@ -1,0 +1,1 @@
+BX1_new_twin_negativeJ žu‰NSFˆ>/Á9ù¡›>fw!‹™‘–>Õî÷Ý¸§j>

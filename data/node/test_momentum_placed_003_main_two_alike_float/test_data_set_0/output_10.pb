@@ -1,0 +1,1 @@
+BX2_new_twinJo1‹¿l{?¨YC¿JJ1¿

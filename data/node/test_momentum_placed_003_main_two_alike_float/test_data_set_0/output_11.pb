@@ -1,0 +1,1 @@
+BX2_new_twin_negativeJo1‹?l{¿¨YC?JJ1?

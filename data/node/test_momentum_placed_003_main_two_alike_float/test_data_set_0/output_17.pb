@@ -1,0 +1,1 @@
+BX2_negativeJEh’?t²0¿xý<?­ ?

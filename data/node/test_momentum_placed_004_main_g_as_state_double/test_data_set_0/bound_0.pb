@@ -1,0 +1,1 @@
+BX1_new_capturedJ !%5ßKÉ<»ðYPTª<|sb‹—¶<g¥Nƒ„½<

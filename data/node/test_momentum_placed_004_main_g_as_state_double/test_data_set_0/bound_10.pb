@@ -1,0 +1,1 @@
+BX2_new_twin_capturedJ Râ=cË<½N!Ş<¸7­ÙoÙÂ<Gë¨¹‹Í<

@@ -1,0 +1,1 @@
+BX2_new_twin_laterJ +±<3Èà<×ËºJò<c×70¤Õ<A0CBàsà<

@@ -1,0 +1,1 @@
+BV1_rearrangedJ Vÿ¢ontá¿ð¹"è¨€á¿^©ÌIôcè?.Œ¥ÃWá¿

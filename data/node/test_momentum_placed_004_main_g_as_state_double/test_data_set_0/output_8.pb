@@ -1,0 +1,1 @@
+BX1_new_twin_capturedJ _Cò„Ø¿õÕ†£ië¿JgàÄ¶Û¿ÄĞtuqÙ¿

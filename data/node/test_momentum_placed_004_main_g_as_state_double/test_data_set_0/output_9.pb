@@ -1,0 +1,1 @@
+BX1_new_twin_laterJ _Cò„è?õÕ†£iû?JgàÄ¶ë?ÄĞtuqé?

@@ -1,0 +1,1 @@
+BV1_rearrangedJ╣E>╛┤щ╬▐.v?╛Эd?клU?Y╦M©

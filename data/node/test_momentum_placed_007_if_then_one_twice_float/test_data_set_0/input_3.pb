@@ -1,0 +1,1 @@
+BV2_rearrangedJ/ğI¿:VT¿?€1¿ùEa¿	ôn??(¿

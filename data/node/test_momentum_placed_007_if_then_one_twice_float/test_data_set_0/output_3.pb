@@ -1,0 +1,1 @@
+BX2_new_later_ifJJ£X>ν,ΐάrΩΎθιs@ΘVr@ψ+-@

@@ -1,0 +1,1 @@
+BV1_negative_ifJµE¾.v¿ËÌU¿¬‡Ý>¬üd¿Y¸M?

@@ -1,0 +1,1 @@
+BX1_rearrangedJš ¿…Yg?¡NI?;ú1?

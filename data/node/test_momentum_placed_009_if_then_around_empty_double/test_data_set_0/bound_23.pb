@@ -1,0 +1,2 @@
+BX4_new_twin_negative_ifJ.ž¨õ
+c¯<j²?Ò<

@@ -1,0 +1,1 @@
+BV1_new_twin_captured_ifJ 8§¤™—<õ†N‡+1¨<]í 6›•<óJL ze©<

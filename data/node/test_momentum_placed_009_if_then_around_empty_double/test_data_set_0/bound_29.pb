@@ -1,0 +1,1 @@
+BV3_new_twin_later_ifJ:	O:Í¼<CæGÅ.8Á<

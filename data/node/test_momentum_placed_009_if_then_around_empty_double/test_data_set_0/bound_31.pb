@@ -1,0 +1,1 @@
+BV4_new_twin_later_ifJ¤q{é8W¬<4æ1ÕÍ¤<

@@ -1,0 +1,1 @@
+BX3_new_negative_ifJе[нM‹Н<В¶VРУ<

@@ -1,0 +1,1 @@
+BV1_new_captured_ifJ NbžÛ­<z_/f³!¾<´À›>ºI«<o±Ÿ·v®°<

@@ -1,0 +1,1 @@
+BX1_new_negative_ifJ \óÉEó¿C¢+¾êeí¿È·Î¼BSô?úe±AqWò¿

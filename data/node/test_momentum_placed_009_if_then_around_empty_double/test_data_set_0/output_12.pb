@@ -1,0 +1,1 @@
+BV3_new_captured_ifJš  •: ã?9A¢@¯µé?

@@ -1,0 +1,1 @@
+BV4_new_captured_ifJ”Xs²¿€ÚÆw)b­?

@@ -1,0 +1,1 @@
+BV4_new_twin_captured_ifJÞþ€mTƒ¥¿hÂ<iú'Ÿ¿

@@ -1,0 +1,1 @@
+BG3_negative_ifJv3–Dþ¿p×¤Ñ*oô¿

@@ -1,0 +1,1 @@
+BV_new_twin_same_ifJ0¿VahAãq>H_p’>}	¾	^@ˆ>} 4#¨u€>,Üu¦Ó\Ž>(ìv`9a>

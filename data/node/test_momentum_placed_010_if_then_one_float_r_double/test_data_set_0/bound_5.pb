@@ -1,0 +1,1 @@
+BV_new_twin_later_ifJ0'˜Djïf…>npÉ(d]–>‡gþ±-ž>¼‡A¼/7“>éWiBd¢>ˆ%ØÿØ“>

@@ -1,0 +1,1 @@
+BX_new_twin_ifJsP¤¿D]Û>¡“¾»g>Óz(À+u¿

@@ -1,0 +1,1 @@
+BV_new_twin_same_ifJ|ë`¾8º¿2˜=?éa°>˜jM?ÇÏQ¾

@@ -1,0 +1,1 @@
+BX2_new_negative_ifJ b÷zÙ³˜¡>¼€ì{ŽYy>Ý0$W)j>Ç!m0¾™>

@@ -1,0 +1,1 @@
+BX1_new_twin_negative_ifJ :Lò„Ó±—>±ƒ§•+lš>¼«Êš˜y >¡RFŒ>>

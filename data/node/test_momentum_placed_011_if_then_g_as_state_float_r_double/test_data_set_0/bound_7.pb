@@ -1,0 +1,1 @@
+BX2_new_twin_negative_ifJ w†ø&šîŸ>vJìT`u>ÕÀJú[·`>Ÿ[áéÞ¤—>

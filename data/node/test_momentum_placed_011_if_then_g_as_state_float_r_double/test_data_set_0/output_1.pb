@@ -1,0 +1,1 @@
+BX1_new_negative_ifJku¢¿È†¾¿0þñ?„½f¿

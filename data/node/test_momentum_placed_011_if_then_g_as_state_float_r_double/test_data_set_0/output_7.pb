@@ -1,0 +1,1 @@
+BX2_new_twin_negative_ifJ˜<ø¿—\”>ÅÁ¼Ÿf«?

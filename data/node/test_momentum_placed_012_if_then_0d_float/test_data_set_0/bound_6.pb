@@ -1,0 +1,2 @@
+BV_new_twin_captured_ifJ
+7‚"Ôp>

@@ -1,0 +1,1 @@
+BG_rearrangedJeÄœ¼

@@ -1,0 +1,1 @@
+BV_new_twin_later_ifJ\ü¾

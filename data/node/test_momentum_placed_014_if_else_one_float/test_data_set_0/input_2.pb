@@ -1,0 +1,1 @@
+BG_rearrangedJ ¦¼5û«¼Mzz¾°ñ?òKv¾iâ¾

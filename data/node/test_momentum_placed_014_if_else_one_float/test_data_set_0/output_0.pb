@@ -1,0 +1,1 @@
+BX_new_capturedJ1l¤?y	‚¿¥ˆs¿ùBî?øyĞ?®à?

@@ -1,0 +1,1 @@
+BV1_new_capturedJ u¼{@-‚>˜TDoS…>CMáwÄ,‡>«šîâp;Ž>

@@ -1,0 +1,1 @@
+BV1_new_twin_capturedJ zŒh)3¿ƒ>.mËR1a >ØÿþÐÎ–>³ÑÉ¸˜ >

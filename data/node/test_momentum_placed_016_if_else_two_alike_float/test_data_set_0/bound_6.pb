@@ -1,0 +1,1 @@
+BV2_new_twin_capturedJ †Hkó*>#|ãP½•>z¸Zž>„©ì4á{—>

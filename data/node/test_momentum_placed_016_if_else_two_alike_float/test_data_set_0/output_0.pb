@@ -1,0 +1,1 @@
+BV1_new_capturedJ‡”x>±Ž¾Ó$?\Pi¿

@@ -1,0 +1,1 @@
+BV2_new_capturedJ¼Ÿ½ç8 ¾a	“?–+O¿

@@ -1,0 +1,1 @@
+BV1_new_twin_capturedJ–úS½)…‰¿xFĞ?²fÊ¿

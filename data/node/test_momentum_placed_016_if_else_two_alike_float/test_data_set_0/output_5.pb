@@ -1,0 +1,1 @@
+BV1_new_twin_laterJ–úÓ=)…	@xFPÀ²fJ@

@@ -1,0 +1,1 @@
+BV2_new_twin_capturedJË ·æ2uDø∞Z ?lùø

@@ -1,0 +1,1 @@
+BV2_new_twin_laterJè a?2uÄ?°ZJÀl@

@@ -1,0 +1,1 @@
+BX_new_laterJ5	ñ£P(Ð¿

@@ -1,0 +1,1 @@
+BV2_new_twin_laterJ ªsq›àÇ<ÅWÜ”_Ò<ß|FD1™»<|£S>¥IÙ<

@@ -1,0 +1,1 @@
+BX2_new_negativeJ μqτα­Έ<»dC•v3Θ<ªΎCΡIΠ<σ±H|βgΜ<

@@ -1,0 +1,1 @@
+BG1_rearrangedJ Ès/%‹á?<ÕjÝhŽß¿L]"•itÙ¿ø¿Ýn6¾Ö?

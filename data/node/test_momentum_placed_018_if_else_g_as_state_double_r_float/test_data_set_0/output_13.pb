@@ -1,0 +1,1 @@
+BV1_new_twin_laterJ aeι~ιΏrxύ•tϋ?-O|)½ξ?J ®Ήάδ?

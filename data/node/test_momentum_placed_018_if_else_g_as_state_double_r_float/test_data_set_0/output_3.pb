@@ -1,0 +1,1 @@
+BX2_new_negativeJ š,?Ìr£æ?sm‹Äjñô¿II„ÿ?­w¿3¿Ìõ¿

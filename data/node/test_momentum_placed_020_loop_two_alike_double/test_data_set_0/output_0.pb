@@ -1,0 +1,1 @@
+BX1_new_capturedJ hÓîOhó¿Ï‚y=}–ì¿µ&W	ıÛ?C¨7âCåı?

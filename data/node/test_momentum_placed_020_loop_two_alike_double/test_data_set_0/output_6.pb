@@ -1,0 +1,1 @@
+BG1_negativeJ ä ©pFð?˜eØ[ÈSõ?HJÙrê?&½-Újâþ?

@@ -1,0 +1,1 @@
+BV3_new_laterJx`E›´ö?s^Ükh²?

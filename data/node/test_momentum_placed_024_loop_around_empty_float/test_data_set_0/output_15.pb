@@ -1,0 +1,1 @@
+BV4_new_negativeJKÙ@ïº2¿

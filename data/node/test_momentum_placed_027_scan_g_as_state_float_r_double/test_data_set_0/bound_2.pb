@@ -1,0 +1,1 @@
+BX2_new_sameJ ~\Mé—>U‘Y¾`>krG<—f>P®ïL+’>

@@ -1,0 +1,1 @@
+BX1_new_twin_sameJ N¹WÈ± >–6žƒeŸ¦>PNWœ=™>3g¨»¢é€>

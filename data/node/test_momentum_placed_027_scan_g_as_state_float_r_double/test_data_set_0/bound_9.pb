@@ -1,0 +1,1 @@
+BX2_new_twin_laterJ ÁD¡›q¼>ÖÍ¸jUž>9kyB•¹>K[,å‡¯>

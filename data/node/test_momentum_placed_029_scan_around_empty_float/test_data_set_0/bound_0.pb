@@ -1,0 +1,1 @@
+BX1_new_capturedJ ã„¥«AW“> /¼j`u”>Ô5gV’ >\üA¥O”>

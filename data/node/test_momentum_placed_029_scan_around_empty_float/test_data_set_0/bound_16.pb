@@ -1,0 +1,1 @@
+BX1_new_twin_capturedJ QPD?σ“>γάwψK•>²η&ψA•>Β²Φ)–>

@@ -1,0 +1,1 @@
+BX3_new_twin_capturedJ·¡v1œ“>¶?S¿B‹>

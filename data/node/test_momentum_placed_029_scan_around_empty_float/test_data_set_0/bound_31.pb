@@ -1,0 +1,1 @@
+BV4_new_twin_laterJ½2î@rš>äT(_Bº>

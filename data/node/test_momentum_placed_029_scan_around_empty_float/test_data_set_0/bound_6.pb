@@ -1,0 +1,1 @@
+BX4_new_capturedJˆà¬3‰–>CvMOïnƒ>

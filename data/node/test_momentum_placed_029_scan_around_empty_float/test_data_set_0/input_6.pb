@@ -1,0 +1,1 @@
+BV3_rearrangedJÃ¬·¾2³I¿

@@ -1,0 +1,1 @@
+BV4_rearrangedJVö¾6×0¿

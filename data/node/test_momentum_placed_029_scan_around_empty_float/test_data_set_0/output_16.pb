@@ -1,0 +1,1 @@
+BX1_new_twin_capturedJéƒ¿ÈU?³ í¿ùˆ¿

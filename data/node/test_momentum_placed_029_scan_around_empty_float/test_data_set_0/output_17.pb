@@ -1,0 +1,1 @@
+BX1_new_twin_laterJé@ÈUÀ³ m@ù@

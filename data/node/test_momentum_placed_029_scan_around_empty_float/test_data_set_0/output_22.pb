@@ -1,0 +1,1 @@
+BX4_new_twin_capturedJ&í—?(§S¾

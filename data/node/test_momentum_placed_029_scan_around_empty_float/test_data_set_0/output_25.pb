@@ -1,0 +1,1 @@
+BV1_new_twin_laterJòÛ¿Ù†@ôoR>+à¿

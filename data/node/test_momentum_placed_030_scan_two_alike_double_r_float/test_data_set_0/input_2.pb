@@ -1,0 +1,1 @@
+BX2_rearrangedJ (­MŠõåÛ¿4…fBÒêâ¿ÀÄUÙ6j³¿¤HXFóùò?

@@ -1,0 +1,1 @@
+BX1_new_negativeJ ÊjÅX~š>«X­ìCÛŸ>(§¹Pp„>cýŸžo.>

@@ -1,0 +1,1 @@
+BX1_new_twin_negativeJ ÚD:vAœ™>êµH¿¿Ÿ>|“;÷#„>Ž€Ùk<û„>

@@ -1,0 +1,1 @@
+BX2_new_negativeJÞ¿D´Ó?Ô3‚¿ÕGe?

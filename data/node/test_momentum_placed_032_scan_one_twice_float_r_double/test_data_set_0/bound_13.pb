@@ -1,0 +1,1 @@
+BV1_new_twin_negativeJ0ÉY˜|.	y>4Pyî¬œž>‰iÕqÕ7›>g¼7ø+æv>Ã-íaœ>D\³pœ† >

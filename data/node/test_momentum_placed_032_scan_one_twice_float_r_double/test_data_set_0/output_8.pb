@@ -1,0 +1,1 @@
+BX1_new_twin_capturedJ,Ø½YPq?©U¾¬…ú>Øã–¿íu™¿

@@ -1,0 +1,1 @@
+BV1_new_capturedJ ðò-ô}Kt>²=žB¹U‚>è3Ãm€x>ßÅqùÂˆ>

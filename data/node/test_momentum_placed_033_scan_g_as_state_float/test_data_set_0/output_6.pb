@@ -1,0 +1,1 @@
+BV2_new_capturedJ7=üg?sÂ-?z .?

@@ -1,0 +1,1 @@
+BX_new_later_if_loopJ1Ё)¬ояв<1Ё)¬ояв<

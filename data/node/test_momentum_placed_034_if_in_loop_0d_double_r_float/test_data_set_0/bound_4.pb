@@ -1,0 +1,3 @@
+BX_new_twin_later_if_loopJ
+Йлџвп<
+Йлџвп<

@@ -1,0 +1,1 @@
+BX_new_twin_later_if_loopJ`Çb1œıy‘<9¯ˇ0lu’<L¢ª≤!h“<∞C]t‘eê<B.jûµª<á—ÖÕr≥›<Çb1œıy‘<9¯ˇ0lu’<L¢ª≤!h“<∞C]t‘eê<B.jûµª<á—ÖÕr≥›<

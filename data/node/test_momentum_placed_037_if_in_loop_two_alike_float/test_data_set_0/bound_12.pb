@@ -1,0 +1,1 @@
+BV1_new_twin_same_if_loopJ@ºWÍ˜°C„>Ñ‹}Ò~—>Td8µ~dy>1;H–•“>ºWÍ˜°C„>Ñ‹}Ò~—>Td8µ~dy>1;H–•“>

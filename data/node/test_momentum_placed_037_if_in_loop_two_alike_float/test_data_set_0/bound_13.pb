@@ -1,0 +1,1 @@
+BV1_new_twin_later_if_loopJ@SEz˜>Âè¼éÝ¬>…qNãXJ>IÇÐûG´¨>SEz˜>Âè¼éÝ¬>…qNãXJ>IÇÐûG´¨>

@@ -1,0 +1,1 @@
+BX2_new_captured_if_loopJ@›P'HI™>	”Ó#œ>ÅÍžzíJ¡>çEÆÔR›>›P'HI™>	”Ó#œ>ÅÍžzíJ¡>çEÆÔR›>

@@ -1,0 +1,1 @@
+BX2_new_later_if_loopJ@ýÑbÐNw®>ë‘Ûïu+±>V¬ËlÓµ>e…UˆP·°>ýÑbÐNw®>ë‘Ûïu+±>V¬ËlÓµ>e…UˆP·°>

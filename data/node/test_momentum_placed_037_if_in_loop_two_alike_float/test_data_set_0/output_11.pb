@@ -1,0 +1,1 @@
+BX2_new_twin_later_if_loopJ é€@°ûÇ?V5@w@é€@°ûÇ?V5@w@

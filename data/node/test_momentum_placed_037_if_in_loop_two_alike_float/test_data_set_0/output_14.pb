@@ -1,0 +1,1 @@
+BV2_new_twin_same_if_loopJ ‚6?F¼Y¾[¼¾¡·:?‚6?F¼Y¾[¼¾¡·:?

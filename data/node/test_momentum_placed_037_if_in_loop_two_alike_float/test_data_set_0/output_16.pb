@@ -1,0 +1,1 @@
+BV1_negative_if_loopJ πˆóª*]˛>h∑S>d›øπˆóª*]˛>h∑S>d›ø

@@ -1,0 +1,1 @@
+BV2_negative_if_loopJ l?¿Oî¾p~/>èŽc¿l?¿Oî¾p~/>èŽc¿

@@ -1,0 +1,1 @@
+BX2_new_captured_if_loopJ ׳ְ¥¿zֶ¿שמ¿”yֳ¿׳ְ¥¿zֶ¿שמ¿”yֳ¿

@@ -1,0 +1,1 @@
+BX2_new_later_if_loopJ ×À%@zF@ùn@”yC@×À%@zF@ùn@”yC@

@@ -1,0 +1,1 @@
+BX1_new_twin_captured_if_loopJ º½Î¼?hñ#@nñ+Àº½Î¼?hñ#@nñ+À

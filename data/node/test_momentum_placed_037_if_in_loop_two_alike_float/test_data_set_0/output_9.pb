@@ -1,0 +1,1 @@
+BX1_new_twin_later_if_loopJ º>Î¼Àhñ£Ànñ«@º>Î¼Àhñ£Ànñ«@

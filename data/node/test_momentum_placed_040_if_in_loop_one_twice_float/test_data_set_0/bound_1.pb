@@ -1,0 +1,1 @@
+BX1_new_negative_if_loopJ`ùÇ”ÕG/>òÝ¤lF‹>¼Þd5ï(¥>Ujrod–>^Q	ÅSÃ>‘ç>/kà}>ùÇ”ÕG/>òÝ¤lF‹>¼Þd5ï(¥>Ujrod–>^Q	ÅSÃ>‘ç>/kà}>

@@ -1,0 +1,1 @@
+BX2_new_negativeJ •Æ~åçˆ >sÌmLCd>­jÓ7}iu>ØÒé|»½>

@@ -1,0 +1,1 @@
+BX2_new_twinJ gl:U½>ó»1#F >Jn*	w>ˆ½uÕžr>

@@ -1,0 +1,1 @@
+BG1_rearrangedJÊÀK¿äHf¿c÷L¿òap?

@@ -1,0 +1,2 @@
+B
+V_negativeJpטp\Gҿ

@@ -1,0 +1,1 @@
+BV1_new_twin_capturedJ &çÏNWÆ<7±¸à-Ë<%)şt6jÕ<½›éïdgÓ<

@@ -1,0 +1,1 @@
+BG1_negativeJ§Fr¿0a¿;ÿ>+ÄI?

@@ -1,0 +1,1 @@
+BV3_rearrangedJ»Nó‘ì¿jˆ(®³[æ?

@@ -1,0 +1,1 @@
+BV3_new_againJ0&prë×¿JZÇí3!é?

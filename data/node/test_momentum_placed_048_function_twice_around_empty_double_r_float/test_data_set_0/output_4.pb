@@ -1,0 +1,1 @@
+BG1_negativeJ :`Õ]gö¿ps¥]oÛá?`´‰|Ìã?ìÈkcRiá?

@@ -1,0 +1,1 @@
+BX1_new_laterJ§°¥¾llt¾µGÀ`YP¿

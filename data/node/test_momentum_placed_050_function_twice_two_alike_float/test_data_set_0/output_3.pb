@@ -1,0 +1,1 @@
+BX2_new_laterJI"	?²GvÀô+SÀûÅ¾

@@ -1,0 +1,1 @@
+BV2_new_twin_againJ ¾ËqÇKØ¼<\}¿ŸI¹<EšÑSvÖ<Ê™_´“DÕ<

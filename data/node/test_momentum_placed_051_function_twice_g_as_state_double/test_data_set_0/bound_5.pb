@@ -1,0 +1,1 @@
+BX1_new_againJ N‚œþkRÏ< Ú(¿Í<Ã¶ä:lw<¯qVšF2³<

@@ -1,0 +1,1 @@
+BX1_new_twin_againJ eC—êANÏ<üOâÊ<Ú& è~t<õ®P6n¶<

@@ -1,0 +1,1 @@
+BX_new_capturedJnâ¿U)Û¿O‘h¿Ìí•?ý¡?×mt?

@@ -1,0 +1,1 @@
+BV2_new_twin_negativeJ¯YÃ>l€¿Ëû>r.?Ì/ï¼a68¾

@@ -1,0 +1,1 @@
+BV_new_negativeJ0n·õtÆ&‰>£›ihv”>¹Ðxã¥u>g	År}>ŸePµ‘’ˆ>ÎiÌèŸ’>

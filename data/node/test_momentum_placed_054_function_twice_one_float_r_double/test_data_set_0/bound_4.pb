@@ -1,0 +1,1 @@
+BX_new_twin_capturedJ0ã)Ö€ >p6»õ~*‡>áw7…o¡†>J…»râ•>X%‘—‚~>l¶ÒÊnaˆ>

@@ -1,0 +1,1 @@
+BV_new_twin_negativeJ46¹¿çtô¿ðü	<ü²¿ u(¿²¨§¿

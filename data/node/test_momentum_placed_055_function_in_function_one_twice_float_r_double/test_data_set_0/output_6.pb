@@ -1,0 +1,1 @@
+BG1_negativeJ§qU¿‹b¿¾U½=u©;¾ÒD½¿tæ¸?

@@ -1,0 +1,1 @@
+BX1_new_negativeJ íÑîih›>tˆ;«Ù§‰> l×ÐÎÀc>Å,LÚK€>

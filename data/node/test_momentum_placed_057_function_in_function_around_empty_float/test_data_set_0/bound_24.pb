@@ -1,0 +1,1 @@
+BV1_new_twin_sameJ >4O«LS¦>Õþ| ¦¨W>º3Åä1»|>À,Wyæb¤>

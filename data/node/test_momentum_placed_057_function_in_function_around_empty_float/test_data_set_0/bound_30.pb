@@ -1,0 +1,2 @@
+BV4_new_twin_sameJ
+ä}&a:‘>©©ZN7U>

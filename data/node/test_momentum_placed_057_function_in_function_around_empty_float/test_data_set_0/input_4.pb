@@ -1,0 +1,1 @@
+BG3_rearrangedJ_õ¿éÆ÷¿

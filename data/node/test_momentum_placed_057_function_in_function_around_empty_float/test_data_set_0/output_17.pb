@@ -1,0 +1,1 @@
+BX1_new_twin_negativeJC¯¿Àã5?›[ù½s¹Ô¾

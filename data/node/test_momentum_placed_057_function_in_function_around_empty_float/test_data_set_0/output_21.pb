@@ -1,0 +1,1 @@
+BX3_new_twin_negativeJ6ù¼?V´Ô>

@@ -1,0 +1,1 @@
+BV4_negativeJ;¸E¿ùÔl?

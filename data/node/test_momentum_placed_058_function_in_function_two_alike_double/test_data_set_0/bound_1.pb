@@ -1,0 +1,1 @@
+BX1_new_laterJ Ô¿ýjˆ5Ø<iA	™jÜ<Wh`JÆ<7¨JH†Í<

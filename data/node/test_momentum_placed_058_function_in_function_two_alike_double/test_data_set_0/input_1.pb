@@ -1,0 +1,1 @@
+BV2_rearrangedJ äFVG,Eì¿l¦!E»Ó?\œİ*ê?7a<…Bã?

@@ -1,0 +1,1 @@
+BX2_new_laterJ C5YÀõ/0Mù?9ëCnÏ?vsh$ÛüÀ

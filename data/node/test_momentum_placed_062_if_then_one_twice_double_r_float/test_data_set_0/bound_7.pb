@@ -1,0 +1,1 @@
+BX2_new_twin_later_ifJ0»'ÄJS)ã<*¸K£åmã<,®XòSÙ<¸Ã¯Zä<xôa/þÀ¿<gfßˆà<

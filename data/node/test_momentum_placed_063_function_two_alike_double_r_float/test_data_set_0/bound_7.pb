@@ -1,0 +1,1 @@
+BV2_new_twin_negativeJ ÓQ÷$´<1¸-’QÀ<ØÕO¼<Pl·Òª±<

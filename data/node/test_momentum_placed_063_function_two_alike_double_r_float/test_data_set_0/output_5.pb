@@ -1,0 +1,1 @@
+BV1_new_twin_negativeJ ~i¢ís	æ?¶ß×?A3©o%F×¿;*¯	Ó¿

@@ -1,0 +1,1 @@
+BV4_new_twin_laterJØÙr×³ì<Ã;ï†ÇP¸<

@@ -1,0 +1,1 @@
+BV4_new_laterJZ;áahÀª» zîæ¿

@@ -1,0 +1,1 @@
+BV4_negativeJzOÀ×žæ¿VŽL•¨5á¿

@@ -1,0 +1,2 @@
+B
+X_new_sameJ,åTkŠ¹u>

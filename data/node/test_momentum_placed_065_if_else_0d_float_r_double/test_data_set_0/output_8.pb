@@ -1,0 +1,2 @@
+B
+V_negativeJÑ‰T½

@@ -1,0 +1,1 @@
+BV3_new_negative_if_loopJ 2¼ÚÜéÓ¿‘0qS£?2¼ÚÜéÓ¿‘0qS£?

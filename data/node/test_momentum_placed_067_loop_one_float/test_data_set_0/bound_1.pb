@@ -1,0 +1,1 @@
+BX_new_negativeJ0öF®“§>®—Clá|¡>xP„"f¢>˜™i®S¬>²DEÔï™>Pq©#ã€>

@@ -1,0 +1,1 @@
+BV_new_capturedJ0i)4 À[>•¯'zƒžy>0îSNS‰‚>DKnOO>|>÷mnÈluž>Øe] ;ü}>

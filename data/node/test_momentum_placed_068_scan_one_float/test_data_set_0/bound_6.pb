@@ -1,0 +1,1 @@
+BV_new_twin_capturedJ0g)4M›{>q›:Ímêm>¹8¾YhÑq>ïºÄˆIn>“Áí$ÒÁŒ>{Š+7r>

@@ -1,0 +1,1 @@
+BV_new_capturedJPl¿¶¯¡¾JY¾¨3¹<P=â?ÊœO>

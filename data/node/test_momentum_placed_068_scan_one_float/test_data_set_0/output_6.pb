@@ -1,0 +1,1 @@
+BV_new_twin_capturedJ³{Ö¾Í®]¾˜Ú!¾Úô½4lU?<_>

@@ -1,0 +1,1 @@
+BX1_new_twin_later_ifJ €ìy¾¶<.J>LRÊ<Êàí]sã<pV øIÏ<

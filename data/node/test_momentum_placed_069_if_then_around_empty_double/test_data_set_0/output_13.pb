@@ -1,0 +1,1 @@
+BV3_new_negative_ifJÚôÏâ'È¿¥ÌÆViĞ?

@@ -1,0 +1,1 @@
+BV4_new_negative_ifJþé¨Ð?L?Ž8“¿¿

@@ -1,0 +1,1 @@
+BX1_new_twin_same_ifJ nµ ÌlzÍ¿‚[?èh÷â¿#8žë°	ù¿³ó<UX=ä?

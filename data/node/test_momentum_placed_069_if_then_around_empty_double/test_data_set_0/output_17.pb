@@ -1,0 +1,1 @@
+BX1_new_twin_later_ifJ nµ ÌlzÝ?‚[?èh÷ò?#8žë°		@³ó<UX=ô¿

@@ -1,0 +1,1 @@
+BX3_new_twin_same_ifJ Jæ·ú?¡ã4ËÊ¿

@@ -1,0 +1,1 @@
+BX4_new_twin_same_ifJˆKHi Ðâ?ÐºúH+?æ¿

@@ -1,0 +1,1 @@
+BV1_new_twin_negative_ifJ Bã-&RÁ¿Q›¬Aöô¿9]›'+û@RRM¡™û?

@@ -1,0 +1,1 @@
+BV4_new_twin_negative_ifJ\e„ÂÃĞ?¨?†2Ü¡?

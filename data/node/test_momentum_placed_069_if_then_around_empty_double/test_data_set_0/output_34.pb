@@ -1,0 +1,1 @@
+BV3_negative_ifJÔ¼Ä;ßeí¿`n,öbô»¿

@@ -1,0 +1,2 @@
+BV4_negative_ifJ ÉgˆXÖ?$
+mÊØØ¿

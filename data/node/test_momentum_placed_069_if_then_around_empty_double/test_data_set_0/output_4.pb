@@ -1,0 +1,1 @@
+BX3_new_same_ifJvÁbV5ú?ô};›D]Í¿

@@ -1,0 +1,1 @@
+BX1_new_negativeJ ´â^žN˜>Æ’³˜Vx>GYŸ¤b‚>xr¤æ”ˆ>

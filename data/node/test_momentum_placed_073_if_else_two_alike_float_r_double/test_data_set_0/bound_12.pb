@@ -1,0 +1,1 @@
+BV1_new_twin_atJ ¿Û¦Ú;Eu>æR'Zu>V‡Vª,g>¹,Û´A@]>

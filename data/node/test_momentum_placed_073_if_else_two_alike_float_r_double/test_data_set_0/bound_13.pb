@@ -1,0 +1,1 @@
+BV1_new_twin_laterJ šì¯8R‰>$­÷x‡>ûDÂ©xx>nn^“Ôm>

@@ -1,0 +1,1 @@
+BX1_new_negativeJ¬ù®?YÇn¾Mð¾è?

@@ -1,0 +1,1 @@
+BV2_new_twin_laterJ¨Üæ<Ç¦l¿ÖL¿2½N?

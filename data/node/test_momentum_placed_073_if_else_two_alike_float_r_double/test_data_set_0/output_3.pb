@@ -1,0 +1,1 @@
+BX2_new_negativeJBЦїьеп?KY,їз­Ўї

@@ -1,0 +1,1 @@
+BR_negative_ifJš™™™™™¹¿
