@@ -75,11 +75,12 @@ class _InMemory(Corpus):
         return self.content[file]
 
 
-def filled(choice: Choice, level: Level = Level.MUST) -> CaseInMemory:
+def filled(choice: Choice, level: Level = Level.MUST, *, whole: bool = False) -> CaseInMemory:
     """A case of what must come out of a choice.
 
     Args:
         level: `must`, or `should` for what IEEE 754 says in the tensor's own precision.
+        whole: whether every element is to be settled, as the corpus asks of its cases.
 
     Raises:
         NoAnswerError: ONNX's checker refuses the model, the reference does not have all of its operators, or
@@ -103,6 +104,8 @@ def filled(choice: Choice, level: Level = Level.MUST) -> CaseInMemory:
     data_sets = []
     for inputs in made.data_sets:
         outputs = [_without_unsettled(output) for output in _answers(made.model, inputs, level)]
+        if whole and any(output.settled is not None for output in outputs):
+            raise NoAnswerError("unsettled")
         if all(output.bound is not None and output.bound.size and np.isinf(output.bound).all() for output in outputs):
             raise NoAnswerError("unsettled")
         expected = zip(names, outputs, strict=True)

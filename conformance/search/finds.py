@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from conformance.corpus.case import CaseKind
 from conformance.generation.generation import generate
 from conformance.search.choice import Choice
-from conformance.search.filled import as_case
+from conformance.search.filled import NoAnswerError, as_case, filled
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Verdict
 
@@ -70,7 +70,7 @@ class Finds:
         return [text for text, _ in self.job.subjects if not set(self.verdicts.get(text, {})) - {Verdict.UNSUPPORTED}]
 
     def keep(self, directory: Path) -> None:
-        """Write the finds as a corpus, which `run --data` takes.
+        """Write the finds as a corpus, which `run --data` takes; those with an unsettled element left are only told.
 
         Raises:
             CorpusError: the directory holds something already, or cannot be written.
@@ -79,6 +79,16 @@ class Finds:
         cases: dict[str, tuple[str, Case]] = {}
         for find in self:
             kind = CaseKind.PASS if kinds[find["subject"]] is SubjectKind.OPTIMIZER else CaseKind.NODE
-            case = as_case(Choice.of(find["choice"]), kind, self.job.level)
-            cases.setdefault(case.id, ("search", case))
+            choice = Choice.of(find["choice"])
+            if _is_case(choice, self.job):
+                case = as_case(choice, kind, self.job.level)
+                cases.setdefault(case.id, ("search", case))
         generate(directory, list(cases.values()), VERSION, lambda _: None)
+
+
+def _is_case(choice: Choice, job: SearchJob) -> bool:
+    try:
+        filled(choice, job.level, whole=True)
+    except NoAnswerError:
+        return False
+    return True

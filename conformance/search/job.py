@@ -164,6 +164,6 @@ def _find(job: SearchJob, subject: Subject, choice: Choice, fault: Cause, messag
 
 def _fault_of(job: SearchJob, subject: Subject, choice: Choice) -> Cause | None:
     try:
-        return cause(subject, choice, judged(subject, filled(choice, job.level)))
+        return cause(subject, choice, judged(subject, filled(choice, job.level, whole=True)))
     except (NoAnswerError, ValueError, IndexError, KeyError):
         return None
