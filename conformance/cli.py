@@ -32,6 +32,7 @@ from conformance.commands import (
     report,
     repro,
     run,
+    search,
     strength,
     verify,
 )
@@ -85,6 +86,7 @@ app.command("generate", cls=Verb)(generate.generate)
 app.command("lower", cls=Verb)(lower.lower)
 app.command("hazards", cls=Verb)(hazards.hazards)
 app.command("census", cls=Verb)(census.census)
+app.command("search", cls=Verb)(search.search)
 app.command("strength", cls=Verb)(strength.strength)
 app.add_typer(harness.app, name="harness")
 app.add_typer(env.app, name="env")

@@ -13,6 +13,7 @@ from conformance.commands.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from conformance.corpus.corpus import Corpus
 
@@ -31,18 +32,26 @@ def strength(
         str,
         typer.Option(metavar="PATTERN", help="Only attack the bounds of cases whose ids fit it, with * for any text."),
     ] = "",
+    search: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=0,
+            help="Instead, with the corpus withheld: what do the draws of `search` notice in so much processor time?",
+        ),
+    ] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the draws of --search.")] = 0,
 ) -> None:
     """Run the corpus against the catalogue of wrong implementations and against correct variants.
 
     Exit status: 0 where every deviation of level must is noticed by a must case, every faulty rewrite by a case of the
-    pass, no correct variant or rewrite is accused, and no bound is refuted or wide without a reason, 1 where not.
+    pass, no correct variant or rewrite is accused, and no bound is refuted or wide without a reason, 1 where not. With
+    --search: 0 where draws notice every deviation that they can reach, and accuse no correct variant.
     """
-    from conformance.corpus.corpus import bundled, open_corpus
-
-    corpus = open_corpus(data or bundled())
-    findings = [] if bounds_of else list(_noticed(corpus, sweep, verbose=verbose))
-    if tightness or bounds_of:
-        findings.append(_attacked(corpus, bounds_of or "*"))
+    if search:
+        findings = [_searched(search, seed)]
+    else:
+        findings = _of_corpus(data, sweep, bounds_of, verbose=verbose, tightness=tightness)
     holds = all(finding.holds for finding in findings)
     if as_json:
         merged = {name: value for finding in findings for name, value in finding.document.items()}
@@ -60,6 +69,29 @@ class _Finding:
     holds: bool
     document: Mapping[str, Any]
     lines: Sequence[str]
+
+
+def _of_corpus(data: Path | None, sweep: int, bounds_of: str, *, verbose: bool, tightness: bool) -> list[_Finding]:
+    from conformance.corpus.corpus import bundled, open_corpus
+
+    corpus = open_corpus(data or bundled())
+    findings = [] if bounds_of else list(_noticed(corpus, sweep, verbose=verbose))
+    if tightness or bounds_of:
+        findings.append(_attacked(corpus, bounds_of or "*"))
+    return findings
+
+
+def _searched(seconds: float, seed: int) -> _Finding:
+    from conformance.deviations import catalogue
+    from conformance.run.terminal import counting
+    from conformance.search.measuring import measure_search, search_document, search_lines
+    from conformance.strength.variants import VARIANTS
+
+    deviations = [deviation for family in catalogue().values() for deviation in family]
+    variants = [(variant.id, set(variant.alterations), variant.backend) for variant in VARIANTS]
+    with counting("searching", len(deviations)) as progress:
+        found = measure_search(deviations, variants, seed, seconds, progress)
+    return _Finding(found.holds, {"search": search_document(found)}, list(search_lines(found)))
 
 
 def _noticed(corpus: Corpus, sweep: int, *, verbose: bool) -> Iterator[_Finding]:

@@ -39,12 +39,14 @@ class Answer:
         choices: the acceptable indices (bool, the output's shape and one more axis), or None where one is.
         unsettled: a sentence for the first element on which admissible evaluations differ by more than rounding,
             so that no `must` case may rest on it; None if there is none.
+        settled: on which elements they do not (bool, the output's shape), or None where they do on none.
     """
 
     expected: Array
     bound: Array | None = None
     choices: Array | None = None
     unsettled: str | None = None
+    settled: Array | None = None
 
     @property
     def check(self) -> str:
@@ -132,10 +134,12 @@ def _answer(value: Value) -> Answer:
     judged = [_element(number, format) for number in numbers]
     expected = np.array([nearest for nearest, _, _ in judged], dtype=np.float64)
     bound = np.array([bound for _, bound, _ in judged], dtype=np.float64)
+    settled = [is_settled for _, _, is_settled in judged]
     return Answer(
         expected.reshape(value.elements.shape).astype(value.dtype),
         bound.reshape(value.elements.shape),
-        unsettled=_first_unsettled(value.elements, [settled for _, _, settled in judged]),
+        unsettled=_first_unsettled(value.elements, settled),
+        settled=None if all(settled) else np.array(settled).reshape(value.elements.shape),
     )
 
 

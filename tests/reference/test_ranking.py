@@ -179,3 +179,12 @@ def test_the_first_versions_may_say_which_inputs_they_consume(operator, last):
 def test_later_versions_may_not_and_none_as_one_number(opset, attributes):
     with pytest.raises(InvalidModel, match="consumed_inputs"):
         first_version("Exp", opset, **attributes)
+
+
+def test_an_index_that_rounding_may_decide_and_does_not_can_be_computed_with():
+    X = np.array([0.5, 2.0, 1.0], np.float32)
+    model = onnx.load_model_from_string(chain("Exp", X=X))
+    model.graph.node.append(helper.make_node("Neg", [model.graph.output[0].name], ["negative"]))
+    model.graph.output[0].name = "negative"
+    (answer,) = answers(model.SerializeToString(), [X], Level.MUST)
+    assert int(answer.expected) == -1

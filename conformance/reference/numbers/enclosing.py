@@ -270,7 +270,7 @@ def _entering(value: Value, precision: Precision) -> Array:
 
 
 def _refuse_choices(*values: Value) -> None:
-    if any(value.choices is not None for value in values):
+    if any(value.choices is not None and (value.choices.sum(axis=-1) > 1).any() for value in values):
         raise Unsupported("rounding decides an index that is computed with")
 
 

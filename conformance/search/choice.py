@@ -1,0 +1,222 @@
+"""A choice: what a draw is, in the declaration's words and in numbers. A model and its data are functions of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+from onnx import helper
+
+from conformance.dimensions.building import numbered
+from conformance.dimensions.contexts import Built, Context, in_context
+from conformance.dimensions.fragments import Fragment
+from conformance.models.arrays import type_name
+from conformance.reference.operators.training import TRAINING_OPTIMIZERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from conformance.models.arrays import Array
+
+ARGMAX = "ArgMax"
+CHAINED = ("Exp", "Log", "Sqrt", "Softmax", "LogSoftmax")
+"""The operators of the pass, which may stand before an ArgMax."""
+
+OPSET = 13
+
+DIGITS, MOST_COUNTED = 17, 256
+"""How long a number is at most, and of how many that is looked at one by one."""
+
+ALONG_AXIS = frozenset({"Softmax", "LogSoftmax"})
+
+ALONG = ("same", "default", "next")
+"""What the axis of an operator of the chain is to ArgMax's: the same number, left out, or the next dimension. The same
+dimension counted from the other end is the corpus's: whether the pass fires there is open."""
+
+FED = frozenset({"input", "rearranged", "part"})
+"""Origins of operands whose elements are no part of the model."""
+
+
+class Tensor(TypedDict):
+    """An operand as JSON has it: its elements as hexadecimal text, which loses nothing."""
+
+    dtype: str
+    shape: list[int]
+    data: str
+
+
+class ChoiceDocument(TypedDict):
+    """A choice as JSON has it."""
+
+    operator: str
+    chain: list[str]
+    context: dict[str, Any]
+    attributes: dict[str, Any]
+    opset: int
+    along: str
+    runs: list[dict[str, Tensor]]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a draw is.
+
+    Attributes:
+        operator: the op_type of the node that it is about.
+        context: what surrounds it.
+        attributes: those of the node, in the model's order.
+        runs: the operands of each run of the one prepared model, by name; an operand that is a constant of the model
+            is that of the first run in all of them.
+        chain: operators between the operand and an ArgMax, the first one first.
+        opset: of the main domain.
+        along: of `ALONG`, for the operators of the chain that have an axis.
+    """
+
+    operator: str
+    context: Context
+    attributes: Mapping[str, Any]
+    runs: tuple[Mapping[str, Array], ...]
+    chain: tuple[str, ...] = ()
+    opset: int = OPSET
+    along: str = "same"
+
+    @property
+    def operands(self) -> Mapping[str, Array]:
+        """Those of the first run."""
+        return self.runs[0]
+
+    @property
+    def tensors(self) -> int:
+        """How many tensors a training optimizer updates; 1 of an ArgMax."""
+        if self.operator == ARGMAX:
+            return 1
+        return (len(self.operands) - 2) // len(TRAINING_OPTIMIZERS[self.operator].operands)
+
+    @property
+    def size(self) -> tuple[int, ...]:
+        """How large it is: the smaller of two is the better example of one fault."""
+        context = self.context
+        words = [context.place != "main", context.stored != "raw", context.imports != "main_first", context.trains]
+        unusual = [word != "input" for word in context.origins.values()]
+        unusual += [word != "output" for word in context.uses.values()]
+        elements = sum(array.size for run in self.runs for array in run.values())
+        digits = DIGITS * elements if elements > MOST_COUNTED else _digits(self.runs)
+        return (
+            sum(words)
+            + sum(unusual)
+            + len(context.shared)
+            + len(self.chain)
+            + (self.opset != OPSET)
+            + (self.along != "same"),
+            self.tensors,
+            sum(array.size for array in self.operands.values()),
+            len(self.runs),
+            len(self.attributes),
+            digits + sum(len(str(value)) for value in self.attributes.values()),
+        )
+
+    @cached_property
+    def made(self) -> Built:
+        """The model and the data, made once."""
+        return built(self)
+
+    def document(self) -> ChoiceDocument:
+        """The choice as JSON has it."""
+        context = self.context
+        return {
+            "operator": self.operator,
+            "chain": list(self.chain),
+            "context": {
+                "place": context.place,
+                "origins": dict(context.origins),
+                "uses": dict(context.uses),
+                "shared": list(context.shared),
+                "stored": context.stored,
+                "imports": context.imports,
+                "trains": context.trains,
+            },
+            "attributes": dict(self.attributes),
+            "opset": self.opset,
+            "along": self.along,
+            "runs": [{name: _tensor(array) for name, array in run.items()} for run in self.runs],
+        }
+
+    @classmethod
+    def of(cls, document: ChoiceDocument) -> Choice:
+        """The choice that JSON has."""
+        context = dict(document["context"])
+        context["shared"] = tuple(context["shared"])
+        runs = tuple({name: _array(tensor) for name, tensor in run.items()} for run in document["runs"])
+        chain, rest = tuple(document["chain"]), (document["opset"], document["along"])
+        return cls(document["operator"], Context(**context), document["attributes"], runs, chain, *rest)
+
+    def with_operands(self, changed: Mapping[str, Array]) -> Choice:
+        """The same with other operands in the first run."""
+        return replace(self, runs=({**self.operands, **changed}, *self.runs[1:]))
+
+
+def _digits(runs: Iterable[Mapping[str, Array]]) -> int:
+    return sum(len(f"{float(value):.{DIGITS}g}") for run in runs for array in run.values() for value in array.flat)
+
+
+def built(choice: Choice) -> Built:
+    """The model and the data of a choice."""
+    first, *rest = (_built(choice, {**choice.operands, **_fed(choice, run)}) for run in choice.runs)
+    return Built(first.model, (*first.data_sets, *(again.data_sets[0] for again in rest)))
+
+
+def _fed(choice: Choice, run: Mapping[str, Array]) -> dict[str, Array]:
+    return {name: array for name, array in run.items() if choice.context.origins.get(name, "input") in FED}
+
+
+def _built(choice: Choice, operands: Mapping[str, Array]) -> Built:
+    fragment = _argmax(choice, operands) if choice.operator == ARGMAX else _optimizer(choice, operands)
+    return in_context("drawn", fragment, choice.context)
+
+
+def _optimizer(choice: Choice, operands: Mapping[str, Array]) -> Fragment:
+    optimizer = TRAINING_OPTIMIZERS[choice.operator]
+    tensors = [operands[name] for name in numbered(optimizer.operands[:1], choice.tensors)]
+    names = numbered(optimizer.results, choice.tensors)
+    results = {name: np.zeros_like(tensors[place % len(tensors)]) for place, name in enumerate(names)}
+    node = helper.make_node(choice.operator, list(operands), names, domain=optimizer.domain, **dict(choice.attributes))
+    carried = {name: name.removesuffix("_new") for name in names}
+    opsets = {optimizer.domain: optimizer.version}
+    return Fragment((node,), operands, results, opsets, carried, (node,))
+
+
+def _argmax(choice: Choice, operands: Mapping[str, Array]) -> Fragment:
+    X = operands["X"]
+    axis = choice.attributes.get("axis", 0)
+    nodes, taken = [], "X"
+    for place, op_type in enumerate(choice.chain):
+        own: Mapping[str, Any] = _along(choice.along, axis, X.ndim) if op_type in ALONG_AXIS else {}
+        nodes.append(helper.make_node(op_type, [taken], [f"Y{place}"], **own))
+        taken = f"Y{place}"
+    nodes.append(helper.make_node(ARGMAX, [taken], ["index"], **dict(choice.attributes)))
+    shape = [*X.shape]
+    shape[axis] = 1
+    index = np.zeros(shape, dtype=np.int64)
+    if not choice.attributes.get("keepdims", 1):
+        index = index.reshape([size for place, size in enumerate(shape) if place != axis % X.ndim])
+    return Fragment(tuple(nodes), operands, {"index": index}, {"": choice.opset}, {}, tuple(nodes))
+
+
+def _along(word: str, axis: int, rank: int) -> dict[str, int]:
+    """The attributes of an operator before an ArgMax over this axis."""
+    if word == "default":
+        return {}
+    return {"axis": (axis + 1) % rank if word == "next" and rank > 1 else axis}
+
+
+def _tensor(array: Array) -> Tensor:
+    return {"dtype": type_name(array.dtype), "shape": list(array.shape), "data": array.tobytes().hex()}
+
+
+def _array(tensor: Tensor) -> Array:
+    from conformance.models.arrays import dtype_of, type_number
+
+    data = np.frombuffer(bytes.fromhex(tensor["data"]), dtype=dtype_of(type_number(tensor["dtype"])))
+    return data.reshape(tensor["shape"]).copy()
