@@ -48,7 +48,7 @@ def test_a_count_of_the_overview_leads_to_its_cases(show: Show) -> None:
 
 def test_the_unexpected_results_are_one_link_away(show: Show) -> None:
     page = show(small())
-    page.one(".gate a").click()
+    page.one(".gate p a").click()
     page.wait("#matrix")
     assert page.cases == [NAMES[0], EVIL_CASE, "test_adam_epsilon_float", "test_argmax_ties", "test_momentum_nesterov"]
 

@@ -170,14 +170,6 @@ def test_a_profile_has_the_reason_the_issue_and_the_place_of_an_expectation() ->
     assert row[2:4] == ["https://example.org/issues/1", f"expectations/{OPTIMIZER}.toml, entry 1"]
 
 
-def test_a_profile_has_the_subjects_own_diagnoses() -> None:
-    found = {"operator": "Adam", "deviation": "adam.x", "text": "forgets x", "agrees": 2, "of": 3, "alike": []}
-    run = small()
-    footer: Any = {**run.footer, "diagnoses": [{"subject": "onnxruntime", **found}, {"subject": "reference", **found}]}
-    (own,) = profile("onnxruntime", dataclasses.replace(run, footer=footer))["diagnosed"]
-    assert own == "Adam on onnxruntime agrees on 2 of 3 failing cases with: forgets x"
-
-
 def test_the_margins_of_a_profile_are_of_accepted_outputs_and_the_largest_come_first() -> None:
     run = small()
     for number, result in enumerate(one for one in results_of(run) if one["subject"] == "onnxruntime"):

@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from conformance.report.html.columns import columns
 from conformance.report.html.data import archives, complaints, details, index
+from conformance.report.html.groups import groups
 from conformance.report.html.overview import overview
 from conformance.report.html.pool import Pool
 from conformance.report.html.survey import Survey, surveyed
@@ -26,17 +27,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from conformance.report.html.columns import Column
+    from conformance.report.html.groups import Group
     from conformance.results.file import Results
 
 STYLES = ("page.css", "matrix.css", "case.css", "plots.css")
 SCRIPTS = (
+    "scrolling.js",
     "dom.js",
     "data.js",
     "details.js",
     "address.js",
+    "groups.js",
+    "unknown.js",
     "filter.js",
+    "links.js",
+    "copy.js",
     "matrix.js",
     "toolbar.js",
+    "empty.js",
     "plots.js",
     "graph.js",
     "tensors.js",
@@ -66,22 +74,25 @@ def render(runs: Sequence[Results]) -> Iterator[str]:
     """
     shown = columns(runs)
     survey = surveyed(runs, shown)
+    found = groups(runs, shown)
     style = "".join(_asset(name) for name in STYLES)
     script = '(function () {\n"use strict";\n' + "".join(_asset(name) for name in SCRIPTS) + "})();\n"
     yield from _template().generate(
         policy=_policy(style, script),
         style=Markup(style),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own file
-        data=((name, _embedded(value)) for name, value in _data(runs, shown, survey)),
+        data=((name, _embedded(value)) for name, value in _data(runs, shown, survey, found)),
         archives=archives(runs),
-        **overview(runs, shown, survey),
+        **overview(runs, shown, survey, found),
     )
 
 
-def _data(runs: Sequence[Results], shown: Sequence[Column], survey: Survey) -> Iterator[tuple[str, Any]]:
+def _data(
+    runs: Sequence[Results], shown: Sequence[Column], survey: Survey, found: Sequence[Group]
+) -> Iterator[tuple[str, Any]]:
     """What the scripts read, by the id of the element that carries it."""
     pool = Pool()
-    yield "index", index(runs, shown)
+    yield "index", index(runs, shown, found)
     yield "errors", survey.errors
     yield "hazards", survey.hazards
     yield from ((f"subject-{number}", profile) for number, profile in enumerate(survey.profiles))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.report.html.columns import mark
 from conformance.report.html.evidence import PackedEvidence
+from conformance.report.html.groups import deviation_texts, packed_groups
 from conformance.report.html.pool import Pool, packed_data_set, packed_model
 from conformance.report.html.script import CASE, OF_KIND, OPTIONS, SUBJECT
 from conformance.results.diagnosed import deviations_by_case
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from conformance.report.html.columns import Column
+    from conformance.report.html.groups import Group
     from conformance.results.file import Results
     from conformance.results.records import CaseRecord, CaseRow
 
@@ -41,9 +43,10 @@ _CODES = {str(verdict): str(code) for code, verdict in enumerate(Verdict)}
 _NO_RESULT = "."
 
 
-def index(runs: Sequence[Results], shown: Sequence[Column]) -> dict[str, Any]:
+def index(runs: Sequence[Results], shown: Sequence[Column], groups: Sequence[Group]) -> dict[str, Any]:
     """Everything the filters look at: per case one short row, with one character per subject for its verdict."""
-    cases = [runs[number].described[name] for name, number in homes(runs).items()]
+    names = homes(runs)
+    cases = [runs[number].described[name] for name, number in names.items()]
     types_of = [sorted({value["type"] for value in case["model"]["inputs"]}) for case in described(runs).values()]
     texts = {name: clause for run in runs for name, clause in run.header["clauses"].items()}
     clauses = _numbered([*texts, *(name for case in cases for name in case["clauses"])])
@@ -69,6 +72,8 @@ def index(runs: Sequence[Results], shown: Sequence[Column]) -> dict[str, Any]:
         "clauses": [[name, *texts.get(name, {"text": "", "source": ""}).values()] for name in clauses],
         "tags": list(tags),
         "types": list(types),
+        "groups": packed_groups(groups, _numbered(names)),
+        "deviations": deviation_texts(runs),
         "cases": [
             [
                 case["case"],

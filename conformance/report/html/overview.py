@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from conformance.report.html.columns import Mark, mark, run_name
-from conformance.results.diagnosed import sentences
+from conformance.report.html.groups import Group, GroupKind, case_link, linked
 from conformance.results.file import is_partial
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from conformance.report.html.columns import Column
     from conformance.report.html.survey import Survey
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 NARROWEST = 0.008
 # How many cases a warning names.
 NAMED = 5
+# How many causes of a subject are seen at once.
+LISTED = 10
 
 
 @dataclass(frozen=True)
@@ -60,33 +62,70 @@ class Tally:
         return ", ".join([f"{self.passed} of {self.total} passed", *(other.text for other in self.others)])
 
 
-def overview(runs: Sequence[Results], shown: Sequence[Column], survey: Survey) -> dict[str, Any]:
+@dataclass(frozen=True)
+class ShownCause:
+    """A cause with its smallest case and where that is shown."""
+
+    group: Group
+    smallest: str
+    link: str
+
+
+@dataclass(frozen=True)
+class SubjectCauses:
+    """The causes of one subject's failures: the first ones, and those that are shown on request."""
+
+    column: Column
+    first: list[ShownCause]
+    more: list[ShownCause]
+
+    @property
+    def counted(self) -> str:
+        """As in "2 causes, 18 cases"."""
+        causes = [*self.first, *self.more]
+        cases = sum(len(cause.group.cases) for cause in causes)
+        return f"{len(causes)} cause{'s' * (len(causes) != 1)}, {cases} case{'s' * (cases != 1)}"
+
+
+def overview(
+    runs: Sequence[Results], shown: Sequence[Column], survey: Survey, groups: Sequence[Group]
+) -> dict[str, Any]:
     """The variables of the template's overview."""
+    cases = {case for run in runs for case in run.described}
     return {
-        "runs": [_run(run) | {"name": _titled(run_name(runs, number))} for number, run in enumerate(runs)],
+        "runs": [_run(run, cases) | {"name": _titled(run_name(runs, number))} for number, run in enumerate(runs)],
         "warnings": list(_between(runs)),
         "gate": bool(runs) and all(run.footer["gate"] == "pass" for run in runs),
         "subjects": [(column, [_tally(column, level) for level in Level]) for column in shown],
         "has_silent": any(case["level"] == Level.SILENT for run in runs for case in run.described.values()),
         "has_hazards": bool(survey.hazards),
         "unexpected": sum(mark(result) is Mark.UNEXPECTED for column in shown for result in column.rows.values()),
-        "cases": len({case for run in runs for case in run.described}),
+        "cases": len(cases),
+        "causes": list(_causes(shown, groups)),
+        "diagnosed": [group for group in groups if group.kind is not GroupKind.CAUSE],
         "levels": list(Level),
         "verdicts": list(Verdict),
     }
 
 
-def _run(run: Results) -> dict[str, Any]:
+def _run(run: Results, cases: Collection[str]) -> dict[str, Any]:
     corpus = run.header["corpus"]
     return {
         "gate": run.footer["gate"] == "pass",
-        "reasons": run.footer["reasons"],
-        "diagnosed": sentences(run.footer),
+        "reasons": [linked(reason, cases) for reason in run.footer["reasons"]],
         "warnings": list(_warnings(run)),
         "subjects": ", ".join(subject["id"] for subject in run.header["subjects"]),
         "corpus": corpus,
         "facts": list(_facts(run.header, run.footer["results"], run.footer["seconds"])),
     }
+
+
+def _causes(shown: Sequence[Column], groups: Sequence[Group]) -> Iterator[SubjectCauses]:
+    for number, column in enumerate(shown):
+        own = [group for group in groups if group.column == number and group.kind is GroupKind.CAUSE]
+        causes = [ShownCause(group, group.cases[0], case_link(group.cases[0], column.label)) for group in own]
+        if causes:
+            yield SubjectCauses(column, causes[:LISTED], causes[LISTED:])
 
 
 def _warnings(run: Results) -> list[str]:

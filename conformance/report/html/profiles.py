@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.report.html.columns import Mark, mark, run_name
 from conformance.report.html.errors import Distributions, measured
-from conformance.results.diagnosed import sentences
 from conformance.results.failure_kinds import failure_kind
 from conformance.verdicts import Verdict
 
@@ -50,7 +49,6 @@ class Profile:
         return {
             "facts": list(_facts(column, run_name(runs, column.run) if len(runs) > 1 else None, run)),
             "signatures": self._signatures(),
-            "diagnosed": sentences(run.footer, column.subject["id"]),
             "expectations": [[*key, *cases] for key, cases in self._expectations.items()],
             "margins": sorted(self._margins, key=lambda row: -row[3])[:MOST],
             "slowest": self._slowest(),

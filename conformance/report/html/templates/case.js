@@ -13,7 +13,7 @@ function showCase(state, shown) {
   return [
     neighbours(state, shown, one),
     el("h1", { tabindex: -1 }, one.title),
-    el("p", { class: "identity" }, el("code", { class: "command" }, one.id), el("span", { class: "chip", title: DATA.levels[one.level] }, one.level),
+    el("p", { class: "identity" }, command(one.id, "the name of the case"), el("span", { class: "chip", title: DATA.levels[one.level] }, one.level),
       el("span", { class: "muted" }, DATA.levels[one.level])),
     one.tags.length > 0 && el("p", { class: "muted" }, `Kind: ${one.kind}. Types: ${one.types.join(", ")}. Tags: ${one.tags.join(", ")}.`),
     section("Verdicts", alike(one, detail).map((group) => groupOfEvidence(one, detail, group, open)), errorStrip(detail)),
@@ -79,10 +79,6 @@ function clauses(one) {
   return one.clauses.map((clause) => el("blockquote", { class: "clause" },
     el("p", {}, clause.text || "The results file does not carry this clause's text."),
     el("footer", {}, el("code", {}, clause.id), clause.source && [" · ", source(clause.source)])));
-}
-
-function source(text) {
-  return /^https:\/\/\S+$/.test(text) ? el("a", { href: text, rel: "noreferrer noopener" }, text) : text;
 }
 
 function model(model) {

@@ -6,9 +6,9 @@ function showClauses() {
   return [
     el("h1", { tabindex: -1 }, "Clauses"),
     el("p", {}, `${covered.size} of ${plural(CLAUSES.length, "clause")} have a case in this report. A case that cites several clauses counts for each.`),
+    [...byOperator(covered)].map(([operator, rows]) => section(operator, clauseTable(operator, rows))),
     uncovered.length > 0 && section(`Without a case: ${uncovered.length}`, el("ul", { class: "uncovered" }, uncovered.map((clause) =>
       el("li", {}, el("code", {}, clause.id), " ", clause.text)))),
-    [...byOperator(covered)].map(([operator, rows]) => section(operator, clauseTable(operator, rows))),
   ];
 }
 
@@ -32,7 +32,7 @@ function byOperator(covered) {
 function clauseTable(operator, rows) {
   return listing(`Clauses of ${operator}`, ["Clause", "Cases", "Verdicts of all", ...SUBJECTS.map((subject) => subject.label)],
     rows.map(([clause, cases]) => el("tr", {},
-      el("th", { scope: "row" }, el("a", { href: matrixAddress({ clause: new Set([clause.id]) }) }, el("code", {}, clause.id)), clause.text, " ", el("small", {}, clause.source)),
+      el("th", { scope: "row" }, el("a", { href: matrixAddress({ clause: new Set([clause.id]) }) }, el("code", {}, clause.id)), clause.text, " ", el("small", {}, source(clause.source))),
       el("td", { class: "short" }, cases.length),
       el("td", { class: "short" }, stacked(counted(cases, SUBJECTS))),
       SUBJECTS.map((subject) => el("td", { class: "short" }, share(clause, cases, subject))))));

@@ -4,17 +4,22 @@ function showCompare(state) {
   const [a, b] = pair(state);
   if (!a || !b) return [el("h1", { tabindex: -1 }, "Compare"), nothing("There are no two subjects of that name to compare.")];
   const found = differencesOf(a, b);
-  const told = KINDS.filter(([kind]) => found[kind].length);
+  const kinds = titlesOf(a, b);
+  const told = kinds.filter(([kind]) => found[kind].length);
   return [
     el("h1", { tabindex: -1 }, "Compare"),
     [...overviewView.querySelectorAll(".between")].map((banner) => banner.cloneNode(true)),
     el("p", { class: "picker" }, picker("a", "First", a, state), picker("b", "Second", b, state),
       el("a", { href: writeAddress({ ...state, view: "compare", a: b.label, b: a.label }) }, "Swap")),
-    el("ul", { class: "counts-of" }, KINDS.map(([kind, title]) => el("li", {}, `${title}: ${found[kind].length}`))),
-    el("p", { class: "note" }, `A regression is a verdict worse than before: a pass is better than unsupported or skipped, these than a fail or error, and these than a timeout or crash; a failure at a stronger level than before is one too. An error grew where it is at least ${GROWTH} times what it was and ${NOTICEABLE} of its bound.`),
+    el("ul", { class: "counts-of" }, kinds.map(([kind, title]) => el("li", {}, `${title}: ${found[kind].length}`))),
+    el("p", { class: "note" }, isLater(a, b)
+      ? `A regression is a verdict worse than before: ${RANKS}; a failure at a stronger level than before is one too. An error grew where it is at least ${GROWTH} times what it was and ${NOTICEABLE} of its bound.`
+      : `Two subjects, and none is the other's past. ${sentence(RANKS)}; a failure at a stronger level is worse, too. An error is larger where it is at least ${GROWTH} times the other and ${NOTICEABLE} of its bound.`),
     told.length ? told.map(([kind, title]) => section(title, differenceTable(kind, title, found[kind], a, b))) : el("p", {}, "No case differs."),
   ];
 }
+
+const RANKS = "a pass is better than unsupported or skipped, these than a fail or error, and these than a timeout or crash";
 
 // Where the address names none, the first two runs of one subject, or else the first two subjects.
 function pair(state) {

@@ -6,6 +6,7 @@ const LEVELS = Object.keys(DATA.levels);
 const NO_RESULT = ".";
 const KNOWN = "k";
 const UNEXPECTED = "u";
+const NO_CLAUSE = "no clause";
 
 const SUBJECTS = DATA.subjects.map(([label, version, command, kind, id, options], number) => ({ label, version, command, kind, id, options, number }));
 
@@ -19,8 +20,8 @@ const CASE_BY_NUMBER = DATA.cases.map(([id, title, level, clauses, tags, verdict
     clauses: cited,
     tags: named,
     types: types.map((type) => DATA.types[type]),
-    chief: cited.length ? cited[0] : { id: "no clause", text: "", source: "", number: CLAUSES.length },
-    operator: cited.length ? cited[0].id.split(".")[0] : "no clause",
+    chief: cited.length ? cited[0] : { id: NO_CLAUSE, text: "", source: "", number: CLAUSES.length },
+    operator: cited.length ? cited[0].id.split(".")[0] : NO_CLAUSE,
     words: [id, title, ...cited.map((clause) => clause.id), ...named].join("\n").toLowerCase(),
   };
 });

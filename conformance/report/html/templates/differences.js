@@ -11,6 +11,18 @@ const KINDS = [
   ["added", "Only in the second"], ["removed", "Only in the first"], ["growth", "Error grew while still passing"],
 ];
 
+// Of two subjects neither came first, so that nothing was broken or mended between them.
+const BETWEEN_SUBJECTS = { regressions: "The second does worse", fixes: "The second passes and the first does not", changes: "They differ otherwise", growth: "Both pass, with a larger error in the second" };
+
+// Whether the second is the first again, in another run.
+function isLater(a, b) {
+  return a.id === b.id && a.kind === b.kind;
+}
+
+function titlesOf(a, b) {
+  return isLater(a, b) ? KINDS : KINDS.map(([kind, title]) => [kind, BETWEEN_SUBJECTS[kind] ?? title]);
+}
+
 // Per kind of difference its rows: [case, what is of it in the first, in the second]: a verdict and what it says, or
 // an error. The rules are those of `onnx-conformance diff`.
 function differencesOf(a, b) {

@@ -21,10 +21,14 @@ function svg(tag, properties = {}, ...children) {
 
 // A table with a caption for those who cannot see where it stands, in a box that scrolls when it is too wide.
 function table(caption, heads, rows) {
-  return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
-    el("table", {},
-      el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))),
-      el("tbody", {}, rows)));
+  return scrolling(caption, {}, el("table", {},
+    el("thead", {}, el("tr", {}, heads.map(columnHead))),
+    el("tbody", {}, rows)));
+}
+
+// What needs no name has no head, and an empty one is none.
+function columnHead(head) {
+  return head === "" ? el("td") : el("th", { scope: "col" }, head);
 }
 
 function tr(cells, properties = {}) {

@@ -58,7 +58,7 @@ function body(one, detail, evidence, subject, verdict) {
     evidence.baseline && evidence.baseline !== verdict && el("p", {}, "In the run that is the baseline: ", verdictWord(evidence.baseline)),
     evidence.expected && expectation(evidence.expected),
     evidence.message && el("pre", { class: "message", tabindex: 0 }, evidence.message),
-    evidence.deviations && el("p", {}, "Agrees with the deviations ", evidence.deviations.flatMap((name, at) => [at ? ", " : "", el("code", {}, name)]), "."),
+    evidence.deviations && deviations(evidence.deviations),
     evidence.checks.length > 0 && rewriteChecks(evidence.checks),
     evidence.hazards.length > 0 && hazardChanges(evidence.hazards),
     badElements(evidence.outputs.filter((output) => output.first_bad)),
@@ -68,6 +68,12 @@ function body(one, detail, evidence, subject, verdict) {
       el("pre", { class: "message stderr", tabindex: 0 }, evidence.stderr)),
     rerun(one, detail, subject),
   ];
+}
+
+// Wrong implementations by what they do; one that no diagnosis names has its id alone.
+function deviations(names) {
+  return [el("p", {}, "Agrees with an implementation that"), el("ul", {}, names.map((name) =>
+    el("li", {}, DATA.deviations[name] && `${DATA.deviations[name]} `, el("code", {}, name))))];
 }
 
 // How often there was which verdict, where a case was run several times.
@@ -118,9 +124,9 @@ function badElement({ name, data_set: set, wrong, first_bad: bad }) {
   const title = `First bad element of ${name} ${coordinates(bad.index)}, data set ${set}${wrong === undefined ? "" : ` (${wrong} wrong)`}`;
   return el("div", { class: "bad" },
     el("h4", {}, title),
-    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title },
+    scrolling(title, {},
       el("table", { class: "numbers" },
-        el("thead", {}, el("tr", {}, ["", "decimal", ...(bits ? ["hex"] : [])].map((head) => el("th", { scope: "col" }, head)))),
+        el("thead", {}, el("tr", {}, ["", "decimal", ...(bits ? ["hex"] : [])].map(columnHead))),
         el("tbody", {},
           line("expected", bad.expected, bad.expected_hex),
           line("actual", bad.actual, bad.actual_hex),

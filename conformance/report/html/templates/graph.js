@@ -12,7 +12,7 @@ function drawGraph(model) {
   const width = Math.max(...boxes.map((box) => box.x + box.width)) + 1;
   const height = Math.max(...boxes.map((box) => box.y + box.height)) + 1;
   const says = `Graph: ${model.nodes.map((node) => `${node.op_type} reads ${node.inputs.filter(Boolean).join(", ")} and gives ${node.outputs.filter(Boolean).join(", ")}`).join("; ")}`;
-  return el("div", { class: "scroll graph", tabindex: 0, role: "region", "aria-label": "Graph" },
+  return scrolling("Graph", { class: "graph" },
     svg("svg", { viewBox: `-1 -1 ${width + 1} ${height + 1}`, width: width + 1, height: height + 1, role: "img", "aria-label": says },
       edges.map(drawEdge), boxes.map(drawBox)));
 }

@@ -9,6 +9,13 @@ function listing(caption, heads, rows) {
   return box;
 }
 
+// One that is a list where there is no room beside: each cell then says its own head, which is in its data-head.
+function stacking(caption, heads, rows) {
+  const box = listing(caption, heads, rows);
+  box.classList.add("stacking");
+  return box;
+}
+
 function caseLink(number, subject = null) {
   const one = CASE_BY_NUMBER[number];
   return el("a", { href: caseAddress(NO_FILTER, one, subject), title: one.title }, el("code", {}, one.id));

@@ -3,14 +3,17 @@
 const OVERSCAN = 6;
 
 class Matrix {
-  constructor() {
+  // `turn` is called with a clause whose cases are to be shown or hidden.
+  constructor(turn) {
+    this.turn = turn;
+    this.columns = [];
     this.rows = [];
     this.live = new Map();
     this.body = el("div", { role: "rowgroup", class: "rows" });
     this.stuck = el("div", { class: "row group stuck", "aria-hidden": "true", hidden: true });
-    this.sheet = el("div", { class: "sheet" }, el("div", { class: "top", role: "rowgroup" }, this.head(), this.stuck), this.body);
-    this.box = el("div", { class: "matrix", role: "table", "aria-label": "Cases by subject" }, this.sheet);
-    this.sheet.style.setProperty("--subjects", SUBJECTS.length);
+    this.top = el("div", { class: "top", role: "rowgroup" });
+    this.sheet = el("div", { class: "sheet" }, this.top, this.body);
+    this.box = el("div", { class: "matrix", role: "table", "aria-label": "Cases by subject", tabindex: 0 }, this.sheet);
     this.box.addEventListener("scroll", () => this.draw(), { passive: true });
     this.box.addEventListener("keydown", (event) => this.step(event));
     window.addEventListener("resize", () => this.draw());
@@ -21,17 +24,21 @@ class Matrix {
   head() {
     return el("div", { class: "row head", role: "row", "aria-rowindex": 1 },
       el("div", { role: "columnheader", class: "title" }, "Case"),
-      SUBJECTS.map((subject) => el("div", { role: "columnheader", class: "subject", title: `${subject.label} ${subject.version}` },
+      this.columns.map((subject) => el("div", { role: "columnheader", class: "subject", title: `${subject.label} ${subject.version}` },
         el("a", { href: subjectAddress(subject) }, el("span", {}, breakable(subject.label))), el("small", {}, subject.version))));
   }
 
   show(state, cases) {
     this.state = state;
+    this.columns = columnsOf(state);
+    this.sheet.style.setProperty("--subjects", this.columns.length);
+    this.top.replaceChildren(this.head(), this.stuck);
     this.rows = [];
     for (const [operator, clauses] of grouped(cases)) {
       this.rows.push({ operator, members: [...clauses.values()].flat() });
-      for (const [clause, members] of clauses) this.rows.push({ operator, clause, members }, ...members);
+      for (const [clause, members] of clauses) this.rows.push({ operator, clause, members }, ...(isFolded(state, clause) ? [] : members));
     }
+    this.above = null;
     this.body.replaceChildren();
     this.live.clear();
     this.box.setAttribute("aria-rowcount", this.rows.length + 1);
@@ -66,7 +73,7 @@ class Matrix {
     this.stuck.hidden = group === null;
     if (group === null || group === this.above) return;
     this.above = group;
-    this.stuck.replaceChildren(...this.group(group).childNodes);
+    this.stuck.replaceChildren(...this.group(group, false).childNodes);
   }
 
   place(wanted, height) {
@@ -87,17 +94,27 @@ class Matrix {
     return row;
   }
 
-  group({ operator, clause, members }) {
+  group({ operator, clause, members }, foldable = true) {
     const name = clause
       ? [el("code", { title: clause.text }, clause.id), el("span", { class: "says" }, clause.text)]
       : el("b", {}, operator);
     return el("div", { class: `row group${clause ? " clause-row" : ""}`, role: "row" },
-      el("div", { role: "rowheader", class: "title" }, el("span", { class: "name" }, name), el("small", {}, plural(members.length, "case"))),
-      SUBJECTS.map((subject) => {
+      el("div", { role: "rowheader", class: "title" }, clause && foldable && this.fold(clause), el("span", { class: "name" }, name), el("small", {}, plural(members.length, "case"))),
+      this.columns.map((subject) => {
         const given = members.map((one) => verdictOf(one, subject.number)).filter(Boolean);
         const passed = given.filter((verdict) => verdict === "pass").length;
         return el("div", { role: "cell" }, el("small", {}, given.length ? `${passed} of ${given.length}` : "–"));
       }));
+  }
+
+  fold(clause) {
+    const button = el("button", { type: "button", class: "fold", "aria-expanded": String(!isFolded(this.state, clause)), "aria-label": `Cases of ${clause.id}` });
+    button.addEventListener("click", () => {
+      this.turn(clause);
+      const at = this.rows.findIndex((row) => row.clause === clause);
+      this.live.get(at)?.querySelector(".fold").focus({ preventScroll: true });
+    });
+    return button;
   }
 
   line(one) {
@@ -105,7 +122,7 @@ class Matrix {
       el("div", { role: "rowheader", class: "title" },
         el("a", { href: caseAddress(this.state, one), title: `${one.id}\n${one.title}` },
           el("code", {}, one.id), el("span", { class: "says" }, el("span", { class: "chip" }, one.level), " ", one.title))),
-      SUBJECTS.map((subject) => el("div", { role: "cell" }, this.cell(one, subject))));
+      this.columns.map((subject) => el("div", { role: "cell" }, this.cell(one, subject))));
   }
 
   cell(one, subject) {

@@ -40,6 +40,9 @@ function stacked(counts) {
 
 const LINE = 20;
 const PLOT = 360;
+// Labels are in letters of one width, and longer ones are shortened; a tick's words stand around its place.
+const LONGEST = 38;
+const HALF_A_TICK = 52;
 
 // Errors as fractions of the bound on a logarithmic axis, a line per label, with the bound as a line across them all.
 // `rows` are [label, [[fraction, what it is], …]]; a fraction may be "inf" or "nan".
@@ -47,24 +50,25 @@ function strip(title, rows) {
   const finite = rows.flatMap(([, points]) => points.map(([fraction]) => Number(fraction))).filter((fraction) => Number.isFinite(fraction) && fraction > 0);
   const low = Math.floor(Math.log10(Math.min(0.01, ...finite)));
   const high = Math.ceil(Math.log10(Math.max(10, ...finite)));
-  const left = Math.min(260, Math.max(...rows.map(([label]) => label.length)) * 6.6 + 16);
+  const left = Math.max(HALF_A_TICK, Math.min(LONGEST, Math.max(...rows.map(([label]) => label.length))) * LETTER + 16);
   const at = (fraction) => {
     const size = Number.isFinite(Number(fraction)) ? Math.log10(Math.max(Number(fraction), 10 ** low)) : high;
     return left + (PLOT * (size - low)) / (high - low);
   };
-  const bottom = rows.length * LINE + 4;
-  const ticks = [low, 0, high].filter((power, place, powers) => powers.indexOf(power) === place);
+  const top = (row) => LINE * (row + 1);
+  const bottom = top(rows.length) + 4;
   return el("figure", { class: "strip" },
     el("figcaption", {}, title),
-    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title },
-      svg("svg", { width: left + PLOT + 30, height: bottom + 20, role: "img", "aria-label": title },
+    scrolling(title, {},
+      svg("svg", { width: left + PLOT + HALF_A_TICK, height: bottom + 20, role: "img", "aria-label": title },
         rows.map(([label, points], row) => [
-          svg("text", { class: "label", x: left - 10, y: row * LINE + 15, "text-anchor": "end" }, svg("title", {}, label), shortened(label, 38)),
-          svg("line", { class: "rule", x1: left, x2: left + PLOT, y1: row * LINE + 11, y2: row * LINE + 11 }),
-          points.map((point) => mark(at(point[0]), row * LINE + 11, point)),
+          svg("text", { class: "label", x: left - 10, y: top(row) + 15, "text-anchor": "end" }, svg("title", {}, label), shortened(label, LONGEST)),
+          svg("line", { class: "rule", x1: left, x2: left + PLOT, y1: top(row) + 11, y2: top(row) + 11 }),
+          points.map((point) => mark(at(point[0]), top(row) + 11, point)),
         ]),
-        svg("line", { class: "bound", x1: at(1), x2: at(1), y1: 0, y2: bottom }),
-        ticks.map((power) => svg("text", { class: "tick", x: at(10 ** power), y: bottom + 14, "text-anchor": "middle" }, power === 0 ? "bound" : power > 0 ? `${number(10 ** power)} times` : `${number(10 ** power)} or less`)))));
+        svg("line", { class: "bound", x1: at(1), x2: at(1), y1: LINE - 4, y2: bottom }),
+        svg("text", { class: "tick", x: at(1), y: LINE - 8, "text-anchor": "middle" }, "bound"),
+        [low, high].map((power) => svg("text", { class: "tick", x: at(10 ** power), y: bottom + 14, "text-anchor": "middle" }, power > 0 ? `${number(10 ** power)} times` : `${number(10 ** power)} or less`)))));
 }
 
 // Within the bound a dot, beyond it a cross: not colour alone.

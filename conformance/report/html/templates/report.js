@@ -1,13 +1,15 @@
 // What the page shows follows from its address, and from nothing else.
 
-const PAGES = { subject: showSubject, scores: showScores, clauses: showClauses, errors: showErrors, silent: showSilent, hazards: showHazards, compare: showCompare };
+const PAGES = { subject: showSubject, scores: showScores, clauses: showClauses, errors: showErrors, silent: showSilent, hazards: showHazards, compare: showCompare, unknown: showUnknown };
 const overviewView = document.getElementById("overview");
 const matrixView = document.getElementById("matrix");
 const caseView = document.getElementById("case");
 const pageView = document.getElementById("page");
-const matrix = new Matrix();
+const matrix = new Matrix(turn);
 const toolbar = new Toolbar(change);
-matrixView.append(el("h1", { class: "unseen" }, "Cases"), toolbar.node, matrix.box);
+const empty = el("div", { class: "empty", hidden: true });
+const ownTitle = document.title;
+matrixView.append(el("h1", { class: "unseen" }, "Cases"), toolbar.node, matrix.box, empty);
 
 let state = readAddress("");
 let shown = CASES;
@@ -20,6 +22,19 @@ matrix.box.addEventListener("scroll", () => {
 }, { passive: true });
 
 function change(news) {
+  scrolled = 0;
+  matrix.box.scrollTop = 0;
+  changeInPlace(news);
+}
+
+// Folds a clause's cases, or shows them again.
+function turn(clause) {
+  const turned = new Set(state.turned);
+  if (!turned.delete(clause.id)) turned.add(clause.id);
+  changeInPlace({ turned });
+}
+
+function changeInPlace(news) {
   state = { ...state, ...news };
   try {
     // Not a step in the history: going back leaves the matrix, it does not untype a search.
@@ -27,8 +42,6 @@ function change(news) {
   } catch {
     // Browsers refuse to change the address very often; what is shown matters more.
   }
-  scrolled = 0;
-  matrix.box.scrollTop = 0;
   refresh();
 }
 
@@ -36,11 +49,15 @@ function refresh() {
   shown = matching(state);
   toolbar.show(state, shown.length);
   matrix.show(state, shown);
+  matrix.box.hidden = !shown.length && CASES.length > 0;
+  empty.hidden = !matrix.box.hidden;
+  empty.replaceChildren(...(empty.hidden ? [] : noMatch(state, change).flat(Infinity).filter(Boolean)));
 }
 
 function go() {
   const before = state;
   state = readAddress(location.hash);
+  if (unknownIn(location.hash).length) state.view = "unknown";
   overviewView.hidden = state.view !== "overview";
   matrixView.hidden = state.view !== "matrix";
   caseView.hidden = state.view !== "case";
@@ -59,6 +76,13 @@ function go() {
   else if (state.view === "matrix") openMatrix(before);
   else if (state.view in PAGES) fill(pageView, PAGES[state.view](state));
   else scrollTo(0, 0);
+  document.title = titled();
+}
+
+function titled() {
+  if (state.view === "overview") return ownTitle;
+  const place = state.view === "case" ? state.case : document.querySelector("main:not([hidden]) h1").textContent;
+  return `${place} · ONNX conformance`;
 }
 
 // Shows what was drawn of a page, from its top and with the focus on its heading.

@@ -2,9 +2,10 @@
 
 function rerun(one, detail, subject) {
   return el("div", { class: "rerun" },
-    el("p", {}, "Run it again: ", el("code", { class: "command" }, `${subject.command} --case ${detail.select ?? one.id}`)),
+    el("p", {}, "Run it again: ", command(`${subject.command} --case ${detail.select ?? one.id}`)),
     el("details", {}, el("summary", {}, "The same as a Python script"),
       el("p", { class: "muted" }, "It takes the case from the installed suite, or from the folder given to it: the downloaded case, unpacked."),
+      el("p", {}, copyable(script(one, subject), "the script")),
       el("pre", { class: "message script", tabindex: 0 }, script(one, subject))));
 }
 
@@ -22,7 +23,7 @@ function takeAway(one) {
   return [
     el("p", {}, button),
     el("p", { class: "muted" }, "Unpacked it is a corpus of this one case: model, inputs, expected outputs and bounds. Run it with ",
-      el("code", { class: "command" }, `onnx-conformance run -b NAME --data ${folderName(one)}`), "."),
+      command(`onnx-conformance run -b NAME --data ${folderName(one)}`)),
   ];
 }
 

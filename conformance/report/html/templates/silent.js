@@ -12,7 +12,7 @@ function showSilent() {
 function silentCase(one) {
   const detail = detailOf(one);
   return section(el("a", { href: caseAddress(NO_FILTER, one) }, one.title),
-    one.clauses.map((clause) => el("p", { class: "muted" }, el("code", {}, clause.id), " ", clause.text)),
+    one.clauses.map((clause) => el("p", { class: "muted" }, el("code", {}, clause.id), " ", clause.text, clause.source && [" ", el("small", {}, source(clause.source))])),
     listing(`What each subject does: ${one.title}`, ["What it does", "Subjects"],
       [...behaviours(one, detail)].map(([, { told, subjects }]) => tr([told, subjects.map((subject, at) => [at > 0 && ", ", el("a", { href: caseAddress(NO_FILTER, one, subject.label) }, subject.label)])]))));
 }

@@ -9,8 +9,8 @@ function showSubject(state) {
     el("h1", { tabindex: -1 }, subject.label, " ", el("small", {}, subject.version)),
     el("p", {}, el("a", { href: matrixAddress({ of: subject.label, given: true }) }, "Its cases in the matrix")),
     section("What it is", facts(profile.facts)),
+    section("Why it fails", whys(subject)),
     section("Failures by signature", signatures(profile.signatures, subject)),
-    profile.diagnosed.length > 0 && section("Diagnoses", el("ul", {}, profile.diagnosed.map((sentence) => el("li", {}, sentence)))),
     section("Expectations", expectations(profile.expectations, subject)),
     section("How its errors are distributed", distributions(profile.errors)),
     section("Accepted outputs nearest to their bound", margins(profile.margins, subject)),
@@ -23,8 +23,10 @@ function tabs(subject) {
     el("a", { class: "chip", href: subjectAddress(one), "aria-current": one === subject ? "page" : null }, one.label)));
 }
 
+const RUN_AGAIN = "Run it again";
+
 function facts(rows) {
-  return el("dl", { class: "facts" }, rows.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
+  return el("dl", { class: "facts" }, rows.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, name === RUN_AGAIN ? command(value) : value))));
 }
 
 function signatures(rows, subject) {

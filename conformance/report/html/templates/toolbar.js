@@ -1,6 +1,9 @@
 // What the folders of the corpus hold, in words; the name of one is a verdict's as well.
 const FOLDERS = { node: "operators", invalid: "invalid models", pass: "models for the pass" };
 
+// What each switch leaves in sight.
+const ONLY = { differences: "only where subjects differ", unexpected: "only unexpected", given: "only with a result" };
+
 // The controls above the matrix. They change the address; the address changes what is shown.
 
 class Toolbar {
@@ -17,7 +20,9 @@ class Toolbar {
     this.count = el("output", { id: "count", role: "status" });
     this.reset = el("a", { href: "#view=matrix", id: "reset" }, "Reset");
     this.clauses = el("span", { class: "chips", role: "group", "aria-label": "Clause" });
-    this.tags = el("details", { class: "tags" }, el("summary", {}, "Tags"), el("div", { class: "chips" }, this.choices("tag", DATA.tags)));
+    this.group = el("span", { class: "chips", role: "group", "aria-label": "Cause" });
+    this.columns = el("details", { class: "popup columns" }, el("summary", {}, "Columns"), el("div", { class: "chips" }, this.choices("column", SUBJECTS.map((subject) => subject.label))));
+    this.tags = el("details", { class: "popup tags" }, el("summary", {}, "Tags"), el("div", { class: "chips" }, this.choices("tag", DATA.tags)));
     this.node = el("div", { class: "toolbar", role: "search" }, this.groups());
   }
 
@@ -44,10 +49,13 @@ class Toolbar {
         el("span", { class: "chips", role: "group", "aria-label": "Level" }, this.choices("level", LEVELS)),
         kinds.length > 1 && el("span", { class: "chips", role: "group", "aria-label": "Kind" }, this.choices("kind", kinds)),
         el("span", { class: "chips", role: "group", "aria-label": "Only" },
-          SUBJECTS.length > 1 && this.toggle("differences", "only differences"),
-          this.toggle("unexpected", "only unexpected"),
-          partly && this.toggle("given", "only with a result")),
+          SUBJECTS.length > 1 && this.toggle("differences"),
+          this.toggle("unexpected"),
+          partly && this.toggle("given")),
+        el("span", { class: "chips", role: "group", "aria-label": "Show" }, this.folding()),
         this.clauses,
+        this.group,
+        SUBJECTS.length > 1 && this.columns,
         DATA.tags.length > 0 && this.tags),
       DATA.types.length > 1 && el("div", { class: "chips types" },
         el("span", { class: "muted", id: "types" }, "Types of the inputs"),
@@ -63,14 +71,25 @@ class Toolbar {
     }, (state) => state[name].has(value)));
   }
 
-  toggle(name, label) {
-    return this.button(name, "1", [label], (state) => ({ [name]: !state[name] }), (state) => state[name]);
+  toggle(name) {
+    return this.button(name, "1", [ONLY[name]], (state) => ({ [name]: !state[name] }), (state) => state[name]);
   }
 
   button(name, value, label, next, pressed) {
     const node = el("button", { type: "button", class: `chip ${name}`, "data-choice": `${name}=${value}`, "aria-pressed": "false" }, label);
     node.addEventListener("click", () => this.change(next(this.state)));
     this.buttons.push({ node, pressed });
+    return node;
+  }
+
+  folding() {
+    return this.button("folded", "1", ["fold clauses"], (state) => ({ folded: !state.folded, turned: new Set() }), (state) => state.folded);
+  }
+
+  // A cause is chosen on the overview; here it can only be given up.
+  chosenGroup(group) {
+    const node = el("button", { type: "button", class: "chip", "aria-pressed": "true", title: `${group.text}\nShow all cases` }, `${group.kind}: ${shortened(group.text, 60)} ×`);
+    node.addEventListener("click", () => this.change({ group: null }));
     return node;
   }
 
@@ -89,6 +108,8 @@ class Toolbar {
     this.tags.firstChild.textContent = state.tag.size ? `Tags (${state.tag.size})` : "Tags";
     this.count.textContent = `showing ${shown} of ${plural(CASES.length, "case")}`;
     this.clauses.replaceChildren(...[...state.clause].map((id) => this.chosenClause(id)));
+    this.columns.firstChild.textContent = state.column.size ? `Columns (${state.column.size} of ${SUBJECTS.length})` : "Columns";
+    this.group.replaceChildren(...(state.group === null ? [] : [this.chosenGroup(GROUPS[state.group])]));
     this.reset.hidden = !isFiltered(state);
   }
 }
