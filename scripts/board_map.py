@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
 LEFT, TOP, WIDTH, HEIGHT, BELOW = 190, 64, 78, 26, 40
 NOTHING = "#eaeef2"
-SHADES = ((1.0, "#1a9850", "all"), (0.99, "#a6d96a", "99 %"), (0.9, "#fee08b", "90 %"), (0.5, "#fdae61", "half"))
+SHADES = (
+    (1.0, "#1a9850", "all"),
+    (0.99, "#a6d96a", "from 99 %"),
+    (0.9, "#fee08b", "from 90 %"),
+    (0.5, "#fdae61", "from 50 %"),
+)
 WORST = "#f46d43"
 
 
