@@ -106,13 +106,14 @@ def scoreboard(session: nox.Session) -> None:
 
 @nox.session
 def board(session: nox.Session) -> None:
-    """Write the board's page and the table of docs/hazards.md; `-- --merge` first takes what is in reports/latest/."""
+    """Write the board's pages and the table of docs/hazards.md; `-- --merge` first takes what is in reports/latest/."""
     session.install(".")
     packed, merged = "reports/scoreboard/results.jsonl.gz", f"{LATEST}/scoreboard.jsonl"
     if "--merge" in session.posargs:
         session.run("onnx-conformance", "merge", *map(str, ON_BOARD.values()), "-o", merged, success_codes=[0, 1])
         session.run("python", "scripts/board.py", merged, packed)
     session.run("onnx-conformance", "report", packed, "--html", "reports/scoreboard/index.html")
+    session.run("python", "scripts/board_page.py", packed, "reports/scoreboard")
     session.run("python", "scripts/make_hazards.py", packed)
 
 
