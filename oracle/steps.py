@@ -57,7 +57,12 @@ def larger(x: Real, y: Real) -> Real:
         return x if is_nan(x) else y
     if isinstance(x, float) and isinstance(y, float):
         return max(x, y, key=lambda item: (item, math.copysign(1, item)))
-    return y if compare(x, y) < 0 else x
+    try:
+        return y if compare(x, y) < 0 else x
+    except Undecided:  # balls of what may be one number: the larger is in a ball all the same
+        if isinstance(x, float) or isinstance(y, float):
+            raise
+        return real(arb(x).max(arb(y)))
 
 
 def smaller(x: Real, y: Real) -> Real:

@@ -31,6 +31,10 @@ def _largest(a: Arithmetic, items: Sequence[Any]) -> Any:
     return reduce(lambda x, y: a(steps.larger, x, y), items)
 
 
+def _smallest(a: Arithmetic, items: Sequence[Any]) -> Any:
+    return reduce(lambda x, y: a(steps.smaller, x, y), items)
+
+
 def _reduction(of_items: Callable[[Arithmetic, Sequence[Any]], Any]) -> Callable[..., Tensor]:
     def operator(call: Call, x: Tensor, axes: Tensor | None = None) -> Tensor:
         """Axes come as an attribute or, in later opsets, as an operand; without them all are reduced."""
@@ -79,5 +83,6 @@ OPERATORS = {
     "MatMul": _matmul,
     "ReduceMax": _reduction(_largest),
     "ReduceMean": _reduction(_mean),
+    "ReduceMin": _reduction(_smallest),
     "ReduceSum": _reduction(_sum),
 }

@@ -92,7 +92,7 @@ class TestCommittedCorpus:
 
     def test_every_model_pins_its_ir_version_and_opsets(self, documents):
         models = [document["model"] for document in documents.values() if "invalid_models" not in document["tags"]]
-        assert {model["ir_version"] for model in models} == {3, 4, 6, 7, 8, 9, 10, 11}
+        assert {model["ir_version"] for model in models} == {3, 4, 5, 6, 7, 8, 9, 10, 11}
         assert all(model["opset_imports"] for model in models)
 
     def test_data_sets_of_a_case_have_one_shape_unless_it_is_about_sizes(self, documents):

@@ -20,7 +20,18 @@ EVERY = [one for rows in catalogue().values() for one in rows]
 DEVIATIONS = {one.id: one for one in EVERY}
 
 
-@pytest.mark.parametrize("deviation", EVERY[7::90], ids=lambda one: one.id)
+NAMED_BY_NOTHING = {"momentum.first_iteration_again", "argmax.lowest_of_1024_lanes"}
+"""Deviations that show in so few cases, of Loops or of long rows, that to name one would be a guess."""
+
+
+@pytest.mark.parametrize("deviation", [DEVIATIONS[id] for id in sorted(NAMED_BY_NOTHING)], ids=lambda one: one.id)
+def test_what_shows_in_too_few_cases_is_not_named(bench, deviation):
+    assert bench.diagnosis(deviation.backend, family_of_deviation(deviation)).explanations == ()
+
+
+@pytest.mark.parametrize(
+    "deviation", [one for one in EVERY[7::90] if one.id not in NAMED_BY_NOTHING], ids=lambda one: one.id
+)
 def test_a_planted_deviation_is_named_for_all_that_fails_or_one_that_no_case_tells_apart(bench, deviation):
     found = bench.diagnosis(deviation.backend, family_of_deviation(deviation))
     (explanation,) = found.explanations

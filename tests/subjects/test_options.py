@@ -53,7 +53,7 @@ def test_options_that_the_adapter_has_are_taken(options):
 def test_an_unknown_option_is_told_with_those_that_are_known():
     with pytest.raises(UsageError, match="Backend it has no option spede") as caught:
         check(TakesSpeed, {"spede": "high"})
-    assert caught.value.mend == "It takes device, speed."
+    assert caught.value.mend == "Did you mean speed?"
 
 
 def test_an_adapter_that_passes_options_on_takes_any():

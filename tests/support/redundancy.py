@@ -113,7 +113,7 @@ def _tensors(shapes: Sequence[Sequence[int]]) -> str:
     if tuple(map(tuple, shapes)) in named:
         return named[tuple(map(tuple, shapes))]
     if len(shapes) > 1:
-        return {2: "two", 3: "three", 8: "eight"}[len(shapes)]
+        return {2: "two", 3: "three", 8: "eight"}.get(len(shapes), str(len(shapes)))
     (shape,) = shapes
     return "vector" if len(shape) == 1 and 1 < shape[0] < 3000 else str(shape)
 
