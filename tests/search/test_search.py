@@ -94,6 +94,7 @@ def test_most_draws_have_an_answer_and_the_reference_gives_it(drawn):
 def test_what_is_smaller_is_a_choice_of_which_a_model_can_be_made(drawn, place, seed):
     chance = np.random.default_rng(seed)
     small, _ = shrunk(drawn[place], lambda smaller: bool(built(smaller).model) and chance.random() < 0.5)
+    assert small.size <= drawn[place].size
     onnx.checker.check_model(onnx.load_model_from_string(built(small).model))
 
 
