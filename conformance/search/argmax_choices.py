@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.search.choice import ALONG_AXIS, ARGMAX, Choice
+from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS
+from conformance.search.choice import ARGMAX, Choice
 from conformance.search.numbers import POOL
 from conformance.search.rows import context_of
 

@@ -9,7 +9,8 @@ from conformance.dimensions.factors import Declaration, Meeting
 from conformance.dimensions.origins import ORIGINS, STORED
 from conformance.dimensions.places import PLACES
 from conformance.dimensions.uses import USES
-from conformance.search.choice import ALONG, ALONG_AXIS, CHAINED
+from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS
+from conformance.search.choice import ALONG, CHAINED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

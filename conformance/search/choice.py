@@ -13,6 +13,7 @@ from conformance.dimensions.building import numbered
 from conformance.dimensions.contexts import Built, Context, in_context
 from conformance.dimensions.fragments import Fragment
 from conformance.models.arrays import type_name
+from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS
 from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ OPSET = 13
 DIGITS, MOST_COUNTED = 17, 256
 """How long a number is at most, and of how many that is looked at one by one."""
 
-ALONG_AXIS = frozenset({"Softmax", "LogSoftmax"})
 
 ALONG = ("same", "default", "next")
 """What the axis of an operator of the chain is to ArgMax's: the same number, left out, or the next dimension. The same

@@ -19,12 +19,12 @@ from conformance.judging.backend import judge_backend
 from conformance.judging.examples import Example, Examples
 from conformance.judging.optimizer import Task, judge_rewrite
 from conformance.models.feeds import fed_names
-from conformance.passes.eliminate_nop_monotone_argmax import eliminate
+from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, eliminate
 from conformance.passes.expected import past_all, produced
 from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 from conformance.reference.oracle import answers
 from conformance.results.failure_kinds import normalized
-from conformance.search.choice import ALONG_AXIS, ARGMAX, OPSET
+from conformance.search.choice import ARGMAX, OPSET
 from conformance.search.limit import TookTooLongError, limited
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Unsupported, Verdict
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
 SECONDS = 10.0
 """Of processor time that the oracle has for the outputs of one run."""
-
-DEFECTS = frozenset({Verdict.FAIL, Verdict.ERROR, Verdict.CRASH, Verdict.TIMEOUT})
 
 
 class NoAnswerError(Exception):
@@ -200,7 +198,7 @@ def rewrite_of(model: onnx.ModelProto) -> Rewrite:
 
 def cause(subject: Subject, choice: Choice, outcome: Outcome) -> Cause | None:
     """Why an outcome is a defect of a subject; None where it is none."""
-    if outcome.verdict not in DEFECTS:
+    if not outcome.verdict.is_defect:
         return None
     if outcome.verdict is not Verdict.FAIL:
         about = ""  # what ends in an error has seldom to do with the operator

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.judging.backend import judge_backend
 from conformance.search.drawing import choices
-from conformance.search.filled import DEFECTS, NoAnswerError, filled
+from conformance.search.filled import NoAnswerError, filled
 from conformance.search.job import OPERATORS, PIECE
 from conformance.verdicts import Level
 
@@ -156,4 +156,4 @@ def _stream(seed: int, strength: SearchStrength) -> Iterator[tuple[Choice, CaseI
 
 
 def _is_wrong(backend: Any, case: CaseInMemory) -> bool:
-    return judge_backend(backend, case).verdict in DEFECTS
+    return judge_backend(backend, case).verdict.is_defect
