@@ -128,8 +128,7 @@ def add_script(name: str, program: str, meaning: str, *requirements: str) -> Non
     nox.session(name=name)(run)
 
 
-PASS = (".[onnxoptimizer]", *OPTIMIZERS["onnxoptimizer"]["requirements"])
-add_script("rewrites", "tests/support/differential", "Compare two passes on random models; `-- --seed N`.", *PASS)
+add_script("rewrites", "tests/support/differential", "Compare two passes on random models; `-- --seed N`.", *ALL_TESTED)
 add_script("fuzz", "tests/fuzz/fuzz", "Spoil what is read, for every reader and verb; `-- --seconds 600 --seed N`.")
 add_script("release", "scripts/release", "Make wheel, sdist, corpus archive and checksums in dist/.", *GROUPS["build"])
 add_script("interruptions", "tests/fuzz/interruptions", "Interrupt what writes at random moments; `-- --times 200`.")
