@@ -5,8 +5,12 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import nox
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 nox.options.sessions = ["tests"]
 nox.options.default_venv_backend = "venv"
@@ -117,21 +121,40 @@ def board(session: nox.Session) -> None:
     session.run("python", "scripts/make_hazards.py", packed)
 
 
-def add_script(name: str, program: str, meaning: str, *requirements: str) -> None:
-    """Make the session of a program of its own."""
+def add_commands(name: str, meaning: str, requirements: Sequence[str], *commands: str) -> None:
+    """Make the session of some commands, the last of which is given what stands after `--`."""
 
     def run(session: nox.Session) -> None:
-        session.install("-e", ".", ONNX, *requirements, *GROUPS["tests"])
-        session.run("python", f"{program}.py", *session.posargs, env={"PYTHONPATH": f"{Path.cwd()}/tests/support"})
+        session.install(*requirements)
+        for command in commands:
+            given = session.posargs if command is commands[-1] else ()
+            session.run(*command.split(), *given, env={"PYTHONPATH": f"{Path.cwd()}/tests/support"})
 
     run.__doc__ = meaning
     nox.session(name=name)(run)
 
 
-add_script("rewrites", "tests/support/differential", "Compare two passes on random models; `-- --seed N`.", *ALL_TESTED)
-add_script("fuzz", "tests/fuzz/fuzz", "Spoil what is read, for every reader and verb; `-- --seconds 600 --seed N`.")
-add_script("release", "scripts/release", "Make wheel, sdist, corpus archive and checksums in dist/.", *GROUPS["build"])
-add_script("interruptions", "tests/fuzz/interruptions", "Interrupt what writes at random moments; `-- --times 200`.")
+TESTS = ("-e", *ALL_TESTED, *GROUPS["tests"])
+TYPES = ("-e", *ALL_TESTED, *GROUPS["oracle"], *GROUPS["types"])
+SCRIPT = ("-e", ".", ONNX, *GROUPS["tests"])
+PYTEST = "pytest -n 3 --dist worksteal"  # on two cores: some tests wait
+CHECKS = ("ruff check .", "ruff format --check .", "lint-imports --no-cache", "python scripts/house.py")
+SITE = "sphinx-build -W -nq -c scripts/site . dist/site"
+RELEASE = (*SCRIPT, *GROUPS["build"])
+JOBS = {
+    "tests": ("Run the suite's own tests; they need no browser and no root.", TESTS, PYTEST),
+    "corpus": ("Measure the whole corpus: its bytes, what it notices, whom it accuses.", TESTS, f"{PYTEST} -m whole"),
+    "lint": ("Check style, formatting, which room may import which, how large the house is.", GROUPS["lint"], *CHECKS),
+    "types": ("Check types.", TYPES, "mypy"),
+    "generate": ("Write the corpus anew; `-- --check` says how it differs.", SCRIPT, "onnx-conformance generate"),
+    "rewrites": ("Compare two passes on random models; `-- --seed N`.", TESTS, "python tests/support/differential.py"),
+    "fuzz": ("Spoil what is read, for every reader and verb; `-- --seconds 600`.", SCRIPT, "python tests/fuzz/fuzz.py"),
+    "interruptions": ("Interrupt what writes; `-- --times 200`.", SCRIPT, "python tests/fuzz/interruptions.py"),
+    "docs": ("Make the documentation's site in dist/site/.", GROUPS["docs"], SITE),
+    "release": ("Make wheel, sdist, corpus archive and checksums in dist/.", RELEASE, "python scripts/release.py"),
+}
+for NAME, JOB in JOBS.items():
+    add_commands(NAME, *JOB)
 
 
 @nox.session
@@ -143,25 +166,11 @@ def oracle(session: nox.Session) -> None:
 
 
 @nox.session
-def tests(session: nox.Session) -> None:
-    """Run the suite's own tests; they need no browser and no root."""
-    session.install("-e", *ALL_TESTED, *GROUPS["tests"])
-    session.run("pytest", "-n", "3", "--dist", "worksteal", *session.posargs)  # two cores: some tests wait
-
-
-@nox.session
 def browser(session: nox.Session) -> None:
     """Open the HTML report in headless Chromium; needs Debian's chromium and chromium-driver."""
     need(session, {"chromedriver": "chromium chromium-driver"})
     session.install("-e", ".", *GROUPS["tests"], *GROUPS["browser"])
     session.run("pytest", "-o", "addopts=--strict-markers --import-mode=importlib", "tests/browser", *session.posargs)
-
-
-@nox.session
-def generate(session: nox.Session) -> None:
-    """Write the corpus anew, or with `-- --check` say how it differs."""
-    session.install("-e", ".")
-    session.run("onnx-conformance", "generate", *session.posargs)
 
 
 @nox.session
@@ -174,21 +183,6 @@ def versions(session: nox.Session, pair: dict[str, str]) -> None:
     session.run("onnx-conformance", "run", "-b", "reference", "--level", "should")
     session.run("python", "scripts/locate.py", "installed")
     session.run("pytest", "tests/corpus/test_upstream.py")
-
-
-@nox.session
-def lint(session: nox.Session) -> None:
-    """Check style, formatting, which room may import which, and how large the house is."""
-    session.install(*GROUPS["lint"])
-    for check in ("ruff check .", "ruff format --check .", "lint-imports --no-cache", "python scripts/house.py"):
-        session.run(*check.split())
-
-
-@nox.session
-def types(session: nox.Session) -> None:
-    """Check types."""
-    session.install("-e", *ALL_TESTED, *GROUPS["oracle"], *GROUPS["types"])
-    session.run("mypy")
 
 
 @nox.session

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus
     from conformance.strength.operators import Strength
 
-settings.register_profile("suite", derandomize=True, deadline=None)
+settings.register_profile("suite", derandomize=True, deadline=None, max_examples=40)
 settings.load_profile("suite")
 
 
@@ -168,10 +168,10 @@ def process(here: Path) -> Callable[..., Ended]:
 def moody_run(
     command: Callable[..., Ended], small_corpus: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Ended]:
-    """Runs `onnx-conformance run` on the small corpus, with a mood for the backend that has them."""
+    """Runs `onnx-conformance run` on the small corpus in this process, with a mood for the backend that has them."""
 
     def run(*arguments: Any, mood: str = "") -> Ended:
         monkeypatch.setenv("MOODS", mood)
-        return command("run", "--data", small_corpus, *arguments)
+        return command("run", "--data", small_corpus, "--in-process", *arguments)
 
     return run

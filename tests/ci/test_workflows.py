@@ -55,7 +55,7 @@ def test_a_step_calls_what_is_there(script, tmp_path):
     calls = record.read_text().splitlines()
     sessions = [call.rpartition(" ")[2] for call in calls if "-m nox -s" in call]
     assert len(calls) == len(script.strip().splitlines())
-    assert all(f"def {session}(" in _NOXFILE or f'add_script("{session}"' in _NOXFILE for session in sessions)
+    assert all(f"def {session}(" in _NOXFILE or f'    "{session}": (' in _NOXFILE for session in sessions)
 
 
 _NOXFILE = (ROOT / "noxfile.py").read_text()

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 import pytest
+from once import once
 
 
 @pytest.fixture
 def run(command, small_corpus):
-    """Runs `onnx-conformance run` on the small corpus."""
+    """Runs `onnx-conformance run` on the small corpus, with subjects in this process, which is soon done."""
+    return lambda *arguments: command("run", "--data", small_corpus, "--in-process", *arguments)
+
+
+@pytest.fixture
+def run_isolated(command, small_corpus):
+    """The same with subjects in processes of their own."""
     return lambda *arguments: command("run", "--data", small_corpus, *arguments)
 
 
@@ -15,3 +24,18 @@ def run(command, small_corpus):
 def run_apart(process, small_corpus):
     """The same in a process of its own, as several processes need it."""
     return lambda *told, **variables: process("onnx-conformance", "run", "--data", small_corpus, *told, **variables)
+
+
+@pytest.fixture
+def ran(moody_run, here, tmp_path_factory):
+    """Puts the results of a run on the small corpus here; what several tests ask for is run once."""
+
+    def put(name, *arguments, mood=""):
+        def make():
+            moody_run(*arguments, "--results", name, mood=mood)
+            return (here / name).read_bytes()
+
+        told = sha256(repr((arguments, mood)).encode()).hexdigest()
+        (here / name).write_bytes(once(tmp_path_factory, f"run-{told}", make))
+
+    return put

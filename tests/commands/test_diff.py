@@ -12,9 +12,9 @@ RIGHT, WRONG, MOODY = "fake_backends:AlwaysRight", "fake_backends:AlwaysWrong", 
 
 class TestDiff:
     @pytest.fixture
-    def runs(self, moody_run):
-        moody_run("-b", MOODY, "--results", "old.jsonl", mood="fail:Adam error:ArgMax")
-        moody_run("-b", MOODY, "--results", "new.jsonl", mood="fail:Adagrad fail:ArgMax")
+    def runs(self, ran):
+        ran("old.jsonl", "-b", MOODY, mood="fail:Adam error:ArgMax")
+        ran("new.jsonl", "-b", MOODY, mood="fail:Adagrad fail:ArgMax")
 
     def test_a_run_does_not_differ_from_itself(self, command, runs, here):
         ended = command("diff", "old.jsonl", "old.jsonl", "--json", "out.json")
@@ -22,8 +22,8 @@ class TestDiff:
         found = json.loads((here / "out.json").read_text())
         assert not any(found[key] for key in found if key not in {"format", "before", "after"})
 
-    def test_runs_without_a_common_subject_are_refused(self, command, runs, moody_run):
-        moody_run("-b", RIGHT, "--results", "other.jsonl")
+    def test_runs_without_a_common_subject_are_refused(self, command, runs, ran):
+        ran("other.jsonl", "-b", RIGHT)
         ended = command("diff", "old.jsonl", "other.jsonl")
         assert (ended.status, "have no subject in common" in ended.err) == (2, True)
 
@@ -43,9 +43,9 @@ class TestDiff:
         for one, other in (("regressions", "fixes"), ("fixes", "regressions"), ("changes", "changes")):
             assert [change["case"] for change in there[one]] == [change["case"] for change in back[other]]
 
-    def test_cases_and_subjects_that_came_and_went_are_named(self, command, moody_run):
-        moody_run("-b", RIGHT, "-b", WRONG, "-k", "argmax", "--results", "old.jsonl")
-        moody_run("-b", RIGHT, "-b", MOODY, "--case", EXACT, "--case", ADAM, "--results", "new.jsonl")
+    def test_cases_and_subjects_that_came_and_went_are_named(self, command, ran):
+        ran("old.jsonl", "-b", RIGHT, "-b", WRONG, "-k", "argmax")
+        ran("new.jsonl", "-b", RIGHT, "-b", MOODY, "--case", EXACT, "--case", ADAM)
         out = command("diff", "old.jsonl", "new.jsonl").out
         for told in (
             f"Cases added:\n  {RIGHT}: {ADAM}\n",

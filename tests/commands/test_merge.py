@@ -17,14 +17,14 @@ RIGHT, WRONG, MOODY = "fake_backends:AlwaysRight", "fake_backends:AlwaysWrong", 
 
 class TestMerge:
     @pytest.fixture
-    def shards(self, moody_run, here):
+    def shards(self, ran, here):
         """Three shards of a run that fails on ArgMax with an expectation that is stale, and the whole of it."""
         (here / "e.toml").write_text(expecting(MOODY, "test_gone", ADAM, EXACT))
         told = ("-b", MOODY, "--expect", "e.toml", "--level", "should")
         paths = [f"{number}.jsonl" for number in (1, 2, 3)]
         for number, path in enumerate(paths, 1):
-            moody_run(*told, "--shard", f"{number}/3", "--results", path, mood="fail:ArgMax")
-        moody_run(*told, "--results", "whole.jsonl", mood="fail:ArgMax")
+            ran(path, *told, "--shard", f"{number}/3", mood="fail:ArgMax")
+        ran("whole.jsonl", *told, mood="fail:ArgMax")
         return paths
 
     def test_shards_give_the_whole(self, command, shards, small_corpus, here):
@@ -33,19 +33,19 @@ class TestMerge:
         assert "e.toml:5: test_gone matches no case: remove it" in ended.out
         assert comparable(here / "all.jsonl") == comparable(here / "whole.jsonl")
 
-    def test_the_rules_are_kept(self, command, moody_run, small_corpus, here):
-        moody_run("-b", MOODY, "--results", "old.jsonl", mood="fail:Adam")
+    def test_the_rules_are_kept(self, command, ran, small_corpus, here):
+        ran("old.jsonl", "-b", MOODY, mood="fail:Adam")
         told = ("-b", MOODY, "--baseline", "old.jsonl", "--require", "Softmax")
         parts = {"1.jsonl": ("--shard", "1/2"), "2.jsonl": ("--shard", "2/2"), "whole.jsonl": ()}
         for path, part in parts.items():
-            moody_run(*told, *part, "--results", path, mood="fail:Adam fail:Adagrad unsupported:Softmax")
+            ran(path, *told, *part, mood="fail:Adam fail:Adagrad unsupported:Softmax")
         assert command("merge", "1.jsonl", "2.jsonl", "-o", "all.jsonl", "--data", small_corpus).status == 1
         assert comparable(here / "all.jsonl") == comparable(here / "whole.jsonl")
         reasons = read(here / "all.jsonl").footer["reasons"]
         assert [f"in the baseline {was}" in " ".join(reasons) for was in ("pass", "fail")] == [True, False]
 
-    def test_a_case_that_the_corpus_has_not_is_no_fault(self, command, moody_run, small_corpus, here):
-        moody_run("-b", MOODY, "--results", "1.jsonl", mood="fail:Adam")
+    def test_a_case_that_the_corpus_has_not_is_no_fault(self, command, ran, small_corpus, here):
+        ran("1.jsonl", "-b", MOODY, mood="fail:Adam")
         (here / "1.jsonl").write_text((here / "1.jsonl").read_text().replace(ADAM, f"{ADAM}_gone"))
         assert command("merge", "1.jsonl", "-o", "all.jsonl", "--data", small_corpus).status == 1
 
@@ -72,44 +72,44 @@ class TestMerge:
             command("report", f"{path}.jsonl", "--markdown", f"{path}.md")
         assert (here / "all.md").read_bytes() == (here / "whole.md").read_bytes()
 
-    def test_missing_shards_shut_the_gate_and_are_named(self, command, moody_run):
+    def test_missing_shards_shut_the_gate_and_are_named(self, command, ran):
         for number in (1, 4):
-            moody_run("-b", RIGHT, "--shard", f"{number}/4", "--results", f"{number}.jsonl")
+            ran(f"{number}.jsonl", "-b", RIGHT, "--shard", f"{number}/4")
         ended = command("merge", "1.jsonl", "4.jsonl", "-o", "all.jsonl")
         assert ended.status == 1
         assert f"of {RIGHT} these shards are missing: 2/4, 3/4" in ended.out
 
-    def test_a_merged_run_that_lacks_shards_is_not_merged_on(self, command, moody_run):
+    def test_a_merged_run_that_lacks_shards_is_not_merged_on(self, command, ran):
         for number in (1, 2, 3):
-            moody_run("-b", RIGHT, "--shard", f"{number}/3", "--results", f"{number}.jsonl")
+            ran(f"{number}.jsonl", "-b", RIGHT, "--shard", f"{number}/3")
         command("merge", "1.jsonl", "2.jsonl", "-o", "part.jsonl")
         ended = command("merge", "part.jsonl", "3.jsonl", "-o", "all.jsonl")
         assert ended.status == 2
         assert "part.jsonl is a merged run that lacks shards" in ended.err
 
-    def test_subjects_are_joined(self, command, moody_run, here):
-        moody_run("-b", RIGHT, "--results", "right.jsonl")
-        moody_run("-b", MOODY, "--results", "moody.jsonl")
+    def test_subjects_are_joined(self, command, ran, here):
+        ran("right.jsonl", "-b", RIGHT)
+        ran("moody.jsonl", "-b", MOODY)
         assert command("merge", "right.jsonl", "moody.jsonl", "-o", "all.jsonl").status == 0
         found = read(here / "all.jsonl")
         assert [subject["id"] for subject in found.header["subjects"]] == [RIGHT, MOODY]
         assert not [line for line in records(here / "all.jsonl") if complaint("results", line)]
 
-    def test_a_part_of_one_subject_stays_a_part(self, command, moody_run, here):
-        moody_run("-b", RIGHT, "-k", "argmax", "--results", "a.jsonl")
-        moody_run("-b", RIGHT, "-k", "momentum", "--results", "b.jsonl")
+    def test_a_part_of_one_subject_stays_a_part(self, command, ran, here):
+        ran("a.jsonl", "-b", RIGHT, "-k", "argmax")
+        ran("b.jsonl", "-b", RIGHT, "-k", "momentum")
         assert command("merge", "a.jsonl", "b.jsonl", "-o", "all.jsonl").status == 0
         assert read(here / "all.jsonl").header["selection"]["-k"] == "argmax | momentum"
 
-    def test_parts_that_make_the_whole_are_the_whole(self, command, moody_run, here):
-        moody_run("-b", RIGHT, "-k", "argmax", "--results", "a.jsonl")
-        moody_run("-b", RIGHT, "-k", "not argmax", "--results", "b.jsonl")
+    def test_parts_that_make_the_whole_are_the_whole(self, command, ran, here):
+        ran("a.jsonl", "-b", RIGHT, "-k", "argmax")
+        ran("b.jsonl", "-b", RIGHT, "-k", "not argmax")
         assert command("merge", "a.jsonl", "b.jsonl", "-o", "all.jsonl").status == 0
         assert read(here / "all.jsonl").header["selection"] == {"--level": "must"}
 
-    def test_a_run_that_was_stopped_shuts_the_gate(self, command, moody_run, here):
-        moody_run("-b", WRONG, "-x", "--results", "a.jsonl")
-        moody_run("-b", RIGHT, "--results", "b.jsonl")
+    def test_a_run_that_was_stopped_shuts_the_gate(self, command, ran, here):
+        ran("a.jsonl", "-b", WRONG, "-x")
+        ran("b.jsonl", "-b", RIGHT)
         ended = command("merge", "a.jsonl", "b.jsonl", "-o", "all.jsonl")
         assert ended.status == 1
         assert f"{len(SMALL) - 1} of {2 * len(SMALL)} results are missing" in ended.out
@@ -128,31 +128,31 @@ class TestMerge:
         assert tree(here) == before
         return ended.err
 
-    def test_another_corpus_is_refused(self, command, moody_run, here):
-        moody_run("-b", RIGHT, "--results", "a.jsonl")
-        moody_run("-b", MOODY, "--results", "b.jsonl")
+    def test_another_corpus_is_refused(self, command, ran, here):
+        ran("a.jsonl", "-b", RIGHT)
+        ran("b.jsonl", "-b", MOODY)
         corpus = {**read(here / "b.jsonl").header["corpus"], "digest": "0" * 64}
         assert "is of another corpus" in self.refusal(
             command, here, "a.jsonl", self.changed(here, "b.jsonl", corpus=corpus)
         )
 
-    def test_one_result_twice_is_refused(self, command, moody_run, here):
-        moody_run("-b", RIGHT, "--results", "a.jsonl")
-        moody_run("-b", RIGHT, "-k", "argmax", "--results", "b.jsonl")
+    def test_one_result_twice_is_refused(self, command, ran, here):
+        ran("a.jsonl", "-b", RIGHT)
+        ran("b.jsonl", "-b", RIGHT, "-k", "argmax")
         assert re.search(rf"both have \S+ on {RIGHT}", self.refusal(command, here, "a.jsonl", "b.jsonl"))
 
-    def test_another_version_of_a_subject_is_refused(self, command, moody_run, here):
-        moody_run("-b", RIGHT, "--shard", "1/2", "--results", "a.jsonl")
-        moody_run("-b", RIGHT, "--shard", "2/2", "--results", "b.jsonl")
+    def test_another_version_of_a_subject_is_refused(self, command, ran, here):
+        ran("a.jsonl", "-b", RIGHT, "--shard", "1/2")
+        ran("b.jsonl", "-b", RIGHT, "--shard", "2/2")
         other = self.changed(here, "b.jsonl", subjects=[{"id": RIGHT, "kind": "backend", "version": "9"}])
         assert f"{RIGHT} 9" in self.refusal(command, here, "a.jsonl", other)
 
-    def test_other_rules_are_refused(self, command, moody_run, here):
-        moody_run("-b", RIGHT, "--results", "a.jsonl")
-        moody_run("-b", MOODY, "--level", "should", "--results", "b.jsonl")
+    def test_other_rules_are_refused(self, command, ran, here):
+        ran("a.jsonl", "-b", RIGHT)
+        ran("b.jsonl", "-b", MOODY, "--level", "should")
         assert "was judged by other rules" in self.refusal(command, here, "a.jsonl", "b.jsonl")
 
-    def test_a_missing_footer_is_refused(self, command, moody_run, here):
-        moody_run("-b", RIGHT, "--results", "a.jsonl")
+    def test_a_missing_footer_is_refused(self, command, ran, here):
+        ran("a.jsonl", "-b", RIGHT)
         (here / "a.jsonl").write_text("".join((here / "a.jsonl").read_text().splitlines(keepends=True)[:-1]))
         assert "a.jsonl is truncated" in self.refusal(command, here, "a.jsonl")

@@ -10,8 +10,8 @@ RIGHT, WRONG = "fake_backends:AlwaysRight", "fake_backends:AlwaysWrong"
 
 class TestReport:
     @pytest.fixture
-    def results(self, run, here):
-        run("-b", WRONG, "--results", "out.jsonl")
+    def results(self, ran, here):
+        ran("out.jsonl", "-b", WRONG)
         return here / "out.jsonl"
 
     def test_it_is_written_from_results_alone(self, command, results, here):
@@ -73,14 +73,14 @@ class TestFormats:
         (here / "given").write_text("")
         assert moody_run("-b", "fake_backends:KillsItsProcess", option, "given/out").status == 2
 
-    def test_a_report_of_nothing_is_refused(self, moody_run, command):
-        moody_run("-b", RIGHT, "--results", "out.jsonl")
+    def test_a_report_of_nothing_is_refused(self, ran, command):
+        ran("out.jsonl", "-b", RIGHT)
         ended = command("report", "out.jsonl")
         assert ended.status == 2
         assert "No report is asked for" in ended.err
 
-    def test_where_one_cannot_be_written_none_is(self, moody_run, command, here):
-        moody_run("-b", RIGHT, "--results", "out.jsonl")
+    def test_where_one_cannot_be_written_none_is(self, ran, command, here):
+        ran("out.jsonl", "-b", RIGHT)
         (here / "given").write_text("")
         assert command("report", "out.jsonl", "--badge", "out.svg", "--junit", "given/out").status == 2
         assert not (here / "out.svg").exists()

@@ -197,9 +197,9 @@ class TestSeveralProcesses:
         assert [*temporary.iterdir(), *here.iterdir()] == []
         assert "1 of 7 cases" in run_apart(*told, "--lf", "-k", EXACT).out
 
-    def test_two_processes_give_what_one_gives(self, run, run_apart, here):
+    def test_two_processes_give_what_one_gives(self, run_isolated, run_apart, here):
         backends = ("-b", RIGHT, "-b", "fake_backends:WrongOnArgMax")
-        assert run(*backends, "--results", "one.jsonl").status == 1
+        assert run_isolated(*backends, "--results", "one.jsonl").status == 1
         assert run_apart(*backends, "--results", "two.jsonl", "-n", "2").status == 1
         assert comparable(here / "one.jsonl") == comparable(here / "two.jsonl")
 

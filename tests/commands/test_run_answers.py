@@ -96,7 +96,8 @@ class TestExplainWithResults:
 
     def test_it_tells_the_cause_and_the_command(self, told, small_corpus):
         assert "    cause: adam.x_new, bound: X_new has wrong elements" in told
-        assert f"run it again: onnx-conformance run -b {WRONG} --data {small_corpus} --case {ADAM}\n" in told
+        again = f"run -b {WRONG} --data {small_corpus} --in-process --case {ADAM}"
+        assert f"run it again: onnx-conformance {again}\n" in told
 
     def test_results_of_another_corpus_are_refused(self, run, command):
         run("-b", RIGHT, "--case", ADAM, "--results", "out.jsonl")

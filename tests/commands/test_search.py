@@ -6,29 +6,29 @@ import pytest
 
 from conformance.corpus.corpus import open_corpus
 
-SEARCH = ("onnx-conformance", "search", "--in-process", "--operator", "adagrad", "--examples", "20")
+SEARCH = ("search", "--in-process", "--operator", "adagrad", "--examples", "20")
 
 
-def test_what_is_found_is_kept_as_a_corpus_and_reported(process, tmp_path):
+def test_what_is_found_is_kept_as_a_corpus_and_reported(command, tmp_path):
     keep, page = tmp_path / "finds", tmp_path / "finds.html"
-    ended = process(*SEARCH, "-b", "fake_backends:AlwaysWrong", "--keep", keep, "--html", page)
+    ended = command(*SEARCH, "-b", "fake_backends:AlwaysWrong", "--keep", keep, "--html", page)
     assert ended.status == 1, ended.out
     assert "Adagrad computes with" in ended.out
     assert open_corpus(keep).verify()
     assert "test_search_adagrad_" in page.read_text()
-    again = process("onnx-conformance", "run", "-b", "fake_backends:AlwaysWrong", "--data", keep)
+    again = command("run", "--in-process", "-b", "fake_backends:AlwaysWrong", "--data", keep)
     assert again.status == 1
     assert "0  " not in again.out.splitlines()[0]
 
 
-def test_nothing_that_is_found_is_status_0(process):
-    ended = process(*SEARCH, "-b", "reference")
+def test_nothing_that_is_found_is_status_0(command):
+    ended = command(*SEARCH, "-b", "reference")
     assert ended.status == 0, ended.out
     assert "0 finds" in ended.out
 
 
-def test_a_subject_that_supports_nothing_is_status_1(process):
-    ended = process(*SEARCH, "-b", "raising_backends:SaysUnsupported")
+def test_a_subject_that_supports_nothing_is_status_1(command):
+    ended = command(*SEARCH, "-b", "raising_backends:SaysUnsupported")
     assert ended.status == 1
     assert "supported nothing of what was drawn" in ended.out
 
@@ -46,10 +46,10 @@ def test_a_subject_that_supports_nothing_is_status_1(process):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_a_wrong_command_line_is_status_2_and_a_sentence(process, here, arguments, sentence):
+def test_a_wrong_command_line_is_status_2_and_a_sentence(command, here, arguments, sentence):
     (here / "full").mkdir()
     (here / "full" / "file").write_text("")
-    ended = process("onnx-conformance", "search", *arguments)
+    ended = command("search", *arguments)
     assert ended.status == 2
     assert sentence in ended.err
     assert "Traceback" not in ended.err

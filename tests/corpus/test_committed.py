@@ -104,6 +104,7 @@ class TestCommittedCorpus:
         assert several == {id for id, document in documents.items() if "sizes" in document["tags"]}
         assert several
 
+    @pytest.mark.whole
     def test_no_must_case_has_an_infinite_bound(self, committed, documents):
         for id, case in committed.cases.items():
             if documents[id]["level"] == Level.MUST:

@@ -24,6 +24,7 @@ NAMED_BY_NOTHING = {"momentum.first_iteration_again", "argmax.lowest_of_1024_lan
 """Deviations that show in so few cases, of Loops or of long rows, that to name one would be a guess."""
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("deviation", [DEVIATIONS[id] for id in sorted(NAMED_BY_NOTHING)], ids=lambda one: one.id)
 def test_what_shows_in_too_few_cases_is_not_named(bench, deviation):
     assert bench.diagnosis(deviation.backend, family_of_deviation(deviation)).explanations == ()
@@ -32,6 +33,7 @@ def test_what_shows_in_too_few_cases_is_not_named(bench, deviation):
 @pytest.mark.parametrize(
     "deviation", [one for one in EVERY[7::90] if one.id not in NAMED_BY_NOTHING], ids=lambda one: one.id
 )
+@pytest.mark.whole
 def test_a_planted_deviation_is_named_for_all_that_fails_or_one_that_no_case_tells_apart(bench, deviation):
     found = bench.diagnosis(deviation.backend, family_of_deviation(deviation))
     (explanation,) = found.explanations
@@ -40,6 +42,7 @@ def test_a_planted_deviation_is_named_for_all_that_fails_or_one_that_no_case_tel
     assert found.unexplained == ()
 
 
+@pytest.mark.whole
 def test_both_of_two_deviations_in_one_backend_are_named_and_no_other(bench):
     pairs = list(islice(Pairs(bench, seed=3), 3))
     assert {(one.id, other.id): pair_is_named(bench, (one, other)) for one, other in pairs} == {
@@ -47,6 +50,7 @@ def test_both_of_two_deviations_in_one_backend_are_named_and_no_other(bench):
     }
 
 
+@pytest.mark.whole
 def test_deviations_of_two_operators_are_both_named(bench):
     faults = {"exp.negated", "log.negated"}
     found = bench.diagnosis(composed(tuple(DEVIATIONS[id] for id in sorted(faults))), "ArgMax")
@@ -54,6 +58,7 @@ def test_deviations_of_two_operators_are_both_named(bench):
     assert all(len(one.cases) < found.failing for one in found.explanations)
 
 
+@pytest.mark.whole
 def test_a_case_in_which_two_deviations_act_counts_for_both(bench):
     found = bench.diagnosis(composed((DEVIATIONS["adam.epsilon_inside_root"], DEVIATIONS["adam.post_ignored"])), "Adam")
     one, other = found.explanations
@@ -61,6 +66,7 @@ def test_a_case_in_which_two_deviations_act_counts_for_both(bench):
     assert one.cases | other.cases == {id for record in found.diagnosis_records for id in record["cases"]}
 
 
+@pytest.mark.whole
 def test_a_deviation_beside_an_unknown_fault_is_named_for_its_part_and_the_rest_is_described(bench):
     def raising(kernel):
         def run(node, inputs):
@@ -79,6 +85,7 @@ def test_a_deviation_beside_an_unknown_fault_is_named_for_its_part_and_the_rest_
     assert len(group.cases) + len(found.explanations[0].cases) == found.failing
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("family", ["Adam", "ArgMax"])
 def test_of_a_fault_that_the_catalogue_does_not_have_no_deviation_is_named(bench, family):
     found = bench.diagnosis(unexplained_failures()[family], family)
@@ -94,6 +101,7 @@ def test_of_a_fault_that_the_catalogue_does_not_have_no_deviation_is_named(bench
         ("adds 1 for a negative axis", "ArgMax", "have a negative axis of ArgMax"),
     ],
 )
+@pytest.mark.whole
 def test_what_the_unexplained_cases_share_is_said(bench, text, operator, shared):
     (mistake,) = (one for one in MISTAKES if (one.text, one.operator) == (text, operator))
     found = bench.diagnosis(mistake.backend, operator)

@@ -60,10 +60,12 @@ def wide(whole_corpus):
     return found
 
 
+@pytest.mark.whole
 def test_a_wide_bound_has_a_reason(wide):
     assert {id: width for id, width in wide.items() if not any(fnmatch(id, pattern) for pattern in WIDER)} == {}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("pattern", WIDER)
 def test_a_reason_is_of_a_case_that_there_is(wide, pattern):
     assert any(fnmatch(id, pattern) for id in wide)

@@ -86,6 +86,7 @@ def first_killers(strength):
 
 
 class TestRedundancy:
+    @pytest.mark.whole
     def test_every_case_covers_a_combination_of_its_own_or_kills_first(self, first_killers, defined):
         of_optimizers = [
             case

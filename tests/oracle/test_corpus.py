@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 
+import pytest
 from repository import DATA
 
 from oracle.comparison import CHOICE, compared
@@ -15,6 +16,7 @@ def is_of_the_tenth(place: str) -> bool:
     return zlib.crc32(place.encode()) % 10 == 0 and "_sizes_" not in place
 
 
+@pytest.mark.whole
 def test_both_oracles_agree_on_a_tenth_of_the_corpus():
     """Which of several acceptable indices is the expected one ONNX leaves open; `nox -s oracle` tells that too."""
     comparisons = [compared(case) for case in cases(DATA) if is_of_the_tenth(case.id)]

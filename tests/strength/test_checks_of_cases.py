@@ -62,6 +62,7 @@ def test_every_case_of_the_pass_is_about_a_check_but_those_that_may_do_either():
     assert [case.id for case in OF_THE_PASS if (case.rewrite.check in names) is not (case in ABOUT)] == []
 
 
+@pytest.mark.whole
 def test_every_case_can_be_failed_by_the_check_that_it_is_about(showing):
     assert len(ABOUT) > 400
     assert [case.id for case in ABOUT if first_to_fail(case, showing[case.rewrite.check]) is None] == []

@@ -20,26 +20,31 @@ def strength(whole_corpus):
     return measure_rewrites(whole_corpus, quiet)
 
 
+@pytest.mark.whole
 def test_every_faulty_rewrite_is_noticed(strength):
     assert [one.fault.id for one in strength.survivors] == []
 
 
+@pytest.mark.whole
 def test_no_right_rewrite_is_accused(strength):
     accused = {one.rewrite.id: list(map(str, one.accusers)) for one in strength.acquittals if one.accusers}
     assert accused == {}
     assert all(one.cases for one in strength.acquittals)
 
 
+@pytest.mark.whole
 def test_it_holds(strength):
     assert strength.holds
 
 
+@pytest.mark.whole
 def test_people_are_told_who_notices_what(strength):
     told = "\n".join(rewrite_lines(strength, verbose=True))
     assert all(f"  {fault.id}: {fault.text}: " in told for fault in FAULTS)
     assert "0 accused" in told
 
 
+@pytest.mark.whole
 def test_machines_are_told_the_same(strength):
     told = json.loads(json.dumps(rewrite_document(strength)))
     assert [entry["id"] for entry in told["faults"]] == [fault.id for fault in FAULTS]
@@ -51,6 +56,7 @@ def test_there_are_a_hundred_faults_and_some_of_every_kind():
     assert {len(faults) >= 5 for faults in faulty_rewrites().values()} == {True}
 
 
+@pytest.mark.whole
 def test_each_is_noticed_at_its_level_or_a_stronger_one(strength):
     standings = [one for standings in strength.standings.values() for one in standings]
     assert [one.fault.id for one in standings if one.noticed.level.rank > one.fault.level.rank] == []

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-law = settings(max_examples=60, deadline=None, derandomize=True)
+law = settings(max_examples=25, deadline=None, derandomize=True)
 """Of what holds for all numbers."""
 
 both_levels = pytest.mark.parametrize("level", [Level.MUST, Level.SHOULD])
