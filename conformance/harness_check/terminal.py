@@ -42,4 +42,4 @@ def print_total(counts: Mapping[State, int]) -> None:
 
 
 def _console() -> Console:
-    return Console(highlight=False)
+    return Console(highlight=False, emoji=False)

@@ -41,7 +41,7 @@ class ProgressBar:
 
     def __init__(self, session: ConformanceSession) -> None:
         self._session = session
-        console = Console(stderr=True)
+        console = Console(stderr=True, emoji=False)
         self._progress = Progress(*_COLUMNS, console=console, transient=True)
         self._task = self._progress.add_task("running", total=None)
 
@@ -62,7 +62,7 @@ class ProgressBar:
 @contextmanager
 def counting(what: str, total: int) -> Iterator[Callable[[str], None]]:
     """A bar for work on a known number of things; call what it gives with each thing's name when it is done."""
-    console = Console(stderr=True)
+    console = Console(stderr=True, emoji=False)
     with Progress(*_COLUMNS, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(what, total=total)
         yield lambda _: progress.update(task, advance=1)
@@ -95,7 +95,7 @@ class Telling:
 
 def print_outcome(session: ConformanceSession, telling: Telling) -> None:
     """Print verdicts by subject and level, causes of failures with evidence, the gate, and what to do next."""
-    console = Console(highlight=False, stderr=telling.to_stderr)
+    console = Console(highlight=False, emoji=False, stderr=telling.to_stderr)
     causes = session.recorder.causes if session.recorder else []
     if telling.detail > Detail.GATE:
         console.print(_verdict_table(session))

@@ -23,6 +23,10 @@ class TestOfBackends:
         told = run("-b", WRONG, "--no-diagnosis").out
         assert re.search(rf"^{WRONG}: \d causes, \d cases$", told, re.MULTILINE)
 
+    def test_a_class_that_bears_an_emoji_s_name_keeps_it(self, run, here):
+        (here / "given.py").write_text("from fake_backends import AlwaysWrong as New\n")
+        assert "\ngiven:New: 1 cause" in run("-b", "given:New", "--case", ADAM, "--no-diagnosis").out
+
     def test_of_many_cases_of_a_cause_the_smallest_alone_is_shown(self, run):
         ended = run("-b", "raising_backends:RaisesOnRun", "--no-diagnosis")
         assert re.search(r"^1\. error: .* \(\d cases\)$", ended.out, re.MULTILINE), ended.out
