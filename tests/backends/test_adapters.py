@@ -27,6 +27,7 @@ PACKAGES = {
     "onnx-reference": "onnx",
     "onnx2torch": "onnx2torch",
     "onnxruntime": "onnxruntime",
+    "opencv": "opencv-python-headless",
     "openvino": "openvino",
     "tinygrad": "tinygrad",
     "tract": "tract",

@@ -54,6 +54,7 @@ PACKAGES = {
     "onnxruntime[level=basic]": "onnxruntime",
     "onnxscript": "onnxscript",
     "onnxsim": "onnxsim",
+    "opencv": "opencv-python-headless",
     "openvino": "openvino",
     "tinygrad": "tinygrad",
     "tract": "tract",
