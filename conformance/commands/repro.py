@@ -12,6 +12,7 @@ from conformance.commands.terminal import say
 
 if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus, CorpusCase
+    from conformance.judging.outcome import Outcome
     from conformance.run.settings import Settings
 
 
@@ -75,31 +76,25 @@ def _files(settings: Settings, corpus: Corpus, case: CorpusCase) -> tuple[dict[s
     Raises:
         UsageError: the case passes, or is not asked.
     """
-    from importlib import resources
-
-    from conformance.corpus.document import case_json
-    from conformance.diagnosis.reproduction.issue import issue_text
-    from conformance.diagnosis.reproduction.subject_file import subject_files
+    from conformance.diagnosis.reproduction.contents import contents, level_of
     from conformance.results.environment import environment
     from conformance.results.rerun import rerun_command
     from conformance.run.dependencies import dependencies
+    from conformance.verdicts import Level
 
     (named,) = settings.subjects
-    result, version = _result(settings, corpus, case)
+    outcome, version, stderr = _outcome(settings, corpus, case)
     subject: Any = {"id": named.text, "kind": str(named.kind), "version": version}
-    header: Any = {"options": {named.text: settings.options_of(named.kind)}}
-    record: Any = {"case": case.id, "kind": str(case.kind), **case_json(corpus, case)}
+    level = level_of(case, outcome)
+    judged = [] if level is Level.MUST else ["--level", str(level)]
+    header: Any = {"options": {named.text: [*settings.options_of(named.kind), *judged]}}
     versions = environment() | dependencies([named.text])
     command = rerun_command(header, subject, case.id)
-    text = issue_text(record, result, f"{named.text} {version}", versions, command)
-    script = resources.files("conformance.diagnosis.reproduction").joinpath(f"show_{named.kind}.py")
-    files = {name: corpus.read(case, name) for name in case.files if name != "case.json"}
-    files |= {name: source.encode() for name, source in subject_files(named, str(Path.cwd())).items()}
-    return {**files, "reproduce.py": script.read_bytes(), "ISSUE.md": text.encode()}, result["verdict"]
+    return contents(corpus, case, named, version, outcome, versions, command, stderr), str(outcome.verdict)
 
 
-def _result(settings: Settings, corpus: Corpus, case: CorpusCase) -> tuple[Any, str]:
-    """What the subject makes of the case, as a result record has it, and the subject's version.
+def _outcome(settings: Settings, corpus: Corpus, case: CorpusCase) -> tuple[Outcome, str, str]:
+    """What the subject makes of the case, its version, and what it wrote to standard error.
 
     Raises:
         UsageError: the case passes, or is not asked.
@@ -129,13 +124,4 @@ def _result(settings: Settings, corpus: Corpus, case: CorpusCase) -> tuple[Any, 
         raise UsageError(
             f"{case.id} on {subject.id} is {outcome.verdict}: there is nothing to reproduce.", "Name another case."
         )
-    result = {
-        "verdict": str(outcome.verdict),
-        "phase": outcome.phase,
-        "message": outcome.message,
-        "level": str(case.level),
-        "outputs": list(outcome.outputs),
-        "stderr": said,
-        **({"checks": list(outcome.checks)} if outcome.checks else {}),
-    }
-    return result, subject.version
+    return outcome, subject.version, said

@@ -17,9 +17,12 @@ from conformance.report.html.script import CASE, OF_KIND, OPTIONS, SUBJECT
 from conformance.results.file import read
 
 PASS = "eliminate_nop_monotone_argmax"
+NEVER = "fake_optimizers:never_fires"
 RIGHT, WRONG = "fake_backends:AlwaysRight", "fake_backends:AlwaysWrong"
 OF_TYPE = "test_adam_huge_float"
 """A case in which onnx's own evaluator answers in another type."""
+EMPTY = "test_argmax_empty_0_2_3_removed"
+"""A case in which onnxruntime answers in another shape."""
 
 
 @pytest.fixture
@@ -53,10 +56,25 @@ class TestOfBackends:
         assert f"- {WRONG} 0.0.7" in text
         assert "- numpy: " in text
 
-    def test_an_adapter_of_the_suite_is_called_without_the_suite(self, reproduced):
+    def test_a_runtime_of_an_interface_in_a_line_is_called_by_that_line(self, reproduced, here):
         ended = reproduced(OF_TYPE, "-b", "onnx-reference", alone=True)
         assert "X_new: got float64[4], expected float32[4]" in ended.out, ended
         assert ended.status == 1
+        assert "prepared = ReferenceEvaluator(model)" in (here / "out" / "subject.py").read_text()
+
+    def test_an_adapter_of_the_suite_is_called_without_the_suite(self, reproduced):
+        ended = reproduced(EMPTY, "-b", "onnxruntime[optimization=disabled]", alone=True)
+        assert "index: got int64[0, 2, 3], expected int64[0, 2]" in ended.out, ended
+        assert ended.status == 1
+
+    def test_the_issue_of_a_fault_that_is_written_up_says_what_is_known_of_it(self, reproduced, here):
+        reproduced(EMPTY, "-b", "onnxruntime")
+        title, *text = (here / "out" / "ISSUE.md").read_text().splitlines()
+        assert re.fullmatch(
+            r"# onnxruntime \S+: ArgMax of an empty tensor along a negative axis has the shape .*", title
+        )
+        assert "- Input: X of float[0, 2, 3], axis = -1, keepdims = 0." in text
+        assert "   index = ArgMax <axis: int = -1, keepdims: int = 0> (X)" in text
 
     def test_a_harness_is_called_without_the_suite(self, reproduced):
         host = DATA.parent / "conformance" / "backends" / "host.py"
@@ -79,6 +97,15 @@ class TestOfGraphOptimizers:
         assert "--- the caller's model before" in ended.out
         assert '+    name: "renamed"' in ended.out
         assert ended.status == 1
+
+    def test_its_script_prints_which_nodes_are_gone_and_which_must_be(self, reproduced):
+        ended = reproduced("test_argmax_pass_domains_elsewhere", "--optimizer", NEVER, "--claims", PASS)
+        assert "nodes that are gone, by what they give: got [], expected ['Y']" in ended.out
+        assert ended.status == 1
+
+    def test_its_script_prints_what_the_rewritten_model_computes(self, reproduced):
+        ended = reproduced("test_argmax_pass_domains_function_exp", "--optimizer", "onnxoptimizer", alone=True)
+        assert "index: got [2, 2], expected [1, 1]" in ended.out
 
 
 class TestRefusals:
@@ -122,7 +149,7 @@ class TestPrintedCommands:
     @pytest.mark.parametrize(
         ("arguments", "case"),
         [
-            (("-o", "fake_optimizers:never_fires", "--claims", PASS), "test_argmax_pass_domains_elsewhere"),
+            (("-o", NEVER, "--claims", PASS), "test_argmax_pass_domains_elsewhere"),
             (("-b", WRONG, "--profile", "sonnx"), "test_argmax_nan_first_first"),
             (("-b", "onnx-reference", "--timeout", "30", "--memory", "64G", "--repeat", "2"), OF_TYPE),
             (("-b", WRONG, "--in-process", "--level", "should"), ADAM),
@@ -140,7 +167,7 @@ class TestPrintedCommands:
         assert verdicts[0] == verdicts[1] == ["fail"]
 
     def test_the_page_s_script_gives_the_verdict_with_the_claim(self, command, process, here):
-        case, subject = "test_argmax_pass_domains_elsewhere", "fake_optimizers:never_fires"
+        case, subject = "test_argmax_pass_domains_elsewhere", NEVER
         command("run", "-o", subject, "--claims", PASS, "--case", case, "--results", "first.jsonl")
         (column,) = columns([read(here / "first.jsonl")])
         text = OF_KIND["optimizer"].replace(CASE, repr(case)).replace(SUBJECT, repr(subject))

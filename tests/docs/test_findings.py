@@ -5,9 +5,14 @@ A finding is of one version of a runtime. Where another one is installed, or non
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
+import runpy
 import shlex
+import subprocess
 import sys
+import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -22,16 +27,21 @@ from repository import DATA, ROOT
 from conformance.cli import app
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import load_case
+from conformance.diagnosis.reproduction.contents import contents
+from conformance.diagnosis.reproduction.folder import write_folder
 from conformance.expectations.file import read_expectations
 from conformance.isolation.starting import host_of
 from conformance.judging.backend import judge_backend
 from conformance.judging.optimizer import judge_optimizer
+from conformance.results.known_faults import known_faults
 from conformance.subjects.loading import load_subject
 from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from conformance.judging.outcome import Outcome
 
 FOLDER = ROOT / "docs" / "findings"
 INDEX = (FOLDER / "README.md").read_text(encoding="utf-8")
@@ -61,48 +71,9 @@ PACKAGES = {
     "tvm": "apache-tvm",
 }
 """The distribution of each subject."""
-VERDICTS = {verdict.verb(1): str(verdict) for verdict in Verdict}
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One section of a page: the command that shows it, the line with the verdict that it prints, and its upstream."""
-
-    page: str
-    runtime: str
-    title: str
-    upstream: str
-    command: str
-    printed: tuple[str, str, str]
-
-    @property
-    def version(self) -> str:
-        return self.runtime.split()[-1]
-
-    @property
-    def link(self) -> str:
-        return f"{self.page}#{anchor(self.title)}"
-
-    @property
-    def options(self) -> dict:
-        run = typer.main.get_command(app).commands["run"]
-        _, verb, *arguments = shlex.split(self.command)
-        assert verb == "run"
-        return run.make_context("run", arguments).params
-
-    @property
-    def kind(self) -> SubjectKind:
-        return SubjectKind.OPTIMIZER if self.options["optimizer"] else SubjectKind.BACKEND
-
-    @property
-    def expectations(self) -> Path:
-        subject = self.printed[1]
-        if self.kind is SubjectKind.BACKEND:
-            return ROOT / "expectations" / f"{subject}.toml"
-        return ROOT / "expectations" / "optimizers" / f"{subject.replace('[level=', '-').rstrip(']')}.toml"
-
-    def __str__(self) -> str:
-        return f"{self.printed[1]}: {self.title}"
+FAULTS = known_faults()
 
 
 @dataclass(frozen=True)
@@ -117,18 +88,25 @@ class Row:
     upstream: str
 
 
-def read_findings() -> list[Finding]:
-    found = []
-    for page, text in PAGES.items():
-        heading, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
-        runtime = heading.splitlines()[0].removeprefix("# ")
-        for section in sections:
-            (command,) = re.findall(r"^\$ (.+)$", section, re.MULTILINE)
-            (line,) = re.findall(rf"^  (test_\w+) ({'|'.join(VERDICTS)}) on (\S+)$", section, re.MULTILINE)
-            (upstream,) = re.findall(r"^- Upstream: (.+?)\n\n", section, re.MULTILINE | re.DOTALL)
-            printed = line[0], line[2], VERDICTS[line[1]]
-            found.append(Finding(page, runtime, section.splitlines()[0], upstream, command, printed))
-    return found
+def link(fault) -> str:
+    return fault.place.removeprefix("docs/findings/")
+
+
+def options(fault) -> dict:
+    run = typer.main.get_command(app).commands["run"]
+    _, verb, *arguments = shlex.split(fault.command)
+    assert verb == "run"
+    return run.make_context("run", arguments).params
+
+
+def expectations(fault) -> Path:
+    if fault.kind == SubjectKind.BACKEND:
+        return ROOT / "expectations" / f"{fault.subject}.toml"
+    return ROOT / "expectations" / "optimizers" / f"{fault.subject.replace('[level=', '-').rstrip(']')}.toml"
+
+
+def named(fault) -> str:
+    return f"{fault.subject}: {fault.title}"
 
 
 def read_rows() -> list[Row]:
@@ -144,7 +122,7 @@ def anchor(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-FINDINGS = read_findings()
+of_each_fault = pytest.mark.parametrize("fault", FAULTS, ids=named)
 ROWS = read_rows()
 
 
@@ -161,7 +139,7 @@ def installed(subject: str) -> str:
 
 
 def test_every_runtime_has_findings():
-    assert {finding.printed[1] for finding in FINDINGS} == set(PACKAGES)
+    assert {fault.subject for fault in FAULTS} == set(PACKAGES)
 
 
 def test_every_case_that_is_named_exists():
@@ -180,7 +158,7 @@ def test_a_page_begins_with_its_version_how_to_install_it_and_the_way_to_the_ind
 
 
 def test_the_index_has_exactly_one_row_for_each_fault():
-    assert sorted(row.link for row in ROWS) == sorted(finding.link for finding in FINDINGS)
+    assert sorted(row.link for row in ROWS) == sorted(map(link, FAULTS))
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -188,7 +166,7 @@ def test_the_index_has_the_faults_of_a_page_together_and_in_its_order(page):
     pages = [row.link.partition("#")[0] for row in ROWS]
     first = pages.index(page)
     listed = ROWS[first : first + pages.count(page)]
-    assert [row.title for row in listed] == [finding.title for finding in FINDINGS if finding.page == page]
+    assert [row.title for row in listed] == [fault.title for fault in FAULTS if link(fault).startswith(f"{page}#")]
 
 
 def test_no_two_headings_of_a_page_have_one_anchor():
@@ -208,79 +186,112 @@ def test_every_link_leads_to_a_file_and_to_a_heading_of_it(name):
             assert heading in map(anchor, headings), link
 
 
-@pytest.mark.parametrize("finding", FINDINGS, ids=str)
-def test_the_row_of_the_index_has_the_runtime_the_title_the_case_and_the_level_that_is_judged(finding):
-    (row,) = (row for row in ROWS if row.link == finding.link)
-    case = finding.printed[0]
-    level = Level.weakest([corpus().cases[case].level, Level(finding.options["level"])])
-    assert (row.runtime, row.title, row.case, row.level) == (finding.runtime, finding.title, case, level)
+@of_each_fault
+def test_the_row_of_the_index_has_the_runtime_the_title_the_case_and_the_level_that_is_judged(fault):
+    (row,) = (row for row in ROWS if row.link == link(fault))
+    level = Level.weakest([corpus().cases[fault.case].level, fault.level])
+    assert (row.runtime, row.title, row.case, row.level) == (fault.runtime, fault.title, fault.case, level)
 
 
-@pytest.mark.parametrize("finding", FINDINGS, ids=str)
-def test_the_row_of_the_index_has_the_upstream_status_of_the_finding(finding):
-    (row,) = (row for row in ROWS if row.link == finding.link)
-    if "not found" in finding.upstream:
+@of_each_fault
+def test_the_row_of_the_index_has_the_upstream_status_of_the_finding(fault):
+    (row,) = (row for row in ROWS if row.link == link(fault))
+    if "not found" in fault.upstream:
         assert row.upstream == "not found"
-    assert set(re.findall(r"[\w./-]*#\d+", row.upstream)) <= set(re.findall(r"[\w./-]*#\d+", finding.upstream))
+    assert set(re.findall(r"[\w./-]*#\d+", row.upstream)) <= set(re.findall(r"[\w./-]*#\d+", fault.upstream))
 
 
-@pytest.mark.parametrize("finding", FINDINGS, ids=str)
-def test_the_finding_stands_on_the_page_of_its_runtime(finding):
-    assert finding.page == f"{finding.printed[1].partition('[')[0].removesuffix('-defaults')}.md"
+@of_each_fault
+def test_the_finding_stands_on_the_page_of_its_runtime(fault):
+    assert link(fault).partition("#")[0] == f"{fault.subject.partition('[')[0].removesuffix('-defaults')}.md"
 
 
-@pytest.mark.parametrize("finding", FINDINGS, ids=str)
-def test_the_command_runs_the_case_on_the_runtime_that_is_named(finding):
-    case, subject, _ = finding.printed
-    assert finding.command.startswith("onnx-conformance run ")
-    assert (finding.options[finding.kind], finding.options["case"]) == ([subject], [case])
+@of_each_fault
+def test_the_command_runs_the_case_on_the_runtime_that_is_named(fault):
+    assert fault.command.startswith("onnx-conformance run ")
+    assert (options(fault)[fault.kind], options(fault)["case"]) == ([fault.subject], [fault.case])
 
 
-@pytest.mark.parametrize("finding", FINDINGS, ids=str)
-def test_the_command_judges_the_level_of_the_case(finding):
-    case = corpus().cases[finding.printed[0]]
-    assert Level(case.level).within(Level(finding.options["level"]))
+@of_each_fault
+def test_the_command_judges_the_level_of_the_case(fault):
+    assert options(fault)["level"] == fault.level
+    assert Level(corpus().cases[fault.case].level).within(fault.level)
 
 
-@pytest.mark.parametrize("finding", FINDINGS, ids=str)
-def test_the_verdict_is_the_expected_one(finding):
-    case, _, verdict = finding.printed
-    expectation = read_expectations(finding.expectations).of(case)
+@of_each_fault
+def test_the_finding_shows_the_command_that_reproduces_it_without_the_suite(fault):
+    section = PAGES[link(fault).partition("#")[0]].partition(f"\n## {fault.title}\n")[2].partition("\n## ")[0]
+    assert re.findall(r"^\$ (.+)$", section, re.MULTILINE) == [fault.command, fault.reproduction]
+
+
+@of_each_fault
+def test_the_verdict_is_the_expected_one(fault):
+    expectation = read_expectations(expectations(fault)).of(fault.case)
     assert expectation is not None
-    assert expectation.verdict == verdict != Verdict.PASS
+    assert expectation.verdict == fault.verdict != Verdict.PASS
 
 
-@pytest.mark.parametrize("finding", FINDINGS, ids=str)
-def test_the_version_is_the_one_that_nox_installs(finding):
-    package = PACKAGES[finding.printed[1]]
+@of_each_fault
+def test_the_version_is_the_one_that_nox_installs(fault):
+    package = PACKAGES[fault.subject]
     pinned = (ROOT / "conformance" / "backends" / "runtimes.toml").read_text(encoding="utf-8")
-    assert f'"{package}=={finding.version}"' in pinned
+    assert f'"{package}=={fault.version}"' in pinned
 
 
-@pytest.mark.parametrize("finding", FINDINGS, ids=str)
-def test_the_finding_reproduces(finding):
-    case, subject, verdict = finding.printed
-    loaded = load_case(corpus(), corpus().cases[case])
-    if (other := installed(subject)) != finding.version:
-        sys.stdout.write(f"{finding} is of {PACKAGES[subject]} {finding.version}; installed is {other}: not run.\n")
+@of_each_fault
+def test_the_finding_reproduces_and_so_does_what_is_handed_to_those_who_make_the_runtime(fault, tmp_path, monkeypatch):
+    case = load_case(corpus(), corpus().cases[fault.case])
+    if (other := installed(fault.subject)) != fault.version:
+        sys.stdout.write(f"{named(fault)} is of {fault.runtime}; installed is {other}: not run.\n")
         return
-    if verdict == Verdict.CRASH:  # not in this process
-        with apart_from_here(finding) as target:
-            assert judged(target, finding, loaded) == verdict
-    else:
-        assert judged(load_subject(SubjectName.of(subject, finding.kind)), finding, loaded) == verdict
+    outcome = judged(fault, case)
+    assert outcome.verdict == fault.verdict
+    write_folder(tmp_path / "out", reproduction(fault, outcome))
+    ended = crashed(tmp_path / "out") if fault.verdict == Verdict.CRASH else shown(tmp_path / "out", monkeypatch)
+    assert ended not in {0, None}
+    assert (tmp_path / "out" / "ISSUE.md").read_text("utf-8").startswith(f"# {fault.runtime}: {fault.title}\n")
 
 
-def judged(subject, finding, case) -> Verdict:
-    return (
-        judge_optimizer(subject, case) if finding.kind is SubjectKind.OPTIMIZER else judge_backend(subject.target, case)
-    ).verdict
+def judged(fault, case) -> Outcome:
+    if fault.verdict == Verdict.CRASH:  # not in this process
+        with apart_from_here(fault) as subject:
+            return judged_on(subject, fault, case)
+    return judged_on(load_subject(SubjectName.of(fault.subject, SubjectKind(fault.kind))), fault, case)
+
+
+def judged_on(subject, fault, case) -> Outcome:
+    return judge_optimizer(subject, case) if fault.kind == "optimizer" else judge_backend(subject.target, case)
 
 
 @contextmanager
-def apart_from_here(finding):
-    subject = apart(finding.printed[1], kind=finding.kind)
+def apart_from_here(fault):
+    subject = apart(fault.subject, kind=SubjectKind(fault.kind))
     try:
         yield subject
     finally:
         host_of(subject).stop()
+
+
+def reproduction(fault, outcome) -> dict[str, bytes]:
+    subject = SubjectName.of(fault.subject, SubjectKind(fault.kind))
+    return contents(corpus(), corpus().cases[fault.case], subject, fault.version, outcome, {}, fault.command)
+
+
+def shown(folder, monkeypatch) -> int | None:
+    """Run a reproduction's script in this process; its status."""
+    for name in ("subject", "adapter"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.syspath_prepend(folder)
+    printed = io.StringIO()
+    with (
+        pytest.raises(SystemExit) as ended,
+        contextlib.redirect_stdout(printed),
+        warnings.catch_warnings(action="ignore"),
+    ):
+        runpy.run_path(str(folder / "reproduce.py"), run_name="__main__")
+    assert re.search(r"\bgot\b.*, expected\b|^--- ", printed.getvalue(), re.MULTILINE | re.DOTALL)
+    return ended.value.code
+
+
+def crashed(folder) -> int:
+    return subprocess.run([sys.executable, folder / "reproduce.py"], capture_output=True, check=False).returncode

@@ -167,7 +167,7 @@ def _measure_pairs(bench: Bench, count: int, seed: int) -> None:
         both += right == 2
         wrong += bool(others)
         if right < 2 or others:
-            _say(f"  {pair[0].id} and {pair[1].id}: {right} named{f', wrongly {others}' if others else ''}", flush=True)
+            _say(f"  {pair[0].id} and {pair[1].id}: {right} named{f', wrongly {others}' if others else ''}")
         if number == count:
             break
     _say(f"pairs: both named in {both} of {count}, a wrong one in {wrong}; at most {longest:.1f} s each")

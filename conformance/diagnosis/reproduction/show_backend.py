@@ -91,7 +91,8 @@ def main() -> int:
                     wrong = True
     except Exception as error:  # noqa: BLE001 - what the runtime raises is what is shown
         invalid = not any(HERE.glob("test_data_set_*/output_0.pb"))
-        print(f"{'rejected, as it must be' if invalid else 'got an error'}: {type(error).__name__}: {error}")
+        said = f"{type(error).__name__}: {error}"
+        print(f"rejected, as it must be: {said}" if invalid else f"got {said}, expected an answer")
         return 0 if invalid else 1
     print("Something is wrong." if wrong else "All elements are as they must be.")
     return 1 if wrong else 0

@@ -25,6 +25,15 @@ _OPTIMIZERS: Mapping[str, tuple[str, str]] = {
 }
 """Per graph optimizer that is called in a line what is imported, and the line."""
 
+_BACKENDS: Mapping[str, tuple[str, str]] = {
+    "onnx-reference": ("from onnx.reference import ReferenceEvaluator", "ReferenceEvaluator(model)"),
+    "onnxruntime": (
+        "import onnxruntime",
+        'onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])',
+    ),
+}
+"""Per backend that is called in a line what is imported, and the line that makes what has `run`."""
+
 _HEADER = '"""Calls {name}."""\n\nfrom __future__ import annotations\n\n'
 
 _ADAPTER = """\
@@ -41,6 +50,19 @@ def prepare(model):
     options = dict(OPTIONS)
     prepared = Backend.prepare(model.SerializeToString(), options.pop("device", "CPU"), **options)
     return lambda inputs: prepared.run(dict(zip(names, inputs, strict=True)))
+"""
+
+_CALLED_BACKEND = """\
+{imported}
+
+
+def prepare(model):
+    \"\"\"A function from inputs, in the graph's order, to outputs.\"\"\"
+    valued = {{each.name for each in model.graph.initializer}}
+    valued |= {{each.values.name for each in model.graph.sparse_initializer}}
+    names = [each.name for each in model.graph.input if each.name not in valued]
+    prepared = {call}
+    return lambda inputs: prepared.run(None, dict(zip(names, inputs, strict=True)))
 """
 
 _BACKEND = """\
@@ -118,6 +140,25 @@ def optimize(model):
     return {call}
 """
 
+_ONNXRUNTIME = """\
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import onnx
+import onnxruntime
+
+
+def optimize(model):
+    \"\"\"The optimized model that a session saves.\"\"\"
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_{level}
+    with TemporaryDirectory() as scratch:
+        options.optimized_model_filepath = str(Path(scratch) / "optimized.onnx")
+        onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
+        return onnx.load_model(options.optimized_model_filepath)
+"""
+"""How onnxruntime's graph optimizations are called, which is in no line."""
+
 _FUNCTION = """\
 from importlib import import_module
 from operator import attrgetter
@@ -147,13 +188,23 @@ def subject_files(named: SubjectName, directory: str) -> dict[str, str]:
     if named.text.startswith(EXEC):
         return {"subject.py": header + _HARNESS.format(command=named.text.removeprefix(EXEC))}
     if named.kind is SubjectKind.OPTIMIZER:
-        if named.name in _OPTIMIZERS and not named.options:
-            package, call = _OPTIMIZERS[named.name]
-            return {"subject.py": header + _CALL.format(module=package, call=call)}
-        return {"subject.py": header + _FUNCTION.format(path=own_path, **about)}
+        return {"subject.py": header + (_called_optimizer(named) or _FUNCTION.format(path=own_path, **about))}
+    if named.name in _BACKENDS and not named.options:
+        imported, call = _BACKENDS[named.name]
+        return {"subject.py": header + _CALLED_BACKEND.format(imported=imported, call=call)}
     if module.startswith(_OWN) and named.name not in _NOT_ALONE:
         file = module.removeprefix(_OWN)
         sources = resources.files("conformance.backends")
         copied = {f"adapter/{name}.py": sources.joinpath(f"{name}.py").read_text("utf-8") for name in ("host", file)}
         return {"subject.py": header + _ADAPTER.format(**{**about, "module": file}), **copied}
     return {"subject.py": header + _BACKEND.format(path=own_path, **about)}
+
+
+def _called_optimizer(named: SubjectName) -> str | None:
+    """How a graph optimizer of a package is called; None of any other."""
+    if named.name == "onnxruntime":
+        return _ONNXRUNTIME.format(level=named.options.get("level", "all").upper())
+    if named.name not in _OPTIMIZERS or named.options:
+        return None
+    package, call = _OPTIMIZERS[named.name]
+    return _CALL.format(module=package, call=call)
