@@ -110,7 +110,9 @@ def _evidence(corpus: Corpus, case: str, path: Path) -> Iterator[str]:
     from conformance.results.causes import causes_of
     from conformance.results.evidence import in_full
     from conformance.results.file import read
+    from conformance.results.known_faults import known_faults_in
     from conformance.results.rerun import rerun_command
+    from conformance.verdicts import Verdict
 
     run = read(path)
     of = run.header["corpus"]
@@ -130,7 +132,11 @@ def _evidence(corpus: Corpus, case: str, path: Path) -> Iterator[str]:
         if (cause := causes.get((subject["id"], case))) is not None:
             others = f", one of {len(cause.cases)} cases" if len(cause.cases) > 1 else ""
             yield f"    cause: {cause.sentence}{others}"
-        yield from (f"    {line}" for line in in_full(run.cases[case], run.results[subject["id"], case]))
+        result = run.results[subject["id"], case]
+        if Verdict(result["verdict"]).is_defect:
+            known = known_faults_in(subject["id"], subject["kind"], case)
+            yield from (f"    known of {fault.runtime}: {fault.title} ({fault.page})" for fault in known)
+        yield from (f"    {line}" for line in in_full(run.cases[case], result))
         yield f"    run it again: {rerun_command(run.header, subject, case)}"
 
 

@@ -19,6 +19,7 @@ from markupsafe import Markup
 from conformance.report.html.columns import columns
 from conformance.report.html.data import archives, complaints, details, index
 from conformance.report.html.groups import groups
+from conformance.report.html.known import known
 from conformance.report.html.overview import overview
 from conformance.report.html.pool import Pool
 from conformance.report.html.survey import Survey, surveyed
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from conformance.report.html.columns import Column
     from conformance.report.html.groups import Group
+    from conformance.report.html.known import Known
     from conformance.results.file import Results
 
 STYLES = ("page.css", "matrix.css", "case.css", "plots.css")
@@ -41,6 +43,7 @@ SCRIPTS = (
     "unknown.js",
     "filter.js",
     "links.js",
+    "known.js",
     "copy.js",
     "matrix.js",
     "toolbar.js",
@@ -75,24 +78,25 @@ def render(runs: Sequence[Results]) -> Iterator[str]:
     shown = columns(runs)
     survey = surveyed(runs, shown)
     found = groups(runs, shown)
+    faults = known(shown)
     style = "".join(_asset(name) for name in STYLES)
     script = '(function () {\n"use strict";\n' + "".join(_asset(name) for name in SCRIPTS) + "})();\n"
     yield from _template().generate(
         policy=_policy(style, script),
         style=Markup(style),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own file
-        data=((name, _embedded(value)) for name, value in _data(runs, shown, survey, found)),
+        data=((name, _embedded(value)) for name, value in _data(runs, shown, survey, found, faults)),
         archives=archives(runs),
-        **overview(runs, shown, survey, found),
+        **overview(runs, shown, survey, found, faults),
     )
 
 
 def _data(
-    runs: Sequence[Results], shown: Sequence[Column], survey: Survey, found: Sequence[Group]
+    runs: Sequence[Results], shown: Sequence[Column], survey: Survey, found: Sequence[Group], faults: Sequence[Known]
 ) -> Iterator[tuple[str, Any]]:
     """What the scripts read, by the id of the element that carries it."""
     pool = Pool()
-    yield "index", index(runs, shown, found)
+    yield "index", index(runs, shown, found, faults)
     yield "errors", survey.errors
     yield "hazards", survey.hazards
     yield from ((f"subject-{number}", profile) for number, profile in enumerate(survey.profiles))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.report.html.columns import mark
 from conformance.report.html.evidence import PackedEvidence
 from conformance.report.html.groups import deviation_texts, packed_groups
+from conformance.report.html.known import packed_known
 from conformance.report.html.pool import Pool, packed_data_set, packed_model
 from conformance.report.html.script import CASE, OF_KIND, OPTIONS, SUBJECT
 from conformance.results.diagnosed import deviations_by_case
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from conformance.report.html.columns import Column
     from conformance.report.html.groups import Group
+    from conformance.report.html.known import Known
     from conformance.results.file import Results
     from conformance.results.records import CaseRecord, CaseRow
 
@@ -43,7 +45,9 @@ _CODES = {str(verdict): str(code) for code, verdict in enumerate(Verdict)}
 _NO_RESULT = "."
 
 
-def index(runs: Sequence[Results], shown: Sequence[Column], groups: Sequence[Group]) -> dict[str, Any]:
+def index(
+    runs: Sequence[Results], shown: Sequence[Column], groups: Sequence[Group], faults: Sequence[Known]
+) -> dict[str, Any]:
     """Everything the filters look at: per case one short row, with one character per subject for its verdict."""
     names = homes(runs)
     cases = [runs[number].described[name] for name, number in names.items()]
@@ -73,6 +77,7 @@ def index(runs: Sequence[Results], shown: Sequence[Column], groups: Sequence[Gro
         "tags": list(tags),
         "types": list(types),
         "groups": packed_groups(groups, _numbered(names)),
+        "known": packed_known(faults, _numbered(names)),
         "deviations": deviation_texts(runs),
         "cases": [
             [

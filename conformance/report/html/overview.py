@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from conformance.report.html.columns import Column
+    from conformance.report.html.known import Known
     from conformance.report.html.survey import Survey
     from conformance.results.file import Results
     from conformance.results.records import Header
@@ -64,11 +65,12 @@ class Tally:
 
 @dataclass(frozen=True)
 class ShownCause:
-    """A cause with its smallest case and where that is shown."""
+    """A cause with its smallest case and where that is shown, and the known faults that it may be."""
 
     group: Group
     smallest: str
     link: str
+    known: Sequence[Known]
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class SubjectCauses:
 
 
 def overview(
-    runs: Sequence[Results], shown: Sequence[Column], survey: Survey, groups: Sequence[Group]
+    runs: Sequence[Results], shown: Sequence[Column], survey: Survey, groups: Sequence[Group], faults: Sequence[Known]
 ) -> dict[str, Any]:
     """The variables of the template's overview."""
     cases = {case for run in runs for case in run.described}
@@ -101,8 +103,8 @@ def overview(
         "has_hazards": bool(survey.hazards),
         "unexpected": sum(mark(result) is Mark.UNEXPECTED for column in shown for result in column.rows.values()),
         "cases": len(cases),
-        "causes": list(_causes(shown, groups)),
-        "diagnosed": [group for group in groups if group.kind is not GroupKind.CAUSE],
+        "causes": list(_causes(shown, groups, faults)),
+        "diagnosed": [(group, _known_in(group, faults)) for group in groups if group.kind is not GroupKind.CAUSE],
         "levels": list(Level),
         "verdicts": list(Verdict),
     }
@@ -120,12 +122,20 @@ def _run(run: Results, cases: Collection[str]) -> dict[str, Any]:
     }
 
 
-def _causes(shown: Sequence[Column], groups: Sequence[Group]) -> Iterator[SubjectCauses]:
+def _causes(shown: Sequence[Column], groups: Sequence[Group], faults: Sequence[Known]) -> Iterator[SubjectCauses]:
     for number, column in enumerate(shown):
         own = [group for group in groups if group.column == number and group.kind is GroupKind.CAUSE]
-        causes = [ShownCause(group, group.cases[0], case_link(group.cases[0], column.label)) for group in own]
+        causes = [
+            ShownCause(group, group.cases[0], case_link(group.cases[0], column.label), _known_in(group, faults))
+            for group in own
+        ]
         if causes:
             yield SubjectCauses(column, causes[:LISTED], causes[LISTED:])
+
+
+def _known_in(group: Group, faults: Sequence[Known]) -> list[Known]:
+    """The known faults of a group's subject that are known in one of its cases."""
+    return [fault for fault in faults if fault.column == group.column and fault.is_among(group.cases)]
 
 
 def _warnings(run: Results) -> list[str]:

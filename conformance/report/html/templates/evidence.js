@@ -57,6 +57,7 @@ function body(one, detail, evidence, subject, verdict) {
     evidence.repeats && repeats(evidence.repeats),
     evidence.baseline && evidence.baseline !== verdict && el("p", {}, "In the run that is the baseline: ", verdictWord(evidence.baseline)),
     evidence.expected && expectation(evidence.expected),
+    isDefect(verdict) && knownFaults(one, subject),
     evidence.message && el("pre", { class: "message", tabindex: 0 }, evidence.message),
     evidence.deviations && deviations(evidence.deviations),
     evidence.checks.length > 0 && rewriteChecks(evidence.checks),

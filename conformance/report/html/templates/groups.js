@@ -12,7 +12,7 @@ function whys(subject) {
   if (!own.length) return nothing("The gate holds nothing against it.");
   return listing("Causes", ["Cases", "Why", "Smallest or first case"], own.map((group) => tr([
     group.cases.length ? el("a", { href: groupAddress(group) }, plural(group.cases.length, "case")) : "",
-    [group.verdict && [verdictWord(group.verdict), " "], group.text],
+    [group.verdict && [verdictWord(group.verdict), " "], group.text, faultsIn(subject, group.cases).map((fault) => [" ", faultLink(fault)])],
     group.cases.length ? caseLink(group.cases[0], subject.label) : "",
   ])));
 }
