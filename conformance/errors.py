@@ -96,7 +96,16 @@ class ExpectationsError(ConformanceError):
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
     """What to do about a name that there is not: take the nearest, if one is near, or else what is said."""
+    close = nearest(name, known)
+    return f"Did you mean {close}?" if close else otherwise
+
+
+def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
+    """The name that is most like another, if one is.
+
+    Args:
+        likeness: how like it has to be, from 0 to 1.
+    """
     from difflib import get_close_matches
 
-    close = get_close_matches(name, sorted(known), n=1)
-    return f"Did you mean {close[0]}?" if close else otherwise
+    return next(iter(get_close_matches(name, sorted(known), n=1, cutoff=likeness)), None)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from conformance.commands.completion import backend_names
 from conformance.commands.terminal import say
 
 if TYPE_CHECKING:
@@ -36,7 +37,12 @@ class Type(StrEnum):
 
 
 def census(
-    backend: Annotated[list[str], typer.Option("-b", "--backend", metavar="SUBJECT", help="A backend, as for `run`.")],
+    backend: Annotated[
+        list[str],
+        typer.Option(
+            *("-b", "--backend"), metavar="SUBJECT", help="A backend, as for `run`.", autocompletion=backend_names
+        ),
+    ],
     operator: Annotated[
         list[Operator] | None, typer.Option("--operator", help="Only these operators; by default all.")
     ] = None,

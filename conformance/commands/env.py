@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from conformance.commands.completion import backend_names
 from conformance.commands.terminal import say
 
 if TYPE_CHECKING:
@@ -14,7 +15,13 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Keep releases of runtimes, each in an environment of its own.")
 
 Releases = Annotated[
-    list[str], typer.Argument(metavar="NAME[@RELEASE]…", show_default=False, help="As in onnxruntime@1.20.1.")
+    list[str],
+    typer.Argument(
+        metavar="NAME[@RELEASE]…",
+        show_default=False,
+        help="As in onnxruntime@1.20.1.",
+        autocompletion=backend_names,
+    ),
 ]
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from conformance.commands.options import Data
+from conformance.commands.completion import backend_names
+from conformance.commands.options import CaseId, Data, ProfileName
 from conformance.commands.terminal import say
 
 if TYPE_CHECKING:
@@ -19,20 +20,20 @@ if TYPE_CHECKING:
 
 
 def explain(
-    case: Annotated[str, typer.Argument(metavar="CASE", help="A case's id, as `list` shows it.")],
+    case: CaseId,
     results: Annotated[
         Path | None, typer.Option("-r", "--results", metavar="FILE", help="Show what these results have of it, too.")
     ] = None,
     data: Data = None,
-    profile: Annotated[
-        str | None,
-        typer.Option(
-            "--profile", metavar="NAME|FILE", help="What is asked beyond the specification: sonnx, or a file."
-        ),
-    ] = None,
+    profile: ProfileName = None,
     backend: Annotated[
         str | None,
-        typer.Option("--backend", "-b", metavar="NAME", help="Also run it here, and say how accurate the answer is."),
+        typer.Option(
+            *("-b", "--backend"),
+            metavar="NAME",
+            help="Also run it here, and say how accurate the answer is.",
+            autocompletion=backend_names,
+        ),
     ] = None,
 ) -> None:
     """Show a case: what it tests and why, its model, its inputs and what must come out."""

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from conformance.commands.completion import generator_names
 from conformance.commands.terminal import say
 
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where to (default: ./data).")]
@@ -15,7 +16,12 @@ Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="DIR", he
 def generate(
     generator: Annotated[
         list[str] | None,
-        typer.Option("-g", "--generator", metavar="NAME", help="Only these generators; also others' own."),
+        typer.Option(
+            *("-g", "--generator"),
+            metavar="NAME",
+            help="Only these generators; also others' own.",
+            autocompletion=generator_names,
+        ),
     ] = None,
     output: Output = None,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; say file by file what differs.")] = False,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from conformance.commands.completion import case_ids, clause_ids, operators, profile_names, tags
 from conformance.report.outputs import FORMATS, Outputs
 
 if TYPE_CHECKING:
@@ -72,18 +73,20 @@ Keyword: TypeAlias = Annotated[
         help="Only cases whose ids match, with and, or, not and brackets; unlike pytest's -k not subjects.",
     ),
 ]
-Cases: TypeAlias = Annotated[list[str] | None, typer.Option("--case", metavar="ID", help="Only this case.")]
+Cases: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--case", metavar="ID", help="Only this case.", autocompletion=case_ids)
+]
 Tags: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--tag", metavar="TAG", help="Only cases with this tag."),
+    typer.Option("--tag", metavar="TAG", help="Only cases with this tag.", autocompletion=tags),
 ]
 Clauses: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--clause", metavar="CLAUSE", help="Only cases about this clause."),
+    typer.Option("--clause", metavar="CLAUSE", help="Only cases about this clause.", autocompletion=clause_ids),
 ]
 Operators: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--operator", metavar="OPERATOR", help="Only models with this operator."),
+    typer.Option("--operator", metavar="OPERATOR", help="Only models with this operator.", autocompletion=operators),
 ]
 
 
@@ -104,38 +107,36 @@ CaseLevels: TypeAlias = Annotated[
 def selection_of(
     keyword: str,
     cases: list[str] | None,
-    tags: list[str] | None,
+    with_tags: list[str] | None,
     clauses: list[str] | None,
     levels: list[CaseLevel] | None,
-    operators: list[str] | None,
+    with_operators: list[str] | None,
 ) -> Selection:
     """What the options of a selection say."""
     from conformance.run.selection import Selection
 
-    named = (cases, tags, clauses, [str(level) for level in levels or ()], operators)
+    named = (cases, with_tags, clauses, [str(level) for level in levels or ()], with_operators)
     return Selection(keyword, *(tuple(names or ()) for names in named))
 
+
+CaseId: TypeAlias = Annotated[
+    str, typer.Argument(metavar="CASE", help="A case's id, as `list` shows it.", autocompletion=case_ids)
+]
+
+ProfileName: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        metavar="NAME|FILE",
+        help="What is asked beyond the specification: sonnx, or a file.",
+        autocompletion=profile_names,
+    ),
+]
 
 Data: TypeAlias = Annotated[
     Path | None,
     typer.Option("--data", metavar="DIR", help="The corpus to use instead of the bundled one."),
 ]
-
-
-def backend_names(incomplete: str) -> list[str]:
-    """Names of backends, for a shell to complete."""
-    return _names("backends", incomplete)
-
-
-def optimizer_names(incomplete: str) -> list[str]:
-    """Names of graph optimizers, for a shell to complete."""
-    return _names("optimizers", incomplete)
-
-
-def _names(group: str, incomplete: str) -> list[str]:
-    from conformance.plugins import registered
-
-    return [name for name in registered(group) if name.startswith(incomplete)]
 
 
 class GateLevel(StrEnum):

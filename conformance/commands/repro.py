@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from conformance.commands.options import Data, backend_names, optimizer_names
+from conformance.commands.completion import backend_names, optimizer_names, pass_names
+from conformance.commands.options import CaseId, Data
 from conformance.commands.terminal import say
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def repro(
-    case: Annotated[str, typer.Argument(metavar="CASE", help="A case's id, as `list` shows it.")],
+    case: CaseId,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The folder to write; new or empty.")],
     backend: Annotated[
         str | None,
@@ -28,7 +29,10 @@ def repro(
         typer.Option("--optimizer", metavar="NAME", help="The graph optimizer.", autocompletion=optimizer_names),
     ] = None,
     claims: Annotated[
-        list[str] | None, typer.Option(metavar="PASS", help="A pass that it implements and does not say so itself.")
+        list[str] | None,
+        typer.Option(
+            metavar="PASS", help="A pass that it implements and does not say so itself.", autocompletion=pass_names
+        ),
     ] = None,
     data: Data = None,
     python: Annotated[

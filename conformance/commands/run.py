@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from conformance.commands.completion import backend_names, operators, optimizer_names, pass_names
 from conformance.commands.options import (
     CaseLevels,
     Cases,
@@ -20,9 +21,8 @@ from conformance.commands.options import (
     GateLevel,
     Keyword,
     Operators,
+    ProfileName,
     Tags,
-    backend_names,
-    optimizer_names,
     selection_of,
     with_outputs,
 )
@@ -80,6 +80,7 @@ def run(
         typer.Option(
             metavar="PASS",
             help="A pass that graph optimizers implement which do not say so themselves.",
+            autocompletion=pass_names,
         ),
     ] = None,
     python: Annotated[
@@ -130,7 +131,12 @@ def run(
     ] = None,
     require: Annotated[
         list[str] | None,
-        typer.Option("--require", metavar="OPERATOR", help="Fail where this one is unsupported or not run."),
+        typer.Option(
+            "--require",
+            metavar="OPERATOR",
+            help="Fail where this one is unsupported or not run.",
+            autocompletion=operators,
+        ),
     ] = None,
     baseline: Annotated[
         Path | None,
@@ -140,14 +146,7 @@ def run(
             help="Results of an earlier run: only regressions fail.",
         ),
     ] = None,
-    profile: Annotated[
-        str | None,
-        typer.Option(
-            "--profile",
-            metavar="NAME|FILE",
-            help="What is asked beyond the specification: sonnx, or a file.",
-        ),
-    ] = None,
+    profile: ProfileName = None,
     workers: Annotated[str, typer.Option("-n", metavar="N|auto", help="Run in that many processes.")] = "",
     exit_first: Annotated[bool, typer.Option("-x", help="Stop at the first surprise.")] = False,
     repeat: Annotated[

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from conformance.commands.completion import backend_names, optimizer_names, pass_names
 from conformance.commands.options import GateLevel, with_outputs
 from conformance.commands.terminal import say
 from conformance.report.outputs import Outputs
@@ -40,14 +41,30 @@ _NAMES = {"adam": "Adam", "momentum": "Momentum", "adagrad": "Adagrad", "argmax"
 @with_outputs
 def search(
     backend: Annotated[
-        list[str] | None, typer.Option(*("-b", "--backend"), metavar="NAME", help="A backend, as `run` takes it.")
+        list[str] | None,
+        typer.Option(
+            *("-b", "--backend"),
+            metavar="NAME",
+            help="A backend, as `run` takes it.",
+            autocompletion=backend_names,
+        ),
     ] = None,
     optimizer: Annotated[
-        list[str] | None, typer.Option(*("-o", "--optimizer"), metavar="NAME", help="A graph optimizer, likewise.")
+        list[str] | None,
+        typer.Option(
+            *("-o", "--optimizer"),
+            metavar="NAME",
+            help="A graph optimizer, likewise.",
+            autocompletion=optimizer_names,
+        ),
     ] = None,
     claims: Annotated[
         list[str] | None,
-        typer.Option(metavar="PASS", help="A pass that graph optimizers implement which do not say so themselves."),
+        typer.Option(
+            metavar="PASS",
+            help="A pass that graph optimizers implement which do not say so themselves.",
+            autocompletion=pass_names,
+        ),
     ] = None,
     operator: Annotated[
         list[SearchedOperator] | None,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from conformance.errors import ExpectationsError
+from conformance.errors import ExpectationsError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,7 +88,10 @@ def read_condition(place: str, given: Any) -> Condition:
         ExpectationsError: a key or a platform is unknown, or a version is no specifier.
     """
     if not isinstance(given, dict) or not given or set(given) - set(KEYS):
-        raise ExpectationsError(f"{place} has a malformed `when`.", f"Give it a table of {', '.join(KEYS)}.")
+        unknown = sorted(set(given) - set(KEYS)) if isinstance(given, dict) else []
+        told = f"Give it a table of {', '.join(KEYS)}."
+        hint = did_you_mean(unknown[0], KEYS, told) if unknown else told
+        raise ExpectationsError(f"{place} has a malformed `when`{f': {unknown[0]}' if unknown else ''}.", hint)
     version, python = (_specifier(place, key, given[key]) if key in given else "" for key in ("version", "python"))
     return Condition(place, version, python, _platforms(place, given["platform"]) if "platform" in given else ())
 

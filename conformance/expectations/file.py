@@ -22,7 +22,7 @@ from fnmatch import translate
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from conformance.errors import ExpectationsError
+from conformance.errors import ExpectationsError, did_you_mean
 from conformance.expectations.conditions import Condition, Situation, read_condition
 from conformance.expectations.places import EntryPlace, entry_places, line_of
 from conformance.files.regular import read_input
@@ -197,7 +197,11 @@ def by_subject(paths: Sequence[Path], subjects: Sequence[str]) -> Mapping[str, E
         if expectations.subject not in subjects:
             raise ExpectationsError(
                 f"{path} is about {expectations.subject}, which is not run.",
-                f"Run it with -b {expectations.subject} or -o {expectations.subject}, or leave the file out.",
+                did_you_mean(
+                    expectations.subject,
+                    subjects,
+                    f"Run it with -b {expectations.subject} or -o {expectations.subject}, or leave the file out.",
+                ),
             )
         if expectations.subject in found:
             raise ExpectationsError(f"{path} is a second file about {expectations.subject}.", "Join the two.")
@@ -206,11 +210,11 @@ def by_subject(paths: Sequence[Path], subjects: Sequence[str]) -> Mapping[str, E
 
 
 def _entry(place: _Place, entry: Mapping[str, Any]) -> Expectation:
-    if not _REQUIRED <= set(entry) <= _REQUIRED | _OPTIONAL:
-        told = f"{', '.join(sorted(_REQUIRED))}, and if need be {', '.join(sorted(_OPTIONAL))}"
-        raise ExpectationsError(f"{place} is malformed.", f"Give it {told}.")
-    if entry["verdict"] not in [verdict for verdict in Verdict if verdict is not Verdict.PASS]:
-        raise ExpectationsError(f"{place} has the verdict {entry['verdict']!r}.", "Use one that is not a pass.")
+    _check_keys(place, entry)
+    verdicts = [verdict for verdict in Verdict if verdict is not Verdict.PASS]
+    if entry["verdict"] not in verdicts:
+        hint = did_you_mean(str(entry["verdict"]), verdicts, f"Use one of {', '.join(verdicts)}.")
+        raise ExpectationsError(f"{place} has the verdict {entry['verdict']!r}.", hint)
     if not isinstance(entry["reason"], str) or not entry["reason"].strip():
         raise ExpectationsError(f"{place} has no reason.", "Say why this is expected.")
     if not isinstance(entry.get("issue", ""), str):
@@ -226,6 +230,15 @@ def _entry(place: _Place, entry: Mapping[str, Any]) -> Expectation:
         lines=place.patterns(),
         checks=_checks(place, entry) if "checks" in entry else (),
     )
+
+
+def _check_keys(place: _Place, entry: Mapping[str, Any]) -> None:
+    told = f"Give it {', '.join(sorted(_REQUIRED))}, and if need be {', '.join(sorted(_OPTIONAL))}."
+    if unknown := sorted(set(entry) - _REQUIRED - _OPTIONAL):
+        hint = did_you_mean(unknown[0], _REQUIRED | _OPTIONAL, told)
+        raise ExpectationsError(f"{place} is malformed: it has the key {unknown[0]}.", hint)
+    if missing := sorted(_REQUIRED - set(entry)):
+        raise ExpectationsError(f"{place} is malformed: it has no {missing[0]}.", told)
 
 
 def _checks(place: _Place, entry: Mapping[str, Any]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
+from conformance.errors import nearest
 from conformance.gate.baseline import is_worse_than_baseline
 from conformance.gate.reasons import Surprise, SurpriseKind, reasons
 from conformance.results.levels import complaining_checks, passes_what_is_judged
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 _OF_AN_ENTRY = {SurpriseKind.PASSES, SurpriseKind.DIFFERS, SurpriseKind.COMPLAINS}
 
+_LIKE = 0.9
+"""How like a case's name a pattern has to be that matches none, to be taken for a slip: many names are much alike."""
+
 
 class Gate:
     """Judges results one by one, in any order, and keeps nothing of them but counts and surprises."""
@@ -33,6 +37,7 @@ class Gate:
     def __init__(self, rules: Rules, subjects: Sequence[str]) -> None:
         self.rules = rules
         self._matched: set[tuple[str, str]] = set()
+        self._cases: set[str] = set()
         self._idle = set(subjects)
         self._asked: set[tuple[str, str]] = set()
         self._surprises: dict[Surprise, list[str]] = defaultdict(list)
@@ -52,6 +57,7 @@ class Gate:
         """
         subject, case = result["subject"], result["case"]
         level, verdict = Level(result["level"]), Verdict(result["verdict"])
+        self._cases.add(case)
         self.verdicts[subject][level][verdict] += 1
         passes = verdict is Verdict.PASS or passes_what_is_judged(result, self.rules.level)
         if passes and subject in self._idle and not facts().rejection:
@@ -141,8 +147,15 @@ class Gate:
     def _unmatched(self, entry: Expectation) -> list[str]:
         lost = [number for number, pattern in enumerate(entry.cases) if (entry.place, pattern) not in self._matched]
         if len(lost) == len(entry.cases):
-            return [f"{entry.place}: the entry ({', '.join(entry.cases)}) matches no case: remove it"]
-        return [f"{entry.place_of_pattern(n)}: {entry.cases[n]} matches no case: remove it" for n in lost]
+            return [f"{entry.place}: the entry ({', '.join(entry.cases)}) matches no case: {self._mended(entry.cases)}"]
+        patterns = [(entry.place_of_pattern(number), entry.cases[number]) for number in lost]
+        return [f"{place}: {pattern} matches no case: {self._mended([pattern])}" for place, pattern in patterns]
+
+    def _mended(self, patterns: Sequence[str]) -> str:
+        """What to do about patterns that match no case: each may be a case's name that is misspelt."""
+        strange = [pattern for pattern in patterns if pattern not in self._cases]  # what is one, an entry before hides
+        meant = [near for pattern in strange if (near := nearest(pattern, self._cases, _LIKE))]
+        return f"remove it, or did you mean {', '.join(meant)}?" if meant else "remove it"
 
 
 def _was(result: Mapping[str, Any]) -> str:

@@ -122,17 +122,17 @@ class Selection:
         found = {id: case for id, case in wanted.items() if self._matches(id, case)}
         if not (self.tags or self.clauses or self.operators):
             return dict(found)
-        traits = {id: _traits(corpus, case) for id, case in corpus.cases.items()}
+        known_traits = {id: traits(corpus, case) for id, case in corpus.cases.items()}
         for kind, names in (("tag", self.tags), ("clause", self.clauses), ("operator", self.operators)):
-            _check_known(kind, names, {known for of_case in traits.values() for known in of_case[kind]})
-        return {id: case for id, case in found.items() if self._has(traits[id])}
+            _check_known(kind, names, {known for of_case in known_traits.values() for known in of_case[kind]})
+        return {id: case for id, case in found.items() if self._has(known_traits[id])}
 
     def _matches(self, id: str, case: CorpusCase) -> bool:
         return (not self.levels or case.level in self.levels) and matches(self.keyword, id)
 
-    def _has(self, traits: Mapping[str, frozenset[str]]) -> bool:
+    def _has(self, own: Mapping[str, frozenset[str]]) -> bool:
         wanted = (("tag", self.tags), ("clause", self.clauses), ("operator", self.operators))
-        return all(not names or traits[kind] & set(names) for kind, names in wanted)
+        return all(not names or own[kind] & set(names) for kind, names in wanted)
 
 
 _OPTIONS = {
@@ -158,7 +158,7 @@ def matches(keyword: str, id: str) -> bool:
     return not keyword.strip() or Expression.compile(keyword).evaluate(is_part)
 
 
-def _traits(corpus: Corpus, case: CorpusCase) -> dict[str, frozenset[str]]:
+def traits(corpus: Corpus, case: CorpusCase) -> dict[str, frozenset[str]]:
     """What a case can be selected by."""
     document = case_json(corpus, case)
     return {

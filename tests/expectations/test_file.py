@@ -96,6 +96,29 @@ def test_a_malformed_file_is_refused_by_name(file, content, problem):
     assert str(path) in refusal.value.problem
 
 
+SLIPS = {
+    "a key": (WHOLE.replace("reason", "raeson"), "it has the key raeson", "Did you mean reason?"),
+    "a verdict": (WHOLE.replace('"fail"', '"fial"'), "the verdict 'fial'", "Did you mean fail?"),
+    "a condition": (WHOLE + "when = {versoin = '>1'}\n", "a malformed `when`: versoin", "Did you mean version?"),
+    "a key that is missing": (ENTRY + 'cases = ["a"]\nverdict = "fail"\n', "it has no reason", "Give it cases, reason"),
+    "a verdict like none": (WHOLE.replace('"fail"', '"pass"'), "the verdict 'pass'", "Use one of fail, error, crash"),
+}
+
+
+@pytest.mark.parametrize(("content", "problem", "mend"), SLIPS.values(), ids=SLIPS.keys())
+def test_a_slip_is_named_with_what_was_meant(file, content, problem, mend):
+    with pytest.raises(ExpectationsError) as refusal:
+        read_expectations(file(content))
+    assert problem in refusal.value.problem
+    assert refusal.value.mend.startswith(mend)
+
+
+def test_a_subject_that_is_nearly_one_that_is_run_is_taken_for_a_slip(file):
+    with pytest.raises(ExpectationsError) as refusal:
+        by_subject([file(WHOLE)], ["amce", "other"])
+    assert refusal.value.mend == "Did you mean amce?"
+
+
 @pytest.mark.parametrize("name", ["missing.toml", "."])
 def test_what_cannot_be_read_is_refused_by_name(tmp_path, name):
     with pytest.raises(ExpectationsError, match="cannot be read"):

@@ -123,6 +123,12 @@ class TestExpectations:
         judge(made, FAIL)
         assert shut(made) == ["acme.toml:4: test_gone matches no case: remove it"]
 
+    def test_a_pattern_that_is_nearly_a_case_is_taken_for_a_slip(self):
+        made = gate(entries=[expecting("test_adagrad_mulitple_float", "test_gone")])
+        judge(made, PASS, "test_adagrad_multiple_float")
+        (sentence,) = shut(made)
+        assert sentence.endswith("matches no case: remove it, or did you mean test_adagrad_multiple_float?")
+
     def test_an_entry_that_matches_nothing_means_nothing_on_a_partial_run(self):
         assert not shut(gate(entries=[expecting("test_gone")]), partial=True)
 

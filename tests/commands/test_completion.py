@@ -1,0 +1,66 @@
+"""What a shell completes: every option and argument that takes a name."""
+
+from __future__ import annotations
+
+import pytest
+import typer.main
+
+from conformance.cli import app
+
+VERBS = typer.main.get_command(app).commands
+
+
+def completed(verb, parameter, incomplete, *, after=()):
+    """The completions of a verb's parameter, after some words of the command line."""
+    command = VERBS[verb]
+    context = command.make_context(verb, list(after), resilient_parsing=True)
+    (found,) = (each for each in command.params if each.name == parameter)
+    return [item.value for item in found.shell_complete(context, incomplete)]
+
+
+@pytest.mark.parametrize(
+    ("verb", "parameter", "incomplete", "names"),
+    [
+        ("run", "backend", "onnxr", ["onnxruntime"]),
+        ("run", "optimizer", "onnxs", ["onnxscript", "onnxsim"]),
+        ("run", "claims", "", ["eliminate_nop_monotone_argmax"]),
+        ("run", "clause", "adam.h_s", ["adam.h_sqrt"]),
+        ("run", "level", "sh", ["should"]),
+        ("run", "case_level", "si", ["silent"]),
+        ("run", "profile", "", ["sonnx"]),
+        ("list", "clause", "adam.h_s", ["adam.h_sqrt"]),
+        ("explain", "backend", "onnxr", ["onnxruntime"]),
+        ("explain", "profile", "so", ["sonnx"]),
+        ("repro", "backend", "onnxr", ["onnxruntime"]),
+        ("repro", "optimizer", "onnxsi", ["onnxsim"]),
+        ("search", "backend", "onnxr", ["onnxruntime"]),
+        ("search", "optimizer", "onnxsi", ["onnxsim"]),
+        ("census", "backend", "onnxr", ["onnxruntime"]),
+        ("generate", "generator", "eliminate", ["eliminate_nop_monotone_argmax"]),
+    ],
+)
+def test_a_name_is_completed(verb, parameter, incomplete, names):
+    assert completed(verb, parameter, incomplete) == names
+
+
+@pytest.mark.parametrize(
+    ("parameter", "incomplete", "names"),
+    [
+        ("tag", "ada", ["adagrad", "adam"]),
+        ("operator", "Ada", ["Adagrad", "Adam"]),
+        ("require", "Ada", ["Adagrad", "Adam"]),
+        ("case", "test_adam_z", ["test_adam_zeros_of_both_signs_float"]),
+    ],
+)
+def test_what_the_named_corpus_has_is_completed_from_it(small_corpus, parameter, incomplete, names):
+    assert completed("run", parameter, incomplete, after=["--data", str(small_corpus)]) == names
+
+
+@pytest.mark.parametrize("verb", ["explain", "repro"])
+def test_a_case_is_completed_where_it_stands_alone(verb):
+    assert completed(verb, "case", "test_argmax_empty_0_2_3_r") == ["test_argmax_empty_0_2_3_removed"]
+
+
+@pytest.mark.parametrize("parameter", ["tag", "operator", "case"])
+def test_where_there_is_no_corpus_nothing_is_completed(parameter, tmp_path):
+    assert completed("run", parameter, "", after=["--data", str(tmp_path)]) == []
