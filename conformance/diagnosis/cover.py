@@ -72,7 +72,7 @@ def _two(evidence: Evidence) -> list[Explanation]:
     if not whole:
         return []
     whole.sort(key=lambda pair: -len(evidence.alone(pair[0]) | evidence.alone(pair[1])))
-    (one, other), *others = evidence.holding_below(whole)
+    (one, other), *others = evidence.holding_below([*whole, *_beside(evidence, whole[0], whole)])
     return [_half(evidence, *halves, others) for halves in ((one, other), (other, one))]
 
 
@@ -87,6 +87,15 @@ def _explains_whole(evidence: Evidence, pair: Deviations) -> bool:
     alone = evidence.alone(pair[0]) | evidence.alone(pair[1])
     order = [*sorted(evidence.failing - alone), *sorted(alone)]
     return evidence.explains_all(pair, order) and not evidence.is_refuted(pair)
+
+
+def _beside(evidence: Evidence, pair: Deviations, known: Sequence[Deviations]) -> list[Deviations]:
+    """Further pairs that explain everything with one of a pair: one of theirs may explain next to nothing alone."""
+    alone = evidence.alone(pair[0]) | evidence.alone(pair[1])
+    telling = [*sorted(evidence.failing - alone), *sorted(alone)]
+    others = ((kept, one) for kept in pair for one in evidence.catalogue if one not in pair)
+    orders = (order for two in others for order in permutations(two) if order not in known)
+    return [order for order in orders if evidence.explains_all(order, telling) and not evidence.is_refuted(order)]
 
 
 def _half(evidence: Evidence, deviation: Deviation, beside: Deviation, others: Sequence[Deviations]) -> Explanation:

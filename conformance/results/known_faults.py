@@ -14,7 +14,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.subjects.naming import EXEC
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -111,8 +110,8 @@ def _by_name() -> dict[tuple[str, str], list[KnownFault]]:
 
 
 def _name(subject: str) -> str:
-    """A subject without release and options; a program's command line is a name as it is."""
-    return subject if subject.startswith(EXEC) else re.split(r"[@\[]", subject, maxsplit=1)[0]
+    """A subject without release and options."""
+    return re.split(r"[@\[]", subject, maxsplit=1)[0]
 
 
 def _folder() -> Path:
