@@ -175,7 +175,7 @@ def diagnosis(
     )
     explanations = tuple(cover(evidence)) if observations else ()
     left = failing.difference(*(explanation.cases for explanation in explanations))
-    manners = {id: manner(findings[id].verdict, observations.get(id), cases[id]) for id in left}
+    manners = {id: manner(findings[id], observations.get(id), cases[id]) for id in left}
     described = {id: properties(cases[id], topics[id].tags) for id in (*left, *passed)} if left else {}
     groups = tuple(_grouped(family, manners, {id: described[id] for id in passed if left}, described))
     return Diagnosis(subject, family, len(failing), explanations, groups)

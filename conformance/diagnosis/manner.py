@@ -10,14 +10,14 @@ from conformance.results.failure_kinds import normalized
 
 if TYPE_CHECKING:
     from conformance.corpus.loading import CaseInMemory
+    from conformance.diagnosis.findings import Finding
     from conformance.diagnosis.observation import Observation
-    from conformance.verdicts import Verdict
 
 
-def manner(verdict: Verdict, observation: Observation | None, case: CaseInMemory) -> str:
-    """In what manner a case fails: the error that came, what is wrong with the outputs, or else the verdict."""
+def manner(finding: Finding, observation: Observation | None, case: CaseInMemory) -> str:
+    """In what manner a case fails: the error that came, what is wrong with the outputs, or else what was said."""
     if observation is None:
-        return str(verdict)
+        return f"{finding.verdict}: {finding.said}" if finding.said else str(finding.verdict)
     if observation.ended is not None:
         return normalized(observation.ended)
     if any(observation.spoiled):

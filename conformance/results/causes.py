@@ -12,7 +12,7 @@ from bisect import insort
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from conformance.corpus.case import CaseKind
 from conformance.results.diagnosed import explained
@@ -245,7 +245,7 @@ def _breaks_a_clause(result: ResultRecord) -> bool:
     return wrong is None or "first_bad" in wrong or "actual" not in wrong
 
 
-def first_complaint(result: ResultRecord) -> RewriteCheck | None:
+def first_complaint(result: Mapping[str, Any]) -> RewriteCheck | None:
     """The check of a graph optimizer at whose level it fails, with its complaint."""
     complaining = [check for check in result.get("checks", ()) if "complaint" in check]
     return min(complaining, key=lambda check: Level(check.get("level", result["level"])).rank, default=None)

@@ -261,9 +261,8 @@ def _explained(runs: Sequence[Results], corpus: Corpus | None) -> Diagnosed:
     findings = Findings()
     for run in runs:
         for key, row in run.rows.items():
-            observed = run.results[key].get("observed") if Verdict(row["verdict"]).is_defect else None
             level = Level(run.described[row["case"]]["level"])
-            findings.add({**row, **({"observed": observed} if observed else {})}, level)
+            findings.add(run.results[key] if Verdict(row["verdict"]).is_defect else row, level)
     if not findings.explicable:
         return {"diagnoses": [], "unexplained": []}
     from conformance.diagnosis.diagnosis import diagnoses

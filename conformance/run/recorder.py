@@ -43,6 +43,7 @@ class Recorder:
     Args:
         path: the results file, or None to keep counts only.
         options: by subject, the words of the command line on which its verdicts depend.
+        diagnosis: whether to say what explains failures.
     """
 
     def __init__(
@@ -52,6 +53,8 @@ class Recorder:
         gate: Gate,
         path: Path | None,
         options: Mapping[str, Sequence[str]] | None = None,
+        *,
+        diagnosis: bool = True,
     ) -> None:
         self._corpus = corpus
         self._subjects = subjects
@@ -60,7 +63,7 @@ class Recorder:
         self._described: set[str] = set()
         self._facts: dict[str, Facts] = {}
         self._started = time.perf_counter()
-        self._findings = Findings()
+        self._findings = Findings(wanted=diagnosis)
         self._archives = Archives(corpus)
         self._causes = Causes()
         self.gate = gate

@@ -120,7 +120,14 @@ class ConformanceSession:
             rules = rules_for(settings.level, self.corpus, versions, expectations, settings.require, settings.baseline)
             rules = replace(rules, profile=self.profile)
             options = {subject.id: settings.options_of(subject.kind) for subject in self.subjects}
-            return Recorder(self.corpus, self.subjects, Gate(rules, list(versions)), settings.results, options)
+            return Recorder(
+                self.corpus,
+                self.subjects,
+                Gate(rules, list(versions)),
+                settings.results,
+                options,
+                diagnosis=settings.diagnosis,
+            )
         except ConformanceError:
             self.processes.end()
             raise

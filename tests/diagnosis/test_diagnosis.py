@@ -122,6 +122,36 @@ def test_a_subject_without_a_fault_has_no_diagnosis(whole_corpus):
     assert diagnoses(findings, whole_corpus) == []
 
 
+@pytest.mark.parametrize("verdict", ["crash", "timeout"])
+def test_what_ends_a_subject_is_grouped_by_what_was_said_and_by_what_its_cases_share(whole_corpus, verdict):
+    findings = Findings()
+    for id, case in whole_corpus.cases.items():
+        if id.startswith("test_argmax_type_") and not case.is_invalid:
+            wrong = "uint64" in id
+            told = {"verdict": verdict, "phase": "run", "message": f"died {len(id)} ms on"} if wrong else {}
+            findings.add({"subject": "a", "case": id, "verdict": "pass", **told}, case.level)
+    (found,) = diagnoses(findings, whole_corpus)
+    (group,) = found.unexplained
+    assert found.explanations == ()
+    assert group.manner == f"{verdict}: died N ms on"
+    assert [one.text for one in group.shared] == ["have the input of ArgMax of type uint64"]
+
+
+def test_of_a_graph_optimizer_the_check_is_what_was_said():
+    checks = [{"name": "mutation", "complaint": "the caller's model is changed: node Y is gone"}]
+    findings = Findings()
+    findings.add({"subject": "a", "case": "x", "verdict": "fail", "phase": "compare", "checks": checks}, Level.MUST)
+    assert findings.by_subject["a"]["x"].said == "mutation: the caller's model is changed"
+
+
+def test_what_never_started_and_what_is_not_to_be_explained_are_not_looked_at():
+    never, unwanted = Findings(), Findings(wanted=False)
+    never.add({"subject": "a", "case": "test_adam", "verdict": "crash", "phase": "start"}, Level.MUST)
+    unwanted.add({"subject": "a", "case": "test_adam", "verdict": "crash", "phase": "run"}, Level.MUST)
+    assert not never.explicable
+    assert not unwanted.explicable
+
+
 def test_a_run_says_why_in_its_results_and_on_the_terminal(process, tmp_path, small_corpus):
     file = tmp_path / "results.jsonl"
     ended = process("onnx-conformance", "run", "-b", "planted_subject", "--data", small_corpus, "--results", file)
