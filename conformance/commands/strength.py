@@ -90,7 +90,7 @@ def _searched(seconds: float, seed: int) -> _Finding:
     deviations = [deviation for family in catalogue().values() for deviation in family]
     variants = [(variant.id, set(variant.alterations), variant.backend) for variant in VARIANTS]
     with counting("searching", len(deviations)) as progress:
-        found = measure_search(deviations, variants, seed, seconds, progress)
+        found = measure_search(deviations, variants, seed, lambda strength: strength.seconds > seconds, progress)
     return _Finding(found.holds, {"search": search_document(found)}, list(search_lines(found)))
 
 
