@@ -12,7 +12,7 @@ from onnx import TensorProto
 from oracle.formats import FLOATS, UNSIGNED, WIDTHS, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     import numpy.typing as npt
@@ -65,6 +65,27 @@ def elements_of(items: Iterable[Any], shape: Sequence[int]) -> Elements:
     flat = np.empty(len(listed), dtype=object)
     flat[:] = listed
     return flat.reshape(tuple(shape))
+
+
+def each(function: Callable[..., Any], *operands: Elements) -> Elements:
+    """The function of the elements at each place, broadcast as NumPy does.
+
+    Of elements that are the same objects, as where a tensor was tiled, it is asked once.
+    """
+    together = np.broadcast_arrays(*operands)
+    known: dict[tuple[int, ...], Any] = {}
+    results = []
+    for items in zip(*(array.ravel() for array in together), strict=True):
+        objects = tuple(map(id, items))
+        if objects not in known:
+            known[objects] = function(*items)
+        results.append(known[objects])
+    return elements_of(results, together[0].shape)
+
+
+def distinct(items: Sequence[Any]) -> list[Any]:
+    """The items without those that are the same object as an earlier one."""
+    return list({id(item): item for item in items}.values())
 
 
 def scalar(type_: int, element: Any) -> Tensor:

@@ -10,7 +10,7 @@ import numpy as np
 from oracle import reals
 from oracle.arithmetic import Enclosure, may_be_nan, one_or_several
 from oracle.calls import rounded
-from oracle.tensors import elements_of, int64
+from oracle.tensors import distinct, elements_of, int64
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,9 +30,12 @@ def order(x: Any, y: Any) -> int:
 
 
 def first_largest(lane: Sequence[Any]) -> int:
-    """Of the largest elements the first."""
+    """Of the largest elements the first. Of elements that are the same object only the first can be it."""
+    first: dict[int, int] = {}
+    for at, item in enumerate(lane):
+        first.setdefault(id(item), at)
     best = 0
-    for at in range(1, len(lane)):
+    for at in first.values():
         if order(lane[at], lane[best]) > 0:
             best = at
     return best
@@ -45,9 +48,10 @@ def last_largest(lane: Sequence[Any]) -> int:
 
 def acceptable(lane: Sequence[Any], *, last: bool) -> Index:
     """The indices that are largest for some choice of numbers within the enclosures; all where one may be NaN."""
-    if any(map(may_be_nan, lane)):
+    items = distinct(lane)
+    if any(map(may_be_nan, items)):
         return one_or_several(range(len(lane)))
-    if not any(isinstance(item, Enclosure) for item in lane):
+    if not any(isinstance(item, Enclosure) for item in items):
         return last_largest(lane) if last else first_largest(lane)
     return one_or_several(
         at for at in range(len(lane)) if not any(_certainly(lane, other, at, last=last) for other in range(len(lane)))
