@@ -73,19 +73,16 @@ def each(function: Callable[..., Any], *operands: Elements) -> Elements:
     Of elements that are the same objects, as where a tensor was tiled, it is asked once.
     """
     together = np.broadcast_arrays(*operands)
-    known: dict[tuple[int, ...], Any] = {}
-    results = []
-    for items in zip(*(array.ravel() for array in together), strict=True):
-        objects = tuple(map(id, items))
-        if objects not in known:
-            known[objects] = function(*items)
-        results.append(known[objects])
-    return elements_of(results, together[0].shape)
+    columns = [array.ravel().tolist() for array in together]
+    objects = list(zip(*(map(id, column) for column in columns), strict=True))
+    asked = dict(zip(objects, zip(*columns, strict=True), strict=True))
+    results = {key: function(*items) for key, items in asked.items()}
+    return elements_of(map(results.__getitem__, objects), together[0].shape)
 
 
 def distinct(items: Sequence[Any]) -> list[Any]:
     """The items without those that are the same object as an earlier one."""
-    return list({id(item): item for item in items}.values())
+    return list(dict(zip(map(id, items), items, strict=True)).values())
 
 
 def scalar(type_: int, element: Any) -> Tensor:
