@@ -213,9 +213,9 @@ class Bounded(Compared):
 
     def exp(self) -> Bounded:
         """The exponential."""
-        ends = (exponential(self.low), exponential(self.high))
+        value, ends = exponential(self.value), (exponential(self.low), exponential(self.high))
         error = ZERO if self.is_exact and not self.value else self.precision.function_error
-        power = _widened(exponential(self.value), ends, self.precision, error, doubt=self.doubt)
+        power = _widened(value, ends, self.precision, error, doubt=self.doubt, form=pairs.slope(self, value))
         power.low = max(power.low, ZERO) if power.low < 0 and ends[0] >= 0 else power.low
         return power
 
@@ -226,9 +226,9 @@ class Bounded(Compared):
             anything = None if agreed else (-INFINITY, INFINITY)
             return Bounded(logarithm(self.value), self.precision, anything, doubt=self.doubt or not agreed)
         error = ZERO if self.is_exact and self.value in {ZERO, ONE} else self.precision.function_error
-        return _widened(
-            logarithm(self.value), (logarithm(self.low), logarithm(self.high)), self.precision, error, doubt=self.doubt
-        )
+        value, ends = logarithm(self.value), (logarithm(self.low), logarithm(self.high))
+        form = pairs.slope(self, ONE / (self.value or ONE))
+        return _widened(value, ends, self.precision, error, doubt=self.doubt, form=form)
 
     def __pow__(self, exponent: Bounded) -> Bounded:
         """A power with a positive integer exponent, the update count T."""
