@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oracle.arithmetic import Arithmetic, Enclosing, Exact, Integers, Stepwise
 from oracle.formats import FLOATS
-from oracle.tensors import Tensor, Value, elements_of
+from oracle.tensors import Tensor, Value, each
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -64,5 +64,4 @@ def rounded(tensor: Tensor) -> Tensor:
     """The tensor with each element rounded to its type."""
     if tensor.type not in FLOATS:
         return tensor
-    format = FLOATS[tensor.type]
-    return tensor.with_elements(elements_of(map(format.round, tensor.elements.ravel()), tensor.shape))
+    return tensor.with_elements(each(FLOATS[tensor.type].round, tensor.elements))

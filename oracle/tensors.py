@@ -12,7 +12,7 @@ from onnx import TensorProto
 from oracle.formats import FLOATS, UNSIGNED, WIDTHS, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     import numpy.typing as npt
@@ -65,6 +65,24 @@ def elements_of(items: Iterable[Any], shape: Sequence[int]) -> Elements:
     flat = np.empty(len(listed), dtype=object)
     flat[:] = listed
     return flat.reshape(tuple(shape))
+
+
+def each(function: Callable[..., Any], *operands: Elements) -> Elements:
+    """The function of the elements at each place, broadcast as NumPy does.
+
+    Of elements that are the same objects, as where a tensor was tiled, it is asked once.
+    """
+    together = np.broadcast_arrays(*operands)
+    columns = [array.ravel().tolist() for array in together]
+    objects = list(zip(*(map(id, column) for column in columns), strict=True))
+    asked = dict(zip(objects, zip(*columns, strict=True), strict=True))
+    results = {key: function(*items) for key, items in asked.items()}
+    return elements_of(map(results.__getitem__, objects), together[0].shape)
+
+
+def distinct(items: Sequence[Any]) -> list[Any]:
+    """The items without those that are the same object as an earlier one."""
+    return list(dict(zip(map(id, items), items, strict=True)).values())
 
 
 def scalar(type_: int, element: Any) -> Tensor:

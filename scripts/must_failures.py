@@ -4,7 +4,8 @@ python scripts/must_failures.py BEFORE.jsonl AFTER.jsonl
 
 What complains of a case is counted once for each check: `bound`, `index` or `exact` of a backend's outputs, the checks
 of a graph optimizer, and where nothing was compared how and when it ended. So a case may count in several rows; the
-row `cases` has each once. An answer that is `unsupported` or `skipped` is no failure.
+row `cases` has each once. An answer that is `unsupported` or `skipped` is no failure. A dash stands where a subject was
+not run.
 """
 
 from __future__ import annotations
@@ -47,13 +48,18 @@ def _checks(result: ResultRecord) -> Iterator[str]:
         yield f"{result['verdict']} at {result['phase']}"
 
 
-def table(columns: Sequence[Counter[tuple[str, str]]], names: Sequence[str]) -> Iterator[str]:
+def table(runs: Sequence[Results], names: Sequence[str]) -> Iterator[str]:
     """The lines of the table: of each subject the cases first, then each check with what it complains of."""
+    columns = [must_failures(run) for run in runs]
+    ran = [{subject["id"] for subject in run.header["subjects"]} for run in runs]
     rows = sorted({row for column in columns for row in column}, key=lambda row: (row[0], row[1] != CASES, row[1]))
     subjects, checks = (max(map(len, column)) for column in zip(("subject", "check"), *rows, strict=True))
     yield f"{'subject':<{subjects}}  {'check':<{checks}}" + "".join(f"  {name}" for name in names)
     for subject, check in rows:
-        numbers = (f"  {column[subject, check]:>{len(name)}}" for column, name in zip(columns, names, strict=True))
+        cells = (
+            column[subject, check] if subject in there else "-" for column, there in zip(columns, ran, strict=True)
+        )
+        numbers = (f"  {cell:>{len(name)}}" for cell, name in zip(cells, names, strict=True))
         yield f"{subject:<{subjects}}  {check:<{checks}}" + "".join(numbers)
 
 
@@ -64,11 +70,11 @@ def main() -> int:
         return 2
     paths = list(map(Path, sys.argv[1:]))
     try:
-        columns = [must_failures(read(path)) for path in paths]
+        runs = [read(path) for path in paths]
     except ConformanceError as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    for line in table(columns, [path.name for path in paths]):
+    for line in table(runs, [path.name for path in paths]):
         print(line)
     return 0
 

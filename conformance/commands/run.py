@@ -163,6 +163,12 @@ def run(
         bool,
         typer.Option("--diagnosis/--no-diagnosis", help="Look for what explains the failures."),
     ] = True,
+    quality: Annotated[
+        bool,
+        typer.Option(
+            "--quality", help="Tell how accurate answers are, too: IEEE 754, OpenCL, WGSL. No verdict rests on it."
+        ),
+    ] = False,
     resume: Annotated[
         Path | None,
         typer.Option(
@@ -219,6 +225,7 @@ def run(
         results=begun.target if begun else results,
         claims=tuple(claims or ()),
         diagnosis=diagnosis,
+        quality=quality,
         shard=Shard.read(shard) if shard else None,
         repeat=repeat,
         require=tuple(require or ()),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from conformance.clauses import families
 from conformance.corpus.case import CaseKind
+from conformance.results.families import family
 
 if TYPE_CHECKING:
-    from conformance.results.records import CaseRecord, CaseRow
+    from conformance.results.records import CaseRecord
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,3 @@ def facts(case: CaseRecord) -> Facts:
     rejection = case["kind"] == CaseKind.INVALID
     operators = frozenset(node["op_type"] for node in case["model"]["nodes"])
     return Facts(family(case), frozenset() if rejection else operators, rejection)
-
-
-def family(case: CaseRow) -> str:
-    """The operator or pass that a case is about."""
-    named = case["clauses"][0].partition(".")[0] if case["clauses"] else case["kind"]
-    return families().get(named, named)

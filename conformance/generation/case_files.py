@@ -13,6 +13,7 @@ from conformance.clauses import clauses
 from conformance.corpus.beside import BESIDE, beside_bytes
 from conformance.errors import CaseError
 from conformance.models.arrays import tensor_of, type_name, type_number
+from conformance.models.checking import check
 from conformance.models.feeds import fed_inputs, fed_names
 from conformance.models.preview import SHOWN, alternatives, model_summary, preview
 from conformance.reference.oracle import Answer, answers
@@ -62,7 +63,7 @@ def _model(case: Case) -> onnx.ModelProto:
     try:
         model = onnx.load_model_from_string(case.model)
         if not case.is_invalid:
-            onnx.checker.check_model(model)
+            check(model)
     except (DecodeError, onnx.checker.ValidationError) as error:
         raise CaseError(f"Case {case.id} has a model that onnx refuses: {error}", "Mend its generator.") from None
     values = fed_inputs(model.graph)

@@ -11,6 +11,7 @@ from conformance.harness_check.fact import Fact
 from conformance.harness_check.facts_of_backends import NO_MODEL, OTHER, SMALL
 from conformance.harness_check.probes import FAMILIES, Probe
 from conformance.harness_check.questions import Complaint, Questions, Skip
+from conformance.models.checking import check
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,7 +77,7 @@ def _rewritten(ask: Questions, probe: Probe, *, fixed_point: bool = False) -> on
         raise Complaint("there is no file `output`")
     try:
         model: onnx.ModelProto = onnx.ModelProto.FromString(output.read_bytes())
-        onnx.checker.check_model(model)
+        check(model)
     except (DecodeError, onnx.checker.ValidationError) as error:
         raise Complaint(f"the file `output` is no valid model: {error}".splitlines()[0]) from None
     return model

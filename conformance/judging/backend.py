@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from conformance.corpus.loading import DataSet, LoadedCase
+    from conformance.judging.quality import Counted, Qualities
     from conformance.models.arrays import Array
     from conformance.profiles import Profile
-    from conformance.results.records import OutputEvidence, Placement
+    from conformance.results.records import OutputEvidence, Placement, Within
 
 
 class _Stopped(Exception):
@@ -40,20 +41,25 @@ class _Stopped(Exception):
 
 
 def judge_backend(
-    backend: Any, case: LoadedCase, profile: Profile | None = None, provider: str | None = None
+    backend: Any,
+    case: LoadedCase,
+    profile: Profile | None = None,
+    provider: str | None = None,
+    qualities: Qualities | None = None,
 ) -> Outcome:
     """Run a case on a backend: anything with `prepare(model) → rep` and `rep.run(inputs) → outputs`.
 
     Args:
         profile: what is asked beyond the specification, or None.
         provider: what every node is to run on; a case in which one did not is unsupported.
+        qualities: what tells how accurate the outputs are, which no verdict rests on, or None.
     """
     if case.is_structural and not case.is_invalid:
         return Outcome(Verdict.SKIPPED, None, "an input or output is no tensor: only graph optimizers are asked", 0.0)
-    asked = _AskedModel(backend, case, provider)
+    asked = _AskedModel(backend, case, provider, qualities)
     if case.is_invalid:
         return replace(_rejection(asked, case), placement=asked.placement)
-    return replace(_answer(asked, case, profile), placement=asked.placement)
+    return replace(_answer(asked, case, profile), placement=asked.placement, quality=asked.quality)
 
 
 class _AskedModel:
@@ -63,10 +69,12 @@ class _AskedModel:
         placement: how many nodes of which operators ran where, as far as it is known.
     """
 
-    def __init__(self, backend: Any, case: LoadedCase, provider: str | None) -> None:
+    def __init__(self, backend: Any, case: LoadedCase, provider: str | None, qualities: Qualities | None) -> None:
         self.backend, self._case, self.provider = backend, case, provider
         self._prepared: Any = None
+        self._qualities = qualities
         self.placement: Placement | None = None
+        self._counts: list[Counted] = []
         self.watch = _Stopwatch()
 
     def load(self) -> None:
@@ -79,6 +87,16 @@ class _AskedModel:
             outputs = _asked("run", lambda: self._prepared.run(list(data_set.inputs)))
         self._place("run")
         return outputs
+
+    def count(self, number: int, data_set: DataSet, outputs: Sequence[object]) -> None:
+        """Take note of how accurate the outputs of a data set are, where that is asked for."""
+        if self._qualities is not None:
+            self._counts += self._qualities.within(self._case, number, data_set, outputs)
+
+    @property
+    def quality(self) -> dict[str, Within]:
+        """How many elements of all outputs have which quality."""
+        return self._qualities.total(self._counts) if self._qualities is not None else {}
 
     def _place(self, phase: str) -> None:
         """Take note of where the nodes run, and end the case where that is not as asked; it may be told late."""
@@ -157,6 +175,7 @@ def _run(
             Verdict.FAIL, "compare", f"run returned {len(outputs)} outputs instead of {len(data_set.outputs)}"
         )
     kept.keep(number, outputs)
+    asked.count(number, data_set, outputs)
     evidence = [compare(output, actual, number) for output, actual in zip(data_set.outputs, outputs, strict=True)]
     if spoiled := _spoiled(data_set.inputs, before):
         raise _Stopped(Verdict.FAIL, "compare", f"input {spoiled[0]} is not what it was before the run")

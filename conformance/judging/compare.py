@@ -41,12 +41,17 @@ def compare(output: ExpectedTensor, actual: object, data_set: int) -> OutputEvid
     return {**evidence, **_accusation(output, array, acceptable)}  # type: ignore[typeddict-item]
 
 
-def accepts(output: ExpectedTensor, actual: object) -> bool:
-    """Whether an output is acceptable: what `compare` says, without the evidence."""
+def acceptable_elements(output: ExpectedTensor, actual: object) -> Array:
+    """Which elements are acceptable (bool, the output's shape): what `compare` says, without the evidence."""
     if _misfit(output.expected, actual):
-        return False
+        return np.zeros(output.expected.shape, dtype=np.bool_)
     acceptable = _acceptable(output, np.asarray(actual))
-    return acceptable is None or bool(acceptable.all())
+    return np.ones(output.expected.shape, dtype=np.bool_) if acceptable is None else acceptable
+
+
+def accepts(output: ExpectedTensor, actual: object) -> bool:
+    """Whether an output is acceptable."""
+    return _misfit(output.expected, actual) is None and bool(acceptable_elements(output, actual).all())
 
 
 def _misfit(expected: Array, actual: object) -> str | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from conformance.results.records import HazardChange, OutputEvidence, Placement, RewriteCheck
+    from collections.abc import Mapping
+
+    from conformance.results.records import HazardChange, OutputEvidence, Placement, RewriteCheck, Within
     from conformance.verdicts import Verdict
 
 
@@ -22,6 +24,7 @@ class Outcome:
         checks: what a graph optimizer was held to.
         hazards: the data sets on which a rewrite changed the answer as it is documented to.
         placement: how many nodes of which operators ran on which provider or device; None where nobody said.
+        quality: by the name of a quality how many elements have it, of how many; empty where that was not asked for.
     """
 
     verdict: Verdict
@@ -32,3 +35,4 @@ class Outcome:
     checks: tuple[RewriteCheck, ...] = ()
     hazards: tuple[HazardChange, ...] = ()
     placement: Placement | None = None
+    quality: Mapping[str, Within] = field(default_factory=dict)

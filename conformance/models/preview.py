@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import numpy as np
+from google.protobuf.message import Message  # type: ignore[import-untyped]
 from onnx import GraphProto, SparseTensorProto, TensorProto, helper
 
 from conformance.boundary.decoding import Count, Integer
@@ -130,6 +131,8 @@ def _attribute(proto: onnx.AttributeProto) -> Any:
         return _graph(value)
     if isinstance(value, SparseTensorProto):
         return f"sparse {TensorProto.DataType.Name(value.values.data_type).lower()}{list(value.dims)}"
+    if isinstance(value, list) and value and isinstance(value[0], Message):
+        return f"[{', '.join(_graph(item) if isinstance(item, GraphProto) else str(item) for item in value)}]"
     return value if isinstance(value, int) else str(value)
 
 

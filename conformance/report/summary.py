@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from conformance.report.ci_status import CiResult
+from conformance.report.quality import QualitySummary, quality_of
 from conformance.results.causes import causes_of, clause_of
 from conformance.results.evidence import shortly
 from conformance.results.file import is_partial, level_of
@@ -72,7 +73,7 @@ class RunSummary(TypedDict):
 
 
 class Summary(TypedDict):
-    """All of it; the gate holds where that of every run does."""
+    """All of it; the gate holds where that of every run does. `quality` is there where a run was to tell it."""
 
     format: int
     suite: str
@@ -84,6 +85,7 @@ class Summary(TypedDict):
     checks: list[CheckSummary]
     failures: list[FailureSummary]
     runs: list[RunSummary]
+    quality: NotRequired[list[QualitySummary]]
 
 
 def summary(runs: Sequence[Results]) -> Summary:
@@ -91,7 +93,7 @@ def summary(runs: Sequence[Results]) -> Summary:
     parts = [_run(run) for run in runs]
     corpora = [run.header["corpus"] for run in runs]
     subjects = [subject for run in runs for subject in _subjects(run)]
-    return {
+    told: Summary = {
         "format": FORMAT,
         "suite": runs[0].header["suite"],
         "corpus": {**corpora[0], "selected": min(corpus["selected"] for corpus in corpora)},
@@ -103,6 +105,9 @@ def summary(runs: Sequence[Results]) -> Summary:
         "failures": [failure for run in runs for failure in _failures(run)],
         "runs": parts,
     }
+    if quality := [counts for run in runs for counts in quality_of(run)]:
+        told["quality"] = quality
+    return told
 
 
 def _run(run: Results) -> RunSummary:

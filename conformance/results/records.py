@@ -102,6 +102,13 @@ HazardChange = TypedDict(
 """A data set on which a rewrite changed the answer although it is the documented one, by class of hazard."""
 
 
+class Within(TypedDict):
+    """Of so many elements that were held against a bound, how many have a quality."""
+
+    elements: Count
+    within: Count
+
+
 class ResultRow(TypedDict):
     """What is kept of a result: the verdict, and how it stands to what it is held against.
 
@@ -109,7 +116,8 @@ class ResultRow(TypedDict):
     holds the verdict against the subject. Of several runs of the case `verdict` is the worst, and `repeats` has how
     often there was which; `baseline` is an earlier verdict, and `baseline_level` the level at which it stood where that
     was weaker than its case's. `rules` names those of a profile that raise the case's level. Of `checks` those are kept
-    that complain.
+    that complain. `quality` says by the name of a quality how many elements have it, the strictest first, where the run
+    was to tell.
     """
 
     subject: str
@@ -127,6 +135,7 @@ class ResultRow(TypedDict):
     baseline_level: NotRequired[LevelName]
     checks: NotRequired[list[RewriteCheck]]
     rules: NotRequired[Annotated[list[str], Meta(min_length=1)]]
+    quality: NotRequired[Annotated[dict[NonEmpty, Within], Meta(min_length=1)]]
 
 
 class ResultRecord(ResultRow):

@@ -69,6 +69,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--onnx-profile", default=None, metavar="NAME", help="what is asked beyond the specification: sonnx, or a file"
     )
     group.addoption("--onnx-no-diagnosis", action="store_true", help="do not look for what explains the failures")
+    group.addoption("--onnx-quality", action="store_true", help="tell how accurate answers are, beside their verdicts")
     group.addoption("--onnx-in-process", action="store_true", help="run subjects in Python in pytest's own process")
     group.addoption(
         "--onnx-timeout",
@@ -124,6 +125,7 @@ def _new_session(config: pytest.Config) -> Any:
             results=Path(option("onnx_results")) if option("onnx_results") else None,
             claims=tuple(option("onnx_claims")),
             diagnosis=not option("onnx_no_diagnosis"),
+            quality=option("onnx_quality"),
             shard=Shard.read(option("onnx_shard")) if option("onnx_shard") else None,
             repeat=max(1, option("onnx_repeat")),
             require=tuple(option("onnx_require")),

@@ -103,6 +103,7 @@ class ConformanceSession:
             *(self.corpus, self.processes),
             repeat=settings.repeat,
             diagnosis=settings.diagnosis,
+            quality=settings.quality,
             profile=self.profile,
         )
         self.abandoned: ConformanceError | None = None

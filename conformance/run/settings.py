@@ -33,6 +33,7 @@ class Settings:
         results: where to write results.jsonl, or None.
         claims: passes that graph optimizers implement which do not say so themselves.
         diagnosis: whether to say what explains failing cases.
+        quality: whether to tell of every answer how accurate it is.
         shard: the only part of the cases to run, or None for all.
         repeat: how often each case is run.
         require: operators that every subject must support.
@@ -55,6 +56,7 @@ class Settings:
     results: Path | None = None
     claims: tuple[str, ...] = ()
     diagnosis: bool = True
+    quality: bool = False
     shard: Shard | None = None
     repeat: int = 1
     require: tuple[str, ...] = ()
@@ -156,6 +158,7 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
     "results": Path,
     "claims": tuple,
     "diagnosis": bool,
+    "quality": bool,
     "shard": Shard.read,
     "repeat": int,
     "require": tuple,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.judging.outcome import Outcome
+    from conformance.judging.quality import Qualities
     from conformance.profiles import Profile
     from conformance.results.diagnosis_records import ObservedRecord
     from conformance.run.processes import Processes
@@ -34,16 +35,25 @@ class Worker:
         processes: those of the subjects that are in processes of their own.
         repeat: how often each case is run.
         diagnosis: whether to write down what came of failing cases, to say what explains them.
+        quality: whether to tell how accurate answers are.
         profile: what is asked beyond the specification, or None.
     """
 
     def __init__(
-        self, corpus: Corpus, processes: Processes, *, repeat: int, diagnosis: bool, profile: Profile | None = None
+        self,
+        corpus: Corpus,
+        processes: Processes,
+        *,
+        repeat: int,
+        diagnosis: bool,
+        quality: bool = False,
+        profile: Profile | None = None,
     ) -> None:
         self._corpus = corpus
         self._processes = processes
         self._repeat = repeat
         self._diagnosis = diagnosis
+        self._qualities = _qualities() if quality else None
         self._profile = profile
         self._cases = ReadingAhead(corpus)
 
@@ -88,7 +98,7 @@ class Worker:
         stderr = self._processes.said_by(item.subject) if outcome.verdict.is_defect else ""
         optional: dict[str, Any] = {"stderr": stderr, "repeats": repeats, "observed": self._observed(item, outcome)}
         optional |= {"checks": list(outcome.checks), "hazards": list(outcome.hazards), "placement": outcome.placement}
-        optional |= {"rules": self._rules(item.case)}
+        optional |= {"rules": self._rules(item.case), "quality": outcome.quality}
         return result | {name: found for name, found in optional.items() if found}, outcome.seconds
 
     def _observed(self, item: ConformanceItem, outcome: Outcome) -> ObservedRecord | None:
@@ -104,7 +114,7 @@ class Worker:
         """What becomes of a case; what judges graph optimizers is loaded when there is one."""
         loaded = self._cases.case(case)
         if subject.kind is SubjectKind.BACKEND:
-            return judge_backend(subject.target, loaded, self._profile, subject.provider)
+            return judge_backend(subject.target, loaded, self._profile, subject.provider, self._qualities)
         from conformance.judging.optimizer import judge_optimizer
 
         return judge_optimizer(subject, loaded, self._profile)
@@ -116,6 +126,13 @@ class Worker:
         from conformance.judging.profiled import rules_about
 
         return [rule.id for rule in rules_about(self._profile, load_case(self._corpus, case))]
+
+
+def _qualities() -> Qualities:
+    """What tells how accurate answers are; it is loaded where that is asked for."""
+    from conformance.judging.quality import Qualities
+
+    return Qualities()
 
 
 def _parts(item: pytest.Item | None) -> Sequence[ConformanceItem]:

@@ -104,7 +104,7 @@ def measure_search(
     deviations: Sequence[Deviation],
     variants: Sequence[tuple[str, set[str], Any]],
     seed: int,
-    seconds: float,
+    is_enough: Callable[[SearchStrength], bool],
     progress: Callable[[str], None],
 ) -> SearchStrength:
     """Run every deviation that is not noticed yet, and every correct variant, on every draw of a stream.
@@ -112,7 +112,7 @@ def measure_search(
     Args:
         deviations: those of level must are looked for.
         variants: names, the operators that are computed otherwise, and backends that are right.
-        seconds: of processor time, without that of the variants.
+        is_enough: asked after each draw whether what was measured so far suffices.
         progress: called with the id of each deviation when it is noticed.
     """
     strength = SearchStrength(seed)
@@ -135,7 +135,7 @@ def measure_search(
             if variant not in strength.accused and concerned & present and _is_wrong(backend, case):
                 strength.accused[variant] = case.id
         started = time.process_time()
-        if strength.seconds > seconds or not (variants or any(left.values())):
+        if is_enough(strength) or not (variants or any(left.values())):
             break
     strength.missed = [one.id for group in left.values() for one in group]
     return strength

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from conformance.strength.tightness import Attained
 
 LARGEST_MEDIAN = 2.0
 LARGEST = 16.0
-"""Bounds that are more times what is attained need a reason."""
+"""No bound is more times what is attained."""
 
 EDGES = (1.0, 1.25, 1.5, 2.0, 4.0, 8.0, 16.0)
-
-REASONS: Mapping[str, str] = {
-    "test_argmax_pass_other_operators_*_before_reducemax": "the adversary does not follow an error through Exp or Log",
-}
-"""Why some bounds are more than 16 times what the adversary attains, by patterns of cases."""
 
 
 @dataclass(frozen=True)
@@ -42,18 +36,13 @@ class Tightness:
 
     @property
     def wide(self) -> list[Attained]:
-        """The bounds that are too wide, with a reason or without, the widest first."""
+        """The bounds that are too wide, the widest first."""
         return sorted((one for one in self.attained if one.ratio > LARGEST), key=lambda one: -one.ratio)
 
     @property
     def holds(self) -> bool:
-        """Whether no bound is refuted, half of them are tight, and every wide one has a reason."""
-        return not self.refuted and self.median <= LARGEST_MEDIAN and all(map(reason_of, self.wide))
-
-
-def reason_of(attained: Attained) -> str:
-    """Why a bound is wide; empty where nobody knows."""
-    return next((reason for pattern, reason in REASONS.items() if fnmatchcase(attained.case, pattern)), "")
+        """Whether no bound is refuted, half of them are tight, and none is wide."""
+        return not self.refuted and self.median <= LARGEST_MEDIAN and not self.wide
 
 
 def tightness_lines(found: Tightness) -> Iterator[str]:
@@ -65,16 +54,12 @@ def tightness_lines(found: Tightness) -> Iterator[str]:
         yield f"{f'{low:g} to {high:g}':<22}{count:>6}"
     yield f"{len(found.attained)} cases, {len(found.refuted)} refuted, median {found.median:.2f}."
     for one in (*found.refuted, *found.wide):
-        place = f"{one.case}, {one.output} {list(one.index)}"
-        yield f"  {place}: {one.ratio:.3g} ({reason_of(one) or 'NO REASON'})"
+        yield f"  {one.case}, {one.output} {list(one.index)}: {one.ratio:.3g}"
 
 
 def tightness_document(found: Tightness) -> dict[str, Any]:
     """The same, whole."""
     return {
         "median": found.median,
-        "cases": [
-            {**vars(one), "index": list(one.index), "error": str(one.error), "reason": reason_of(one)}
-            for one in found.attained
-        ],
+        "cases": [{**vars(one), "index": list(one.index), "error": str(one.error)} for one in found.attained],
     }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from flint import fmpq
 
 from oracle import reals, steps
-from oracle.operators.elementwise import each
+from oracle.tensors import each
 
 if TYPE_CHECKING:
     from collections.abc import Callable

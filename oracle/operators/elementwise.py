@@ -5,29 +5,19 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from flint import fmpq
 from onnx import TensorProto
 
 from oracle import reals, steps
 from oracle.arithmetic import Enclosure
 from oracle.formats import FLOATS, wrap
-from oracle.tensors import Tensor, elements_of
+from oracle.tensors import Tensor, each
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from oracle.arithmetic import Function
     from oracle.calls import Call
-    from oracle.tensors import Elements
-
-
-def each(function: Callable[..., Any], *operands: Elements) -> Elements:
-    """The function of the elements at each place."""
-    together = np.broadcast_arrays(*operands)
-    return elements_of(
-        (function(*items) for items in zip(*(a.ravel() for a in together), strict=True)), together[0].shape
-    )
 
 
 def _of_one(function: Function) -> Callable[[Call, Tensor], Tensor]:

@@ -47,6 +47,12 @@ def _slice(call: Call, x: Tensor, starts: Tensor, ends: Tensor) -> Tensor:
     return x.with_elements(x.elements[ranges])
 
 
+def _split(call: Call, x: Tensor, sizes: Tensor) -> tuple[Tensor, ...]:
+    """Pieces of these sizes along the axis."""
+    pieces = np.split(x.elements, np.cumsum(sizes.integers())[:-1], axis=call.attributes["axis"])
+    return tuple(map(x.with_elements, pieces))
+
+
 def _tile(call: Call, x: Tensor, repeats: Tensor) -> Tensor:
     return x.with_elements(np.tile(x.elements, repeats.integers()))
 
@@ -66,6 +72,7 @@ OPERATORS = {
     "Gather": _gather,
     "Reshape": _reshape,
     "Slice": _slice,
+    "Split": _split,
     "Tile": _tile,
     "Transpose": _transpose,
     "Unsqueeze": _unsqueeze,

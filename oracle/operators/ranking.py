@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cmp_to_key
+from functools import cmp_to_key, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from oracle import reals
 from oracle.arithmetic import Enclosure, may_be_nan, one_or_several
 from oracle.calls import rounded
-from oracle.tensors import elements_of, int64
+from oracle.tensors import distinct, each, elements_of, int64
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,9 +30,11 @@ def order(x: Any, y: Any) -> int:
 
 
 def first_largest(lane: Sequence[Any]) -> int:
-    """Of the largest elements the first."""
+    """Of the largest elements the first. Of elements that are the same object only the first can be it."""
+    places = range(len(lane))
+    first = dict(zip(map(id, reversed(lane)), reversed(places), strict=True))
     best = 0
-    for at in range(1, len(lane)):
+    for at in sorted(first.values()):
         if order(lane[at], lane[best]) > 0:
             best = at
     return best
@@ -45,9 +47,10 @@ def last_largest(lane: Sequence[Any]) -> int:
 
 def acceptable(lane: Sequence[Any], *, last: bool) -> Index:
     """The indices that are largest for some choice of numbers within the enclosures; all where one may be NaN."""
-    if any(map(may_be_nan, lane)):
+    items = distinct(lane)
+    if any(map(may_be_nan, items)):
         return one_or_several(range(len(lane)))
-    if not any(isinstance(item, Enclosure) for item in lane):
+    if not any(isinstance(item, Enclosure) for item in items):
         return last_largest(lane) if last else first_largest(lane)
     return one_or_several(
         at for at in range(len(lane)) if not any(_certainly(lane, other, at, last=last) for other in range(len(lane)))
@@ -84,13 +87,10 @@ def _reducing(prepared: Callable[[Any], Any]) -> Callable[[Call, Tensor], Tensor
     def operator(call: Call, x: Tensor) -> Tensor:
         axis = call.attributes["axis"]
         last = bool(call.attributes.get("select_last_index", 0))
-        largest = last_largest if last else first_largest
-        moved = np.moveaxis(comparable(call, x).elements, axis, -1)
+        moved = np.moveaxis(each(prepared, comparable(call, x).elements), axis, -1)
         rows = moved.reshape(-1, moved.shape[-1]) if moved.size else np.empty((0, 1), dtype=object)
-        indices = []
-        for row in rows:
-            lane = [prepared(item) for item in row]
-            indices.append(acceptable(lane, last=last) if call.mode.encloses else largest(lane))
+        ranked = partial(acceptable, last=last) if call.mode.encloses else last_largest if last else first_largest
+        indices = [ranked(lane) for lane in rows.tolist()]
         reduced = elements_of(indices, moved.shape[:-1])
         kept = np.expand_dims(reduced, axis) if call.attributes["keepdims"] else reduced
         return int64(kept.ravel(), kept.shape)

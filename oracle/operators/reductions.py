@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oracle import reals, steps
-from oracle.tensors import elements_of
+from oracle.tensors import distinct, elements_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,11 +28,11 @@ def _mean(a: Arithmetic, items: Sequence[Any]) -> Any:
 
 
 def _largest(a: Arithmetic, items: Sequence[Any]) -> Any:
-    return reduce(lambda x, y: a(steps.larger, x, y), items)
+    return reduce(lambda x, y: a(steps.larger, x, y), distinct(items))
 
 
 def _smallest(a: Arithmetic, items: Sequence[Any]) -> Any:
-    return reduce(lambda x, y: a(steps.smaller, x, y), items)
+    return reduce(lambda x, y: a(steps.smaller, x, y), distinct(items))
 
 
 def _reduction(of_items: Callable[[Arithmetic, Sequence[Any]], Any]) -> Callable[..., Tensor]:

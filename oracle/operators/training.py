@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from flint import fmpq
 
-from oracle.operators.elementwise import each
 from oracle.reals import add, divide, multiply, power, real, square_root, subtract
+from oracle.tensors import each
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

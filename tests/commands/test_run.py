@@ -101,6 +101,12 @@ class TestRun:
         assert not any("observed" in result for result in results_of(here / "out.jsonl").values())
         assert read(here / "out.jsonl").footer["diagnoses"] == []
 
+    def test_quality_is_told_where_it_is_asked_for(self, run, here):
+        assert run("-b", RIGHT, "--case", ADAM, "--quality", "--results", "out.jsonl").status == 0
+        (told,) = results_of(here / "out.jsonl").values()
+        assert list(told["quality"]) == ["IEEE 754", "OpenCL, full profile", "WGSL"]
+        assert all(counts["within"] == counts["elements"] > 0 for counts in told["quality"].values())
+
     def test_lf_runs_what_failed_the_last_time(self, run, here):
         run("-b", "fake_backends:WrongOnArgMax")
         run("-b", "fake_backends:WrongOnArgMax", "--lf", "--results", "out.jsonl")

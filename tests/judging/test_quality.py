@@ -10,9 +10,12 @@ from corpora import ADAM, write_corpus
 
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import case_in_memory
-from conformance.judging.quality import attained, qualities
+from conformance.judging.backend import judge_backend
+from conformance.judging.quality import Qualities, attained, qualities
 from conformance.models.formats import FLOAT
 from conformance.reference.numbers.accuracy import MUST, WGSL
+from conformance.reference.oracle import bounds_under
+from conformance.verdicts import Verdict
 
 DOUBLE = "test_adam_shape_2x3x4_double"
 
@@ -76,6 +79,76 @@ def test_a_power_is_given_what_its_logarithm_loses():
     errors = [accuracy["float"].power_error(count, base, FLOAT.unit_roundoff) for accuracy in (MUST, WGSL)]
     assert errors[0] == count * FLOAT.unit_roundoff
     assert errors[1] > count * Decimal(2) ** -21 * Decimal("0.693")
+
+
+class _Answering:
+    """A backend that answers as it was told."""
+
+    def __init__(self, *outputs):
+        self.outputs = outputs
+
+    def prepare(self, _model, _device):
+        return self
+
+    def run(self, _inputs):
+        return list(self.outputs)
+
+
+def judged(case, output, *others):
+    """What becomes of a case whose first output is this and whose others are as expected."""
+    return judge_backend(_Answering(output, *others), case, qualities=Qualities())
+
+
+def within(outcome):
+    return {name: (counts["within"], counts["elements"]) for name, counts in outcome.quality.items()}
+
+
+def test_elements_are_counted_by_quality_and_what_has_one_has_all_that_ask_for_less(adam, told):
+    case, data_set = adam
+    first, *others = (output.expected for output in data_set.outputs)
+    less_exact = first.copy()
+    less_exact.flat[0] = off_by(data_set.outputs[X_NEW], told[1].bound).flat[0]
+    outcome = judged(case, less_exact, *others)
+    size = sum(output.expected.size for output in data_set.outputs)
+    assert within(outcome) == {
+        "IEEE 754": (size - 1, size),
+        "OpenCL, full profile": (size, size),
+        "WGSL": (size, size),
+    }
+    assert outcome.verdict is Verdict.PASS
+
+
+def test_what_does_not_fit_has_no_quality(adam):
+    case, data_set = adam
+    first, *others = (output.expected for output in data_set.outputs)
+    outcome = judged(case, first.astype(np.float64), *others)
+    size = sum(output.expected.size for output in data_set.outputs)
+    assert within(outcome)["WGSL"] == (size - first.size, size)
+    assert outcome.verdict is Verdict.FAIL
+
+
+def test_bounds_are_computed_for_what_differs_only_and_once(adam, told, monkeypatch):
+    case, data_set = adam
+    asked = []
+
+    def counting(*given):
+        asked.append(given)
+        return bounds_under(*given)
+
+    monkeypatch.setattr("conformance.judging.quality.bounds_under", counting)
+    qualities = Qualities()
+    first, *others = (output.expected for output in data_set.outputs)
+    judge_backend(_Answering(first, *others), case, qualities=qualities)
+    assert asked == []
+    for _ in range(2):
+        inexact = off_by(data_set.outputs[X_NEW], told[0].bound)
+        judge_backend(_Answering(inexact, *others), case, qualities=qualities)
+    assert len(asked) == 1
+
+
+def test_nothing_is_told_where_it_is_not_asked_for(adam):
+    case, data_set = adam
+    assert judge_backend(_Answering(*(output.expected for output in data_set.outputs)), case).quality == {}
 
 
 def test_explain_tells_what_a_backend_attains(command, small_corpus):

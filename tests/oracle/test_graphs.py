@@ -12,7 +12,7 @@ from onnx.reference import ReferenceEvaluator
 
 from oracle.calls import DECLARED, EXACT, WIDE, rounded
 from oracle.graphs import Evaluation
-from oracle.tensors import Tensor, bits_of, tensor_of
+from oracle.tensors import Tensor, bits_of, each, elements_of, tensor_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,6 +82,12 @@ GRAPHS = {
     "round": (SQUARE, "float[2,3] Y, float[2,3] Z", f"{HALVED} Y = Round (A) Z = Ceil (A)"),
     "cast": (SQUARE, "int32[2,3] Y, bool[2,3] Z", f"{HALVED} Y = Cast <to = 6> (A) Z = Cast <to = 9> (A)"),
     "flatten": (CUBE, "float[a,b] Y", "Y = Flatten <axis = 2> (X)"),
+    "split": (
+        SQUARE,
+        "float[2,1] Y, float[2,2] Z",
+        "S = Constant <value = int64[2] {1, 2}> () Y, Z = Split <axis = 1> (X, S)",
+    ),
+    "tile": (SQUARE, "float[4,3] Y", "R = Constant <value = int64[2] {2, 1}> () Y = Tile (X, R)"),
     "gather": (CUBE, "float[2,2,4] Y", "I = Constant <value = int64[2] {-1, 0}> () Y = Gather <axis = 1> (X, I)"),
 }
 
@@ -178,3 +184,10 @@ class TestWhatATensorIsReadFrom:
         typed = helper.make_tensor("W", type_, [3], [0, 1, 1])
         raw = helper.make_tensor("W", type_, [3], numpy_helper.to_array(typed).tobytes(), raw=True)
         assert bits_of(typed, tmp_path) == bits_of(raw, tmp_path)
+
+
+def test_what_is_tiled_is_computed_once():
+    asked = []
+    tiled = np.tile(elements_of([1, 2], (2,)), 3)
+    assert each(lambda item: asked.append(item) or item + 1, tiled).tolist() == [2, 3, 2, 3, 2, 3]
+    assert asked == [1, 2]

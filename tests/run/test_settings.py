@@ -31,6 +31,7 @@ def test_all_of_them_come_back_from_json(tmp_path):
         results=tmp_path / "results.jsonl",
         claims=(PASS,),
         diagnosis=False,
+        quality=True,
         shard=Shard(3, 8),
         repeat=4,
         require=("Adam",),

@@ -11,6 +11,11 @@ from conformance.search.measuring import measure_search, search_lines
 from conformance.verdicts import Level
 
 
+def after(draws):
+    """Enough after so many draws."""
+    return lambda strength: strength.draws >= draws
+
+
 def deviation(id, backend, level=Level.MUST):
     return SimpleNamespace(id=id, operator="ArgMax", level=level, backend=backend)
 
@@ -24,7 +29,7 @@ LARGE = deviation("argmax.65536_elements_at_most", AlwaysRight)
 @pytest.fixture(scope="module")
 def measured():
     """Two that can be noticed, one of which is not, and two that need not be."""
-    return measure_search([WRONG, RIGHT, ADMITTED, LARGE], [], 0, 0.3, lambda _: None)
+    return measure_search([WRONG, RIGHT, ADMITTED, LARGE], [], 0, after(12), lambda _: None)
 
 
 def test_a_deviation_is_noticed_once(measured):
@@ -42,10 +47,11 @@ def test_one_that_needs_what_is_larger_than_any_draw_is_told_with_a_reason(measu
 
 
 def test_a_variant_that_is_accused_is_told_with_the_draw():
-    strength = measure_search([], [("odd", {"ArgMax"}, AlwaysWrong), ("even", {"ArgMax"}, AlwaysRight)], 0, 0.1, id)
+    variants = [("odd", {"ArgMax"}, AlwaysWrong), ("even", {"ArgMax"}, AlwaysRight)]
+    strength = measure_search([], variants, 0, after(12), id)
     assert list(strength.accused) == ["odd"]
     assert strength.accused["odd"].startswith("test_search_argmax_")
 
 
 def test_it_ends_where_nothing_is_left():
-    assert measure_search([WRONG], [], 0, 60, lambda _: None).draws < 10
+    assert measure_search([WRONG], [], 0, after(1000), lambda _: None).draws < 10

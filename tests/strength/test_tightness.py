@@ -27,6 +27,10 @@ FEW = (
     "test_momentum_shape_2x3x4_float",
     "test_momentum_training_10_steps_double",
     "test_nesterov_momentum",
+    "test_argmax_pass_other_operators_log_softmax_before_reducemax",
+    "test_argmax_pass_other_operators_softmax_before_reducemax",
+    "test_argmax_pass_contexts_scanned",
+    "test_argmax_pass_fields_attribute_main",
 )
 
 
@@ -70,6 +74,6 @@ def test_a_pattern_that_no_case_fits_is_refused(command, small_corpus):
     assert "'test_nothing*'" in ended.err
 
 
-def test_a_wide_bound_without_a_reason_does_not_hold():
+def test_a_wide_bound_does_not_hold():
     wide = Attained("test_adam", "X_new", (0,), bound=17.0, error=1.0)
     assert not Tightness([wide, *[Attained("test_adam", "X_new", (0,), 1.0, 1.0)] * 3]).holds

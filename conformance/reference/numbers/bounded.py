@@ -213,9 +213,9 @@ class Bounded(Compared):
 
     def exp(self) -> Bounded:
         """The exponential."""
-        ends = (exponential(self.low), exponential(self.high))
+        value, ends = exponential(self.value), (exponential(self.low), exponential(self.high))
         error = ZERO if self.is_exact and not self.value else self.precision.function_error
-        power = _widened(exponential(self.value), ends, self.precision, error, doubt=self.doubt)
+        power = _widened(value, ends, self.precision, error, doubt=self.doubt, form=pairs.slope(self, value))
         power.low = max(power.low, ZERO) if power.low < 0 and ends[0] >= 0 else power.low
         return power
 
@@ -226,9 +226,9 @@ class Bounded(Compared):
             anything = None if agreed else (-INFINITY, INFINITY)
             return Bounded(logarithm(self.value), self.precision, anything, doubt=self.doubt or not agreed)
         error = ZERO if self.is_exact and self.value in {ZERO, ONE} else self.precision.function_error
-        return _widened(
-            logarithm(self.value), (logarithm(self.low), logarithm(self.high)), self.precision, error, doubt=self.doubt
-        )
+        value, ends = logarithm(self.value), (logarithm(self.low), logarithm(self.high))
+        form = pairs.slope(self, ONE / (self.value or ONE))
+        return _widened(value, ends, self.precision, error, doubt=self.doubt, form=form)
 
     def __pow__(self, exponent: Bounded) -> Bounded:
         """A power with a positive integer exponent, the update count T."""
@@ -237,8 +237,7 @@ class Bounded(Compared):
         logarithm_of_base = logarithm(abs(self.value)) if self.value else ZERO
         off = self.precision.accuracy.power_error(count, logarithm_of_base, self.precision.roundoff(value))
         ends = [self.low**count, self.high**count, *([ZERO] if self.can_be_zero else [])]
-        one_or_zero = self.is_exact and self.value in {ZERO, ONE}
-        error = ZERO if one_or_zero else exponential(off) - 1
+        error = ZERO if self.is_exact and self.value in {ZERO, ONE} else exponential(off) - 1
         return _widened(value, rounding.hull(ends), self.precision, error, doubt=self.doubt)
 
     def rounded(self, times: int) -> Bounded:
@@ -247,7 +246,8 @@ class Bounded(Compared):
         error = ZERO if self.is_exact and self.precision.fits(self.value) else times * u
         least = self.precision.format.smallest_normal
         lost = least if error and times > 1 and abs(self.value) < least else ZERO
-        return _widened(self.value, (self.low - lost, self.high + lost), self.precision, error, doubt=self.doubt)
+        ends = self.low - lost, self.high + lost
+        return _widened(self.value, ends, self.precision, error, doubt=self.doubt, form=pairs.slope(self, ONE))
 
 
 def _sum(a: Bounded, b: Bounded) -> Bounded:

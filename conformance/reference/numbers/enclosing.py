@@ -113,7 +113,7 @@ class Enclosing:
         entered, attributes = _entering(X, tensor).ravel(), {name: Decimal(value) for name, value in numbers.items()}
         decimals = (objects((number.value for number in entered), entered.shape), *ends_of(entered))
         values, *ends = (np.asarray(formula(array, **attributes), dtype=object).flat for array in decimals)
-        images = zip(values, *ends, (number.doubt for number in entered), strict=True)
+        images = zip(entered, values, *ends, strict=True)
         return Value(objects((image(tensor, roundings, *one) for one in images), X.elements.shape), X.dtype)
 
     def certain(self, X: Value) -> Array:

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from conformance.models.arrays import objects
+from conformance.reference.numbers import pairs
 from conformance.reference.numbers.bounded import Bounded
 
 if TYPE_CHECKING:
@@ -13,10 +14,12 @@ if TYPE_CHECKING:
     from conformance.reference.numbers.precision import Precision
 
 
-def image(precision: Precision, roundings: int, value: Any, a: Any, b: Any, doubt: bool) -> Bounded:
+def image(precision: Precision, roundings: int, number: Bounded, value: Any, a: Any, b: Any) -> Bounded:
     """What a monotone formula makes of a number, given what it makes of its value and of its two ends."""
     value, a, b = Decimal(value), Decimal(a), Decimal(b)
-    image = Bounded(value, precision, (a, b) if a <= b else (b, a), doubt=doubt)
+    run = number.high - number.value if precision.adversary is not None and number.is_finite else 0
+    form = pairs.slope(number, (b - value) / run) if run else None
+    image = Bounded(value, precision, (a, b) if a <= b else (b, a), doubt=number.doubt, form=form)
     return image.rounded(roundings) if roundings else image
 
 

@@ -70,6 +70,13 @@ def errors(a: Bounded, b: Bounded) -> tuple[Affine, Affine] | None:
     return (a.error, b.error) if a.is_finite and b.is_finite else None
 
 
+def slope(number: Bounded, derivative: Decimal) -> Affine | None:
+    """For an adversary, who asks which way errors go, that of a function of a number to first order; else None."""
+    if number.precision.adversary is None or number.form is None or not derivative.is_finite():
+        return None
+    return number.form.times(derivative)
+
+
 def skips(zero: Bounded, other: Bounded) -> bool:
     """Whether `zero * other` is NaN by IEEE 754 but 0 for an evaluation that skips a zero term."""
     return not other.precision.strict and zero.can_be_zero and not other.value.is_finite()

@@ -137,7 +137,7 @@ def _not_above_0(number: Bounded) -> Bounded:
 
 
 def extreme_of(row: Sequence[Number], pick: Callable[[list[Decimal]], Decimal], precision: Precision) -> Number:
-    """The largest or smallest of some numbers; NaN if one of them is."""
+    """The largest or smallest of some numbers; NaN if one of them is. An adversary goes for the one that it is."""
     if any(may_be_nan(number) for number in row):
         return Bounded(Decimal("NaN"), precision)
     value = pick([_ends(number)[0] for number in row])
@@ -145,7 +145,9 @@ def extreme_of(row: Sequence[Number], pick: Callable[[list[Decimal]], Decimal], 
         return value
     interval = pick([_ends(number)[1] for number in row]), pick([_ends(number)[2] for number in row])
     doubt = any(isinstance(number, Bounded) and number.doubt for number in row)
-    return Bounded(value, precision, interval, doubt=doubt)
+    chosen = next((number for number in row if isinstance(number, Bounded) and number.value == value), None)
+    form = chosen.form if chosen is not None and precision.adversary is not None else None
+    return Bounded(value, precision, interval, doubt=doubt, form=form)
 
 
 def ranking(

@@ -14,6 +14,7 @@ from conformance.verdicts import Level, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from conformance.report.quality import QualitySummary
     from conformance.report.summary import CheckSummary, FailureSummary, RunSummary, Summary
     from conformance.results.file import Results
 
@@ -40,6 +41,7 @@ def _lines(told: Summary) -> Iterator[str]:
         yield ""
     yield from _table(told)
     yield from _checks(told["checks"])
+    yield from _quality(told.get("quality", []))
     yield from _failures(told["failures"])
 
 
@@ -84,6 +86,27 @@ def _checks(checks: Sequence[CheckSummary]) -> Iterator[str]:
     for check in checks:
         counts = [str(check["levels"].get(level, 0)) for level in levels]
         yield f"| {' | '.join([_code(check['subject']), escaped(check['check']), *counts])} |"
+
+
+def _quality(counts: Sequence[QualitySummary]) -> Iterator[str]:
+    """How accurate answers are, by operator: what of them has which quality. No verdict rests on it."""
+    if not counts:
+        return
+    names = list(dict.fromkeys(each["quality"] for each in counts))
+    told = {(each["subject"], each["operator"], each["quality"]): each for each in counts}
+    yield ""
+    yield f"| subject | operator | within {' | within '.join(map(escaped, names))} |"
+    yield "| --- | --- |" + " ---: |" * len(names)
+    for subject, operator in dict.fromkeys((each["subject"], each["operator"]) for each in counts):
+        cells = [_share(told.get((subject, operator, name))) for name in names]
+        yield f"| {' | '.join([_code(subject), escaped(operator), *cells])} |"
+
+
+def _share(counts: QualitySummary | None) -> str:
+    if counts is None:
+        return ""
+    elements = f"{counts['within']} of {counts['elements']} elements"
+    return f"{elements}, {counts['cases_within']} of {_counted(counts['cases'], 'case')}"
 
 
 def _failures(failures: Sequence[FailureSummary]) -> Iterator[str]:

@@ -54,6 +54,7 @@ class PackedEvidence:
             "baseline": result.get("baseline"),
             "level": other_level(result, Level(self._case["level"])),
             "checks": self._checks(result),
+            "quality": [[name, each["within"], each["elements"]] for name, each in result.get("quality", {}).items()],
             "hazards": [
                 [change[key] for key in ("class", "data_set", "run", "before", "after")]
                 for change in result.get("hazards", ())

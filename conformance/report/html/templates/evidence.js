@@ -64,6 +64,7 @@ function body(one, detail, evidence, subject, verdict) {
     evidence.hazards.length > 0 && hazardChanges(evidence.hazards),
     badElements(evidence.outputs.filter((output) => output.first_bad)),
     evidence.outputs.length > 0 && outputsTable(evidence.outputs),
+    evidence.quality && quality(evidence.quality),
     evidence.outputs.map((output) => besideExpected(detail, output, output === evidence.outputs.find((one) => one.first_bad))),
     evidence.stderr && el("details", { open: verdict === "crash" || verdict === "timeout" }, el("summary", {}, "What it wrote to stderr"),
       el("pre", { class: "message stderr", tabindex: 0 }, evidence.stderr)),
@@ -100,6 +101,12 @@ function outputsTable(outputs) {
     ["Complaint", (output) => output.complaint],
   ].filter(([, cell]) => outputs.some((output) => ![undefined, false, ""].includes(cell(output))));
   return table("Outputs", columns.map(([head]) => head), outputs.map((output) => tr(columns.map(([, cell]) => cell(output) ?? ""))));
+}
+
+// How many elements are within the accuracy that each of some sources asks of operations; no verdict rests on it.
+function quality(counts) {
+  return el("p", { class: "quality" }, "Quality, on which no verdict rests: ",
+    counts.map(([name, within, all]) => `${within} of ${plural(all, "element")} within ${name}`).join("; "), ".");
 }
 
 function gauge(fraction) {
