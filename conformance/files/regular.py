@@ -10,12 +10,12 @@ import errno
 import os
 import stat
 import sys
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from conformance.errors import UsageError
+from conformance.files.staging import staged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -187,15 +187,11 @@ def _is_special(target: Path) -> bool:
 def _replace(target: Path, pieces: Iterable[bytes]) -> None:
     """Put a regular file in its place, with the permissions that it had."""
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o644
-    descriptor, scratch = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.writelines(pieces)
-        Path(scratch).chmod(mode)
-        Path(scratch).replace(target)
-    except BaseException:
-        Path(scratch).unlink(missing_ok=True)
-        raise
+    with staged(target.parent) as (stream, scratch):
+        stream.writelines(pieces)
+        stream.flush()
+        scratch.chmod(mode)
+        scratch.replace(target)
 
 
 def _write_all(descriptor: int, content: bytes) -> None:
