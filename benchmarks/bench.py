@@ -6,6 +6,8 @@ names: the first shows what a user waits for, the second what a case costs.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import shutil
 import statistics
@@ -24,6 +26,7 @@ from conformance.census.asking import asking
 from conformance.census.job import Cell
 from conformance.census.plan import PIECE
 from conformance.census.scale import SCALES
+from conformance.corpus.beside import BESIDE, beside_bytes
 from conformance.corpus.corpus import MANIFEST, bundled, manifest_bytes, open_corpus, read_manifest
 from conformance.corpus.loading import load_case
 from conformance.isolation.limits import Limits
@@ -75,7 +78,7 @@ def interleaved(**commands: tuple[object, ...]) -> dict[str, Sample]:
 
 
 def multiplied(corpus: Path, copies: int, target: Path) -> Path:
-    """A corpus with every case several times, under other names."""
+    """A corpus with every case several times, under other names; a case beside another is beside the other's copy."""
     cases, levels, manifest = {}, {}, read_manifest(corpus)
     for case in manifest.cases.values():
         for copy in range(copies):
@@ -84,9 +87,20 @@ def multiplied(corpus: Path, copies: int, target: Path) -> Path:
             shutil.copytree(
                 first if copy else corpus / case.path, target / name, copy_function=_linked if copy else shutil.copy2
             )
-            cases[name], levels[name] = case.files, case.level
+            cases[name], levels[name] = {**case.files, **_beside(corpus / case.path, target / name, copy)}, case.level
     (target / MANIFEST).write_bytes(manifest_bytes("1.0.0", cases, levels))
     return target
+
+
+def _beside(case: Path, target: Path, copy: int) -> dict[str, str]:
+    """Name the copy of the case beside a case; the file's hash, by its name, where there is one."""
+    if not (case / BESIDE).exists():
+        return {}
+    other = json.loads((case / BESIDE).read_bytes())["case"]
+    content = beside_bytes(f"{other}_copy_{copy}")
+    (target / BESIDE).unlink()
+    (target / BESIDE).write_bytes(content)
+    return {BESIDE: hashlib.sha256(content).hexdigest()}
 
 
 def _linked(source: str, target: str) -> str:
