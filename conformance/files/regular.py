@@ -81,13 +81,22 @@ def check_target(target: Path) -> None:
 def read_regular(path: str | Path, largest: int) -> bytes:
     """A regular file's bytes, and no more of them than are allowed.
 
+    A corpus has tens of thousands of files, so each takes few calls of the system and no more memory than it has bytes.
+
     Raises:
         OSError: it cannot be read, is larger, or is a link, a pipe, a device or a directory.
     """
-    with _opened(path, os.O_NOFOLLOW) as stream:
-        if os.fstat(stream.fileno()).st_size > largest:
+    descriptor = _opened(path, os.O_NOFOLLOW)
+    try:
+        size = os.fstat(descriptor).st_size
+        if size > largest:
             raise OSError(errno.EFBIG, f"it is larger than {largest} bytes")
-        return stream.read(largest)
+        content = os.read(descriptor, size)
+        while len(content) < size and (more := os.read(descriptor, size - len(content))):
+            content += more
+        return content
+    finally:
+        os.close(descriptor)
 
 
 def open_input(path: Path) -> BinaryIO:
@@ -98,7 +107,7 @@ def open_input(path: Path) -> BinaryIO:
     """
     if path == STANDARD_INPUT:
         return open(os.dup(0), "rb")  # noqa: PTH123 - it is open already
-    return _opened(path)
+    return os.fdopen(_opened(path), "rb")
 
 
 def read_input(path: Path, largest: int) -> bytes:
@@ -114,13 +123,13 @@ def read_input(path: Path, largest: int) -> bytes:
     return content
 
 
-def _opened(path: str | Path, flags: int = 0) -> BinaryIO:
-    """A regular file; what is none is never waited for."""
+def _opened(path: str | Path, flags: int = 0) -> int:
+    """The descriptor of a regular file; what is none is never waited for."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | flags)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "it is no regular file")
-    return open(descriptor, "rb")  # noqa: PTH123 - it is open already
+    return descriptor
 
 
 def check_apart(targets: list[Path]) -> None:
