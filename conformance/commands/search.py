@@ -109,6 +109,7 @@ def search(
     from conformance.campaigns.campaign import campaign
     from conformance.campaigns.choice import workers_of
     from conformance.errors import ExitStatus, UsageError
+    from conformance.files.regular import check_results_target
     from conformance.files.scratch import scratch_folder
     from conformance.search.finds import Finds
     from conformance.search.job import SearchJob
@@ -120,7 +121,11 @@ def search(
         raise UsageError("Nothing to search is named.", "Name a backend with -b, or a graph optimizer with -o.")
     if seconds is not None and examples is not None:
         raise UsageError("--seconds and --examples exclude each other.", "Leave one out.")
+    if seconds is not None and not 0 < seconds < float("inf"):
+        raise UsageError(f"--seconds {seconds:g} is no time to search for.", "Give a positive number of seconds.")
     _check_empty(keep)
+    if results is not None:
+        check_results_target(results)
     outputs.check(*[results] if results else ())
     job = SearchJob(
         tuple(subjects),

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 STANDARD_OUTPUT = Path("-")
 STANDARD_INPUT = Path("-")
 
+_PIECE = 2**20
+
 PACKED = ".gz"
 """What the name of a file ends in that gzip has packed."""
 
@@ -117,10 +119,12 @@ def read_input(path: Path, largest: int) -> bytes:
         OSError: it cannot be read, or is larger.
     """
     with open_input(path) as stream:
-        content = stream.read(largest + 1)
-    if len(content) > largest:
-        raise OSError(errno.EFBIG, f"it is larger than {largest} bytes")
-    return content
+        content = bytearray()
+        while piece := stream.read(_PIECE):
+            content += piece
+            if len(content) > largest:
+                raise OSError(errno.EFBIG, f"it is larger than {largest} bytes")
+    return bytes(content)
 
 
 def _opened(path: str | Path, flags: int = 0) -> int:
