@@ -164,11 +164,14 @@ def search(
 
 
 def _check_empty(keep: Path | None) -> None:
-    """Refuse to write finds where something is already, before anything is searched."""
+    """Refuse to write finds where something is already or nothing can be, before anything is searched."""
     from conformance.errors import UsageError
+    from conformance.files.regular import check_target
 
     if keep is not None and keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
         raise UsageError(f"{keep} is not an empty directory.", "Name one that is empty, or that is not there yet.")
+    if keep is not None and not keep.exists():
+        check_target(keep)
 
 
 def _operators(operators: list[SearchedOperator] | None, subjects: list[tuple[str, SubjectKind]]) -> tuple[str, ...]:

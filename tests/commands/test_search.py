@@ -41,6 +41,7 @@ def test_a_subject_that_supports_nothing_is_status_1(command):
         (["-b", "reference", "-n", "0"], "worker"),
         (["-b", "reference", "--seconds", "1", "--examples", "1"], "--seconds and --examples exclude each other."),
         (["-b", "reference", "--keep", "full"], "full is not an empty directory."),
+        (["-b", "reference", "--keep", "full/file/finds"], "full/file/finds cannot be written: File exists."),
         (["-b", "reference", "--seconds", "nan"], "--seconds nan is no time to search for."),
         (["-b", "reference", "--results", "/dev/null"], "/dev/null is no regular file."),
         (["-b", "nosuch"], "There is no backend nosuch."),
