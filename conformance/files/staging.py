@@ -24,7 +24,7 @@ _SUFFIX = ".part"
 
 @contextmanager
 def staged(folder: Path) -> Iterator[tuple[BinaryIO, Path]]:
-    """A new file to write and then to rename; removed afterwards if it has its first name still.
+    """A new file to write and then to rename; removed where that fails.
 
     Raises:
         OSError: it cannot be made.
