@@ -2,10 +2,15 @@
 
 Every time is that of a whole command, start-up included. The corpus is run as it is and `COPIES`-fold under other
 names: the first shows what a user waits for, the second what a case costs.
+
+Usage: python bench.py [ROWS…], all rows by default; `run` is all that is about the time of a run.
 """
 
 from __future__ import annotations
 
+import argparse
+import hashlib
+import json
 import os
 import shutil
 import statistics
@@ -24,6 +29,7 @@ from conformance.census.asking import asking
 from conformance.census.job import Cell
 from conformance.census.plan import PIECE
 from conformance.census.scale import SCALES
+from conformance.corpus.beside import BESIDE, beside_bytes
 from conformance.corpus.corpus import MANIFEST, bundled, manifest_bytes, open_corpus, read_manifest
 from conformance.corpus.loading import load_case
 from conformance.isolation.limits import Limits
@@ -75,7 +81,7 @@ def interleaved(**commands: tuple[object, ...]) -> dict[str, Sample]:
 
 
 def multiplied(corpus: Path, copies: int, target: Path) -> Path:
-    """A corpus with every case several times, under other names."""
+    """A corpus with every case several times, under other names; a case beside another is beside the other's copy."""
     cases, levels, manifest = {}, {}, read_manifest(corpus)
     for case in manifest.cases.values():
         for copy in range(copies):
@@ -84,9 +90,20 @@ def multiplied(corpus: Path, copies: int, target: Path) -> Path:
             shutil.copytree(
                 first if copy else corpus / case.path, target / name, copy_function=_linked if copy else shutil.copy2
             )
-            cases[name], levels[name] = case.files, case.level
+            cases[name], levels[name] = {**case.files, **_beside(corpus / case.path, target / name, copy)}, case.level
     (target / MANIFEST).write_bytes(manifest_bytes("1.0.0", cases, levels))
     return target
+
+
+def _beside(case: Path, target: Path, copy: int) -> dict[str, str]:
+    """Name the copy of the case beside a case; the file's hash, by its name, where there is one."""
+    if not (case / BESIDE).exists():
+        return {}
+    other = json.loads((case / BESIDE).read_bytes())["case"]
+    content = beside_bytes(f"{other}_copy_{copy}")
+    (target / BESIDE).unlink()
+    (target / BESIDE).write_bytes(content)
+    return {BESIDE: hashlib.sha256(content).hexdigest()}
 
 
 def _linked(source: str, target: str) -> str:
@@ -95,29 +112,30 @@ def _linked(source: str, target: str) -> str:
 
 
 def main() -> None:
-    """Measure everything and print it as one table."""
+    """Measure, and print it as one table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rows", nargs="*", help=f"of {', '.join(ROWS)}")
+    told = parser.parse_args().rows or [*ROWS]
+    chosen = {name for one in told for name in (RUN if one == "run" else [one])}
+    if unknown := chosen - ROWS.keys():
+        parser.error(f"there are no rows {min(unknown)}: name {', '.join(ROWS)} or run")
     table = Table("what", "seconds", "against", "ratio", "wanted", box=None, pad_edge=False)
     with tempfile.TemporaryDirectory() as scratch:
-        whole, small = multiplied(bundled(), COPIES, Path(scratch) / "data"), bundled()
-        _generation(table, Path(scratch))
-        for data, size in ((whole, f"{COPIES}-fold corpus"), (small, "corpus as it is")):
-            for backend in ("onnx-reference", "onnxruntime"):
-                _against_bare_loop(table, backend, data, size)
-        for backend in ("onnx-reference", "onnxruntime"):
-            _against_onnx(table, backend, small)
-        _isolation(table, whole)
-        _round_trip(table)
-        _workers(table, whole)
-        _start_up(table)
-        _memory(table, small, multiplied(small, MANY_COPIES, Path(scratch) / "many"))
-        _results(table, Path(scratch))
-        _census(table)
+        for name, measure in ROWS.items():
+            if name in chosen:
+                measure(table, Path(scratch))
     Console(width=140).print(table)
 
 
 def _generation(table: Table, scratch: Path) -> None:
     seconds = measured(*COMMAND, "generate", "-o", scratch / "generated").seconds
     table.add_row("generate from nothing", f"{seconds:.2f}", "", "", "at most 60 s")
+
+
+def _bare_loops(table: Table, scratch: Path) -> None:
+    for data, size in ((_whole(scratch), f"{COPIES}-fold corpus"), (bundled(), "corpus as it is")):
+        for backend in ("onnx-reference", "onnxruntime"):
+            _against_bare_loop(table, backend, data, size)
 
 
 def _against_bare_loop(table: Table, backend: str, data: Path, size: str) -> None:
@@ -129,6 +147,17 @@ def _against_bare_loop(table: Table, backend: str, data: Path, size: str) -> Non
     table.add_row(
         f"run -b {backend}, {size}", f"{run:.2f}", f"bare loop {bare:.2f}", f"{run / bare:.2f}", "at most 1.10"
     )
+
+
+def _whole(scratch: Path) -> Path:
+    """The corpus several times, which is made once."""
+    target = scratch / "data"
+    return target if target.exists() else multiplied(bundled(), COPIES, target)
+
+
+def _onnx_runners(table: Table, _: Path) -> None:
+    for backend in ("onnx-reference", "onnxruntime"):
+        _against_onnx(table, backend, bundled())
 
 
 def _against_onnx(table: Table, backend: str, data: Path) -> None:
@@ -143,8 +172,9 @@ def _against_onnx(table: Table, backend: str, data: Path) -> None:
     )
 
 
-def _isolation(table: Table, data: Path) -> None:
+def _isolation(table: Table, scratch: Path) -> None:
     """What a process of its own costs each subject, over a whole run."""
+    data = _whole(scratch)
     for subject in SUBJECTS:
         run = (*COMMAND, "run", "--no-diagnosis", "-b", subject, "--data", data)
         samples = interleaved(apart=run, here=(*run, "--in-process"))
@@ -153,7 +183,7 @@ def _isolation(table: Table, data: Path) -> None:
         table.add_row(title, f"{apart:.2f}", f"in-process {here:.2f}", f"{apart / here:.2f}", "at most 1.15")
 
 
-def _round_trip(table: Table) -> None:
+def _round_trip(table: Table, _: Path) -> None:
     """From inputs to outputs through the protocol, for a case of a few elements."""
     subject = StartingSubjects([SubjectName.of("onnxruntime", SubjectKind.BACKEND)], Limits(), {}).subjects()[0]
     corpus = open_corpus(bundled())
@@ -169,8 +199,9 @@ def _round_trip(table: Table) -> None:
     table.add_row(f"round trip of {SMALL_CASE}", f"{median:.3f} ms", "", "", "at most 1 ms")
 
 
-def _workers(table: Table, data: Path) -> None:
-    run = (*COMMAND, "run", *(part for name in SUBJECTS for part in ("-b", name)), "--data", data)
+def _workers(table: Table, scratch: Path) -> None:
+    named = (part for name in SUBJECTS for part in ("-b", name))
+    run = (*COMMAND, "run", *named, "--data", _whole(scratch))
     for where, options, limit in (("in process", ("--in-process",), 0.6), ("isolated", (), 0.75)):
         samples = interleaved(two=(*run, *options, "-n", "2"), serial=(*run, *options))
         two, serial = samples["two"].seconds, samples["serial"].seconds
@@ -178,7 +209,7 @@ def _workers(table: Table, data: Path) -> None:
         table.add_row(title, f"{two:.2f}", f"serial {serial:.2f}", f"{two / serial:.2f}", f"at most {limit}")
 
 
-def _census(table: Table) -> None:
+def _census(table: Table, _: Path) -> None:
     """Every float through Exp, the truth included, beside what the runtime itself takes on as many cores."""
     sample = measured(*COMMAND, "census", "-b", "onnxruntime", "--operator", "Exp", "--type", "float", "-n", "2")
     values = SCALES["float"].values(0x3F000000, PIECE)
@@ -193,12 +224,13 @@ def _census(table: Table) -> None:
     table.add_row("census of Exp of float, -n 2", f"{sample.seconds:.1f}", f"runtime {alone:.1f}", share, wanted)
 
 
-def _start_up(table: Table) -> None:
+def _start_up(table: Table, _: Path) -> None:
     seconds = interleaved(help=(*COMMAND, "--help"))["help"].seconds
     table.add_row("--help", f"{seconds:.2f}", "", "", "at most 0.4 s")
 
 
-def _memory(table: Table, small: Path, large: Path) -> None:
+def _memory(table: Table, scratch: Path) -> None:
+    small, large = bundled(), multiplied(bundled(), MANY_COPIES, scratch / "many")
     few, many = (
         measured(*COMMAND, "run", "--in-process", "-b", "reference", "--data", data).memory for data in (small, large)
     )
@@ -226,6 +258,21 @@ def _results(table: Table, scratch: Path) -> None:
         sample = measured(*COMMAND, *command)
         wanted = f"at most {seconds} s and {memory} MiB"
         table.add_row(f"{name}, 100,000 results", f"{sample.seconds:.2f}", f"{sample.memory:.0f} MiB", "", wanted)
+
+
+ROWS = {
+    "generate": _generation,
+    "bare-loop": _bare_loops,
+    "onnx-runner": _onnx_runners,
+    "isolation": _isolation,
+    "round-trip": _round_trip,
+    "workers": _workers,
+    "start-up": _start_up,
+    "memory": _memory,
+    "results": _results,
+    "census": _census,
+}
+RUN = ("bare-loop", "isolation", "round-trip", "workers")
 
 
 if __name__ == "__main__":

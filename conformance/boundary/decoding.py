@@ -99,7 +99,8 @@ def _refusals() -> Iterator[None]:
 
 def _reason(text: str) -> str:
     """What msgspec says, with the place first where it names one."""
-    what, _, place = text.removesuffix("`").partition(" - at `$")
+    what, _, place = text.partition(" - at `$")
+    place = place.removesuffix("`")
     reason = what[:1].lower() + what[1:] if what[1:2].islower() else what
     return (f"{place.lstrip('.')}: {reason}" if place else reason)[:LONGEST_REASON]
 

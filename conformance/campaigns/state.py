@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import stat
 from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, cast
 
 from conformance.boundary.decoding import Count, JsonDecoder, MalformedError, NonEmpty
@@ -60,9 +61,10 @@ class State:
             content = self._content()
             if content:
                 self._check_header(content[0], header)
-            else:
-                self._append(header)
             self.pieces = self._read(content[1:])
+            self._cut_off(sum(map(len, content)))
+            if not content:
+                self._append(header)
         except BaseException:
             os.close(self._descriptor)
             raise
@@ -101,20 +103,27 @@ class State:
         return descriptor
 
     def _content(self) -> list[bytes]:
-        """The whole lines; what is left of a line that was not finished is cut off."""
+        """The whole lines, with their ends."""
         try:
-            size = os.fstat(self._descriptor).st_size
-            if size > LARGEST:
+            status = os.fstat(self._descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise CampaignError(f"{self._path} is no regular file.", "Name a file for the campaign's state.")
+            if status.st_size > LARGEST:
                 raise CampaignError(f"{self._path} is larger than {LARGEST} bytes.", "Name the file of a campaign.")
             content = b"".join(iter(lambda: os.read(self._descriptor, 2**20), b""))
-            whole = content.rfind(b"\n") + 1
-            lines = content[:whole].splitlines()
-            if content and not whole and not b'{"record": "campaign"'.startswith(content[:21]):
-                raise self._foreign(1, "it is no line of JSON")
-            os.ftruncate(self._descriptor, whole)
         except OSError as error:
             raise self._unwritten(error) from None
-        return lines
+        whole = content.rfind(b"\n") + 1
+        if content and not whole and not b'{"record": "campaign"'.startswith(content[:21]):
+            raise self._foreign(1, "it is no line of JSON")
+        return content[:whole].splitlines(keepends=True)
+
+    def _cut_off(self, size: int) -> None:
+        """Leave out what there is of a line that was not finished; only what is a campaign's own is ever altered."""
+        try:
+            os.ftruncate(self._descriptor, size)
+        except OSError as error:
+            raise self._unwritten(error) from None
 
     def _check_header(self, line: bytes, header: Mapping[str, Any]) -> None:
         try:

@@ -74,7 +74,13 @@ def census(
     from conformance.census.page import page
     from conformance.census.report import json_lines, text
     from conformance.census.report import markdown as markdown_of
-    from conformance.files.regular import check_apart, check_target, write_pieces, write_whole
+    from conformance.files.regular import (
+        check_apart,
+        check_target,
+        is_standard_output,
+        write_pieces,
+        write_whole,
+    )
     from conformance.run.terminal import counting
 
     targets = [target for target in (results, html, markdown) if target is not None]
@@ -98,7 +104,7 @@ def census(
     if markdown is not None:
         write_whole(markdown, markdown_of(found))
     for line in text(found):
-        say(line)
+        say(line, err=any(map(is_standard_output, targets)))
     raise typer.Exit(0 if any(each.number("pairs") for each in found) else 1)
 
 

@@ -109,6 +109,7 @@ def search(
     from conformance.campaigns.campaign import campaign
     from conformance.campaigns.choice import workers_of
     from conformance.errors import ExitStatus, UsageError
+    from conformance.files.regular import check_results_target
     from conformance.files.scratch import scratch_folder
     from conformance.search.finds import Finds
     from conformance.search.job import SearchJob
@@ -120,7 +121,11 @@ def search(
         raise UsageError("Nothing to search is named.", "Name a backend with -b, or a graph optimizer with -o.")
     if seconds is not None and examples is not None:
         raise UsageError("--seconds and --examples exclude each other.", "Leave one out.")
+    if seconds is not None and not 0 < seconds < float("inf"):
+        raise UsageError(f"--seconds {seconds:g} is no time to search for.", "Give a positive number of seconds.")
     _check_empty(keep)
+    if results is not None:
+        check_results_target(results)
     outputs.check(*[results] if results else ())
     job = SearchJob(
         tuple(subjects),
@@ -159,11 +164,14 @@ def search(
 
 
 def _check_empty(keep: Path | None) -> None:
-    """Refuse to write finds where something is already, before anything is searched."""
+    """Refuse to write finds where something is already or nothing can be, before anything is searched."""
     from conformance.errors import UsageError
+    from conformance.files.regular import check_target
 
     if keep is not None and keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
         raise UsageError(f"{keep} is not an empty directory.", "Name one that is empty, or that is not there yet.")
+    if keep is not None and not keep.exists():
+        check_target(keep)
 
 
 def _operators(operators: list[SearchedOperator] | None, subjects: list[tuple[str, SubjectKind]]) -> tuple[str, ...]:

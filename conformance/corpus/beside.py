@@ -58,8 +58,8 @@ def case_beside(case: LoadedCase) -> LoadedCase | None:
         other = find_case(case.corpus, _DECODER(case.corpus.read(case.entry, BESIDE))["case"])
     except MalformedError as error:
         raise unfit(case.corpus.path, f"{place} is malformed: {error}") from None
-    except UnknownName as error:
-        raise unfit(case.corpus.path, f"{place} names a case that is not there: {error.problem}") from None
+    except UnknownName:
+        raise unfit(case.corpus.path, f"{place} names a case that is not there") from None
     if other.is_invalid or other.is_structural:
         raise unfit(case.corpus.path, f"{place} names {other.id}, which cannot be run")
     return load_case(case.corpus, other)

@@ -12,6 +12,7 @@ from tempfile import gettempdir
 from typing import TYPE_CHECKING, TypedDict
 
 from conformance.boundary.decoding import JsonDecoder, MalformedError, NonEmpty
+from conformance.files.regular import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from conformance.environments.requirements import Requirements
 
 DOCUMENT = "environment.json"
+LARGEST_DOCUMENT = 2**20
 MAKING = ".making-"
 """What the name of a folder begins with in which one is being made."""
 
@@ -114,6 +116,6 @@ def alone() -> Iterator[Path]:
 
 def _environment(folder: Path) -> Environment:
     try:
-        return Environment(folder, _READ((folder / DOCUMENT).read_bytes()))
+        return Environment(folder, _READ(read_regular(folder / DOCUMENT, LARGEST_DOCUMENT)))
     except (OSError, MalformedError):
         return Environment(folder, None)

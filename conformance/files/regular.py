@@ -10,18 +10,20 @@ import errno
 import os
 import stat
 import sys
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from conformance.errors import UsageError
+from conformance.files.staging import staged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 STANDARD_OUTPUT = Path("-")
 STANDARD_INPUT = Path("-")
+
+_PIECE = 2**20
 
 PACKED = ".gz"
 """What the name of a file ends in that gzip has packed."""
@@ -81,13 +83,22 @@ def check_target(target: Path) -> None:
 def read_regular(path: str | Path, largest: int) -> bytes:
     """A regular file's bytes, and no more of them than are allowed.
 
+    A corpus has tens of thousands of files, so each takes few calls of the system and no more memory than it has bytes.
+
     Raises:
         OSError: it cannot be read, is larger, or is a link, a pipe, a device or a directory.
     """
-    with _opened(path, os.O_NOFOLLOW) as stream:
-        if os.fstat(stream.fileno()).st_size > largest:
+    descriptor = _opened(path, os.O_NOFOLLOW)
+    try:
+        size = os.fstat(descriptor).st_size
+        if size > largest:
             raise OSError(errno.EFBIG, f"it is larger than {largest} bytes")
-        return stream.read(largest)
+        content = os.read(descriptor, size)
+        while len(content) < size and (more := os.read(descriptor, size - len(content))):
+            content += more
+        return content
+    finally:
+        os.close(descriptor)
 
 
 def open_input(path: Path) -> BinaryIO:
@@ -98,7 +109,7 @@ def open_input(path: Path) -> BinaryIO:
     """
     if path == STANDARD_INPUT:
         return open(os.dup(0), "rb")  # noqa: PTH123 - it is open already
-    return _opened(path)
+    return os.fdopen(_opened(path), "rb")
 
 
 def read_input(path: Path, largest: int) -> bytes:
@@ -108,19 +119,21 @@ def read_input(path: Path, largest: int) -> bytes:
         OSError: it cannot be read, or is larger.
     """
     with open_input(path) as stream:
-        content = stream.read(largest + 1)
-    if len(content) > largest:
-        raise OSError(errno.EFBIG, f"it is larger than {largest} bytes")
-    return content
+        content = bytearray()
+        while piece := stream.read(_PIECE):
+            content += piece
+            if len(content) > largest:
+                raise OSError(errno.EFBIG, f"it is larger than {largest} bytes")
+    return bytes(content)
 
 
-def _opened(path: str | Path, flags: int = 0) -> BinaryIO:
-    """A regular file; what is none is never waited for."""
+def _opened(path: str | Path, flags: int = 0) -> int:
+    """The descriptor of a regular file; what is none is never waited for."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | flags)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "it is no regular file")
-    return open(descriptor, "rb")  # noqa: PTH123 - it is open already
+    return descriptor
 
 
 def check_apart(targets: list[Path]) -> None:
@@ -187,15 +200,11 @@ def _is_special(target: Path) -> bool:
 def _replace(target: Path, pieces: Iterable[bytes]) -> None:
     """Put a regular file in its place, with the permissions that it had."""
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o644
-    descriptor, scratch = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.writelines(pieces)
-        Path(scratch).chmod(mode)
-        Path(scratch).replace(target)
-    except BaseException:
-        Path(scratch).unlink(missing_ok=True)
-        raise
+    with staged(target.parent) as (stream, scratch):
+        stream.writelines(pieces)
+        stream.flush()
+        scratch.chmod(mode)
+        scratch.replace(target)
 
 
 def _write_all(descriptor: int, content: bytes) -> None:

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
+
 _UNSAID = ("",)
 """The passes of a graph optimizer that does not say which it implements."""
 
@@ -45,7 +47,7 @@ def converse(harness: Harness, commands: BinaryIO, answers: BinaryIO) -> None:
             break
         answer = {"seq": command["seq"], **harness.answer(command)}
         sys.stdout.flush()
-        answers.write(json.dumps(answer, separators=(",", ":")).encode() + b"\n")
+        answers.write(_ENCODER.encode(answer).encode() + b"\n")
 
 
 def _private_streams() -> tuple[BinaryIO, BinaryIO]:

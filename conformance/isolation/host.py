@@ -15,7 +15,7 @@ from conformance.isolation.protocol import PROTOCOL, answer_in, as_line
 from conformance.subjects.failures import SubjectFailure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Iterator, Mapping
 
     from conformance.isolation.limits import Limits
     from conformance.subjects.naming import Interpreter, SubjectName
@@ -60,14 +60,14 @@ class Host:
         interpreter: the Python of a subject in Python, where it is not this one.
 
     Attributes:
-        meanwhile: what is to be done once, while the subject works on the next command.
+        meanwhile: what is to be done, step by step, while the subject works.
     """
 
     named: SubjectName
     limits: Limits
     introduction: Introduction | None = None
     interpreter: Interpreter | None = None
-    meanwhile: Callable[[], None] | None = field(default=None, init=False)
+    meanwhile: Iterator[None] = field(default_factory=lambda: iter(()), init=False)
     _child: SubjectProcess | None = field(default=None, init=False)
     _seq: int = field(default=0, init=False)
     _left: float = field(default=0.0, init=False)
@@ -161,9 +161,8 @@ class Host:
     def _asked(self, child: SubjectProcess, what: str, members: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """The answer to a command, held against its schema."""
         self._seq += 1
-        meanwhile, self.meanwhile = self.meanwhile, None
         try:
-            line = child.ask(as_line({"cmd": what, "seq": self._seq, **members}), what, seconds, meanwhile)
+            line = child.ask(as_line({"cmd": what, "seq": self._seq, **members}), what, seconds, self.meanwhile)
             return answer_in(line, what, self._seq)
         except BaseException:
             self.end()

@@ -20,7 +20,7 @@ from conformance.isolation.leftovers import end_leftovers
 from conformance.isolation.protocol import _SHOWN, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterator, Sequence
 
     from conformance.isolation.limits import Limits
     from conformance.subjects.failures import SubjectFailure
@@ -31,6 +31,7 @@ GRACE = 2.0
 
 _GUARD = str(Path(__file__).with_name("guard.py"))
 _CHUNK = 2**16
+_NOTHING = object()
 
 
 class SubjectProcess:
@@ -72,14 +73,14 @@ class SubjectProcess:
         for descriptor, event in ((self._in, 0), (self._out, select.POLLIN), (self._status, select.POLLIN)):
             self._restlessness.register(descriptor, event)
 
-    def ask(self, line: bytes, what: str, seconds: float, meanwhile: Callable[[], None] | None = None) -> bytes:
+    def ask(self, line: bytes, what: str, seconds: float, meanwhile: Iterator[None]) -> bytes:
         """Send a command and wait for the line that answers it; whatever fails ends the process.
 
         Args:
             line: the command, with its end of line.
             what: the command in one word, for messages.
             seconds: how long it may take.
-            meanwhile: what to do between the command and its answer; an answer that waits for it is not late.
+            meanwhile: what to do, step by step, until there is an answer; one that waits for a step is not late.
 
         Raises:
             SubjectFailure: the process ended, took too long, or wrote what is no line.
@@ -137,15 +138,16 @@ class SubjectProcess:
         os.close(self._status)
         self._err = -1
 
-    def _exchanged(self, line: bytes, what: str, deadline: float, meanwhile: Callable[[], None] | None) -> bytes:
+    def _exchanged(self, line: bytes, what: str, deadline: float, meanwhile: Iterator[None]) -> bytes:
         answer = bytearray()
         unsent = self._unsent(memoryview(line), what)
         if unsent:
             self._poll.register(self._in, select.POLLOUT)
-        elif meanwhile is not None:
-            meanwhile()
         while True:
-            ready = {descriptor for descriptor, _ in self._poll.poll(max(0.0, deadline - time.monotonic()) * 1000)}
+            ready = {descriptor for descriptor, _ in self._poll.poll(0)}
+            if not ready and next(meanwhile, _NOTHING) is None:
+                continue
+            ready = ready or {descriptor for descriptor, _ in self._poll.poll(_milliseconds_until(deadline))}
             if self._err in ready:
                 self._listen()
             if self._in in ready:
@@ -235,6 +237,10 @@ class SubjectProcess:
     def _last_words(self) -> str:
         lines = [line for line in self.said().splitlines() if line.strip()]
         return f"; the last it said: {lines[-1].strip()[:_SHOWN]}" if lines else ""
+
+
+def _milliseconds_until(moment: float) -> float:
+    return max(0.0, moment - time.monotonic()) * 1000
 
 
 def _signal_name(number: int) -> str:

@@ -71,7 +71,7 @@ PROTOCOL = 1
 
 def as_line(message: Mapping[str, Any]) -> bytes:
     """A command as the line that is sent."""
-    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+    return _ENCODER.encode(message).encode() + b"\n"
 
 
 def answer_in(line: bytes, what: str, seq: int) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def answer_in(line: bytes, what: str, seq: int) -> dict[str, Any]:
         SpokeNonsense: it is something else; the message shows it.
     """
     try:
-        answer = json.loads(line, parse_constant=_refuse)
+        answer = _DECODER.decode(line.decode("utf-8", "surrogatepass"))
         problem = complaint("protocol", answer, f"{what}_answer")
     except (ValueError, RecursionError, OverflowError) as error:
         raise SpokeNonsense(
@@ -96,3 +96,7 @@ def answer_in(line: bytes, what: str, seq: int) -> dict[str, Any]:
 
 def _refuse(constant: str) -> None:
     raise ValueError(constant)
+
+
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
+_DECODER = json.JSONDecoder(parse_constant=_refuse)

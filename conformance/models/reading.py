@@ -6,12 +6,16 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from conformance.errors import ConformanceError, ModelError
+from conformance.files.regular import read_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     import onnx
+
+LARGEST_MODEL = 2**31
+"""Bytes of a model that is read: protobuf takes no more."""
 
 
 def read_model(path: Path) -> tuple[bytes, onnx.ModelProto]:
@@ -24,7 +28,7 @@ def read_model(path: Path) -> tuple[bytes, onnx.ModelProto]:
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
     try:
-        content = path.read_bytes()
+        content = read_input(path, LARGEST_MODEL)
         model = onnx.ModelProto.FromString(content)
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror}.", "Name an ONNX model.") from None

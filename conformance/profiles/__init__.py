@@ -14,10 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.errors import UsageError, did_you_mean
+from conformance.files.regular import read_input
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+LARGEST_FILE = 2**24
+"""Bytes of a profile that is read."""
 
 ANSWERS = ("nan_wins_argmax",)
 """The questions that a rule can decide; `judging.profiled` has what each accepts."""
@@ -90,14 +94,16 @@ def read_profile(name: str) -> Profile:
         content = resources.files(__name__).joinpath(f"{name}.toml").read_bytes()
     else:
         try:
-            content = Path(name).read_bytes()
-        except OSError as error:
+            content = read_input(Path(name), LARGEST_FILE)
+        except (OSError, ValueError) as error:  # the second of what can be no file's name
             known = ", ".join(bundled_profiles())
             hint = did_you_mean(name, bundled_profiles(), f"Use {known}, or name a file.")
-            raise UsageError(f"The profile {name} cannot be read ({error.strerror}).", hint) from None
+            raise UsageError(
+                f"The profile {name} cannot be read ({getattr(error, 'strerror', error)}).", hint
+            ) from None
     try:
         document = tomllib.loads(content.decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a number of many digits is none of TOML's own errors
         raise UsageError(f"The profile {name} is not TOML: {error}.", "Mend the line it names.") from None
     return _profile(name, document, hashlib.sha256(content).hexdigest())
 
@@ -122,7 +128,7 @@ def _rule(file: str, number: int, given: Any) -> Rule:
         raise UsageError(f"{place} is about nothing.", f"Give it one or more of {', '.join(sorted(_CONCERNS))}.")
     if not all(_is_text(given[key]) for key in _TEXTS if key in given):
         raise UsageError(f"{place} has an id, text, source or answer that is no text.", "Write each as a string.")
-    if given["level"] not in {str(Level.MUST), str(Level.SHOULD)}:
+    if given["level"] not in [str(Level.MUST), str(Level.SHOULD)]:
         raise UsageError(f"{place} has the level {given['level']!r}.", "A rule raises to must or should.")
     if "answer" in given and given["answer"] not in ANSWERS:
         raise UsageError(f"{place} decides {given['answer']}, which is no question.", f"Use {', '.join(ANSWERS)}.")

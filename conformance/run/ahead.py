@@ -1,35 +1,57 @@
-"""Reading ahead: the case that comes next is read while a subject in a process of its own works on the one before."""
+"""Reading ahead: the files of the case that comes next are read while a subject in a process of its own works.
+
+One file is a step, and a step is taken only where there is no answer yet: a subject that waits is asked at once.
+"""
 
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from conformance.corpus.loading import case_in_memory, load_case
+from conformance.corpus.corpus import Corpus
 from conformance.errors import CorpusError
 
 if TYPE_CHECKING:
-    from conformance.corpus.corpus import Corpus, CorpusCase
-    from conformance.corpus.loading import LoadedCase
+    from collections.abc import Iterator
+
+    from conformance.corpus.corpus import CorpusCase
+
+_NOT_RUN = "case.json"
+"""What a case has for people and not for a subject."""
 
 
-class ReadingAhead:
-    """The cases of a corpus, of which the one that comes next may have been read already."""
+@dataclass(frozen=True)
+class CorpusAhead(Corpus):
+    """A corpus of which the files of a case or two may have been read already; what was read is given once."""
 
-    def __init__(self, corpus: Corpus) -> None:
-        self._corpus = corpus
-        self._read: LoadedCase | None = None
+    _files: dict[str, dict[str, bytes]] = field(default_factory=dict, repr=False, compare=False)
 
-    def read(self, entry: CorpusCase) -> None:
-        """Read a case that is expected to be asked for next; one that cannot be read is told of when it is."""
+    @classmethod
+    def of(cls, corpus: Corpus) -> CorpusAhead:
+        """The same corpus."""
+        return cls(corpus.path, corpus.version, corpus.digest, corpus.cases)
+
+    def ahead(self, case: CorpusCase) -> Iterator[None]:
+        """Read the files of the case that comes next, one a step.
+
+        One that cannot be read is told of when it is asked for. Of other cases, those of the case that was begun last
+        are kept: it is the one that is run.
+        """
+        for id in [*self._files][:-1]:
+            del self._files[id]
+        self._files[case.id] = {}
         with suppress(CorpusError):
-            self._read = case_in_memory(self._corpus, entry)
+            for name in case.files:
+                if name != _NOT_RUN:
+                    self._files[case.id][name] = super().read(case, name)
+                    yield
 
-    def case(self, entry: CorpusCase) -> LoadedCase:
-        """A case for one run.
+    def read(self, case: CorpusCase, file: str) -> bytes:
+        """A file of a case, by its path therein.
 
         Raises:
-            CorpusError: its model is altered, or is none.
+            CorpusError: it is not what the manifest says.
         """
-        read, self._read = self._read, None
-        return read if read is not None and read.entry is entry else load_case(self._corpus, entry)
+        content = self._files.get(case.id, {}).pop(file, None)
+        return super().read(case, file) if content is None else content

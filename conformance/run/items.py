@@ -23,6 +23,9 @@ PLUGIN = "onnx_conformance_session"
 SETTINGS = "onnx_conformance_settings"
 """Under which key of xdist's `workerinput` a worker finds the run's settings."""
 
+IS_OF_RUN = "onnx_conformance_is_of_run"
+"""Under which key it says that the worker is of `run`, and not of a user's own pytest."""
+
 LARGEST_BATCH = 64
 BATCHES_PER_WORKER = 6
 

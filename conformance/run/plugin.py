@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from conformance.run.items import PLUGIN, SETTINGS, ConformanceItem, CorpusFile
+from conformance.run.items import IS_OF_RUN, PLUGIN, SETTINGS, ConformanceItem, CorpusFile
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -152,11 +152,14 @@ def _session_of_worker(config: pytest.Config, told: dict[str, Any]) -> Any:
     from conformance.run.resuming import done_before
     from conformance.run.session import ConformanceSession
     from conformance.run.settings import Settings
+    from conformance.run.watching import end_before_runtimes
 
     session = ConformanceSession(
         Settings.from_json(told[SETTINGS]), introductions=introductions(told), done=done_before(told)
     )
     config.pluginmanager.register(session, PLUGIN)
+    if IS_OF_RUN in told:
+        end_before_runtimes()
     return session
 
 

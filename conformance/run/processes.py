@@ -12,7 +12,7 @@ from conformance.isolation.host import Introduction
 from conformance.isolation.starting import host_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from subprocess import Popen
 
     from conformance.isolation.host import Host
@@ -37,8 +37,8 @@ class Processes:
             self._running.stop()
         self._running = host
 
-    def meanwhile(self, subject: Subject, work: Callable[[], None]) -> None:
-        """Have something done while a subject works on its next command, if it is in a process of its own."""
+    def meanwhile(self, subject: Subject, work: Iterator[None]) -> None:
+        """Have something done, step by step, while a subject works, if it is in a process of its own."""
         host = self._hosts.get(subject.id)
         if host is not None:
             host.meanwhile = work

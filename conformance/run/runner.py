@@ -10,12 +10,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import gettempdir
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from conformance.errors import ConformanceError, ExitStatus, SuiteFault, UsageError
-from conformance.run.items import PLUGIN
+from conformance.run.items import IS_OF_RUN, PLUGIN
 from conformance.run.partial import undisturbed
 from conformance.run.session import ConformanceSession
 from conformance.run.terminal import ProgressBar, Telling, print_outcome
@@ -97,6 +97,11 @@ class _Host:
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
         config.pluginmanager.register(self._session, PLUGIN)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell xdist's workers whose they are."""
+        node.workerinput[IS_OF_RUN] = True
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:

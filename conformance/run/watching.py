@@ -6,6 +6,7 @@ process that ended without (by `os._exit`, a crash of a runtime, the kernel) was
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -62,10 +63,27 @@ def end_watched(status: int) -> None:
         _end(_told[0], status)
 
 
-def _end(tells: int, status: int) -> NoReturn:
+def end_before_runtimes() -> None:
+    """Have this process end once its work is done: a runtime with threads may crash as the interpreter ends.
+
+    It is for a worker of a run, whose controller has all results by then.
+    """
+    atexit.register(_end_now)
+
+
+def _end_now() -> NoReturn:
+    _flush()
+    os._exit(0)
+
+
+def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
+
+
+def _end(tells: int, status: int) -> NoReturn:
+    _flush()
     os.write(tells, f"{status}\n".encode())
     os._exit(status)
 

@@ -9,7 +9,7 @@ from conformance.corpus.loading import load_case
 from conformance.errors import CorpusError
 from conformance.judging.backend import judge_backend
 from conformance.judging.repeats import repeated
-from conformance.run.ahead import ReadingAhead
+from conformance.run.ahead import CorpusAhead
 from conformance.run.items import Batch, ConformanceItem, batch_report, case_report
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Verdict
@@ -49,13 +49,12 @@ class Worker:
         quality: bool = False,
         profile: Profile | None = None,
     ) -> None:
-        self._corpus = corpus
+        self._corpus = CorpusAhead.of(corpus)
         self._processes = processes
         self._repeat = repeat
         self._diagnosis = diagnosis
         self._qualities = _qualities() if quality else None
         self._profile = profile
-        self._cases = ReadingAhead(corpus)
 
     def report(self, item: ConformanceItem | Batch, after: pytest.Item | None) -> pytest.TestReport:
         """Run an item, and report it in pytest's terms with the result record attached, or those of a whole batch.
@@ -71,7 +70,7 @@ class Worker:
     def _report(self, item: ConformanceItem, then: ConformanceItem | None) -> pytest.TestReport:
         self._processes.turn_to(item.subject)
         if then is not None:
-            self._processes.meanwhile(item.subject, lambda: self._cases.read(then.case))
+            self._processes.meanwhile(item.subject, self._corpus.ahead(then.case))
         try:
             result, seconds = self._result(item)
         except CorpusError as error:
@@ -112,7 +111,7 @@ class Worker:
 
     def _judged(self, subject: Subject, case: CorpusCase) -> Outcome:
         """What becomes of a case; what judges graph optimizers is loaded when there is one."""
-        loaded = self._cases.case(case)
+        loaded = load_case(self._corpus, case)
         if subject.kind is SubjectKind.BACKEND:
             return judge_backend(subject.target, loaded, self._profile, subject.provider, self._qualities)
         from conformance.judging.optimizer import judge_optimizer

@@ -142,3 +142,8 @@ def test_what_is_no_json_is_refused_without_types_too(content):
 def test_the_place_of_what_is_wrong_comes_first():
     with pytest.raises(MalformedError, match=r"^results: expected `int`, got `str`$"):
         RECORD(b'{"record": "footer", "results": "1"}')
+
+
+def test_what_is_wrong_with_a_whole_document_has_no_place():
+    with pytest.raises(MalformedError, match=r"^expected `object`, got `array`$"):
+        RECORD(b"[]")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from campaign_jobs import Squares
 
@@ -108,3 +110,17 @@ def test_a_line_that_is_no_piece_is_refused(tmp_path, line):
 def test_a_folder_is_no_state(tmp_path):
     with pytest.raises(CampaignError, match="cannot be read and written"):
         State(tmp_path, Squares())
+
+
+def test_a_foreign_file_whose_last_line_has_no_end_is_left_as_it_is(tmp_path):
+    file = tmp_path / "notes.txt"
+    file.write_bytes(b"first line\nlast line")
+    with pytest.raises(CampaignError, match="not the state of a campaign"):
+        State(file, Squares())
+    assert file.read_bytes() == b"first line\nlast line"
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "/dev/full"])
+def test_an_endless_device_is_no_state(name):
+    with pytest.raises(CampaignError, match="no regular file"):
+        State(Path(name), Squares())

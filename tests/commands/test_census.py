@@ -31,6 +31,12 @@ def test_it_writes_every_report(command, tmp_path):
     assert "http" not in page
 
 
+def test_results_on_standard_output_stand_there_alone(command):
+    ended = command("census", "-b", RIGHT, *SMALL, "--results", "-")
+    assert [json.loads(line)["record"] for line in ended.out.splitlines()] == ["header", "cell", "footer"]
+    assert "Exp" in ended.err
+
+
 def test_counts_are_the_same_for_any_number_of_workers_and_after_a_resume(command, process, tmp_path):
     given = (
         "census",

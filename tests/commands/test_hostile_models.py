@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import onnx
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -138,3 +140,10 @@ def test_a_mutated_model_is_told_of_or_refused_with_a_sentence(tmp_path_factory,
         problem = refusal(verb)
         assert problem.endswith(".")
         assert len(problem.splitlines()) == 1
+
+
+@pytest.mark.parametrize("verb", [["hazards"], ["lower", "-o", "lowered.onnx"]])
+@pytest.mark.parametrize("name", ["/dev/zero", "pipe"])
+def test_what_is_no_regular_file_is_no_model(command, here, verb, name):
+    os.mkfifo(here / "pipe")
+    assert_bad_input(command(*verb, name), "it is no regular file")

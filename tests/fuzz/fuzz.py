@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.errors import Flaky
 from isolation_support import SUPPORT
-from targets import ENCODINGS, Example, Find, Seeds, reader_targets, run_in_process, run_really, write
+from readers import reader_targets
+from targets import ENCODINGS, Example, Find, Seeds, run_in_process, run_really, write
 from verbs import slow_verb_targets, verb_targets
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What is fuzzed: every reader, and how a verb is run; each takes spoilt files, and may refuse them in its own words.
+"""What an example is, and how it is run; `readers` and `verbs` make them. Each may refuse it in its own words.
 
 A reader returns or raises `ConformanceError` (for answers of harnesses, `SubjectFailure`). A verb ends with 0, 1 or 2,
 without a traceback, and leaves nothing but what it was to write. All else is a find, and so is what takes very long.
@@ -7,7 +7,6 @@ without a traceback, and leaves nothing but what it was to write. All else is a 
 from __future__ import annotations
 
 import io
-import json
 import os
 import re
 import subprocess
@@ -16,27 +15,18 @@ import time
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 from corpora import SMALL, write_corpus
-from hypothesis import strategies as st
-from mutations import spoilt_bytes, spoilt_document, spoilt_lines, spoilt_model, spoilt_toml
 
 from conformance.cli import main
-from conformance.corpus.corpus import MANIFEST, manifest_bytes, open_corpus, read_manifest
-from conformance.corpus.document import case_json
-from conformance.corpus.loading import load_case
 from conformance.errors import ConformanceError
-from conformance.expectations.file import read_expectations
 from conformance.generation.defined import defined_cases
-from conformance.isolation.protocol import answer_in, decoded
-from conformance.models.reading import read_model
-from conformance.results.file import read
 from conformance.subjects.failures import SubjectFailure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 LONGEST = 20.0
 """Processor seconds that one example may take."""
@@ -52,11 +42,6 @@ reason = "known"
 issue = "https://example.org/1"
 when = {{ version = ">=0.0.1,<2", platform = ["linux", "darwin arm64"], python = ">=3.11" }}
 """
-ANSWER = {
-    "seq": 1,
-    "outputs": [{"name": "Y", "dtype": "float", "shape": [1], "data": "AACAPw=="}],
-    "changed": [0],
-}
 
 
 class Find(Exception):
@@ -176,86 +161,3 @@ def judge(example: Example, status: int | None, said: str, folder: Path) -> None
         raise Find(f"left {left}")
     if status == 2 and not said.strip():
         raise Find("status 2 without a word")
-
-
-# the readers, each with the strategy of what it reads -----------------------------------------------------------------
-
-
-def reader_targets(seeds: Seeds) -> dict[str, tuple[st.SearchStrategy[bytes], Callable[[bytes, Path], Any]]]:
-    """By name: what spoils a file, and what reads it."""
-    corpus = open_corpus(seeds.folder / "corpus")
-    case = corpus.cases[SMALL[0]]
-    document = case_json(corpus, case)
-    manifest = (corpus.path / MANIFEST).read_bytes()
-    model = st.sampled_from(seeds.models).flatmap(spoilt_model)
-    return {
-        "results": (spoilt_lines(seeds.results), _read("r.jsonl", read)),
-        "packed results": (spoilt_bytes(_packed(seeds.results)), _read("r.jsonl.gz", read)),
-        "manifest": (st.one_of(spoilt_document(json.loads(manifest)), spoilt_bytes(manifest)), _read_manifest),
-        "case.json": (spoilt_document(document), _in_corpus(seeds, "case.json")),
-        "model of a case": (model, _in_corpus(seeds, "model.onnx")),
-        "tensor": (spoilt_bytes(_tensor(seeds)), _in_corpus(seeds, "test_data_set_0/output_0.pb")),
-        "expectations": (spoilt_toml(TOML.encode()), _read("e.toml", read_expectations)),
-        "model": (model, _read("m.onnx", read_model)),
-        "answer": (spoilt_document(ANSWER), _answer),
-    }
-
-
-def _packed(content: bytes) -> bytes:
-    import gzip
-
-    return gzip.compress(content, mtime=0)
-
-
-def _tensor(seeds: Seeds) -> bytes:
-    return (seeds.folder / "corpus" / "node" / SMALL[0] / "test_data_set_0" / "output_0.pb").read_bytes()
-
-
-def _read(name: str, reader: Callable[[Path], Any]) -> Callable[[bytes, Path], Any]:
-    def run(content: bytes, folder: Path) -> None:
-        (folder / name).write_bytes(content)
-        with bounded():
-            reader(folder / name)
-
-    return run
-
-
-def _read_manifest(content: bytes, folder: Path) -> None:
-    (folder / MANIFEST).write_bytes(content)
-    with bounded():
-        read_manifest(folder)
-
-
-def _in_corpus(seeds: Seeds, name: str) -> Callable[[bytes, Path], Any]:
-    """Reads a case of a corpus of one case, whose manifest knows the spoilt file's hash."""
-
-    def run(content: bytes, folder: Path) -> None:
-        rehashed(seeds, folder, name, content)
-        with bounded():
-            opened = open_corpus(folder)
-            case_json(opened, opened.cases[SMALL[0]])
-            for data_set in load_case(opened, opened.cases[SMALL[0]]).data_sets():
-                assert data_set is not None
-
-    return run
-
-
-def rehashed(seeds: Seeds, folder: Path, name: str, content: bytes) -> None:
-    """Write a corpus of one case, with this file spoilt."""
-    from hashlib import sha256
-
-    home = seeds.folder / "corpus" / "node" / SMALL[0]
-    files = {path.relative_to(home).as_posix(): path.read_bytes() for path in home.rglob("*") if path.is_file()}
-    files[name] = content
-    case = f"node/{SMALL[0]}"
-    write(Example(files={f"{case}/{name}": content for name, content in files.items()}), folder)
-    hashes = {case: {name: sha256(content).hexdigest() for name, content in files.items()}}
-    (folder / MANIFEST).write_bytes(manifest_bytes("1.0.0", hashes, {case: "must"}))
-
-
-def _answer(content: bytes, _: Path) -> None:
-    with bounded():
-        for output in answer_in(content, "run", 1).get("outputs", []):
-            if "data" in output:
-                with suppress(ValueError):  # told as nonsense by who asks
-                    decoded(output)

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from corpora import SMALL
 from hypothesis import strategies as st
 from mutations import spoilt_document, spoilt_lines, spoilt_model, spoilt_toml
-from targets import TOML, WRONG, Example
+from readers import PROFILE
+from targets import REAL, TOML, WRONG, Example
+
+from conformance.corpus.corpus import MANIFEST, manifest_bytes
 
 if TYPE_CHECKING:
     from targets import Seeds
 
 REPORTS = ("--html", "o.html", "--json", "o.json", "--junit", "o.xml", "--ctrf", "c.json", "--markdown", "o.md")
+CENSUS = ("census", "-b", "census_subjects:CorrectlyRounded", "--type", "float16", "--operator", "Exp", "--in-process")
+SEARCH = ("search", "-b", WRONG, "--in-process", "--operator", "argmax", "--examples", "5", "--keep", "k", "--seed")
 MORE_REPORTS = ("--badge", "o.svg", "--hazards", "h.md")
 WORDS = st.one_of(
     st.sampled_from(
@@ -69,4 +76,38 @@ def slow_verb_targets(seeds: Seeds) -> dict[str, st.SearchStrategy[Example]]:
         "keyword": WORDS.map(lambda word: Example((*run, "-b", WRONG, "-k", word))),
         "words of run": st.lists(WORDS, max_size=4).map(lambda words: Example((*run, "-b", WRONG, *words))),
         "verify": of(spoilt_document(manifest), "c/manifest.json", "verify", "--data", "c"),
+        "profile": of(spoilt_toml(PROFILE.encode()), "p.toml", *run, "-b", WRONG, "--profile", "p.toml"),
+        "census": of(spoilt_lines(_census(seeds)), "state", *CENSUS, "--resume", "state", "--results", "-"),
+        "words of census": st.lists(WORDS, max_size=3).map(lambda words: Example((*CENSUS, *words))),
+        "search": st.integers(0, 10**6).map(lambda seed: Example((*SEARCH, str(seed)))),
+        "words of search": st.lists(WORDS, max_size=3).map(lambda words: Example((*SEARCH, "0", *words))),
+        "repro": _corpus_of_one(seeds, "repro", SMALL[1], "-b", WRONG, "-o", "r"),
+        "coverage": _corpus_of_one(seeds, "list", "--coverage"),
+        "clauses": _corpus_of_one(seeds, "list", "--clauses"),
+        "explain": _corpus_of_one(seeds, "explain", SMALL[1]),
+        "run": _corpus_of_one(seeds, "run", "-b", WRONG, "--in-process"),
+        "words of env": st.lists(WORDS, max_size=2).map(lambda words: Example(("env", "remove", *words))),
     }
+
+
+def _census(seeds: Seeds) -> bytes:
+    """What a census keeps."""
+    state = seeds.folder / "census"
+    if not state.exists():
+        subprocess.run([*REAL, *CENSUS, "--resume", str(state)], check=False, stdout=subprocess.DEVNULL)
+    return state.read_bytes()
+
+
+def _corpus_of_one(seeds: Seeds, *arguments: str) -> st.SearchStrategy[Example]:
+    """A corpus of one case, whose manifest knows the hash of the case.json that is spoilt."""
+    home = seeds.folder / "corpus" / "node" / SMALL[1]
+    whole = {path.relative_to(home).as_posix(): path.read_bytes() for path in home.rglob("*") if path.is_file()}
+
+    def made(content: bytes) -> Example:
+        files = {**whole, "case.json": content}
+        hashes = {f"node/{SMALL[1]}": {name: sha256(content).hexdigest() for name, content in files.items()}}
+        written = {f"c/node/{SMALL[1]}/{name}": content for name, content in files.items()}
+        manifest = manifest_bytes("1.0.0", hashes, {f"node/{SMALL[1]}": "must"})
+        return Example((*arguments, "--data", "c"), {**written, f"c/{MANIFEST}": manifest})
+
+    return spoilt_document(json.loads(whole["case.json"])).map(made)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from conformance.errors import UsageError
@@ -65,11 +67,13 @@ def test_a_rule_never_lowers_a_level(file, own):
         (HEAD, "is not a profile"),
         (HEAD.replace("House rules", " ") + RULE + 'checks = "mutation"\n', "is not a profile"),
         ("subject = [", "is not TOML"),
+        ("name = " + "9" * 5000, "is not TOML"),
         (b"\xff", "is not TOML"),
         (HEAD + RULE, "is about nothing"),
         (MUTATION + 'verdict = "fail"\n', "is malformed"),
         (MUTATION + RULE + 'checks = "mutation"\n', "two rules of one id"),
         (MUTATION.replace('"must"', '"silent"'), "has the level 'silent'"),
+        (MUTATION.replace('"must"', '["must"]'), "has the level ['must']"),
         (MUTATION.replace('"page 1"', "1"), "that is no text"),
         (HEAD + RULE + 'answer = "zero_wins"\n', "decides zero_wins, which is no question"),
         (HEAD + RULE + "clauses = []\n", "has clauses that are no list of names"),
@@ -88,3 +92,10 @@ def test_what_is_not_there_is_told_with_what_is():
     with pytest.raises(UsageError) as refused:
         read_profile("sonx")
     assert "sonnx" in refused.value.mend
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "pipe", "a\0b"])
+def test_what_is_no_regular_file_is_refused(here, name):
+    os.mkfifo(here / "pipe")
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_profile(name)

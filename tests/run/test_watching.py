@@ -32,6 +32,20 @@ if {when!r} == "atexit":
 prepare = AlwaysWrong.prepare
 """
 
+CRASHES_AT_ITS_END = """
+import atexit, os
+from pathlib import Path
+from fake_backends import AlwaysRight
+
+def crash():
+    Path("ended").touch()
+    os.abort()
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    atexit.register(crash)
+prepare = AlwaysRight.prepare
+"""
+
 
 @pytest.mark.parametrize(
     ("ends", "how"),
@@ -71,6 +85,11 @@ class TestInARun:
     def test_what_the_subject_cannot_end_ends_as_usual(self, run_watched):
         assert run_watched("-b", "fake_backends:AlwaysRight").status == 0
         assert run_watched("-b", "nothing_like_it").status == 2
+
+    def test_a_worker_ends_before_a_runtime_does_in_its_own_way(self, run_watched, here):
+        (here / "given.py").write_text(CRASHES_AT_ITS_END)
+        assert run_watched("-b", "given", "-n", "2").status == 0
+        assert not (here / "ended").exists()
 
     @pytest.fixture
     def run_watched(self, process, small_corpus):
