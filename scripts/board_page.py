@@ -1,4 +1,4 @@
-"""Writes the board for a code host: README.md, a ranked table with the faults of each subject, and heat.svg.
+"""Writes the board for a code host: README.md, a ranked table with the faults of each subject, heat.svg, and badges/.
 
 python scripts/board_page.py RESULTS.jsonl[.gz] FOLDER
 
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from board_badges import write_badges
 from board_map import heat_map
 
 from conformance.errors import ConformanceError
@@ -50,6 +51,9 @@ then by cases that are wrong at `must`. *Right* and *wrong* are of cases that we
 not have is *unsupported*, and neither. A training optimizer is *native*, in a *function* of the model, or *lowered* to
 primitive operators. What a case is: `onnx-conformance explain CASE`.
 
+A badge for each subject and operator is in [badges](badges), for shields.io's endpoint:
+`https://img.shields.io/endpoint?url=` and the address of the file as the code host gives it raw.
+
 ![Right answers of each subject, by operator and form](heat.svg)
 """
 
@@ -68,6 +72,9 @@ class Cell:
     def computed(self) -> int:
         """How many gave an answer, or failed to."""
         return self.right + self.wrong
+
+    def __add__(self, other: Cell) -> Cell:
+        return Cell(self.right + other.right, self.wrong + other.wrong, self.unsupported + other.unsupported)
 
     def add(self, verdict: str) -> None:
         """Count a case."""
@@ -114,6 +121,15 @@ def faults_known(index: str) -> list[Fault]:
 def short_names(pinned: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
     """What subjects are called on the board, by their ids: a harness by its own name, not by its command line."""
     return {str(told["subject"]): name for name, told in pinned.items() if str(told["subject"]).startswith("exec:")}
+
+
+def by_operator(cells: Mapping[str, Cell]) -> dict[str, Cell]:
+    """The cells of a subject by operator: the forms of an optimizer together, and ArgMax with its chains."""
+    joined: dict[str, Cell] = {}
+    for column, cell in cells.items():
+        operator = column.split()[0]
+        joined[operator] = joined.get(operator, Cell()) + cell
+    return joined
 
 
 def page_of(subject: str) -> str:
@@ -239,6 +255,7 @@ def main() -> int:
     rows = {f"{one.name} {one.version}": one.cells for one in standing if not one.is_optimizer}
     title = "Right answers of what was computed, at level must"
     (folder / "heat.svg").write_bytes(heat_map(rows, COLUMNS, title))
+    write_badges(folder / "badges", {one.name: by_operator(one.cells) for one in standing})
     return 0
 
 
