@@ -25,7 +25,7 @@ from conformance.results.file import read
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from conformance.results.file import Results
     from conformance.results.records import CaseRow
@@ -132,9 +132,11 @@ def by_operator(cells: Mapping[str, Cell]) -> dict[str, Cell]:
     return joined
 
 
-def page_of(subject: str) -> str:
-    """The page of findings that a subject's faults stand on."""
-    return subject.partition("[")[0].removesuffix("-defaults")
+def page_of(subject: str, pages: Collection[str]) -> str | None:
+    """The page of findings that a subject's faults stand on: that of its name, or of what its name begins with."""
+    name = subject.partition("[")[0]
+    begun = [page for page in pages if name == page or name.startswith(f"{page}-")]
+    return max(begun, key=len, default=None)
 
 
 def column_of(case: CaseRow) -> str | None:
@@ -164,12 +166,17 @@ def standings(run: Results, known: Sequence[Fault], names: Mapping[str, str]) ->
         column = column_of(run.described[case])
         if row["level"] == Level.MUST and column:
             cells[subject][column].add(row["verdict"])
+    pages = {fault.page for fault in known}
     found = [
         Standing(
             names.get(one["id"], one["id"]),
             one["version"],
             one["kind"] == "optimizer",
-            tuple(fault for fault in known if fault.page == page_of(one["id"]) and fault.case in failed[one["id"]]),
+            tuple(
+                fault
+                for fault in known
+                if fault.page == page_of(names.get(one["id"], one["id"]), pages) and fault.case in failed[one["id"]]
+            ),
             cells[one["id"]],
         )
         for one in run.header["subjects"]
