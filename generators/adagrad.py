@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conformance.dimensions.factors import Meeting
 from conformance.generation.models import TYPES
 from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS, shared
 from generators.training_optimizers.graphs import structures
-from generators.training_optimizers.matrix import COUNTS, NEGATIVE, Matrix
+from generators.training_optimizers.matrix import Matrix
 from generators.training_optimizers.operator import FunctionCase, Operator, OperatorSetting, TrainingRun, optimizer_case
 from generators.training_optimizers.page_examples import upstream_case
 from generators.training_optimizers.preparing import preparations
@@ -49,17 +48,7 @@ ALONE = {
 }
 """Attributes set alone: the value and the chief clause it bears on; decay_factor's is that of the update counts."""
 
-MATRIX = Matrix(
-    OPERATOR,
-    ("x_new", "r", "h_new", "h_adaptive"),
-    {
-        "decay_factor": {"default": None, "zero": 0.0, "one": 1.0, "usual": 0.5, "extreme": 2.0**-20},
-        "epsilon": {"default": None, "zero": 0.0, "one": 1.0, "usual": 0.0625, "extreme": 1e-30},
-        "norm_coefficient": {"default": None, "zero": 0.0, "one": 1.0, "usual": 0.25, "extreme": -0.5},
-    },
-    counts=[name for name in COUNTS if name != NEGATIVE],  # 1 + T * decay_factor may be 0 there: `_below_0` is apart
-    excluded=(Meeting({"epsilon": ("zero",), "values": ("zeros",)}, "H_new = 0"),),
-)
+MATRIX = Matrix(OPERATOR, ("x_new", "r", "h_new", "h_adaptive"))
 
 
 def cases() -> Iterator[Case]:

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conformance.dimensions.factors import Meeting
 from conformance.generation.models import TYPES
 from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS, shared
 from generators.training_optimizers.graphs import structures
-from generators.training_optimizers.matrix import ABOVE_0, Matrix
+from generators.training_optimizers.matrix import Matrix
 from generators.training_optimizers.operator import FunctionCase, Operator, OperatorSetting, TrainingRun, optimizer_case
 from generators.training_optimizers.page_examples import upstream_case
 from generators.training_optimizers.preparing import preparations
@@ -64,25 +63,7 @@ ALONE = {
 }
 """Each attribute set alone: its value, the chief clause it bears on, and T."""
 
-MATRIX = Matrix(
-    OPERATOR,
-    ("x_final", "r_adjusted", "v_new", "h_new"),
-    {
-        "alpha": {"default": None, "zero": 0.0, "one": 1.0, "usual": 0.75, "extreme": 0.984375},
-        "beta": {"default": None, "zero": 0.0, "one": 1.0, "usual": 0.5, "extreme": 0.9998779296875},
-        "epsilon": {"default": None, "zero": 0.0, "one": 1.0, "usual": 0.0625, "extreme": 1e-30},
-        "norm_coefficient": {"default": None, "zero": 0.0, "one": 1.0, "usual": 0.25, "extreme": -0.5},
-        "norm_coefficient_post": {"default": None, "zero": 0.0, "one": 1.0, "usual": 0.125, "extreme": -0.5},
-    },
-    excluded=(
-        Meeting({"alpha": ("one",), "T": ABOVE_0}, "1 - alpha**T = 0"),
-        Meeting({"epsilon": ("zero",), "values": ("zeros",)}, "H_new = 0"),
-    ),
-    hiding=(
-        Meeting({"norm_coefficient_post": ("one",)}, "X_new = 0"),
-        Meeting({"beta": ("one",), "T": ABOVE_0}, "Sqrt(1 - beta**T) = 0, so X_new has no step"),
-    ),
-)
+MATRIX = Matrix(OPERATOR, ("x_final", "r_adjusted", "v_new", "h_new"))
 
 
 def cases() -> Iterator[Case]:

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conformance.dimensions.factors import Meeting
 from conformance.generation.models import TYPES
 from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS, shared
 from generators.training_optimizers.graphs import structures
-from generators.training_optimizers.matrix import ABOVE_0, Matrix
+from generators.training_optimizers.matrix import Matrix
 from generators.training_optimizers.operator import FunctionCase, Operator, OperatorSetting, TrainingRun, optimizer_case
 from generators.training_optimizers.page_examples import upstream_case
 from generators.training_optimizers.preparing import preparations
@@ -65,17 +64,7 @@ NEUTRAL = {"alpha": 0.0, "beta": 1.0, "norm_coefficient": 0.0}
 ALONE = {"alpha": (0.625, "v_new"), "norm_coefficient": (0.5, "g_regularized")}
 """Attributes away from neutral alone: the value and the chief clause; that of beta is the update counts' own."""
 
-MATRIX = Matrix(
-    OPERATOR,
-    ("v_new", "beta_adjusted", "g_regularized", "mode"),
-    {
-        "alpha": {"zero": 0.0, "one": 1.0, "usual": 0.75, "extreme": 1.5},
-        "beta": {"zero": 0.0, "one": 1.0, "usual": 0.5, "extreme": -2.0},
-        "norm_coefficient": {"zero": 0.0, "one": 1.0, "usual": 0.25, "extreme": -0.5},
-        "mode": {mode: mode for mode in MODES},
-    },
-    hiding=(Meeting({"alpha": ("zero",), "beta": ("zero",), "mode": ("standard",), "T": ABOVE_0}, "V_new = 0"),),
-)
+MATRIX = Matrix(OPERATOR, ("v_new", "beta_adjusted", "g_regularized", "mode"))
 
 
 def cases() -> Iterator[Case]:

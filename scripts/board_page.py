@@ -1,4 +1,4 @@
-"""Writes the board for a code host: README.md, a ranked table with the faults of each subject, and heat.svg.
+"""Writes the board for a code host: README.md, a ranked table with the faults of each subject, heat.svg, and badges/.
 
 python scripts/board_page.py RESULTS.jsonl[.gz] FOLDER
 
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from board_badges import write_badges
 from board_map import heat_map
 
 from conformance.errors import ConformanceError
@@ -24,7 +25,7 @@ from conformance.results.file import read
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from conformance.results.file import Results
     from conformance.results.records import CaseRow
@@ -50,6 +51,9 @@ then by cases that are wrong at `must`. *Right* and *wrong* are of cases that we
 not have is *unsupported*, and neither. A training optimizer is *native*, in a *function* of the model, or *lowered* to
 primitive operators. What a case is: `onnx-conformance explain CASE`.
 
+A badge for each subject and operator is in [badges](badges), for shields.io's endpoint:
+`https://img.shields.io/endpoint?url=` and the address of the file as the code host gives it raw.
+
 ![Right answers of each subject, by operator and form](heat.svg)
 """
 
@@ -68,6 +72,9 @@ class Cell:
     def computed(self) -> int:
         """How many gave an answer, or failed to."""
         return self.right + self.wrong
+
+    def __add__(self, other: Cell) -> Cell:
+        return Cell(self.right + other.right, self.wrong + other.wrong, self.unsupported + other.unsupported)
 
     def add(self, verdict: str) -> None:
         """Count a case."""
@@ -116,9 +123,20 @@ def short_names(pinned: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
     return {str(told["subject"]): name for name, told in pinned.items() if str(told["subject"]).startswith("exec:")}
 
 
-def page_of(subject: str) -> str:
-    """The page of findings that a subject's faults stand on."""
-    return subject.partition("[")[0].removesuffix("-defaults")
+def by_operator(cells: Mapping[str, Cell]) -> dict[str, Cell]:
+    """The cells of a subject by operator: the forms of an optimizer together, and ArgMax with its chains."""
+    joined: dict[str, Cell] = {}
+    for column, cell in cells.items():
+        operator = column.split()[0]
+        joined[operator] = joined.get(operator, Cell()) + cell
+    return joined
+
+
+def page_of(subject: str, pages: Collection[str]) -> str | None:
+    """The page of findings that a subject's faults stand on: that of its name, or of what its name begins with."""
+    name = subject.partition("[")[0]
+    begun = [page for page in pages if name == page or name.startswith(f"{page}-")]
+    return max(begun, key=len, default=None)
 
 
 def column_of(case: CaseRow) -> str | None:
@@ -148,12 +166,17 @@ def standings(run: Results, known: Sequence[Fault], names: Mapping[str, str]) ->
         column = column_of(run.described[case])
         if row["level"] == Level.MUST and column:
             cells[subject][column].add(row["verdict"])
+    pages = {fault.page for fault in known}
     found = [
         Standing(
             names.get(one["id"], one["id"]),
             one["version"],
             one["kind"] == "optimizer",
-            tuple(fault for fault in known if fault.page == page_of(one["id"]) and fault.case in failed[one["id"]]),
+            tuple(
+                fault
+                for fault in known
+                if fault.page == page_of(names.get(one["id"], one["id"]), pages) and fault.case in failed[one["id"]]
+            ),
             cells[one["id"]],
         )
         for one in run.header["subjects"]
@@ -239,6 +262,7 @@ def main() -> int:
     rows = {f"{one.name} {one.version}": one.cells for one in standing if not one.is_optimizer}
     title = "Right answers of what was computed, at level must"
     (folder / "heat.svg").write_bytes(heat_map(rows, COLUMNS, title))
+    write_badges(folder / "badges", {one.name: by_operator(one.cells) for one in standing})
     return 0
 
 

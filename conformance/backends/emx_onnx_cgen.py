@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _SAYS_UNSUPPORTED = ("Cannot compute static shape product", "Missing shape for value", "got (-1")
 """What it says where the size of a dimension is open: its programs have fixed sizes."""
 
+_SAYS_UNTYPED, _TYPED_FROM = "Missing dtype for value", 6
+"""What it says where ONNX infers no type of a value, and the opset from which on Log has one."""
+
 _KEPT = 64
 """Models whose programs are kept: to compile one takes most of a second, and a run asks for it more than once."""
 
@@ -74,11 +77,14 @@ class EmxOnnxCgenBackend(Adapter):
 
 @lru_cache(maxsize=_KEPT)
 def _compiled(model: bytes) -> Any:
+    proto = onnx.load_model_from_string(model)
     try:
-        return Runtime.prepare(onnx.load_model_from_string(model))
+        return Runtime.prepare(proto)
     except UnsupportedOpError as error:
         raise Unsupported(str(error)) from None
     except ShapeInferenceError as error:
-        if any(text in str(error) for text in _SAYS_UNSUPPORTED):
+        is_early = any(opset.domain == "" and opset.version < _TYPED_FROM for opset in proto.opset_import)
+        told = (*_SAYS_UNSUPPORTED, *([_SAYS_UNTYPED] if is_early else []))
+        if any(text in str(error) for text in told):
             raise Unsupported(str(error)) from None
         raise

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 from importlib.metadata import version
+from subprocess import CalledProcessError
 from typing import TYPE_CHECKING, Any
 
-os.environ.setdefault("DEV", "CPU" if shutil.which("clang") else "PYTHON")
+os.environ.setdefault("DEV", "CPU" if shutil.which(os.environ.get("CC", "clang")) else "PYTHON")
 os.environ.setdefault("CACHELEVEL", "0")  # compiled kernels are not kept on disk
 
 from tinygrad import Tensor
@@ -31,9 +32,18 @@ class PreparedRunner:
         self._runner = runner
 
     def run(self, feeds: Mapping[str, Array]) -> tuple[Array, ...]:
-        """The outputs in the graph's order; it gets copies, since its optimizers assign to their inputs."""
-        outputs = self._runner({name: array.copy() for name, array in feeds.items()}).values()
-        Tensor.realize(*outputs)
+        """The outputs in the graph's order; it gets copies, since its optimizers assign to their inputs.
+
+        Raises:
+            Unsupported: the compiler has no bfloat16, as clang before 17 has not.
+        """
+        try:
+            outputs = self._runner({name: array.copy() for name, array in feeds.items()}).values()
+            Tensor.realize(*outputs)
+        except CalledProcessError as error:
+            if any(array.dtype.name == "bfloat16" for array in feeds.values()):
+                raise Unsupported(f"{error.cmd[0]} does not compile what is generated for bfloat16.") from None
+            raise
         return tuple(output.numpy() for output in outputs)
 
 

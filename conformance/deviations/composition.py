@@ -43,6 +43,7 @@ def _together(operator: str, one: Alteration, other: Alteration) -> Alteration:
         (*one.twists, *other.twists),
         _arithmetic(operator, one.arithmetic, other.arithmetic),
         only_before_argmax=one.only_before_argmax and other.only_before_argmax,
+        by_place=one.by_place or other.by_place,
     )
 
 

@@ -21,6 +21,7 @@ from conformance.reference.nodes import Evaluation, Node
 from conformance.reference.numbers.native import Native
 from conformance.reference.numbers.values import NumberSystem, Value
 from conformance.reference.operators.training import DOMAINS as TRAINING_DOMAINS
+from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ class Alteration:
         arithmetic: how it computes.
         only_before_argmax: whether it is so only where nothing but an ArgMax sees the result.
         only_within: whether it is so only for nodes in a graph of such an operator, or in a `function`.
+        by_place: whether it takes a node's floats for those of the page by their places, whatever their names are.
     """
 
     defaults: Mapping[str, Any] = field(default_factory=dict)
@@ -108,6 +110,7 @@ class Alteration:
     arithmetic: NumberSystem = field(default_factory=Native)
     only_before_argmax: bool = False
     only_within: str | None = None
+    by_place: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +129,7 @@ class Deviation:
         convention: the libraries that have it for a convention of theirs.
         operator: its op_type.
         within: the operator in whose graphs alone it does so, or `function`; None where it does so anywhere.
+        by_place: whether it takes a node's floats for those of the page by their places, whatever their names are.
     """
 
     id: str
@@ -139,6 +143,7 @@ class Deviation:
     convention: str | None = None
     operator: str = ""
     within: str | None = None
+    by_place: bool = False
 
     @property
     def sentence(self) -> str:
@@ -149,9 +154,8 @@ class Deviation:
     def backend(self) -> AlteredBackend:
         """A backend that has it."""
         computing = self.arithmetic or (Arithmetic(self.edits) if self.edits else Native())
-        return AlteredBackend(
-            {self.operator: Alteration(self.defaults, self.twists, computing, only_within=self.within)}
-        )
+        alteration = Alteration(self.defaults, self.twists, computing, only_within=self.within, by_place=self.by_place)
+        return AlteredBackend({self.operator: alteration})
 
 
 def table(operator: str, clauses: str, rows: Iterable[Deviation]) -> tuple[Deviation, ...]:
@@ -201,9 +205,9 @@ class AlteredBackend:
         return any(alteration.only_before_argmax for alteration in self.alterations.values())
 
     def _own_kernels(self, model: onnx.ModelProto) -> onnx.ModelProto:
-        """The model with our defaults for attributes, and without functions in whose place we have a kernel."""
+        """The model with our reading of attributes, and without functions in whose place we have a kernel."""
         overridden = any(map(self._replaces, model.functions))
-        if not overridden and not any(alteration.defaults for alteration in self.alterations.values()):
+        if not overridden and not any(each.defaults or each.by_place for each in self.alterations.values()):
             return model
         copy = type(model)()
         copy.CopyFrom(model)
@@ -212,6 +216,8 @@ class AlteredBackend:
         copy.functions.extend(functions)
         for node in all_nodes(copy):
             alteration = self.alterations.get(node.op_type, Alteration())
+            if alteration.by_place:
+                _name_by_place(node)
             given = {attribute.name for attribute in node.attribute}
             missing = {name: value for name, value in alteration.defaults.items() if name not in given}
             node.attribute.extend(helper.make_attribute(name, value) for name, value in missing.items())
@@ -226,6 +232,16 @@ class AlteredBackend:
         if alteration is None or node.domain not in ALTERED_DOMAINS or (alteration.only_before_argmax and not hidden):
             return None
         return alteration if alteration.only_within in {None, *within} else None
+
+
+def _name_by_place(node: onnx.NodeProto) -> None:
+    """Give the floats of an optimizer's node, as they stand, the names that they have in the page's order."""
+    optimizer = TRAINING_OPTIMIZERS[node.op_type]
+    floats = [attribute for attribute in node.attribute if attribute.type == attribute.FLOAT]
+    names = {attribute.name for attribute in floats}
+    listed = [name for name in (*optimizer.required, *optimizer.defaults) if name in names]
+    for attribute, name in zip(floats, listed, strict=False):  # what no page knows is refused later
+        attribute.name = name
 
 
 def _seen_by_argmax_only(graph: Graph) -> set[str]:

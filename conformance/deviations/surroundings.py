@@ -177,6 +177,12 @@ NUMBERS = (
         "attribute_type",
         twists=(each_float_attribute(lambda value: np.minimum(value, 1)),),
     ),
+    Deviation(
+        "attributes_by_place",
+        "takes the attributes of a node for those of the page in the page's order, whatever their names are",
+        "attributes",
+        by_place=True,
+    ),
 )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from conformance.dimensions.building import built_structure
 from conformance.dimensions.extremes import extremes, many_tensors
 from conformance.dimensions.numbers import numbers
+from conformance.dimensions.pairwise import pairwise
 from conformance.dimensions.plain import built_extreme, built_many_tensors, built_numbers
 from conformance.dimensions.training import structure
 from conformance.reference.operators.training import TRAINING_OPTIMIZERS
@@ -42,6 +43,10 @@ FAMILIES: Mapping[str, Family] = {
 """By the tag that their cases bear, beside that of the optimizer and one tag `factor=value` for each factor."""
 
 
+PAIRWISE = "pairwise"
+"""The family that declares its rows here and has its cases made by the generators."""
+
+
 def row_of(tags: Iterable[str]) -> dict[str, str]:
     """The choice that a case is, from its tags."""
     return dict(tag.split("=", 1) for tag in tags if "=" in tag)
@@ -52,3 +57,4 @@ def declarations() -> Iterator[tuple[str, str, Declaration]]:
     for op_type in TRAINING_OPTIMIZERS:
         for name, family in FAMILIES.items():
             yield op_type.lower(), name, family.declaration(op_type)
+        yield op_type.lower(), PAIRWISE, pairwise(op_type)

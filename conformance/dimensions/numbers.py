@@ -111,8 +111,8 @@ HIDING: Mapping[str, Sequence[Meeting]] = {
 }
 
 LEFT_OUT = (
-    LeftOut("an attribute that the model leaves out", "The table of `pairwise` has it."),
-    LeftOut("T below 0", "The table of `pairwise` has it; Adagrad's formula has a pole there."),
+    LeftOut("an attribute that the model leaves out", "`pairwise` has it, where the page gives a default."),
+    LeftOut("T below 0", "`pairwise` has it; Adagrad's formula has a pole there."),
     LeftOut(
         "R and attributes of 0, -0, a subnormal or a huge value", "`extremes` has each by itself: they hide the rest."
     ),

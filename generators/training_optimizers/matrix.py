@@ -1,8 +1,8 @@
 """The family `pairwise`: every two values of any two factors of an optimizer's case meet in some case.
 
-The factors are a table per operator. Values are such that a step is a fair part of X whatever the factors are, so that
-a wrong reading shows beside the bound: R grows with the operands, with epsilon and, for Adagrad, with 1 + T *
-decay_factor.
+The factors are those of `conformance.dimensions.pairwise`. Values are such that a step is a fair part of X whatever the
+factors are, so that a wrong reading shows beside the bound: R grows with the operands, with epsilon and, for Adagrad,
+with 1 + T * decay_factor.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from conformance.corpus.case import Case
 from conformance.dimensions.building import RANGES
 from conformance.dimensions.covering import covering_rows
-from conformance.dimensions.factors import Declaration
+from conformance.dimensions.pairwise import ATTRIBUTES, COUNTS, DATA_SETS, SCALES, TENSORS, pairwise
 from conformance.dimensions.training import TYPES as MIXTURES
 from conformance.generation.models import TYPES
 from conformance.generation.values import scattered
@@ -27,22 +27,11 @@ from generators.training_optimizers.operator import Operator, optimizer_model
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.dimensions.factors import Meeting, Row
+    from conformance.dimensions.factors import Declaration, Row
     from conformance.models.arrays import Array
 
 RATE = 0.1
 """R with all the bits of its type, which a narrower copy of it lacks."""
-
-COUNTS = {"negative": -3, "0": 0, "1": 1, "2": 2, "1000": 1000, "2p32_plus_1": 2**32 + 1}
-
-TENSORS: Mapping[str, Sequence[Sequence[int]]] = {
-    "0d": ((),),
-    "vector": ((7,),),
-    "matrix": ((2, 3),),
-    "two": ((3,), (2, 2)),
-    "three": ((2,), (0, 2), (1, 3)),
-    "eight": ((1,), (2,), (3,), (2, 2), (5,), (1, 2, 3), (), (7,)),
-}
 
 WORDS = {
     "0d": "a 0-d tensor",
@@ -53,28 +42,11 @@ WORDS = {
     "eight": "eight tensors",
 }
 
-ORDINARY: Sequence[float] = (1.0,)
-
-SCALES: Mapping[str, Sequence[float]] = {
-    "ordinary": ORDINARY,
-    "zeros": ORDINARY,
-    "large": (2.0**20,),
-    "small": (2.0**-20,),
-    "mixed": (2.0**-8, 1.0, 2.0**8, 2.0**-4, 2.0**4),
-}
-"""What the usual values are multiplied by, element by element in turn: X, G and V by it, H by its square."""
-
 ZEROS: Mapping[str, tuple[int, Sequence[int]]] = {"X": (3, (0,)), "G": (3, (1,)), "V": (2, (0,)), "H": (4, (0, 1))}
 """Which elements are zero where values have zeros: those whose place leaves one of these remainders.
 
 The first element is that of a run's first step: V = H = 0.
 """
-
-DATA_SETS = {"one": (1.0,), "three": (1.0, 2.0, 0.5)}
-"""What R is multiplied by in each data set; the second has the T before, so that a kept one shows."""
-
-NEGATIVE = "negative"
-ABOVE_0 = ("1", "2", "1000", "2p32_plus_1")
 
 
 @dataclass(frozen=True)
@@ -83,31 +55,20 @@ class Matrix:
 
     Attributes:
         clauses: what every case tests, without the operator's prefix.
-        attributes: the values of each attribute by their word; None where the model leaves it out.
-        counts: words of T.
-        excluded: what is not `must` (see `Declaration.excluded`).
-        hiding: what leaves X_new without a trace of the others (see `Declaration.hiding`).
     """
 
     operator: Operator
     clauses: Sequence[str]
-    attributes: Mapping[str, Mapping[str, Any]]
-    counts: Sequence[str] = tuple(COUNTS)
-    excluded: Sequence[Meeting] = ()
-    hiding: Sequence[Meeting] = ()
 
     @property
     def declaration(self) -> Declaration:
         """The factors and what may not meet."""
-        factors = {
-            "types": tuple(MIXTURES),
-            "T": self.counts,
-            "tensors": tuple(TENSORS),
-            **{name: tuple(values) for name, values in self.attributes.items()},
-            "values": tuple(SCALES),
-            "data_sets": tuple(DATA_SETS),
-        }
-        return Declaration(factors, self.excluded, self.hiding)
+        return pairwise(self.operator.name)
+
+    @property
+    def attributes(self) -> Mapping[str, Mapping[str, Any]]:
+        """The values of each attribute by their word; None where the model leaves it out."""
+        return ATTRIBUTES[self.operator.name]
 
     def cases(self) -> Iterator[Case]:
         """One for each row."""

@@ -14,6 +14,7 @@ const RUNTIMES = {
 const SAYS_UNSUPPORTED = [
   "is not a registered function/op",
   "Could not find an implementation for",
+  "type inference failed, inferred types: index=", // of a function in which there is an operator that it has not
   "nsupported data type: ", // with a capital or not: the packages have no array of that type
 ];
 

@@ -9,6 +9,7 @@ import pytest
 from conformance.backends.reference import ReferenceBackend
 from conformance.deviations import catalogue
 from conformance.dimensions.families import FAMILIES
+from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 
 PLACED = FAMILIES["placed"]
 PLAIN = {factor: values[0] for factor, values in PLACED.declaration("Adam").factors.items()}
@@ -48,6 +49,25 @@ def test_a_place_alone_is_wrong(deviation, places):
 def test_tensors_that_are_alike_are_wrong(deviation, tensors):
     every = PLACED.declaration("Adam").factors["tensors"]
     assert {word for word in every if is_noticed(deviation, tensors=word)} == tensors
+
+
+@pytest.mark.parametrize("operator", TRAINING_OPTIMIZERS)
+def test_attributes_in_another_order_than_the_page_s_are_wrong_by_their_places(operator):
+    """Each row has attributes that differ, so that an exchange of them shows."""
+    numbers = FAMILIES["numbers"]
+    factors = numbers.declaration(operator).factors
+    row = {factor: values[0] for factor, values in factors.items()}
+    by_place = next(each for each in catalogue()[operator] if each.by_place)
+    noticed = set()
+    for order in factors["order"]:
+        built = numbers.built(operator, "order", {**row, "order": order})
+        answers = [
+            backend.prepare(onnx.load_model_from_string(built.model)).run(list(built.data_sets[1]))
+            for backend in (ReferenceBackend, by_place.backend)
+        ]
+        if not all(map(np.array_equal, *answers)):
+            noticed.add(order)
+    assert noticed == {"reversed", "rotated"}
 
 
 def test_an_attribute_that_a_kernel_takes_from_a_function_s_default_is_found_in_every_graph():

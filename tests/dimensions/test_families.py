@@ -10,6 +10,7 @@ from conformance.dimensions.covering import coverage, covering_rows
 from conformance.dimensions.factors import Declaration, Meeting
 from conformance.dimensions.families import FAMILIES, declarations, row_of
 from conformance.dimensions.numbers import attributes
+from conformance.dimensions.pairwise import pairwise
 from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 
 EVERY = {f"{operator} {family}": (operator, family, declaration) for operator, family, declaration in declarations()}
@@ -48,6 +49,11 @@ class TestLines:
         lines = lines[: lines.index("adam numbers: 0 cases")]
         assert "  324 of 324 triples of place x origin x use are covered" in lines
         assert not any("not covered" in line for line in lines)
+
+    def test_a_sibling_on_primitive_operators_covers_nothing(self):
+        [row, *_] = covering_rows(pairwise("Adam"))
+        own = ["adam", "pairwise", *(f"{factor}={value}" for factor, value in row.items())]
+        assert "adam pairwise: 1 cases" in list(coverage_lines([own, [*own, "expanded"]]))
 
     def test_what_is_left_out_has_its_reason_beside_it(self):
         lines = list(coverage_lines([]))

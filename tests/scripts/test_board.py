@@ -50,6 +50,11 @@ def test_the_files_of_cases_are_left_out(pack):
     )
 
 
+def test_the_bits_of_a_value_and_the_whole_outputs_of_a_subject_are_left_out(pack):
+    line = '{"record":"result","outputs":[{"values":["1"],"hex":["0x3f800000"]}],"observed":{"outputs":[[]]}}'
+    assert gzip.decompress(pack(line)) == b'{"record":"result","outputs":[{"values":["1"]}]}\n'
+
+
 def test_the_same_results_are_the_same_bytes(pack):
     assert pack('{"record":"footer"}') == pack('{"record":"footer"}', name="other.jsonl.gz")
 

@@ -91,7 +91,8 @@ def test_a_harness_is_called_by_its_name(board):
 
 @pytest.mark.parametrize("subject", ["acme", "acme[level=all]", "acme-defaults"])
 def test_a_subjects_faults_stand_on_the_page_of_its_package(board, subject):
-    assert board.page_of(subject) == "acme"
+    assert board.page_of(subject, {"ac", "acme"}) == "acme"
+    assert board.page_of(subject, {"ac"}) is None
 
 
 def test_the_board_leaves_out_the_suites_own_backend(written):

@@ -16,11 +16,11 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from conformance.dimensions.pairwise import COUNTS, TENSORS
 from conformance.models.arrays import type_name
 from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 from conformance.strength.operators import UPSTREAM
 from generators import adagrad, adam, momentum
-from generators.training_optimizers.matrix import COUNTS, TENSORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
