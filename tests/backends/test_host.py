@@ -52,6 +52,7 @@ def test_an_adapter_imports_nothing_of_this_suite_but_the_host(name):
     assert own == {".host"}
 
 
+@pytest.mark.whole
 def test_it_tells_what_the_adapter_tells_in_the_suite(alone, command, small_corpus, here):
     hosted = alone("onnxruntime")
     ended = command("run", "-b", hosted, "-b", "onnxruntime", "--data", small_corpus, "--results", "r.jsonl")

@@ -170,6 +170,7 @@ def leaves_choice(case: LoadedCase) -> bool:
     return any((acceptable.sum(axis=-1) > 1).any() for acceptable in choices)
 
 
+@pytest.mark.whole
 class TestRunner:
     """onnx's runner, with its own blanket tolerance, on the cases that its loader read."""
 

@@ -24,6 +24,9 @@ PAGES = sorted(path.name for path in (ROOT / "docs").glob("*.md") if path.name !
 THEIRS = "test-your-backend.md"
 """The page that shows the package `acme`, which other pages take to be there."""
 
+SELECTED = re.compile(r"test_(adagrad_chained_steps_\w+_expanded|momentum_pairwise_00\d_)")
+"""Cases that the pages select by a part of their names."""
+
 _FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _READS_THE_CORPUS = re.compile(r"^onnx-conformance (run|list|explain|verify)\b")
 _EXITS = re.compile(r"\s+# exits (\d)$")
@@ -69,9 +72,11 @@ def page(path: Path) -> Page:
 
 @pytest.fixture(scope="session")
 def part(tmp_path_factory):
-    """A part of the corpus: the cases that the pages name, and one in forty-eight of the others."""
+    """A part of the corpus: the cases that the pages name or select, and one in forty-eight of the others."""
     named = set(re.findall(r"\btest_[a-z0-9_]+", "".join(path.read_text() for path in (ROOT / "docs").glob("*.md"))))
-    return write_part(tmp_path_factory.mktemp("part"), lambda place, name: place % 48 == 0 or name in named)
+    return write_part(
+        tmp_path_factory.mktemp("part"), lambda place, name: place % 48 == 0 or name in named or SELECTED.match(name)
+    )
 
 
 @pytest.mark.parametrize("name", [*PAGES, "../README.md"])

@@ -42,6 +42,7 @@ def test_what_is_fed_comes_by_name_in_the_order_of_the_graph():
     assert list(feeds.items()) == [("X", X), ("Y", Y)]
 
 
+@pytest.mark.whole
 def test_corpus_reports_and_data_agree_on_every_model():
     for case in CORPUS.cases.values():
         loaded, document = load_case(CORPUS, case), case_json(CORPUS, case)

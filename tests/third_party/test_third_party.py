@@ -90,6 +90,7 @@ def test_its_corpus_is_run(acme, here):
     assert len(results_of(here / "out.jsonl")) == 4
 
 
+@pytest.mark.whole
 def test_its_cases_stay_out_of_what_is_generated_and_checked_by_default(process, site, defined):
     imported = "from conformance.generation.defined import defined_cases"
     program = f"{imported}; print(*(case.id for _, case in defined_cases(())))"
