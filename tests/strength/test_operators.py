@@ -69,10 +69,9 @@ def test_a_case_that_is_held_survives_a_subject_that_spoils_it(opened):
     assert noticed(deviation("adam.default_beta_0").backend, case) is None
 
 
-@pytest.mark.whole
-def test_progress_is_told_as_often_as_was_announced(whole_corpus):
+def test_progress_is_told_as_often_as_was_announced(opened):
     seen = []
-    measure(whole_corpus, seen.append, only=("ArgMax",))
+    measure(opened, seen.append, only=("ArgMax",))
     assert len(seen) == work() - sum(len(catalogue()[name]) for name in OPTIMIZERS)
 
 

@@ -59,7 +59,7 @@ def combinations_of(case: Case) -> set[Any]:
         positive = row["T"] not in {"0", "negative", "least"}
         hiding = {
             factor
-            for meeting in matrix.hiding
+            for meeting in matrix.declaration.hiding
             if meeting.is_in({**row, "T": "2" if positive else row["T"]})
             for factor in meeting.values
         }
