@@ -51,7 +51,7 @@ then by cases that are wrong at `must`. *Right* and *wrong* are of cases that we
 not have is *unsupported*, and neither. A training optimizer is *native*, in a *function* of the model, or *lowered* to
 primitive operators. What a case is: `onnx-conformance explain CASE`.
 
-A badge for each subject and operator is in [badges](badges), for shields.io's endpoint:
+A badge for each subject and operator is in `badges/`, for shields.io's endpoint:
 `https://img.shields.io/endpoint?url=` and the address of the file as the code host gives it raw.
 
 ![Right answers of each subject, by operator and form](heat.svg)
