@@ -26,7 +26,7 @@ NAMED_BY_NOTHING = {
     "argmax.lowest_of_256_lanes",
     "argmax.lowest_of_1024_lanes",
 }
-"""Deviations that show in so few cases of the bench, of Loops, Scans or long rows, that to name one would be a guess."""
+"""Deviations that show in so few cases of Loops, Scans or long rows that to name one would be a guess."""
 
 
 @pytest.mark.whole

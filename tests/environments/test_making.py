@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import wheels
 from corpora import EXACT
+from interruptible import INTERRUPTIBLE
 from isolation_support import until
 from outputs import records, results_of
 
@@ -49,7 +50,9 @@ def maker(index, here):
         arguments = ("env", "make", *subjects, "--no-index", "--find-links", str(index))
         environment = {**os.environ, "GO_ON": str(here / "go_on")}
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        started.append(subprocess.Popen([f"{SCRIPTS}/onnx-conformance", *arguments], env=environment, **pipes))
+        started.append(
+            subprocess.Popen([*INTERRUPTIBLE, f"{SCRIPTS}/onnx-conformance", *arguments], env=environment, **pipes)
+        )
         return started[-1]
 
     yield start

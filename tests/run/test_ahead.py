@@ -32,7 +32,9 @@ def echo():
 def waiting(here):
     """A process that answers a line once there is a file."""
     wait = f"while not os.path.exists({str(here / 'go')!r}): time.sleep(0.01)"
-    source = f"import os, time\nline = input()\n{wait}\nprint(line)"
+    source = (
+        f"import os, sys, time\nline = input()\n{wait}\nsys.stdout.write(line + chr(10))"  # at once: print writes twice
+    )
     process = SubjectProcess((sys.executable, "-u", "-c", source), Limits())
     yield process
     process.end()

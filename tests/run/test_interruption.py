@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from corpora import SMALL
+from interruptible import INTERRUPTIBLE
 from isolation_support import LONGEST_WAIT, SUPPORT, processes_in, until
 from outputs import comparable
 from repository import DATA
@@ -21,12 +22,6 @@ from conformance.run.partial import partial_of
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what processes leave behind is looked for in /proc")
 
 HANGS, RIGHT = "isolation_faults:hangs_while_told", "fake_backends:AlwaysRight"
-INTERRUPTIBLE = (
-    sys.executable,
-    "-c",
-    "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])",
-)
-"""Starts a program that SIGINT interrupts, even where it is ignored, as in what a shell starts in the background."""
 
 FINISHED = 4
 """How many of the small corpus's cases come before those of Momentum, on which the subject hangs."""
