@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -130,8 +131,9 @@ class Harness:
         if slot == 0:
             self._prepared.clear()
             self._kept.clear()
+        began = time.perf_counter()
         self._prepared[slot] = self._target.prepare(_model(command["model"]), "CPU")
-        return {"loaded": True, **self._placed(slot)}
+        return {"loaded": True, "seconds": time.perf_counter() - began, **self._placed(slot)}
 
     def _placed(self, slot: int) -> dict[str, Any]:
         """What a prepared model says by now of where its nodes run."""

@@ -49,6 +49,23 @@ class Introduction:
     failure: str = ""
 
 
+@dataclass(frozen=True)
+class _Sent:
+    """A command that was sent.
+
+    Attributes:
+        what: the command.
+        seq: its number.
+        unsent: what is still to be sent of it.
+        moment: when it was, by the monotonic clock.
+    """
+
+    what: str
+    seq: int
+    unsent: memoryview
+    moment: float
+
+
 @dataclass
 class Host:
     """Keeps a subject's process, one at a time.
@@ -72,6 +89,7 @@ class Host:
     _seq: int = field(default=0, init=False)
     _left: float = field(default=0.0, init=False)
     _said: str = field(default="", init=False)
+    _ahead: _Sent | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._command = command_of(self.named, self.interpreter)
@@ -94,6 +112,7 @@ class Host:
         Raises:
             NotStarted: there is none.
         """
+        self._withdraw()
         self._said = ""
         if self._child is not None and not self._child.is_idle():
             self.end()
@@ -129,11 +148,40 @@ class Host:
             answer = self._asked(self._child, what, members, self._left)
         finally:
             self._left -= time.monotonic() - started
-        if "unsupported" in answer:
-            raise SaidUnsupported(answer["unsupported"])
-        if "error" in answer:
-            raise (Panicked if answer.get("fatal") else Raised)(answer["error"])
-        return answer
+        return _good(answer)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is a process that could be sent a command."""
+        return self._child is not None and self._child.is_idle()
+
+    def ask_ahead(self, what: str, **members: Any) -> None:
+        """Send the first command of the case that comes next: of this one nothing is asked any more.
+
+        What the subject said during this case can be had until then.
+        """
+        self._said = self.child.said()
+        self.child.forget()
+        with suppress(SubjectFailure):  # it has ended, which shows when the case begins
+            self._ahead = self._sent(self.child, what, members)
+
+    @property
+    def is_asked_ahead(self) -> bool:
+        """Whether the process works on the first command of the case that comes next."""
+        return self._ahead is not None
+
+    def answer_ahead(self) -> dict[str, Any]:
+        """Begin the case whose first command was sent ahead, and return the good answer to that.
+
+        Raises:
+            SubjectFailure: there is no good answer.
+        """
+        ahead, self._ahead = self._ahead, None
+        assert self._child is not None
+        assert ahead is not None
+        answer = self._answered(self._child, ahead, max(0.0, ahead.moment + self.limits.timeout - time.monotonic()))
+        self._left = self.limits.timeout - answer.get("seconds", 0.0)
+        return _good(answer)
 
     def nonsense(self, message: str) -> SpokeNonsense:
         """What to raise where an answer contradicts itself; the process is ended."""
@@ -142,7 +190,7 @@ class Host:
 
     def said(self) -> str:
         """The end of what the subject wrote on standard error during the case."""
-        return self._said if self._child is None else self._child.said()
+        return self._said if self._child is None or self._ahead is not None else self._child.said()
 
     def stop(self) -> None:
         """Tell the process to stop, if there is one, and end what is left of it."""
@@ -157,16 +205,33 @@ class Host:
             self._child.end()
             self._said = self._child.said()
             self._child = None
+        self._ahead = None
 
     def _asked(self, child: SubjectProcess, what: str, members: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """The answer to a command, held against its schema."""
+        return self._answered(child, self._sent(child, what, members), seconds)
+
+    def _sent(self, child: SubjectProcess, what: str, members: Mapping[str, Any]) -> _Sent:
         self._seq += 1
         try:
-            line = child.ask(as_line({"cmd": what, "seq": self._seq, **members}), what, seconds, self.meanwhile)
-            return answer_in(line, what, self._seq)
+            unsent = child.send(as_line({"cmd": what, "seq": self._seq, **members}), what)
         except BaseException:
             self.end()
             raise
+        return _Sent(what, self._seq, unsent, time.monotonic())
+
+    def _answered(self, child: SubjectProcess, sent: _Sent, seconds: float) -> dict[str, Any]:
+        try:
+            return answer_in(child.answer(sent.unsent, sent.what, seconds, self.meanwhile), sent.what, sent.seq)
+        except BaseException:
+            self.end()
+            raise
+
+    def _withdraw(self) -> None:
+        """Wait for the answer to what was sent ahead, and make nothing of it: something else comes first."""
+        if self._ahead is not None:
+            with suppress(SubjectFailure):
+                self.answer_ahead()
 
     def _start(self) -> None:
         """Start a process; after several failures in a row, give it up for good.
@@ -216,3 +281,16 @@ class Host:
         raise SubjectError(
             answer.get("error") or answer["unsupported"], answer.get("mend", "Its harness says so; start it by hand.")
         )
+
+
+def _good(answer: dict[str, Any]) -> dict[str, Any]:
+    """An answer that says neither that the subject has not got what is asked for nor that it failed.
+
+    Raises:
+        SubjectFailure: it says so.
+    """
+    if "unsupported" in answer:
+        raise SaidUnsupported(answer["unsupported"])
+    if "error" in answer:
+        raise (Panicked if answer.get("fatal") else Raised)(answer["error"])
+    return answer

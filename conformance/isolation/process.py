@@ -73,11 +73,27 @@ class SubjectProcess:
         for descriptor, event in ((self._in, 0), (self._out, select.POLLIN), (self._status, select.POLLIN)):
             self._restlessness.register(descriptor, event)
 
-    def ask(self, line: bytes, what: str, seconds: float, meanwhile: Iterator[None]) -> bytes:
-        """Send a command and wait for the line that answers it; whatever fails ends the process.
+    def send(self, line: bytes, what: str) -> memoryview:
+        """Send a command as far as it goes without waiting, and return what is still to be sent.
 
         Args:
             line: the command, with its end of line.
+            what: the command in one word, for messages.
+
+        Raises:
+            SubjectFailure: the process has ended.
+        """
+        try:
+            return self._unsent(memoryview(line), what)
+        except BaseException:
+            self.end()
+            raise
+
+    def answer(self, unsent: memoryview, what: str, seconds: float, meanwhile: Iterator[None]) -> bytes:
+        """Wait for the line that answers the command that was sent; whatever fails ends the process.
+
+        Args:
+            unsent: what is still to be sent of it.
             what: the command in one word, for messages.
             seconds: how long it may take.
             meanwhile: what to do, step by step, until there is an answer; one that waits for a step is not late.
@@ -86,7 +102,7 @@ class SubjectProcess:
             SubjectFailure: the process ended, took too long, or wrote what is no line.
         """
         try:
-            return self._exchanged(line, what, time.monotonic() + seconds, meanwhile)
+            return self._answered(unsent, what, time.monotonic() + seconds, meanwhile)
         except BaseException:
             self.end()
             raise
@@ -138,9 +154,8 @@ class SubjectProcess:
         os.close(self._status)
         self._err = -1
 
-    def _exchanged(self, line: bytes, what: str, deadline: float, meanwhile: Iterator[None]) -> bytes:
+    def _answered(self, unsent: memoryview, what: str, deadline: float, meanwhile: Iterator[None]) -> bytes:
         answer = bytearray()
-        unsent = self._unsent(memoryview(line), what)
         if unsent:
             self._poll.register(self._in, select.POLLOUT)
         while True:

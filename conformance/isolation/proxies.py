@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from conformance.isolation.tensor_files import LARGE, put, taken
 from conformance.models.feeds import fed_names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from conformance.isolation.host import Host
     from conformance.isolation.process import SubjectProcess
@@ -23,12 +24,18 @@ if TYPE_CHECKING:
 
 
 class BackendProxy:
-    """A backend by ONNX's own interface."""
+    """A backend by ONNX's own interface.
+
+    Attributes:
+        tells_seconds: whether it said of the last model that it loaded how long that took.
+    """
 
     def __init__(self, host: Host) -> None:
         self.host = host
+        self.tells_seconds = False
         self._loaded: dict[int, PreparedProxy] = {}
         self._handed_out: list[Sequence[Any]] = []
+        self._ahead: tuple[onnx.ModelProto, PreparedProxy] | None = None
 
     def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> PreparedProxy:  # noqa: ARG002
         """Have the model loaded, as the only one.
@@ -36,8 +43,22 @@ class BackendProxy:
         Raises:
             SubjectFailure: it is not; see `conformance.isolation.failures`.
         """
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None and ahead[0] is model and self.host.is_asked_ahead:
+            ahead[1].take_loaded()
+            return ahead[1]
         self.host.begin_case()
         return self._prepared(model, 0)
+
+    def prepare_ahead(self, model: onnx.ModelProto) -> None:
+        """Have the model loaded, as the only one, while what came of the one before is still looked at.
+
+        `prepare` then returns what has become of it. How long that took only the subject can say.
+        """
+        if self.host.is_ready:
+            prepared = PreparedProxy(self, model.SerializeToString(), fed_names(model.graph), 0)
+            self._ahead = model, prepared
+            prepared.load_ahead()
 
     def prepare_beside(self, model: onnx.ModelProto, device: str = "CPU") -> PreparedProxy:  # noqa: ARG002
         """Have a second model loaded; where the harness keeps only one, the two take each other's place at every turn.
@@ -87,6 +108,7 @@ class PreparedProxy:
 
     Attributes:
         placement: how many nodes of which operators ran where, as the subject last said; None where it did not say.
+        seconds_ahead: how long the subject was at it before it was asked for.
     """
 
     def __init__(self, backend: BackendProxy, model: bytes, names: Sequence[str], slot: int) -> None:
@@ -96,14 +118,33 @@ class PreparedProxy:
         self.slot = slot
         self.child: SubjectProcess | None = None
         self.placement: dict[str, dict[str, int]] | None = None
+        self.seconds_ahead = 0.0
 
     def load(self) -> None:
         """Have the model loaded."""
+        self._is_loaded(self._backend.host.ask("load", **self._told()))
+
+    def load_ahead(self) -> None:
+        """Have the model loaded without waiting for it."""
+        self._backend.host.ask_ahead("load", **self._told())
+
+    def take_loaded(self) -> None:
+        """Wait until what was begun ahead is done."""
+        began = time.perf_counter()
+        answer = self._backend.host.answer_ahead()
+        self.seconds_ahead = max(0.0, answer.get("seconds", 0.0) - (time.perf_counter() - began))
+        self._is_loaded(answer)
+
+    def _told(self) -> dict[str, Any]:
+        """What a command to load it says; from now on nothing else is loaded in its place."""
         host = self._backend.host
         self.child = host.child
         self._backend.loads(self)
-        path = _written(host.child, f"model{self.slot or ''}.onnx", self._model)
-        self.placement = host.ask("load", model=path, **self._which()).get("placement")
+        return {"model": _written(host.child, f"model{self.slot or ''}.onnx", self._model), **self._which()}
+
+    def _is_loaded(self, answer: Mapping[str, Any]) -> None:
+        self.placement = answer.get("placement")
+        self._backend.tells_seconds = "seconds" in answer
 
     def run(self, inputs: Sequence[Array]) -> Any:
         """What the subject returns for what it is fed, in the graph's order; what it changed is changed here too.

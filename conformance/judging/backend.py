@@ -23,7 +23,7 @@ from conformance.subjects.failures import SubjectFailure, is_unsupported, told
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from conformance.corpus.loading import DataSet, LoadedCase
     from conformance.judging.quality import Counted, Qualities
@@ -46,6 +46,7 @@ def judge_backend(
     profile: Profile | None = None,
     provider: str | None = None,
     qualities: Qualities | None = None,
+    once_answered: Callable[[], None] | None = None,
 ) -> Outcome:
     """Run a case on a backend: anything with `prepare(model) → rep` and `rep.run(inputs) → outputs`.
 
@@ -53,13 +54,16 @@ def judge_backend(
         profile: what is asked beyond the specification, or None.
         provider: what every node is to run on; a case in which one did not is unsupported.
         qualities: what tells how accurate the outputs are, which no verdict rests on, or None.
+        once_answered: called before the last outputs are compared, if the backend is asked nothing more by then.
     """
     if case.is_structural and not case.is_invalid:
         return Outcome(Verdict.SKIPPED, None, "an input or output is no tensor: only graph optimizers are asked", 0.0)
     asked = _AskedModel(backend, case, provider, qualities)
     if case.is_invalid:
         return replace(_rejection(asked, case), placement=asked.placement)
-    return replace(_answer(asked, case, profile), placement=asked.placement, quality=asked.quality)
+    return replace(
+        _answer(asked, case, profile, once_answered or _nothing), placement=asked.placement, quality=asked.quality
+    )
 
 
 class _AskedModel:
@@ -80,6 +84,7 @@ class _AskedModel:
     def load(self) -> None:
         with self.watch:
             self._prepared = _asked("load", lambda: self.backend.prepare(self._case.model, "CPU"))
+        self.watch.seconds += _seconds_ahead(self._prepared)
         self._place("load")
 
     def run(self, data_set: DataSet) -> Any:
@@ -107,7 +112,9 @@ class _AskedModel:
             raise _Stopped(Verdict.UNSUPPORTED, phase, complaint)
 
 
-def _answer(asked: _AskedModel, case: LoadedCase, profile: Profile | None) -> Outcome:
+def _answer(
+    asked: _AskedModel, case: LoadedCase, profile: Profile | None, once_answered: Callable[[], None]
+) -> Outcome:
     """What becomes of a valid model: its outputs, compared."""
     evidence: list[OutputEvidence] = []
     kept = KeptOutputs([value.name for value in case.model.graph.output])
@@ -115,8 +122,9 @@ def _answer(asked: _AskedModel, case: LoadedCase, profile: Profile | None) -> Ou
     try:
         asked.load()
         neighbour = neighbour_of(asked.backend, case)
-        for number, data_set in enumerate(data_sets_under(profile, case)):
-            evidence += _run(asked, case, data_set, number, kept)
+        for number, (data_set, is_last) in enumerate(_with_last(data_sets_under(profile, case))):
+            then = once_answered if is_last and neighbour is None else _nothing
+            evidence += _run(asked, case, data_set, number, kept, then)
             if neighbour is not None:
                 neighbour.run()
     except _Stopped as stop:
@@ -164,10 +172,16 @@ def _count(outputs: object) -> str:
 
 
 def _run(
-    asked: _AskedModel, case: LoadedCase, data_set: DataSet, number: int, kept: KeptOutputs
+    asked: _AskedModel,
+    case: LoadedCase,
+    data_set: DataSet,
+    number: int,
+    kept: KeptOutputs,
+    once_answered: Callable[[], None],
 ) -> list[OutputEvidence]:
     before = [array.tobytes() for array in data_set.inputs]
     outputs = asked.run(data_set)
+    once_answered()
     if not isinstance(outputs, list | tuple):
         raise _Stopped(Verdict.FAIL, "compare", f"run returned a {type(outputs).__name__}, not a sequence of outputs")
     if len(outputs) != len(data_set.outputs):
@@ -184,6 +198,24 @@ def _run(
         if place is not None:
             evidence[place]["complaint"] = COMPLAINT
     return evidence
+
+
+def _with_last(data_sets: Iterator[DataSet]) -> Iterator[tuple[DataSet, bool]]:
+    """The data sets, each with whether it is the last."""
+    following = next(data_sets, None)
+    while (data_set := following) is not None:
+        following = next(data_sets, None)
+        yield data_set, following is None
+
+
+def _seconds_ahead(prepared: Any) -> float:
+    """How long a model was being prepared before it was asked for, as in a process of its own it may be."""
+    seconds = getattr(prepared, "seconds_ahead", 0.0)
+    return seconds if isinstance(seconds, float) else 0.0
+
+
+def _nothing() -> None:
+    """What is done where nothing is to be done."""
 
 
 def _asked(phase: str, ask: Any) -> Any:

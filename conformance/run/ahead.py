@@ -1,6 +1,8 @@
-"""Reading ahead: the files of the case that comes next are read while a subject in a process of its own works.
+"""What is done ahead of the case that comes next, on a subject in a process of its own.
 
-One file is a step, and a step is taken only where there is no answer yet: a subject that waits is asked at once.
+While the subject works, the next case's files are read. One file is a step, and a step is taken only where there is no
+answer yet: a subject that waits is asked at once. While the suite compares the last answer, the subject loads the next
+model.
 """
 
 from __future__ import annotations

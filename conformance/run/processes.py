@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.isolation.host import Introduction
+from conformance.isolation.proxies import BackendProxy
 from conformance.isolation.starting import host_of
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ class Processes:
         host = self._hosts.get(subject.id)
         if host is not None:
             host.meanwhile = work
+
+    def beginning_early(self, subject: Subject) -> BackendProxy | None:
+        """A backend that can load the next model early: one in a process of its own that tells how long that took."""
+        backend = subject.target
+        return backend if isinstance(backend, BackendProxy) and backend.tells_seconds else None
 
     def said_by(self, subject: Subject) -> str:
         """What a subject wrote on standard error during its last case, if it is in a process of its own."""

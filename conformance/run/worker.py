@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,12 @@ from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import pytest
 
     from conformance.corpus.corpus import Corpus, CorpusCase
+    from conformance.corpus.loading import LoadedCase
     from conformance.judging.outcome import Outcome
     from conformance.judging.quality import Qualities
     from conformance.profiles import Profile
@@ -55,6 +57,7 @@ class Worker:
         self._diagnosis = diagnosis
         self._qualities = _qualities() if quality else None
         self._profile = profile
+        self._next: LoadedCase | None = None
 
     def report(self, item: ConformanceItem | Batch, after: pytest.Item | None) -> pytest.TestReport:
         """Run an item, and report it in pytest's terms with the result record attached, or those of a whole batch.
@@ -72,18 +75,18 @@ class Worker:
         if then is not None:
             self._processes.meanwhile(item.subject, self._corpus.ahead(then.case))
         try:
-            result, seconds = self._result(item)
+            result, seconds = self._result(item, then)
         except CorpusError as error:
             return case_report(item.nodeid, item.location, {"abandon": [error.problem, error.mend]}, 0.0)
         return case_report(item.nodeid, item.location, result, seconds)
 
-    def _result(self, item: ConformanceItem) -> tuple[dict[str, Any], float]:
+    def _result(self, item: ConformanceItem, then: ConformanceItem | None) -> tuple[dict[str, Any], float]:
         """The result record of an item, less what the recorder adds, and the seconds that the subject took.
 
         Raises:
             CorpusError: a file of the case is altered.
         """
-        judged = partial(self._judged, item.subject, item.case)
+        judged = partial(self._judged, item.subject, item.case, partial(self._begin, item.subject, then))
         outcome, repeats = repeated(judged, self._repeat)
         result: dict[str, Any] = {
             "subject": item.subject.id,
@@ -109,14 +112,24 @@ class Worker:
 
         return transcript(item.subject, self._corpus, item.case)
 
-    def _judged(self, subject: Subject, case: CorpusCase) -> Outcome:
+    def _judged(self, subject: Subject, case: CorpusCase, begin_next: Callable[[], None]) -> Outcome:
         """What becomes of a case; what judges graph optimizers is loaded when there is one."""
-        loaded = load_case(self._corpus, case)
+        begun, self._next = self._next, None
+        loaded = begun if begun is not None and begun.entry is case else load_case(self._corpus, case)
         if subject.kind is SubjectKind.BACKEND:
-            return judge_backend(subject.target, loaded, self._profile, subject.provider, self._qualities)
+            return judge_backend(subject.target, loaded, self._profile, subject.provider, self._qualities, begin_next)
         from conformance.judging.optimizer import judge_optimizer
 
         return judge_optimizer(subject, loaded, self._profile)
+
+    def _begin(self, subject: Subject, then: ConformanceItem | None) -> None:
+        """Begin the case that comes next on a subject that can; one that cannot be read is told of in its turn."""
+        backend = self._processes.beginning_early(subject)
+        if backend is None or self._repeat > 1 or then is None or then.subject is not subject:
+            return
+        with suppress(CorpusError):
+            self._next = load_case(self._corpus, then.case)
+            backend.prepare_ahead(self._next.model)
 
     def _rules(self, case: CorpusCase) -> list[str]:
         """The ids of the profile's rules that are about a case."""

@@ -1,4 +1,6 @@
-"""Reading ahead: the next case's files are read while a subject works, and told of as if they had not been."""
+"""What is done ahead of the next case: its files are read while a subject works, and told of as if they had not been;
+its model is loaded while answers are compared, and what comes of that is told of in its own turn.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +9,19 @@ import sys
 
 import pytest
 from corpora import ADAM, EXACT, SEVERAL
+from isolation_support import apart
 from outputs import results_of
 
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import load_case
 from conformance.errors import CorpusError
-from conformance.isolation.failures import TimedOut
+from conformance.isolation.failures import Crashed, Raised, TimedOut
 from conformance.isolation.limits import Limits
 from conformance.isolation.process import SubjectProcess
+from conformance.isolation.starting import host_of
+from conformance.judging.backend import judge_backend
 from conformance.run.ahead import CorpusAhead
+from conformance.verdicts import Verdict
 
 ECHO = (sys.executable, "-u", "-c", "import sys\nfor line in sys.stdin: print(line, end='')")
 
@@ -40,6 +46,23 @@ def waiting(here):
     process.end()
 
 
+def asked(process, seconds, steps):
+    """What a process answers to a line."""
+    return process.answer(process.send(b"1\n", "echo"), "echo", seconds, steps)
+
+
+@pytest.fixture
+def named(case_of):
+    """Makes a model of a name, which says what becomes of it."""
+
+    def model(name):
+        made = case_of(ADAM).model
+        made.graph.name = name
+        return made
+
+    return model
+
+
 class TestTheWait:
     def test_steps_are_taken_until_there_is_an_answer(self, waiting, here):
         def steps():
@@ -50,7 +73,7 @@ class TestTheWait:
             yield taken.append("third")
 
         taken = []
-        assert waiting.ask(b"1\n", "echo", 60, steps()) == b"1"
+        assert asked(waiting, 60, steps()) == b"1"
         assert taken == ["first", "second"]
 
     def test_an_answer_that_waits_for_a_step_is_not_late(self, echo):
@@ -58,12 +81,12 @@ class TestTheWait:
             select.select([echo._out], [], [])
             yield
 
-        assert echo.ask(b"1\n", "echo", 0, step()) == b"1"
+        assert asked(echo, 0, step()) == b"1"
 
     def test_one_that_has_not_come_after_the_last_step_is(self):
         silent = SubjectProcess((sys.executable, "-c", "import time; time.sleep(600)"), Limits(timeout=0.1))
         with pytest.raises(TimedOut, match=r"did not answer `echo` within 0.1 s"):
-            silent.ask(b"1\n", "echo", 0.1, iter([None] * 3))
+            asked(silent, 0.1, iter([None] * 3))
 
 
 class TestTheCorpus:
@@ -98,6 +121,78 @@ class TestTheCorpus:
         list(corpus.ahead(corpus.cases[ADAM]))
         with pytest.raises(CorpusError, match="altered or truncated"):
             load_case(corpus, corpus.cases[ADAM])
+
+
+class TestTheNextModel:
+    """On a backend in a process of its own; what it says on standard error is told with the case it said it in."""
+
+    @pytest.fixture
+    def backend(self):
+        """Loads a first model, and then makes of the next what it is told to."""
+        subject = apart("early_backends:ByName")
+        yield subject.target
+        host_of(subject).stop()
+
+    @pytest.fixture
+    def first(self, backend, case_of):
+        return backend.prepare(case_of(EXACT).model)
+
+    def test_it_is_what_prepare_then_returns(self, backend, first, case_of):
+        case = case_of(ADAM)
+        backend.prepare_ahead(case.model)
+        assert backend.host.is_asked_ahead
+        outcome = judge_backend(backend, case)
+        assert (outcome.verdict, backend.host.is_asked_ahead) == (Verdict.PASS, False)
+
+    def test_the_time_that_it_took_is_counted_though_nobody_waited(self, backend, first, named):
+        model = named("sleeps")
+        backend.prepare_ahead(model)
+        select.select([backend.host.child._out], [], [])
+        assert backend.prepare(model).seconds_ahead >= 0.1
+
+    def test_another_model_comes_first_and_this_one_is_loaded_in_its_turn(self, backend, first, case_of):
+        case = case_of(ADAM)
+        backend.prepare_ahead(case.model)
+        assert [judge_backend(backend, one).verdict for one in (case_of(EXACT), case)] == [Verdict.PASS] * 2
+
+    def test_the_model_before_is_loaded_again_where_it_is_run_again(self, backend, case_of):
+        case = case_of(EXACT)
+        first = backend.prepare(case.model)
+        inputs = next(case.data_sets()).inputs
+        before = first.run(inputs)
+        backend.prepare_ahead(case_of(ADAM).model)
+        assert [array.tobytes() for array in first.run(inputs)] == [array.tobytes() for array in before]
+
+    @pytest.mark.parametrize(("name", "kind"), [("raises", Raised), ("is_killed", Crashed), ("hangs", TimedOut)])
+    def test_what_becomes_of_it_is_told_in_its_turn(self, name, kind, named):
+        subject = apart("early_backends:ByName", Limits(timeout=1.0 if name == "hangs" else 30.0))
+        subject.target.prepare(named("is_fine"))
+        model = named(name)
+        subject.target.prepare_ahead(model)
+        with pytest.raises(kind):
+            subject.target.prepare(model)
+        assert subject.target.prepare(named("is_fine")).placement is None
+        host_of(subject).stop()
+
+    def test_what_was_said_before_is_told_until_then_and_not_after(self, backend, named):
+        backend.prepare(named("says_one"))
+        model = named("says_two")
+        backend.prepare_ahead(model)
+        select.select([backend.host.child._out], [], [])
+        before = backend.host.said()
+        backend.prepare(model)
+        assert (before.split(), backend.host.said().split()) == (["says_one"], ["says_two"])
+
+    def test_a_process_that_has_ended_is_not_asked(self, backend, first, named):
+        backend.host.end()
+        backend.prepare_ahead(named("is_fine"))
+        assert not backend.host.is_asked_ahead
+
+    def test_a_run_stops_a_subject_that_was_asked_ahead(self, backend, first, named):
+        backend.prepare_ahead(named("sleeps"))
+        child = backend.host.child
+        backend.host.stop()
+        assert not backend.host.is_running(child)
 
 
 @pytest.mark.parametrize("where", ["--isolated", "--in-process"])
