@@ -58,7 +58,7 @@ def conformance(session: nox.Session) -> None:
     session.run("onnx-conformance", "verify", "--data", "data")
     session.run(
         *("onnx-conformance", "run", "-b", "reference", "-b", "onnx-reference", "-b", "onnxruntime"),
-        *("--data", "data", "--level", "should"),
+        *("--data", "data", "--level", "should", "-n", "2"),
         *("--expect", "expectations/onnx-reference.toml", "--expect", "expectations/onnxruntime.toml"),
         *("--results", f"{LATEST}/results.jsonl", "--html", f"{LATEST}/index.html", *session.posargs),
     )
@@ -143,6 +143,7 @@ SITE = "sphinx-build -W -nq -c scripts/site . dist/site"
 RELEASE = (*SCRIPT, *GROUPS["build"])
 JOBS = {
     "tests": ("Run the suite's own tests; they need no browser and no root.", TESTS, PYTEST),
+    "programs": ("Run the tests that start, build or install whole programs.", TESTS, f"{PYTEST} -m programs"),
     "corpus": ("Measure the whole corpus: its bytes, what it notices, whom it accuses.", TESTS, f"{PYTEST} -m whole"),
     "lint": ("Check style, formatting, which room may import which, how large the house is.", GROUPS["lint"], *CHECKS),
     "types": ("Check types.", TYPES, "mypy"),
@@ -170,7 +171,8 @@ def browser(session: nox.Session) -> None:
     """Open the HTML report in headless Chromium; needs Debian's chromium and chromium-driver."""
     need(session, {"chromedriver": "chromium chromium-driver"})
     session.install("-e", ".", *GROUPS["tests"], *GROUPS["browser"])
-    session.run("pytest", "-o", "addopts=--strict-markers --import-mode=importlib", "tests/browser", *session.posargs)
+    options = "--strict-markers --import-mode=importlib -n 2 --dist worksteal"
+    session.run("pytest", "-o", f"addopts={options}", "tests/browser", *session.posargs)
 
 
 @nox.session

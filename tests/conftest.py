@@ -49,6 +49,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(lambda: shutil.rmtree(directory, ignore_errors=True))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what starts the suite's programs as a shell does."""
+    for item in items:
+        if process.__name__ in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.programs)
+
+
 def quiet_onnxsim() -> None:
     """Keep the last words of onnxsim, of what it leaves behind when the interpreter ends, from the terminal."""
     if "onnxsim" in sys.modules:

@@ -14,7 +14,7 @@ from conformance.errors import UnknownName, UsageError, did_you_mean
 from conformance.subjects.naming import SubjectKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from conformance.corpus.corpus import Corpus, CorpusCase
 
@@ -119,7 +119,8 @@ class Selection:
             CorpusError: a case's description cannot be read.
         """
         wanted = {id: find_case(corpus, id) for id in sorted(set(self.cases))} if self.cases else corpus.cases
-        found = {id: case for id, case in wanted.items() if self._matches(id, case)}
+        is_meant = keyword_of(self.keyword)
+        found = {id: case for id, case in wanted.items() if self._is_at_level(case) and is_meant(id)}
         if not (self.tags or self.clauses or self.operators):
             return dict(found)
         known_traits = {id: traits(corpus, case) for id, case in corpus.cases.items()}
@@ -127,8 +128,8 @@ class Selection:
             _check_known(kind, names, {known for of_case in known_traits.values() for known in of_case[kind]})
         return {id: case for id, case in found.items() if self._has(known_traits[id])}
 
-    def _matches(self, id: str, case: CorpusCase) -> bool:
-        return (not self.levels or case.level in self.levels) and matches(self.keyword, id)
+    def _is_at_level(self, case: CorpusCase) -> bool:
+        return not self.levels or case.level in self.levels
 
     def _has(self, own: Mapping[str, frozenset[str]]) -> bool:
         wanted = (("tag", self.tags), ("clause", self.clauses), ("operator", self.operators))
@@ -145,17 +146,21 @@ _OPTIONS = {
 """Per option that may be repeated its field."""
 
 
-def matches(keyword: str, id: str) -> bool:
-    """Whether a case's id satisfies an expression of words that are parts of it, in any case of letters, as in pytest.
+def keyword_of(keyword: str) -> Callable[[str], bool]:
+    """What tells whether a case's id satisfies an expression of words that are parts of it, in any case of letters.
 
     Unlike pytest's, the words are held against the case alone: not against the subject, the corpus's place or marks.
     """
     from _pytest.mark.expression import Expression
 
-    def is_part(word: str, /, **_: object) -> bool:
-        return word.lower() in id.lower()
+    if not keyword.strip():
+        return lambda _: True
+    expression = Expression.compile(keyword)
 
-    return not keyword.strip() or Expression.compile(keyword).evaluate(is_part)
+    def is_meant(id: str) -> bool:
+        return expression.evaluate(lambda word, /, **_: word.lower() in id.lower())
+
+    return is_meant
 
 
 def traits(corpus: Corpus, case: CorpusCase) -> dict[str, frozenset[str]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from conformance.corpus.corpus import MANIFEST, bundled, open_corpus
+from conformance.corpus.corpus import MANIFEST, bundled, open_corpus, read_manifest
 from conformance.environments.interpreters import interpreters_of
 from conformance.errors import ConformanceError, CorpusError
 from conformance.expectations.file import by_subject
@@ -86,7 +86,8 @@ class ConformanceSession:
             interpreters=interpreters_of(settings.subjects, settings.python),
         )
         try:
-            self.corpus = open_corpus((settings.data or bundled()).resolve())
+            open_ = open_corpus if introductions is None else read_manifest  # the controller has looked for every file
+            self.corpus = open_((settings.data or bundled()).resolve())
             self.cases = settings.selection.of(self.corpus)
             if settings.shard is not None:
                 self.cases = settings.shard.of_cases(self.cases)

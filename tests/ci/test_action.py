@@ -20,6 +20,8 @@ from repository import ROOT
 
 from conformance.expectations.file import read_expectations
 
+pytestmark = pytest.mark.programs
+
 RIGHT, WRONG, ARGMAX = (f"fake_backends:{name}" for name in ("AlwaysRight", "AlwaysWrong", "WrongOnArgMax"))
 SUPPORT = ROOT / "tests" / "support"
 SCRIPT = ROOT / ".ci" / "action.sh"

@@ -14,6 +14,8 @@ import pytest
 from outputs import results_of
 from repository import ROOT
 
+pytestmark = pytest.mark.programs
+
 FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FENCES = FENCE.findall((ROOT / "docs" / "add-an-operator.md").read_text(encoding="utf-8"))
 NEW = {path: text for _, path, text in FENCES if path}

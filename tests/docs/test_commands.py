@@ -18,6 +18,8 @@ import pytest
 from corpora import write_part
 from repository import ROOT
 
+pytestmark = pytest.mark.programs
+
 PAGES = sorted(path.name for path in (ROOT / "docs").glob("*.md") if path.name != "add-an-operator.md")
 """Those whose commands need nothing but the suite; findings/ and add-an-operator.md have tests of their own."""
 

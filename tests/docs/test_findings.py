@@ -238,6 +238,7 @@ def test_the_version_is_the_one_that_nox_installs(fault):
     assert f'"{package}=={fault.version}"' in pinned
 
 
+@pytest.mark.programs
 @of_each_fault
 def test_the_finding_reproduces_and_so_does_what_is_handed_to_those_who_make_the_runtime(fault, tmp_path, monkeypatch):
     case = load_case(corpus(), corpus().cases[fault.case])

@@ -19,6 +19,8 @@ from outputs import records, results_of
 
 from conformance.environments.store import DOCUMENT, environments, home
 
+pytestmark = pytest.mark.programs
+
 SCRIPTS = sysconfig.get_path("scripts")
 
 

@@ -15,6 +15,8 @@ from conformance.corpus.loading import ExpectedTensor
 from conformance.judging.compare import accepts
 from conformance.models.arrays import tensor_of
 
+pytestmark = pytest.mark.programs
+
 JUDGED = """
 #include <iostream>
 #include "judge.hpp"

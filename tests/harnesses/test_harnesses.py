@@ -16,6 +16,8 @@ from repository import DATA, ROOT
 from conformance.harness_check.check import check_harness
 from conformance.harness_check.fact import State
 
+pytestmark = pytest.mark.programs
+
 HARNESSES = ROOT / "harnesses"
 NEEDED = "needs a C++ compiler, make and nlohmann's JSON library: apt-get install g++ make nlohmann-json3-dev"
 RUNTIMES = ("onnxruntime-node", "onnxruntime-web")

@@ -19,7 +19,10 @@ from repository import DATA
 from conformance.results.file import read
 from conformance.run.partial import partial_of
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what processes leave behind is looked for in /proc")
+pytestmark = [
+    pytest.mark.programs,
+    pytest.mark.skipif(sys.platform != "linux", reason="what processes leave behind is looked for in /proc"),
+]
 
 HANGS, RIGHT = "isolation_faults:hangs_while_told", "fake_backends:AlwaysRight"
 
