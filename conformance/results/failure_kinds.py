@@ -21,6 +21,7 @@ _PLACES = (
     re.compile(r" of data set \d+"),
     re.compile(r", first at \[.*", re.DOTALL),
 )
+_SHAPES = re.compile(r"\bhas shape \[[^\]]*\] instead of \[[^\]]*\]")
 _SERIAL = re.compile(r"\b([A-Za-z_]+)\d+(?=_new\b)")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:0x[0-9a-fA-F]+|\d+(?:\.\d+)*(?:[eE][-+]?\d+)?)(?!\w)")
 
@@ -64,6 +65,7 @@ def normalized(message: str) -> str:
     text = lines[0] if lines else ""
     for place in _PLACES:
         text = place.sub("", text)
+    text = _SHAPES.sub("has another shape", text)
     return _NUMBER.sub("N", serial_free(text))[:LONGEST]
 
 

@@ -84,9 +84,9 @@ def test_what_differs_in_words_has_two_signatures(one: str, other: str) -> None:
 
 
 def test_without_a_message_the_first_complaint_is_the_signature() -> None:
-    output = {"data_set": 0, "name": "X_new", "check": "exact", "complaint": "has shape [3] instead of [N]"}
+    output = {"data_set": 0, "name": "X_new", "check": "exact", "complaint": "has shape [3] instead of [2, 1]"}
     check = {"name": "interface", "run": "once", "complaint": "an input is gone"}
-    assert text_of(told("", outputs=[output])) == "X_new has shape [N] instead of [N]"
+    assert text_of(told("", outputs=[output])) == "X_new has another shape"
     assert text_of(told("", outputs=[], checks=[check])) == "interface: an input is gone"
     assert text_of(told("", outputs=[])) == ""
 
