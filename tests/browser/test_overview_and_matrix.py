@@ -26,6 +26,20 @@ if TYPE_CHECKING:
 NAMES = [name for name, *_ in SMALL]
 
 
+def test_many_subjects_are_first_shown_beside_each_other_and_what_the_gate_says_after_them(show: Show) -> None:
+    page = show(small(), rewriting())
+    assert page.one("#overview section").get_attribute("class") == "board"
+    (row,) = (row.text for row in page.all("#board tbody tr") if "onnxruntime" in row.text)
+    assert "1 wrong" in row
+    assert not page.one(".gate li").is_displayed()
+    page.one(".gate summary").click()
+    assert page.one(".gate li").is_displayed()
+
+
+def test_few_subjects_are_shown_with_the_gate_first(show: Show) -> None:
+    assert show(small()).one("#overview section").get_attribute("class") == "gate shut"
+
+
 def test_the_counts_of_the_overview_are_those_of_the_results(show: Show) -> None:
     run = small()
     page = show(run)

@@ -27,6 +27,8 @@ NARROWEST = 0.008
 NAMED = 5
 # How many causes of a subject are seen at once.
 LISTED = 10
+# From how many subjects on a report is a board, which is read for the subjects beside each other first.
+BOARD = 4
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,7 @@ def overview(
         "runs": [_run(run, cases) | {"name": _titled(run_name(runs, number))} for number, run in enumerate(runs)],
         "warnings": list(_between(runs)),
         "gate": bool(runs) and all(run.footer["gate"] == "pass" for run in runs),
+        "is_board": len(shown) >= BOARD,
         "subjects": [(column, [_tally(column, level) for level in Level]) for column in shown],
         "has_silent": any(case["level"] == Level.SILENT for run in runs for case in run.described.values()),
         "has_hazards": bool(survey.hazards),

@@ -79,6 +79,8 @@ function go() {
   document.title = titled();
 }
 
+document.getElementById("board")?.append(boardTable());
+
 function titled() {
   if (state.view === "overview") return ownTitle;
   const place = state.view === "case" ? state.case : document.querySelector("main:not([hidden]) h1").textContent;

@@ -13,6 +13,12 @@ function showScores() {
   ];
 }
 
+// What the overview of many subjects begins with: each beside all others, at the level that a gate goes by.
+function boardTable() {
+  const rows = scored(CASES).filter((row) => row.level === "must");
+  return scoreTable("Scores at level must by operator", merged(rows, ["operator"]));
+}
+
 function ofOperator(operator, rows) {
   return [
     scoreTable(`Scores of ${operator} by form`, merged(rows, ["form", "level"])),
