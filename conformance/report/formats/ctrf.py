@@ -41,7 +41,10 @@ def render(runs: Sequence[Results]) -> Iterator[str]:
 
 def _dumped(value: object) -> str:
     """A value as indented JSON; what `json` indents itself it writes six times as slowly."""
-    return msgspec.json.format(json.dumps(value), indent=1)
+    try:
+        return msgspec.json.format(json.dumps(value), indent=1)
+    except msgspec.DecodeError:  # half of a surrogate pair, which a subject may have said
+        return json.dumps(value, indent=1)
 
 
 def _summary(runs: Sequence[Results]) -> dict[str, int]:
