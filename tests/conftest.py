@@ -10,6 +10,7 @@ import sys
 import sysconfig
 import tempfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,7 +109,12 @@ def whole_corpus() -> Corpus:
 @pytest.fixture(scope="session")
 def strength(tmp_path_factory: pytest.TempPathFactory) -> Strength:
     """What the whole corpus notices of the catalogue of deviations, and whom it accuses."""
-    return measured.read(once(tmp_path_factory, "strength", lambda: measured.told(open_corpus(DATA))))
+    corpus = open_corpus(DATA)
+    told = {
+        family: once(tmp_path_factory, f"strength-{family}", partial(measured.told, corpus, family))
+        for family in measured.parts()
+    }
+    return measured.read(told)
 
 
 @pytest.fixture

@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 
 import pytest
-from corpora import quiet
+from measured import rewrites_read, rewrites_told
+from once import once
 
 from conformance.deviations.rewrites import faulty_rewrites
 from conformance.strength.report import rewrite_document, rewrite_lines
-from conformance.strength.rewrites import measure_rewrites, rewrites_work
+from conformance.strength.rewrites import rewrites_work
 
 FAULTS = [fault for faults in faulty_rewrites().values() for fault in faults]
 
 
 @pytest.fixture(scope="module")
-def strength(whole_corpus):
+def strength(whole_corpus, tmp_path_factory):
     """What the cases that say what the pass does make of the catalogue."""
-    return measure_rewrites(whole_corpus, quiet)
+    return rewrites_read(once(tmp_path_factory, "rewrites", lambda: rewrites_told(whole_corpus)))
 
 
 @pytest.mark.whole
