@@ -25,6 +25,7 @@ FEW = (
     "test_momentum",
     "test_momentum_chained_steps_double",
     "test_momentum_shape_2x3x4_float",
+    "test_momentum_sizes_around_4096_float",
     "test_momentum_training_10_steps_double",
     "test_nesterov_momentum",
     "test_argmax_pass_other_operators_log_softmax_before_reducemax",

@@ -137,7 +137,7 @@ def enclosed(
     columns = Columns.of(tensors)
     taken = (columns.taken(tensor) if columns else tensor for tensor in tensors)
     results = _of_all(forms, [*scalars, *(entering(tensor, precision) for tensor in taken)], attributes, precision)
-    if handed_on and columns and columns.are_many:
+    if handed_on and columns and columns.are_many and precision.adversary is None:  # who notes each error keeps them
         results = [objects(map(_interval_alone, result), result.shape) for result in results]
     whole = [columns.spread(result) for result in results] if columns else results
     if not handed_on or (columns and columns.are_many):
