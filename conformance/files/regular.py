@@ -101,6 +101,23 @@ def read_regular(path: str | Path, largest: int) -> bytes:
         os.close(descriptor)
 
 
+def read_regular_into(path: str | Path, memory: memoryview) -> int:
+    """Read a regular file into memory that is there already, without another copy of it.
+
+    Returns:
+        how many bytes the file has; as many of them are read as fit.
+
+    Raises:
+        OSError: it cannot be read, or is a link, a pipe, a device or a directory.
+    """
+    descriptor = _opened(path, os.O_NOFOLLOW)
+    with os.fdopen(descriptor, "rb", buffering=0) as stream:
+        rest = memory
+        while rest and (read := stream.readinto(rest)):
+            rest = rest[read:]
+        return os.fstat(descriptor).st_size
+
+
 def open_input(path: Path) -> BinaryIO:
     """What a user names to be read: a regular file, through links, or standard input as `-`.
 

@@ -173,6 +173,7 @@ def test_large_tensors_go_and_come_in_files(start, monkeypatch, name):
     [
         ({"shape": [3], "file": "other"}, "is in a file that was not asked for"),
         ({"shape": [3], "file": "here"}, "has a file of 8 bytes, which is not what float of shape [3] has"),
+        ({"shape": [1], "file": "here"}, "has a file of 8 bytes, which is not what float of shape [1] has"),
         ({"shape": [2**40], "file": "here"}, "has more than 1024 bytes"),
         ({"shape": [2], "file": "link"}, "has a file that cannot be read"),
         ({"shape": [2], "file": "gone"}, "has a file that cannot be read"),
