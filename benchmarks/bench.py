@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from conformance.census.asking import asking
-from conformance.census.job import Cell
+from conformance.census.cell import Cell
 from conformance.census.plan import PIECE
 from conformance.census.scale import SCALES
 from conformance.corpus.beside import BESIDE, beside_bytes

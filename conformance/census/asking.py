@@ -41,14 +41,14 @@ class NoAnswer(Exception):
 
 
 @cache
-def one_node(operator: str, type: str, select_last_index: int = 0) -> onnx.ModelProto:
-    """A model of one operator: of vectors for Log, Exp and Sqrt, of rows of two for those that look along an axis."""
-    row = operator not in {"Log", "Exp", "Sqrt"}
+def one_node(operator: str, type: str, length: int = 0, select_last_index: int = 0) -> onnx.ModelProto:
+    """A model of one operator: of a vector, or of rows of a length for those that look along an axis."""
+    row = length > 0
     attributes: dict[str, Any] = {"axis": 1} if row else {}
     if operator == "ArgMax":
         attributes |= {"keepdims": 0, "select_last_index": select_last_index}
     node = helper.make_node(operator, ["X"], ["Y"], **attributes)
-    shape: list[Any] = ["N", 2] if row else ["N"]
+    shape: list[Any] = ["N", length] if row else ["N"]
     output = declared_as("Y", "int64", ["N"]) if operator == "ArgMax" else declared_as("Y", type, shape)
     content = model(f"census_{operator}_{type}", [node], [declared_as("X", type, shape)], [output], {"": OPSET})
     read: onnx.ModelProto = onnx.ModelProto.FromString(content)
@@ -61,11 +61,11 @@ class Asked:
 
     Attributes:
         subject: the subject, in a process of its own or in this one.
-        prepared: the model that it has loaded, by operator, type and `select_last_index`.
+        prepared: the model that it has loaded, by operator, type, length of rows and `select_last_index`.
     """
 
     subject: Subject
-    prepared: tuple[tuple[str, str, int], Any] | None = None
+    prepared: tuple[tuple[str, str, int, int], Any] | None = None
 
     def answer(self, operator: str, X: Array, type: str, select_last_index: int = 0) -> Array:
         """What the subject gives for an input.
@@ -73,7 +73,7 @@ class Asked:
         Raises:
             NoAnswer: it is no array of the right type and shape.
         """
-        asked = (operator, type, select_last_index)
+        asked = (operator, type, X.shape[1] if X.ndim > 1 else 0, select_last_index)
         dtype = np.dtype(np.int64) if operator == "ArgMax" else SCALES[type].dtype
         shape = X.shape[:1] if operator == "ArgMax" else X.shape
         host = host_of(self.subject)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conformance.census.tally import count, empty, extend, note
+from conformance.census.tally import count, count_distances, empty, extend, note
 from conformance.census.truth import FUNCTIONS, truth, units
 
 if TYPE_CHECKING:
@@ -133,16 +133,9 @@ def _count_wrong(row: Row, scale: Scale, first: int, where: Array, values: Array
     count(row, wrong=len(where), nan=int(none.sum()), infinite=int(infinite.sum()))
     note(row, "nan", first + where[none][:64])
     note(row, "infinite", first + where[infinite][:64])
-    _count_distances(row, np.abs(scale.places(values[~none]) - scale.places(right[~none])))
+    count_distances(row, np.abs(scale.places(values[~none]) - scale.places(right[~none])))
     finite = np.isfinite(values) & np.isfinite(right)
     if finite.any():
         errors = np.abs(values[finite].astype(np.float64) - exact[finite]) / units(scale, exact[finite])
         largest = int(errors.argmax())
         extend(row, "error", float(errors[largest]), first + int(where[finite][largest]))
-
-
-def _count_distances(row: Row, distances: Array) -> None:
-    """How many values are off by 1, by 2, by 3 and 4, by 5 to 8 and so on, in neighbours."""
-    buckets = np.ceil(np.log2(np.maximum(distances, 1))).astype(int)
-    for bucket, number in enumerate(np.bincount(buckets)):
-        count(row, **{f"off_by_{2**bucket}": int(number)})

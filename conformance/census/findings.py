@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from conformance.census.tally import merged, total
+from conformance.census.truth import FUNCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from conformance.census.job import Cell, Census, PieceResult
+    from conformance.census.cell import Cell
+    from conformance.census.job import Census, PieceResult
     from conformance.census.tally import Row
 
 MOST_WITNESSES = 16
@@ -58,6 +60,11 @@ class CellFindings:
     def has_order(self) -> bool:
         """Whether neighbours were compared."""
         return self.cell.operator != "ArgMax"
+
+    @property
+    def has_values(self) -> bool:
+        """Whether each value is one that a function of one argument gives."""
+        return self.cell.operator in FUNCTIONS
 
     @property
     def has_errors(self) -> bool:
@@ -135,37 +142,6 @@ def percent(share: float) -> str:
     if share == 0:
         return "0"
     return f"{100 * share:.1f} %" if share >= 0.001 else f"{100 * share:.1e} %"
-
-
-def notes(found: CellFindings) -> list[str]:
-    """What else is to be said of a cell, each in a sentence."""
-    said = []
-    cell = found.cell
-    name = f"{cell.operator} of {cell.type} on {cell.subject}"
-    if found.failure and not found.refused:
-        said.append(f"{name} gives no answer in some pieces: {found.failure}.")
-    for low, high in found.witnesses[:1]:
-        said.append(f"{name} is larger at {low!r} than at {high!r}.")
-    for kind, what in (("nan", "NaN where a number is due"), ("infinite", "infinite where a finite number is due")):
-        places = found.whole["places"].get(kind)
-        if places:
-            said.append(f"{name} is {what} at {found.number(kind):,} values, first at {found.value(places[0])!r}.")
-    places = found.whole["places"].get("other_alone")
-    if places:
-        asked, others = found.number("asked_alone"), found.number("other_alone")
-        said.append(
-            f"{name} depends on where a value stands: {others:,} of {asked:,} values are others at the end of a short "
-            f"tensor, the first {found.value(places[0])!r}."
-        )
-    if not found.symmetric:
-        said.append(f"{name} orders rows [a, b] otherwise than [0, b - a]: what is counted is of rows [0, d] alone.")
-    if found.number("tied_apart"):
-        text = f"{name} ties {found.number('tied_apart'):,} pairs of neighbours whose correctly rounded values differ."
-        said.append(text)
-    if found.number("left_open"):
-        text = f"{found.number('left_open'):,} values of {name} were decided by Arb, {found.number('open'):,} are open."
-        said.append(text)
-    return said
 
 
 def effect(found: CellFindings) -> dict[str, int]:

@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from conformance.census.findings import COLUMNS, line, notes, percent
+from conformance.census.findings import COLUMNS, line, percent
+from conformance.census.notes import notes
 from conformance.census.report import ASSUMPTION, EFFECT, EXPLAINED, effect_line, facts
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 from conformance.boundary.text import one_line
-from conformance.census.findings import COLUMNS, document, effect, line, notes
+from conformance.census.findings import COLUMNS, document, effect, line
+from conformance.census.notes import notes
 from conformance.census.truth import GUARD
 from conformance.plugins import suite_version
 from conformance.report.text import escaped

@@ -12,8 +12,6 @@ import numpy as np
 from conformance.census.tally import count, empty, extend, note
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from conformance.census.scale import Scale
     from conformance.census.tally import Row
     from conformance.models.arrays import Array
@@ -71,7 +69,7 @@ def drawn_pairs(scale: Scale, seed: int = 0) -> tuple[Array, Array]:
     draws = np.random.default_rng(seed)
     reach = scale.places(np.asarray([16.0]).astype(scale.dtype))[0]
     places = draws.integers(-reach, reach, (TRIED, 2))
-    values = [_at(scale, places[:, i]) for i in (0, 1)]
+    values = [scale.at(places[:, i]) for i in (0, 1)]
     with np.errstate(all="ignore"):
         a = values[0]
         b = (a.astype(np.float64) + values[1].astype(np.float64)).astype(scale.dtype)
@@ -86,14 +84,3 @@ def order(Y: Array) -> Array:
     with np.errstate(invalid="ignore"):
         signs = (Y[:, 1] > Y[:, 0]).astype(np.int8) - (Y[:, 1] < Y[:, 0]).astype(np.int8)
         return np.where(np.isnan(Y).any(axis=1), np.int8(2), signs)
-
-
-def _at(scale: Scale, places: Array) -> Array:
-    bits = np.where(places < 0, np.iinfo(scale.signed).min - places, places)
-    return bits.astype(scale.signed).view(scale.dtype)
-
-
-def windows(D: Array, size: int) -> Iterator[tuple[int, Array]]:
-    """Rows in parts, so that no input is larger than a piece."""
-    for start in range(0, len(D), size):
-        yield start, D[start : start + size]

@@ -56,6 +56,11 @@ class Scale:
             np.copyto(places, lowest - places, where=places < 0)  # the sign's bit, and the magnitude
         return places.view(self.dtype)
 
+    def at(self, places: Array) -> Array:
+        """The values at places, in an array of their shape."""
+        bits = np.where(places < 0, np.iinfo(self.signed).min - places, places)
+        return bits.astype(self.signed).view(self.dtype)
+
     def places(self, values: Array) -> Array:
         """The place of each value that is no NaN, as int64."""
         bits = values.view(self.signed).astype(np.int64)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import msgspec
+import numpy as np
 
 from conformance.boundary.decoding import Count, Integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from conformance.models.arrays import Array
 
 MOST_PLACES = 64
 """How many places are kept of each kind in each binade, the first ones."""
@@ -48,6 +51,13 @@ def count(row: Row, **numbers: int) -> None:
     for kind, number in numbers.items():
         if number:
             row["counts"][kind] = row["counts"].get(kind, 0) + int(number)
+
+
+def count_distances(row: Row, distances: Array) -> None:
+    """How many values are off by 1, by 2, by 3 and 4, by 5 to 8 and so on, in neighbours."""
+    buckets = np.ceil(np.log2(np.maximum(distances, 1))).astype(int)
+    for bucket, number in enumerate(np.bincount(buckets)):
+        count(row, **{f"off_by_{2**bucket}": int(number)})
 
 
 def note(row: Row, kind: str, places: Iterable[int]) -> None:

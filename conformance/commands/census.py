@@ -117,7 +117,8 @@ def _job(
         ConformanceError: one is not there, or there is nothing to count.
     """
     from conformance.census.asking import asking, has_files
-    from conformance.census.job import Cell, Census
+    from conformance.census.cell import Cell
+    from conformance.census.job import Census
     from conformance.errors import UsageError
 
     if len(set(backends)) < len(backends):

@@ -10,10 +10,15 @@ import conformance.census.argmax as argmax_module
 import conformance.census.rows as rows_module
 from conformance.campaigns.campaign import campaign
 from conformance.campaigns.processes import ProcessWorkers
+from conformance.census import doubles, longer_rows
 from conformance.census.asking import asking
-from conformance.census.findings import effect, findings, notes
-from conformance.census.job import Cell, Census, counted
-from conformance.census.plan import Plan
+from conformance.census.cell import Cell
+from conformance.census.elementwise import domain
+from conformance.census.findings import effect, findings
+from conformance.census.job import Census
+from conformance.census.notes import notes
+from conformance.census.pieces import counted
+from conformance.census.plan import CLOSE, WINDOW, Plan
 from conformance.census.scale import SCALES
 
 HERE = ProcessWorkers(1, pytest.fail)
@@ -107,11 +112,20 @@ def test_a_softmax_out_of_order_is_counted_and_named():
     assert found_of("CorrectlyRounded", "Softmax").number("out_of_order") == 0
 
 
+def test_a_longer_row_that_loses_its_largest_element_is_counted_and_named():
+    found = found_of("SoftmaxOutOfOrderInSeventeen", "Softmax")
+    assert found.number("longer_out_of_order") == longer_rows.EACH
+    assert any("of 17 elements with the largest at 5" in note for note in notes(found))
+    assert found_of("CorrectlyRounded", "Softmax").number("longer_out_of_order") == 0
+
+
 def test_a_wrong_index_is_counted_once_for_each_select_last_index():
     cell = Cell("", "ArgMax", "float16")
     two = int(np.float16(2.0).view(np.uint16)) // argmax_module.EACH
     assert [wrong_in("ArgMaxPrefersOne", cell, piece) for piece in (two, two + argmax_module.PIECES // 2)] == [1, 1]
     assert wrong_in("CorrectlyRounded", cell, two) == 0
+    (row,) = rows_in("ArgMaxPrefersOne", cell, two)
+    assert argmax_module.pair_at(cell.scale, row["places"]["wrong"][0]) == (2.0, 1.0, 0)
 
 
 def test_argmax_of_nan_is_recorded():
@@ -154,12 +168,14 @@ def test_an_answer_of_another_type_is_none():
     assert found.failure == "gives float64 of shape [64000] for float16 of shape [64000]"
 
 
-def test_of_doubles_a_sample_is_taken_and_no_error_is_told(monkeypatch):
-    monkeypatch.setattr(
-        Plan, "windows", lambda plan, piece: iter([(int(SCALES["double"].places(np.array([5.0]))[0]) - 9, 20)])
-    )
-    monkeypatch.setattr(Plan, "pieces", 1)
+def test_of_doubles_a_sample_is_taken_whose_neighbourhoods_show_what_is_planted_there(monkeypatch):
+    scale = SCALES["double"]
+    first, last = domain("Exp", scale)
+    planted = int(scale.places(np.array([5.0]))[0])
+    monkeypatch.setattr(Cell, "plan", Plan(first, last, sample=4 * WINDOW, close=(planted,)))
+    monkeypatch.setattr(doubles, "MEASURED", 2**10)
     found = found_of("OutOfOrderOnce", "Exp", "double")
     assert found.sampled
-    assert (found.number("pairs"), found.number("out_of_order")) == (20, 1)
-    assert found.largest_error is None
+    assert (found.number("pairs"), found.number("out_of_order")) == (4 * WINDOW + 2 * CLOSE, 1)
+    assert found.number("values") == 2**10
+    assert any("errors of Exp of double" in note for note in notes(found))
