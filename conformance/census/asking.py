@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import onnx
@@ -40,17 +40,34 @@ class NoAnswer(Exception):
         self.is_refusal = is_refusal
 
 
+class Node(NamedTuple):
+    """What a subject is asked for: an operator with its attribute and its input.
+
+    Attributes:
+        operator: its name; those that look along an axis are given rows.
+        type: the input's.
+        shape: the input's; None where a dimension is open.
+        select_last_index: ArgMax's attribute.
+    """
+
+    operator: str
+    type: str
+    shape: tuple[int | None, ...]
+    select_last_index: int = 0
+
+
 @cache
-def one_node(operator: str, type: str, length: int = 0, select_last_index: int = 0) -> onnx.ModelProto:
-    """A model of one operator: of a vector, or of rows of a length for those that look along an axis."""
-    row = length > 0
-    attributes: dict[str, Any] = {"axis": 1} if row else {}
-    if operator == "ArgMax":
-        attributes |= {"keepdims": 0, "select_last_index": select_last_index}
-    node = helper.make_node(operator, ["X"], ["Y"], **attributes)
-    shape: list[Any] = ["N", length] if row else ["N"]
-    output = declared_as("Y", "int64", ["N"]) if operator == "ArgMax" else declared_as("Y", type, shape)
-    content = model(f"census_{operator}_{type}", [node], [declared_as("X", type, shape)], [output], {"": OPSET})
+def one_node(asked: Node) -> onnx.ModelProto:
+    """A model of one node."""
+    shape = ["N" if size is None else size for size in asked.shape]
+    attributes: dict[str, Any] = {"axis": 1} if len(shape) > 1 else {}
+    output = declared_as("Y", asked.type, shape)
+    if asked.operator == "ArgMax":
+        attributes |= {"keepdims": 0, "select_last_index": asked.select_last_index}
+        output = declared_as("Y", "int64", shape[:1])
+    node = helper.make_node(asked.operator, ["X"], ["Y"], **attributes)
+    name = f"census_{asked.operator}_{asked.type}"
+    content = model(name, [node], [declared_as("X", asked.type, shape)], [output], {"": OPSET})
     read: onnx.ModelProto = onnx.ModelProto.FromString(content)
     return read
 
@@ -61,11 +78,13 @@ class Asked:
 
     Attributes:
         subject: the subject, in a process of its own or in this one.
-        prepared: the model that it has loaded, by operator, type, length of rows and `select_last_index`.
+        prepared: the models that it has loaded: the one that was asked for first, and the last one.
+        is_fixed: whether it is given models whose dimensions are all fixed, as it has no others, or each for one size.
     """
 
     subject: Subject
-    prepared: tuple[tuple[str, str, int, int], Any] | None = None
+    prepared: dict[Node, Any] = field(default_factory=dict)
+    is_fixed: bool = False
 
     def answer(self, operator: str, X: Array, type: str, select_last_index: int = 0) -> Array:
         """What the subject gives for an input.
@@ -73,19 +92,32 @@ class Asked:
         Raises:
             NoAnswer: it is no array of the right type and shape.
         """
-        asked = (operator, type, X.shape[1] if X.ndim > 1 else 0, select_last_index)
-        dtype = np.dtype(np.int64) if operator == "ArgMax" else SCALES[type].dtype
-        shape = X.shape[:1] if operator == "ArgMax" else X.shape
+        opened = Node(operator, type, (None, *X.shape[1:]), select_last_index)
+        fixed = Node(operator, type, X.shape, select_last_index)
+        if self.is_fixed:
+            return self._answer(fixed, X)
+        try:
+            return self._answer(opened, X)
+        except NoAnswer:
+            Y = self._answer(fixed, X)
+            self.is_fixed = True
+            return Y
+
+    def _answer(self, node: Node, X: Array) -> Array:
+        """What the subject gives for an input of a node.
+
+        Raises:
+            NoAnswer: it is no array of the right type and shape.
+        """
+        dtype = np.dtype(np.int64) if node.operator == "ArgMax" else SCALES[node.type].dtype
+        shape = X.shape[:1] if node.operator == "ArgMax" else X.shape
         host = host_of(self.subject)
         try:
             if host is not None:
-                host.begin_case()  # each piece has its own time
-            if self.prepared is None or self.prepared[0] != asked:
-                self.prepared = None
-                self.prepared = asked, self.subject.target.prepare(one_node(*asked), "CPU")
-            outputs = self.prepared[1].run([X])
+                host.begin_case()  # each input has its own time
+            outputs = self._prepared(node).run([X])
         except Exception as error:  # noqa: BLE001 - whatever a runtime raises
-            self.prepared = None
+            self.prepared = {}
             raise NoAnswer(told(error), is_refusal=is_unsupported(error)) from None
         if not isinstance(outputs, list | tuple) or len(outputs) != 1 or not hasattr(outputs[0], "dtype"):
             raise NoAnswer("gives no single tensor")
@@ -93,6 +125,20 @@ class Asked:
         if (Y.dtype, Y.shape) != (dtype, shape):
             raise NoAnswer(f"gives {Y.dtype} of shape {list(Y.shape)} for {dtype} of shape {list(shape)}")
         return Y
+
+    def _prepared(self, node: Node) -> Any:
+        """The model of a node, loaded; two that differ in sizes alone are loaded at a time."""
+        if node not in self.prepared:
+            first = next(iter(self.prepared), None)
+            target = self.subject.target
+            if first is None or first._replace(shape=node.shape) != node:
+                self.prepared = {}
+                self.prepared = {node: target.prepare(one_node(node), "CPU")}
+            else:
+                beside = getattr(target, "prepare_beside", target.prepare)
+                self.prepared = {first: self.prepared[first]}
+                self.prepared[node] = beside(one_node(node), "CPU")
+        return self.prepared[node]
 
 
 def has_files(subject: Subject) -> bool:
@@ -107,7 +153,7 @@ def asking(name: str, timeout: float, version: str | None = None, *, in_process:
 
     Args:
         name: what names it.
-        timeout: seconds for each piece.
+        timeout: seconds for each input.
         version: which one it has to be.
         in_process: whether a subject in Python runs in this process.
 

@@ -48,7 +48,7 @@ class Census:
     Args:
         cells: the cells, those of one subject together.
         versions: of the subjects, by name.
-        timeout: seconds that a subject may take for a piece.
+        timeout: seconds that a subject may take for one input.
         in_process: whether subjects in Python run in the process that does the pieces.
         cpu: the processor's instructions, which a worker's must be too.
     """

@@ -89,18 +89,16 @@ def _of_errors(asked: Asked, cell: Cell, piece: int) -> list[Row]:
 
 
 def amid(asked: Asked, cell: Cell, X: Array) -> Array:
-    """What the subject gives for values that have others behind them.
+    """What the subject gives for values that have others behind them, asked for in parts of one size.
 
     At the end of a tensor a runtime may compute by other instructions, and neighbours that are computed in two ways may
     come out in the wrong order: that is about places in a tensor, and not about values.
     """
-    behind = BEHIND + -(len(X) + BEHIND) % BEHIND
-    padded = np.concatenate([X, np.repeat(X[-1:], behind, axis=0)])
-    parts = []
-    for start in range(0, len(X), TOGETHER):
-        part = padded[start : start + TOGETHER + BEHIND]
-        parts.append(asked.answer(cell.operator, part, cell.type)[: min(TOGETHER, len(X) - start)])
-    return np.concatenate(parts)
+    count = max(1, len(X) // TOGETHER)
+    each = -(-len(X) // (count * BEHIND)) * BEHIND
+    padded = np.concatenate([X, np.repeat(X[-1:], count * each + BEHIND - len(X), axis=0)])
+    parts = (padded[start : start + each + BEHIND] for start in range(0, count * each, each))
+    return np.concatenate([asked.answer(cell.operator, part, cell.type)[:each] for part in parts])[: len(X)]
 
 
 def is_symmetric(asked: Asked, cell: Cell) -> bool:

@@ -59,7 +59,12 @@ def census(
     resume: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep what is done in this file, and go on with what it has.")
     ] = None,
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="How long a subject may take for a piece.")] = 60.0,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Of float try a sample, too: 2^24 pairs, and neighbourhoods.")
+    ] = False,
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", help="How long a subject may take for 2^20 values.")
+    ] = 60.0,
     in_process: Annotated[bool, typer.Option("--in-process", help="Run subjects in Python without isolation.")] = False,
 ) -> None:
     """Count where Exp, Log, Sqrt, Softmax, LogSoftmax and ArgMax are out of order, merged or wrongly rounded.
@@ -88,7 +93,7 @@ def census(
     for target in targets:
         check_target(target)
     team = workers_of(workers, dask, lambda sentence: say(sentence, err=True))
-    job = _job(backend, operator, type, timeout, in_process=in_process)
+    job = _job(backend, operator, type, timeout, is_sampled=sample, in_process=in_process)
     with ExitStack() as stack:
         state = stack.enter_context(State(resume, job)) if resume else None
         advance = stack.enter_context(counting("counting", len(list(job.pieces()))))
@@ -109,7 +114,13 @@ def census(
 
 
 def _job(
-    backends: list[str], operators: list[Operator] | None, types: list[Type] | None, timeout: float, *, in_process: bool
+    backends: list[str],
+    operators: list[Operator] | None,
+    types: list[Type] | None,
+    timeout: float,
+    *,
+    is_sampled: bool,
+    in_process: bool,
 ) -> Census:
     """The census of these subjects, of which each is started once to see what it is.
 
@@ -126,14 +137,14 @@ def _job(
     versions, cells = {}, []
     for name in backends:
         with asking(name, timeout, in_process=in_process) as asked:
-            versions[name], is_quick = asked.subject.version, has_files(asked.subject)
+            versions[name], is_whole = asked.subject.version, has_files(asked.subject) and not is_sampled
         pairs = [
             (o, t)
             for o in operators or Operator
             for t in types or (Type.FLOAT16, Type.BFLOAT16, Type.FLOAT)
             if _is_counted(o, t)
         ]
-        cells += [Cell(name, str(o), str(t), _is_large(t) and not is_quick) for o, t in pairs]
+        cells += [Cell(name, str(o), str(t), _is_large(t) and not is_whole) for o, t in pairs]
     if not cells:
         raise UsageError("ArgMax is counted in float16 and bfloat16 alone.", "Leave --type out, or name one of them.")
     return Census(tuple(cells), versions, timeout, in_process)

@@ -156,6 +156,13 @@ def test_a_few_binades_of_float_are_counted_as_planted(monkeypatch):
     assert found.witnesses[0][0] == 5.0
 
 
+@pytest.mark.parametrize("operator", ["Exp", "Softmax"])
+def test_a_subject_that_takes_one_size_for_each_model_is_given_models_of_each_size(operator):
+    found, right = (found_of(name, operator) for name in ("TakesOneSize", "CorrectlyRounded"))
+    assert not found.failure
+    assert found.whole == right.whole
+
+
 def test_what_a_subject_does_not_support_is_told():
     found = found_of("SupportsNothing")
     assert found.refused

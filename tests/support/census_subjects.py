@@ -155,6 +155,20 @@ class ArgMaxPrefersOne(CorrectlyRounded):
         return Y
 
 
+class TakesOneSize(CorrectlyRounded):
+    """Of a model whose sizes are open, the size of the first input is the only one that it takes."""
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        super().__init__(model)
+        self.size = model.graph.input[0].type.tensor_type.shape.dim[0].dim_value
+
+    def run(self, inputs: Any) -> Any:
+        self.size = self.size or len(inputs[0])
+        if len(inputs[0]) != self.size:
+            raise ValueError(f"takes {self.size} elements")
+        return super().run(inputs)
+
+
 class SupportsNothing(CorrectlyRounded):
     @classmethod
     def prepare(cls, model: onnx.ModelProto, device: str = "CPU") -> Any:
