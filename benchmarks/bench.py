@@ -21,14 +21,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from censuses import add_rows
 from many_results import results_files
 from rich.console import Console
 from rich.table import Table
 
-from conformance.census.asking import asking
-from conformance.census.cell import Cell
-from conformance.census.plan import PIECE
-from conformance.census.scale import SCALES
 from conformance.corpus.beside import BESIDE, beside_bytes
 from conformance.corpus.corpus import MANIFEST, bundled, manifest_bytes, open_corpus, read_manifest
 from conformance.corpus.loading import load_case
@@ -210,18 +207,8 @@ def _workers(table: Table, scratch: Path) -> None:
 
 
 def _census(table: Table, _: Path) -> None:
-    """Every float through Exp, the truth included, beside what the runtime itself takes on as many cores."""
-    sample = measured(*COMMAND, "census", "-b", "onnxruntime", "--operator", "Exp", "--type", "float", "-n", "2")
-    values = SCALES["float"].values(0x3F000000, PIECE)
-    with asking("onnxruntime", 60, in_process=True) as asked:
-        asked.answer("Exp", values, "float")
-        started = time.perf_counter()
-        for _ in range(16):
-            asked.answer("Exp", values, "float")
-        alone = (time.perf_counter() - started) / 16 * Cell("onnxruntime", "Exp", "float").pieces / 2
-    wanted = "at most 60 s and 1024 MiB"
-    share = f"{alone / sample.seconds:.0%} the runtime's, {sample.memory:.0f} MiB"
-    table.add_row("census of Exp of float, -n 2", f"{sample.seconds:.1f}", f"runtime {alone:.1f}", share, wanted)
+    """Censuses, the truth included, beside what the runtime itself takes."""
+    add_rows(table)
 
 
 def _start_up(table: Table, _: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.census import argmax, longer_rows
+from conformance.census.published import figures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +25,8 @@ _NAN = {
 def notes(found: CellFindings) -> list[str]:
     """The sentences."""
     name = f"{found.cell.operator} of {found.cell.type} on {found.cell.subject}"
-    return [*_failure(found, name), *_order(found, name), *_values(found, name), *_errors(found, name)]
+    of_values = (*_values(found, name), *_errors(found, name), *_published(found, name))
+    return [*_failure(found, name), *_order(found, name), *of_values]
 
 
 def _failure(found: CellFindings, name: str) -> Iterator[str]:
@@ -83,3 +85,13 @@ def _errors(found: CellFindings, name: str) -> Iterator[str]:
         yield f"The errors of {name} are those of {found.number('values'):,} arguments, by Arb."
     elif found.cell.type == "double" and found.has_values:
         yield f"The errors of {name} were not measured: install Arb, onnx-conformance[census]."
+
+
+def _published(found: CellFindings, name: str) -> Iterator[str]:
+    for figure in figures():
+        if figure.is_met(found):
+            extreme = found.whole["extremes"]["error"]
+            said = f"The largest error of {name}, {extreme['value']:.3f} ULP at {found.value(extreme['at'])!r}"
+            how = "is what is published of" if figure.at is None else "is at the argument that is published of"
+            also = "" if figure.wrong is None else f" and {figure.wrong:,} values that are not correctly rounded"
+            yield f"{said}, {how} {figure.of}: {figure.ulp} ULP{also} ({figure.source})."

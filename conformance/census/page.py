@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.census.findings import COLUMNS, line, percent
 from conformance.census.notes import notes
-from conformance.census.report import ASSUMPTION, EFFECT, EXPLAINED, effect_line, facts
+from conformance.census.report import ASSUMPTION, EFFECT, EXPLAINED, effect_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from conformance.census.findings import CellFindings
     from conformance.census.tally import Row
@@ -48,7 +48,7 @@ class Picture:
     ends: tuple[str, str]
 
 
-def page(found: Sequence[CellFindings]) -> str:
+def page(found: Sequence[CellFindings], facts: Mapping[str, str]) -> str:
     """The page."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -61,7 +61,7 @@ def page(found: Sequence[CellFindings]) -> str:
         effects=EFFECT,
         effect_lines=[effect_line(each) for each in cells if each.has_order],
         cells=[_shown(each) for each in cells],
-        facts=facts(),
+        facts=facts,
         assumption=ASSUMPTION,
         explained=EXPLAINED,
         height=HEIGHT,

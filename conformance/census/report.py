@@ -31,17 +31,17 @@ def facts() -> dict[str, str]:
     return {"suite": suite_version(), **cpu_name(), **environment()}
 
 
-def json_lines(found: Sequence[CellFindings]) -> Iterator[bytes]:
+def json_lines(found: Sequence[CellFindings], facts: Mapping[str, str]) -> Iterator[bytes]:
     """The results: a header, a record for each cell, and a footer."""
-    header = {"record": "header", "format": FORMAT, "environment": facts(), "guard": GUARD}
+    header = {"record": "header", "format": FORMAT, "environment": facts, "guard": GUARD}
     records = (header, *map(document, found), {"record": "footer", "cells": len(found)})
     for record in records:
         yield json.dumps(record, ensure_ascii=False).encode() + b"\n"
 
 
-def markdown(found: Sequence[CellFindings]) -> str:
+def markdown(found: Sequence[CellFindings], facts: Mapping[str, str]) -> str:
     """Tables for a code host."""
-    depends = ", ".join(f"{name} {value}" for name, value in facts().items())
+    depends = ", ".join(f"{name} {value}" for name, value in facts.items())
     parts = [
         "# Census of monotone operators",
         f"Figures depend on a processor's instructions; here: {depends}.",

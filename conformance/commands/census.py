@@ -77,7 +77,7 @@ def census(
     from conformance.campaigns.state import State
     from conformance.census.findings import findings
     from conformance.census.page import page
-    from conformance.census.report import json_lines, text
+    from conformance.census.report import facts, json_lines, text
     from conformance.census.report import markdown as markdown_of
     from conformance.files.regular import (
         check_apart,
@@ -103,11 +103,11 @@ def census(
             advance("")
     found = findings(job, pieces)
     if results is not None:
-        write_pieces(results, json_lines(found))
+        write_pieces(results, json_lines(found, facts()))
     if html is not None:
-        write_whole(html, page(found))
+        write_whole(html, page(found, facts()))
     if markdown is not None:
-        write_whole(markdown, markdown_of(found))
+        write_whole(markdown, markdown_of(found, facts()))
     for line in text(found):
         say(line, err=any(map(is_standard_output, targets)))
     raise typer.Exit(0 if any(each.number("pairs") for each in found) else 1)
