@@ -112,7 +112,10 @@ def _of_cell(census: Census, index: int, results: Sequence[PieceResult]) -> Cell
     )
 
 
-COLUMNS = ("subject", "operator", "type", "pairs", "out of order", "widest", "merged", "not rounded right", "worst ULP")
+COLUMNS = (
+    *("subject", "operator", "type", "pairs"),
+    *("out of order", "widest", "merged", "not rounded right", "worst ULP", "at"),
+)
 
 
 def line(found: CellFindings) -> tuple[str, ...]:
@@ -120,21 +123,24 @@ def line(found: CellFindings) -> tuple[str, ...]:
     cell, pairs = found.cell, found.number("pairs")
     names = (f"{cell.subject} {found.version}", cell.operator, cell.type)
     if not pairs:
-        return (*names, "unsupported" if found.refused else "no answer", *[""] * 5)
+        return (*names, "unsupported" if found.refused else "no answer", *[""] * 6)
     tried = f"{pairs:,}{' sampled' if found.sampled else ''}{' incomplete' if found.failure else ''}"
     if not found.has_order:
-        return (*names, tried, *[""] * 3, f"{found.number('wrong'):,}", "")
+        return (*names, tried, *[""] * 3, f"{found.number('wrong'):,}", "", "")
     drop = found.whole["extremes"].get("drop")
     widest = f"{drop['value']:.0f} ULP" if drop is not None else ""
     order = (f"{found.number('out_of_order'):,}", widest, percent(found.share("merged", "pairs")))
     return (*names, tried, *order, *_errors(found))
 
 
-def _errors(found: CellFindings) -> tuple[str, str]:
-    """The share of values that are not correctly rounded, and the largest error."""
+def _errors(found: CellFindings) -> tuple[str, str, str]:
+    """The share of values that are not correctly rounded, the largest error, and its argument."""
     if not found.has_errors or found.largest_error is None:
-        return "", ""
-    return percent(found.share("wrong", "values")), f"{found.largest_error:.5f}" if found.number("wrong") else "½"
+        return "", "", ""
+    share, extreme = percent(found.share("wrong", "values")), found.whole["extremes"].get("error")
+    if not found.number("wrong") or extreme is None:
+        return share, "½", ""
+    return share, f"{found.largest_error:.5f}", repr(found.value(extreme["at"]))
 
 
 def percent(share: float) -> str:

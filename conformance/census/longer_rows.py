@@ -29,12 +29,13 @@ _REACH = 16.0
 
 def drawn(scale: Scale, length: int) -> Array:
     """The rows of a length; the largest element's place is that of `largest`."""
-    draws = np.random.default_rng(length)
-    reach = int(scale.places(np.asarray([_REACH]).astype(scale.dtype))[0])
-    top = draws.integers(-reach, reach, (length * EACH, 1))
-    near = top - draws.integers(1, _NEAR + 1, (length * EACH, length))
-    below = draws.integers(-reach - _NEAR, top, (length * EACH, length))
-    places = np.where(np.arange(length * EACH)[:, None] % 2, near, below)
+    draws, rows = np.random.default_rng(length), length * EACH
+    tops = draws.uniform(-_REACH, _REACH, (rows, 1)).astype(scale.dtype)
+    top = scale.places(tops)
+    near = top - draws.integers(1, _NEAR + 1, (rows, length))
+    share = draws.uniform(0, 1, (rows, length))
+    below = scale.places((tops.astype(np.float64) - share * (tops.astype(np.float64) + 2 * _REACH)).astype(scale.dtype))
+    places = np.where(np.arange(rows)[:, None] % 2, near, np.minimum(below, top - 1))
     np.put_along_axis(places, largest(length)[:, None], top, axis=1)
     return scale.at(places)
 

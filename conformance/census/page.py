@@ -92,8 +92,27 @@ def pictures(found: CellFindings) -> list[Picture]:
         shown += [
             _picture(found, "share of values not correctly rounded", lambda row: _share(row, "wrong", "values")),
             _picture(found, "largest error in ULP", _error, ulp=True),
+            _distances(found),
         ]
     return shown
+
+
+def _distances(found: CellFindings) -> Picture:
+    """A histogram: how many values are how many neighbours off."""
+    off = {int(kind[7:]): number for kind, number in found.whole["counts"].items() if kind.startswith("off_by_")}
+    steps = [2**power for power in range(max(off, default=1).bit_length())]
+    numbers = {0: found.number("values") - sum(off.values()), **{step: off.get(step, 0) for step in steps}}
+    top = max(numbers.values())
+    bars = [
+        Bar(HEIGHT * math.log1p(number) / math.log1p(top), f"{_span(step)} off: {number:,} values")
+        for step, number in numbers.items()
+    ]
+    return Picture("values by how many neighbours they are off", f"{top:,}, logarithmic", bars, ("0", _span(steps[-1])))
+
+
+def _span(step: int) -> str:
+    """The distances that are counted together with one."""
+    return str(step) if step < 3 else f"{step // 2 + 1} to {step}"
 
 
 def _picture(

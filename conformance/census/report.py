@@ -56,8 +56,8 @@ def markdown(found: Sequence[CellFindings], facts: Mapping[str, str]) -> str:
 
 
 EXPLAINED = (
-    "Pairs of values, of a 16-bit type all, else neighbours, of which ArgMax gives another index once the operator "
-    "before it is gone. Where an operator's values hold a NaN, that is each runtime's."
+    "Pairs of values, of a 16-bit type all, else the neighbours that were tried, of which ArgMax gives another index once "
+    "the operator before it is gone. Where an operator's values hold a NaN, that is each runtime's."
 )
 
 EFFECT = ("subject", "operator", "type", "pairs", "rounding_tie", "overflow", "underflow", "NaN", "not_monotone")
@@ -67,9 +67,10 @@ def effect_line(found: CellFindings) -> tuple[str, ...]:
     """A cell in the table of the pass, under `EFFECT`."""
     changed: Mapping[str, int] = effect(found)
     names = (f"{found.cell.subject} {found.version}", found.cell.operator, found.cell.type)
-    classes = ("pairs", "rounding_tie", "overflow", "underflow", "nan", "not_monotone")
+    classes = ("rounding_tie", "overflow", "underflow", "nan", "not_monotone")
     of_nan = changed.get("negative", 0) + changed.get("softmax_infinity", 0)
-    return (*names, *(f"{of_nan if kind == 'nan' else changed.get(kind, 0):,}" for kind in classes))
+    tried = f"{changed['pairs']:,}{' sampled' if found.sampled else ''}"
+    return (*names, tried, *(f"{of_nan if kind == 'nan' else changed.get(kind, 0):,}" for kind in classes))
 
 
 def text(found: Sequence[CellFindings]) -> Iterator[str]:
