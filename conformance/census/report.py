@@ -56,8 +56,8 @@ def markdown(found: Sequence[CellFindings], facts: Mapping[str, str]) -> str:
 
 
 EXPLAINED = (
-    "Pairs of values, of a 16-bit type all, else the neighbours that were tried, of which ArgMax gives another index once "
-    "the operator before it is gone. Where an operator's values hold a NaN, that is each runtime's."
+    "Pairs of values, of a 16-bit type all, else the neighbours that were tried, of which ArgMax gives another index "
+    "once the operator before it is gone. Where an operator's values hold a NaN, that is each runtime's."
 )
 
 EFFECT = ("subject", "operator", "type", "pairs", "rounding_tie", "overflow", "underflow", "NaN", "not_monotone")
