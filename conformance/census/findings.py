@@ -138,8 +138,10 @@ def _errors(found: CellFindings) -> tuple[str, str, str]:
     if not found.has_errors or found.largest_error is None:
         return "", "", ""
     share, extreme = percent(found.share("wrong", "values")), found.whole["extremes"].get("error")
-    if not found.number("wrong") or extreme is None:
+    if not found.number("wrong"):
         return share, "½", ""
+    if extreme is None:
+        return share, "not finite", ""
     return share, f"{found.largest_error:.5f}", repr(found.value(extreme["at"]))
 
 

@@ -118,7 +118,8 @@ class _Opened:
                 result["symmetric"] = is_symmetric(asked, cell)
         except NoAnswer as error:
             self._without[index] = error
-            result |= {"failure": str(error), "refused": error.is_refusal}
+            said = str(error).partition("\n")[0]  # what follows is a trace of calls, with paths of this machine
+            result |= {"failure": said, "refused": error.is_refusal}
         return result
 
     def _subject(self, name: str) -> Asked:

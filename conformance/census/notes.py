@@ -93,5 +93,7 @@ def _published(found: CellFindings, name: str) -> Iterator[str]:
             extreme = found.whole["extremes"]["error"]
             said = f"The largest error of {name}, {extreme['value']:.3f} ULP at {found.value(extreme['at'])!r}"
             how = "is what is published of" if figure.at is None else "is at the argument that is published of"
-            also = "" if figure.wrong is None else f" and {figure.wrong:,} values that are not correctly rounded"
-            yield f"{said}, {how} {figure.of}: {figure.ulp} ULP{also} ({figure.source})."
+            yield f"{said}, {how} {figure.of}: {figure.ulp} ULP ({figure.source})."
+            if figure.wrong is not None:
+                counted = f"{found.number('wrong'):,} values of {name} are not correctly rounded"
+                yield f"{counted}; {figure.wrong:,} is what is published."

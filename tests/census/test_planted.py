@@ -14,7 +14,7 @@ from conformance.census import doubles, longer_rows
 from conformance.census.asking import asking
 from conformance.census.cell import Cell
 from conformance.census.elementwise import domain
-from conformance.census.findings import effect, findings
+from conformance.census.findings import effect, findings, line
 from conformance.census.job import Census
 from conformance.census.notes import notes
 from conformance.census.pieces import counted
@@ -78,6 +78,7 @@ def test_what_is_no_finite_number_where_one_is_due_is_found(name, kind):
     found = found_of(name)
     assert found.number(kind) == found.number("wrong") == 1
     assert found.value(found.whole["places"][kind][0]) == 0.5
+    assert "not finite" in line(found)
 
 
 def test_flushed_subnormals_are_wrong_values_and_ties_and_no_disorder():

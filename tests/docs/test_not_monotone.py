@@ -18,7 +18,7 @@ from conformance.results.environment import cpu_features
 
 PAGE = (ROOT / "docs" / "findings" / "not-monotone.md").read_text(encoding="utf-8")
 PROGRAM = re.search(r"^```python pair\.py\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[1]
-SECTION = re.compile(r"^## [^\n]* ([\d.]+)\n.*?^\$ python pair\.py ([^\n]+)\n([^\n]+)$", re.MULTILINE | re.DOTALL)
+SECTION = re.compile(r"^## [^\n]* (\S+)\n.*?^\$ python pair\.py ([^\n]+)\n([^\n]+)$", re.MULTILINE | re.DOTALL)
 FINDINGS = SECTION.findall(PAGE)
 """The runtime's version, the program's arguments, and what it prints."""
 
