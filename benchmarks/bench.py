@@ -25,6 +25,7 @@ from censuses import add_rows
 from many_results import results_files
 from rich.console import Console
 from rich.table import Table
+from search_speed import search_rows
 
 from conformance.corpus.beside import BESIDE, beside_bytes
 from conformance.corpus.corpus import MANIFEST, bundled, manifest_bytes, open_corpus, read_manifest
@@ -258,6 +259,7 @@ ROWS = {
     "memory": _memory,
     "results": _results,
     "census": _census,
+    "search": lambda table, _: search_rows(table),
 }
 RUN = ("bare-loop", "isolation", "round-trip", "workers")
 

@@ -16,12 +16,12 @@ import numpy as np
 
 from conformance.deviations import catalogue
 from conformance.dimensions.contexts import Context
-from conformance.judging.backend import judge_backend
 from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 from conformance.search.choice import ARGMAX, Choice
 from conformance.search.drawing import choices
-from conformance.search.filled import NoAnswerError, filled
+from conformance.search.filled import NoAnswerError
 from conformance.search.job import OPERATORS, PIECE
+from conformance.search.judged import Draw
 from conformance.search.shrinking import shrunk
 from conformance.verdicts import Level
 
@@ -81,7 +81,7 @@ def _simplest(operator: str) -> Choice:
 
 def _notices(deviation: Deviation, choice: Choice) -> bool:
     try:
-        return judge_backend(deviation.backend, filled(choice)).verdict.is_defect
+        return Draw(choice).is_wrong(deviation.backend)
     except (NoAnswerError, ValueError, IndexError, KeyError):
         return False
 

@@ -201,14 +201,16 @@ def _say_what_came(finds: Finds, seconds: float) -> None:
         say(f"  {number} left out: {reason}")
     for subject, counts in finds.verdicts.items():
         say(f"  {subject}: " + ", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items())))
+        say(f"    {finds.unfilled[subject]} of them without the oracle, since the native reference decided")
     say("  in the place: " + ", ".join(f"{place} {number}" for place, number in finds.places.most_common()))
     for subject in finds.unsupporting():
         say(f"{subject} supported nothing of what was drawn: nothing is known of it.")
 
 
 def _say_find(find: Find) -> None:
+    from conformance.search.cases import described
     from conformance.search.choice import Choice
-    from conformance.search.filled import described, id_of
+    from conformance.search.filled import id_of
 
     choice = Choice.of(find["choice"])
     say(f"{find['subject']}: {find['verdict']}: {find['message']}")

@@ -73,7 +73,7 @@ def answers(model: bytes, inputs: Sequence[Array], level: Level) -> list[Answer]
     graph = Graph.of(onnx.load_model_from_string(model))
     with exact.exactly(inputs):
         values = graph.run(inputs, Enclosing(strict=level is not Level.MUST))
-        if any(value.choices is not None for value in values):
+        if not all(value.choices is None or _is_settled(value.choices) for value in values):
             choose = _as_it_stands if level is Level.MUST else _as_declared
             values = list(map(choose, values, graph.run(inputs, Declared())))
         return [_answer(value) for value in values]
@@ -131,7 +131,7 @@ def _answer(value: Value) -> Answer:
     numbers: list[Any] = list(value.elements.flat)
     if not all(isinstance(number, Bounded) for number in numbers):  # an input passed through
         return Answer(exact.to_array(value.elements, format, value.dtype))
-    judged = [_element(number, format) for number in numbers]
+    judged = _elements(numbers, format)
     expected = np.array([nearest for nearest, _, _ in judged], dtype=np.float64)
     bound = np.array([bound for _, bound, _ in judged], dtype=np.float64)
     settled = [is_settled for _, _, is_settled in judged]
@@ -141,6 +141,13 @@ def _answer(value: Value) -> Answer:
         unsettled=_first_unsettled(value.elements, settled),
         settled=None if all(settled) else np.array(settled).reshape(value.elements.shape),
     )
+
+
+def _elements(numbers: Sequence[Bounded], format: Format) -> list[tuple[float, float, bool]]:
+    """Each element's; of numbers with the same parts, be they one object or not, it is computed once."""
+    keys = [(id(number.value), id(number.low), id(number.high), number.doubt) for number in numbers]
+    judged = {key: _element(number, format) for key, number in dict(zip(keys, numbers, strict=True)).items()}
+    return [judged[key] for key in keys]
 
 
 def _element(number: Bounded, format: Format) -> tuple[float, float, bool]:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from conformance.corpus.case import CaseKind
 from conformance.generation.generation import generate
+from conformance.search.cases import as_case
 from conformance.search.choice import Choice
-from conformance.search.filled import NoAnswerError, as_case, filled
+from conformance.search.filled import NoAnswerError, filled
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Verdict
 
@@ -33,6 +34,7 @@ class Finds:
         draws: how many choices were drawn.
         unanswered: those of which no case could be made, by reason.
         verdicts: by subject.
+        unfilled: by subject how many of them the native reference decided, so that the oracle was not asked.
         places: the draws by the place of the node.
     """
 
@@ -40,6 +42,7 @@ class Finds:
     draws: int = 0
     unanswered: Counter[str] = field(default_factory=Counter)
     verdicts: dict[str, Counter[str]] = field(default_factory=dict)
+    unfilled: Counter[str] = field(default_factory=Counter)
     places: Counter[str] = field(default_factory=Counter)
     _smallest: dict[tuple[str, ...], tuple[tuple[int, ...], int, Find]] = field(default_factory=dict)
 
@@ -48,6 +51,7 @@ class Finds:
         result = piece.result
         self.draws += result["draws"]
         self.unanswered.update(result["unanswered"])
+        self.unfilled.update(result["unfilled"])
         self.places.update(result["places"])
         for subject, counts in result["verdicts"].items():
             self.verdicts.setdefault(subject, Counter()).update(counts)

@@ -12,7 +12,8 @@ from conformance.isolation.limits import Limits
 from conformance.isolation.starting import StartingSubjects
 from conformance.search.choice import ARGMAX, Choice, ChoiceDocument
 from conformance.search.drawing import choices
-from conformance.search.filled import NoAnswerError, cause, filled, judged
+from conformance.search.filled import NoAnswerError, filled
+from conformance.search.judged import Draw, cause, judged
 from conformance.search.shrinking import shrunk
 from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.verdicts import Level
@@ -20,7 +21,7 @@ from conformance.verdicts import Level
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from conformance.search.filled import Cause
+    from conformance.search.judged import Cause
     from conformance.subjects.loading import Subject
 
 OPERATORS = ("Adam", "Momentum", "Adagrad", "ArgMax")
@@ -51,12 +52,14 @@ class PieceResult(TypedDict):
     """What came of a piece.
 
     `unanswered` counts draws by the reason for which no `must` case can be made of them, `verdicts` by subject those
-    that were judged, `places` the draws by what surrounds the node.
+    that were judged, `unfilled` those of them on which the oracle was not asked, since a backend answered as the native
+    reference to the bit or did not support them, and `places` the draws by what surrounds the node.
     """
 
     draws: int
     unanswered: dict[str, int]
     verdicts: dict[str, dict[str, int]]
+    unfilled: dict[str, int]
     places: dict[str, int]
     finds: list[Find]
 
@@ -118,23 +121,24 @@ class SearchJob:
 
 def _searched(job: SearchJob, subjects: Iterable[Subject], number: int) -> PieceResult:
     found: dict[Cause, Find] = {}
-    result: PieceResult = {"draws": 0, "unanswered": {}, "verdicts": {}, "places": {}, "finds": []}
+    result: PieceResult = {"draws": 0, "unanswered": {}, "verdicts": {}, "unfilled": {}, "places": {}, "finds": []}
     for choice in choices(job.operators, job.seed, number, PIECE):
         result["draws"] += 1
         _count(result["places"], choice.context.place)
+        draw = Draw(choice, job.level)
         try:
-            case = filled(choice, job.level)
+            for subject in subjects:
+                if subject.kind is SubjectKind.OPTIMIZER and choice.operator != ARGMAX:
+                    continue
+                outcome = draw.outcome(subject)
+                _count(result["verdicts"].setdefault(subject.id, {}), str(outcome.verdict))
+                if not draw.is_filled:
+                    _count(result["unfilled"], subject.id)
+                fault = cause(subject, choice, outcome)
+                if fault is not None and fault not in found:
+                    found[fault] = _find(job, subject, choice, fault, outcome.message)
         except NoAnswerError as reason:
             _count(result["unanswered"], str(reason)[:LONGEST])
-            continue
-        for subject in subjects:
-            if subject.kind is SubjectKind.OPTIMIZER and choice.operator != ARGMAX:
-                continue
-            outcome = judged(subject, case)
-            _count(result["verdicts"].setdefault(subject.id, {}), str(outcome.verdict))
-            fault = cause(subject, choice, outcome)
-            if fault is not None and fault not in found:
-                found[fault] = _find(job, subject, choice, fault, outcome.message)
     result["finds"] = list(found.values())
     return result
 

@@ -8,18 +8,16 @@ from fnmatch import fnmatch
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from conformance.judging.backend import judge_backend
 from conformance.search.drawing import choices
-from conformance.search.filled import NoAnswerError, filled
+from conformance.search.filled import NoAnswerError, id_of
 from conformance.search.job import OPERATORS, PIECE
+from conformance.search.judged import Draw
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from conformance.corpus.loading import CaseInMemory
     from conformance.deviations import Deviation
-    from conformance.search.choice import Choice
 
 LARGE = (
     "Only tensors larger than any draw show it; the corpus has them, and a draw of one would cost as much as hundreds."
@@ -123,17 +121,17 @@ def measure_search(
         elif one.level is Level.MUST:
             left.setdefault(one.operator, []).append(one)
     started = time.process_time()
-    for choice, case in _stream(seed, strength):
-        present = {choice.operator, *choice.chain}
+    for draw in _stream(seed, strength):
+        present = {draw.choice.operator, *draw.choice.chain}
         for deviation in [one for name in present for one in left.get(name, ())]:
-            if _is_wrong(deviation.backend, case):
+            if _is_wrong(deviation.backend, draw):
                 left[deviation.operator].remove(deviation)
                 strength.noticed[deviation.id] = strength.draws
                 progress(deviation.id)
         strength.seconds += time.process_time() - started
         for variant, concerned, backend in variants:
-            if variant not in strength.accused and concerned & present and _is_wrong(backend, case):
-                strength.accused[variant] = case.id
+            if variant not in strength.accused and concerned & present and _is_wrong(backend, draw):
+                strength.accused[variant] = id_of(draw.choice)
         started = time.process_time()
         if is_enough(strength) or not (variants or any(left.values())):
             break
@@ -145,15 +143,17 @@ def _beyond(id: str) -> str | None:
     return next((reason for pattern, reason in BEYOND.items() if fnmatch(id, pattern)), None)
 
 
-def _stream(seed: int, strength: SearchStrength) -> Iterator[tuple[Choice, CaseInMemory]]:
+def _stream(seed: int, strength: SearchStrength) -> Iterator[Draw]:
     for piece in count():
         for choice in choices(OPERATORS, seed, piece, PIECE):
             strength.draws += 1
-            try:
-                yield choice, filled(choice)
-            except NoAnswerError:
-                strength.unanswered += 1
+            draw = Draw(choice)
+            yield draw
+            strength.unanswered += draw.has_no_answer
 
 
-def _is_wrong(backend: Any, case: CaseInMemory) -> bool:
-    return judge_backend(backend, case).verdict.is_defect
+def _is_wrong(backend: Any, draw: Draw) -> bool:
+    try:
+        return draw.is_wrong(backend)
+    except NoAnswerError:
+        return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,13 +21,25 @@ if TYPE_CHECKING:
     from conformance.models.arrays import Array
     from conformance.search.numbers import Numbers
 
-SHAPES: Sequence[Sequence[Sequence[int]]] = (
-    ((3,),), ((1,),), ((),), ((2, 3),), ((2,), (2,)), ((300,), (2,)), ((0,), (2,)), ((1, 2), (1, 1), (1, 3)), ((16,),),
-    ((9,),), ((5,), (5,)), ((2,),) * 5, ((512,),), ((17,),), ((1, 2, 1, 2),), ((2, 0, 3),), ((1,),) * 9, ((33,),),
-    ((1030,),), ((65,),), ((2, 2),), ((32,),), ((64,),), ((2048,),), ((128,),), ((2, 1, 1, 1, 1, 1, 1, 1),),
-    ((2, 1, 2),), ((1,),) * 33, ((2,),), ((2,), (3,)), ((4,),),
+SMALL: Sequence[Sequence[Sequence[int]]] = (
+    ((3,),), ((1,),), ((),), ((2, 3),), ((2,), (2,)), ((0,), (2,)), ((1, 2), (1, 1), (1, 3)), ((16,),),
+    ((9,),), ((5,), (5,)), ((2,),) * 5, ((17,),), ((1, 2, 1, 2),), ((2, 0, 3),), ((1,),) * 9, ((33,),),
+    ((2, 2),), ((32,),), ((2, 1, 1, 1, 1, 1, 1, 1),), ((2, 1, 2),), ((1,),) * 33, ((2,),), ((2,), (3,)), ((4,),),
+    ((64,),), ((65,),), ((7,),), ((8,),), ((1, 5),),
 )  # fmt: skip
-"""The tensors' shapes, in turn; elements repeat after `POOL`. Their number is a prime, so that all meet all rows."""
+"""The shapes of an optimizer's tensors, in turn. Their number is a prime, so that all meet all rows."""
+
+LARGE: Sequence[Sequence[Sequence[int]]] = (((512,),), ((1030,),), ((300,), (2,)), ((2048,),), ((128,),))
+"""Shapes with more elements than a block of a loop holds."""
+
+LARGE_EVERY = 11
+"""One draw in so many has large tensors: it costs as much as the others together."""
+
+PERIOD = 13
+"""Elements repeat after so many, which is no size of a lane or a block: what is equal is filled once."""
+
+MOST_RUN_AGAIN = 64
+"""Of an operand with more elements there is one run: what a prepared model keeps shows in small ones."""
 
 
 def optimizer_choice(operator: str, turn: int, row: Row, numbers: Numbers) -> Choice:
@@ -37,19 +50,25 @@ def optimizer_choice(operator: str, turn: int, row: Row, numbers: Numbers) -> Ch
     """
     optimizer = TRAINING_OPTIMIZERS[operator]
     own, rate = TYPES[row["types"]]
-    shapes = SHAPES[turn % len(SHAPES)]
+    shapes = _shapes(turn)
     if row["place"] == "scan":
         shapes = ((2, 2), (2,)) if turn % 2 else ((2, 3),)
     elif row["tensors"] == "0d":
         shapes = ((),)
     names = numbered(optimizer.operands, len(shapes))
-    runs = tuple(_run(names, shapes, (own, rate), numbers, number) for number in range(numbers.runs))
+    count = numbers.runs if sum(map(prod, shapes)) <= MOST_RUN_AGAIN else 1
+    runs = tuple(_run(names, shapes, (own, rate), numbers, number) for number in range(count))
     return Choice(
         operator,
         context_of(row, ["R", "T", *names], numbered(optimizer.results, len(shapes))),
         _attributes(operator, numbers.attributes),
         runs,
     )
+
+
+def _shapes(turn: int) -> Sequence[Sequence[int]]:
+    large, place = divmod(turn, LARGE_EVERY)
+    return SMALL[(turn - large) % len(SMALL)] if place else LARGE[large % len(LARGE)]
 
 
 def _run(
@@ -62,7 +81,7 @@ def _run(
     for place, name in enumerate(names):
         shape = tuple(shapes[place % len(shapes)])
         size = int(np.prod(shape))
-        values = [numbers.values[(taken + element) % POOL] for element in range(size)]
+        values = [numbers.values[(taken + element % PERIOD) % POOL] for element in range(size)]
         taken += size
         array = np.array(values, own).reshape(shape)
         operands[name] = np.abs(array) + own(0.25) if name[0] == "H" else array

@@ -18,13 +18,14 @@ from conformance.campaigns.processes import ProcessWorkers
 from conformance.dimensions.contexts import Context
 from conformance.search.choice import Choice, built
 from conformance.search.drawing import choices
-from conformance.search.filled import NoAnswerError, filled, judged, rewrite_of
+from conformance.search.filled import NoAnswerError, filled
 from conformance.search.finds import Finds
 from conformance.search.job import SearchJob
+from conformance.search.judged import Draw, judged, rewrite_of
 from conformance.search.shrinking import shrunk
 from conformance.subjects.loading import load_subject
 from conformance.subjects.naming import SubjectKind, SubjectName
-from conformance.verdicts import Verdict
+from conformance.verdicts import Level, Verdict
 
 OPERATORS = ("Adam", "Momentum", "Adagrad", "ArgMax")
 
@@ -87,6 +88,24 @@ def test_most_draws_have_an_answer_and_the_reference_gives_it(drawn):
             continue
     assert len(verdicts) > len(drawn) / 2
     assert set(verdicts) == {Verdict.PASS}
+
+
+def test_who_answers_as_the_native_reference_to_the_bit_is_right_without_the_oracle(drawn):
+    draw = Draw(drawn[0])
+    assert draw.outcome(subject("reference")).verdict is Verdict.PASS
+    assert not draw.is_filled
+
+
+def test_who_answers_otherwise_is_judged_by_the_oracle(drawn):
+    draw = Draw(drawn[0])
+    assert draw.outcome(subject("fake_backends:AlwaysWrong")).verdict is Verdict.FAIL
+    assert draw.is_filled
+
+
+def test_below_must_the_oracle_is_always_asked(drawn):
+    draw = Draw(drawn[0], Level.SHOULD)
+    assert draw.outcome(subject("reference")).verdict is Verdict.PASS
+    assert draw.is_filled
 
 
 @settings(max_examples=6, deadline=None)

@@ -16,6 +16,7 @@ from itertools import count, repeat
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import TypeAlias
 
 Interval: TypeAlias = "tuple[Decimal, Decimal]"
@@ -80,6 +81,11 @@ class Affine:
         """The same error, its remainder from now on a unit error of its own."""
         own = Affine.shared(self.low, self.high)
         return Affine(Parts(self.parts | own.base), own.low, own.high)
+
+    def renumbered(self, numbers: Mapping[int, int]) -> Affine:
+        """The error of a number that came about alike, of others: with these unit errors, and new ones for the rest."""
+        parts = ((numbers[key] if key in numbers else next(_numbers), part) for key, part in self.base.items())
+        return Affine(Parts(parts), self.low, self.high, self.scale)
 
     def widened(self, error: Decimal) -> Affine:
         """With so much more error on both sides."""

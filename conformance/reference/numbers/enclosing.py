@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial, reduce
@@ -15,6 +16,7 @@ from conformance.models.arrays import Array, objects, type_name
 from conformance.reference.numbers import exact
 from conformance.reference.numbers.alternatives import either_of
 from conformance.reference.numbers.bounded import ZERO, Bounded
+from conformance.reference.numbers.columns import Columns
 from conformance.reference.numbers.formulas import as_objects, enclosed, entering
 from conformance.reference.numbers.images import ends_of, image
 from conformance.reference.numbers.native import Native
@@ -38,6 +40,10 @@ if TYPE_CHECKING:
 
     from conformance.reference.numbers.accuracy import Accuracy
     from conformance.reference.numbers.adversary import Adversary
+
+
+ELEMENT_BY_ELEMENT = frozenset({operator.add, operator.sub, operator.mul, operator.truediv})
+"""Formulas that make of each element a number of its own; others may go over rows."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +109,11 @@ class Enclosing:
             _refuse_choices(X, *others)
             return Native().elementwise(formula, X, *others, roundings=roundings)
         tensor = self._tensor(X.dtype)
-        return Value(as_objects(formula(*(_entering(operand, tensor) for operand in (X, *others))), tensor), X.dtype)
+        operands = [operand.elements for operand in (X, *others)]
+        if formula in ELEMENT_BY_ELEMENT and self.adversary is None and (columns := Columns.of(operands)):
+            taken = (entering(columns.taken(operand), tensor) for operand in operands)
+            return Value(columns.spread(as_objects(formula(*taken), tensor), apart=True), X.dtype)
+        return Value(as_objects(formula(*(entering(operand, tensor) for operand in operands)), tensor), X.dtype)
 
     def monotone(self, formula: Callable[..., Any], X: Value, *, roundings: int = 0, **numbers: float) -> Value:
         if X.dtype.kind in "iub":
@@ -155,12 +165,14 @@ class Enclosing:
 
     def apart(self, forms: Sequence[Callable[..., Any]], X: Value, axes: Collection[int] | None = None) -> Order | None:
         """Rounded once more, for what the shared numbers' own errors change in the errors of the others."""
+        return Order(partial(self._apart, forms, X), X.ranks.axes_within(axes) if X.ranks is not None else axes)
+
+    def _apart(self, forms: Sequence[Callable[..., Any]], X: Value) -> Array:
         source = X if X.ranks is None else Value(X.ranks.elements, X.dtype)
         numbers = source.with_elements(in_one_term(_entering(source, self._tensor(X.dtype))))
         every = [self.elementwise(partial(form, shared=without_error), numbers) for form in forms]
         enclosed = reduce(self.either, every).elements
-        elements = objects((number.rounded(1) for number in enclosed.flat), X.elements.shape)
-        return Order(elements, X.ranks.axes_within(axes) if X.ranks is not None else axes)
+        return objects((number.rounded(1) for number in enclosed.flat), X.elements.shape)
 
     def total(self, X: Value, axes: Sequence[int]) -> Value:
         if X.dtype.kind in "iub":
@@ -208,9 +220,10 @@ class Enclosing:
         """Elements that some admissible evaluation may find largest; of exact ties all, and all beside a NaN."""
         if X.elements.dtype != object:
             return np.asarray(X.elements == X.elements.max(axis=axis, keepdims=True))
-        if X.ranks is None or not X.ranks.holds_along(axis % X.elements.ndim):
-            return possibly_largest(X.elements, axis)
-        return np.asarray(possibly_largest(X.elements, axis) & possibly_largest(X.ranks.elements, axis))
+        largest = possibly_largest(X.elements, axis)
+        if X.ranks is None or not X.ranks.holds_along(axis % X.elements.ndim) or (largest.sum(axis=axis) == 1).all():
+            return largest
+        return np.asarray(largest & possibly_largest(X.ranks.elements, axis))
 
     def winners(self, X: Value, axis: int) -> Array:
         return self.largest(X, axis)

@@ -78,7 +78,8 @@ def from_array(array: Array) -> Array:
     Elements with the same bits are one object, by which what is computed of them is known to be the same.
     """
     bits = np.ascontiguousarray(array).reshape(-1).view(f"u{array.dtype.itemsize}").tolist()
-    decimals = {pattern: Decimal(float(element)) for pattern, element in zip(bits, array.flat, strict=True)}
+    first = dict(zip(bits, array.flat, strict=True))
+    decimals = {pattern: Decimal(float(element)) for pattern, element in first.items()}
     return objects((decimals[pattern] for pattern in bits), array.shape)
 
 
@@ -89,7 +90,7 @@ def to_array(values: Array, format: Format, dtype: np.dtype[Any]) -> Array:
 
 
 def _digits(inputs: Iterable[Array]) -> int:
-    elements = [float(element) for array in inputs if array.dtype.kind not in "iub" for element in array.flat]
+    elements = {float(element) for array in inputs if array.dtype.kind not in "iub" for element in array.flat}
     finite = [Decimal(element) for element in elements if isfinite(element)]
     longest = max((len(element.as_tuple().digits) for element in finite), default=1)
     reach = max((abs(element) for element in finite if abs(element) <= LARGEST_REACH), default=Decimal(0))

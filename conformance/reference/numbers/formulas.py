@@ -1,6 +1,6 @@
 """An optimizer's formula on arrays of bounded numbers, in all of its forms: what is equal is computed once.
 
-Equal are elements that have the same operands, and operations that several forms have in common.
+Equal are elements that have the same operands (see `columns`), and operations that several forms have in common.
 """
 
 from __future__ import annotations
@@ -15,51 +15,12 @@ import numpy as np
 from conformance.models.arrays import Array, objects
 from conformance.reference.numbers.alternatives import either_of
 from conformance.reference.numbers.bounded import Bounded
+from conformance.reference.numbers.columns import Columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from conformance.reference.numbers.precision import Precision
-
-MOST_ERRORS_OF_THEIR_OWN = 4096
-"""Of a larger tensor with equal elements, what comes after it has intervals alone: they hold any error of each."""
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Which elements of a formula's operands are computed: one of all that have the same operands.
-
-    Attributes:
-        distinct: the places of these, in row-major order.
-        number: for every element which of these it equals, in the operands' shape.
-    """
-
-    distinct: Array
-    number: Array
-
-    @classmethod
-    def of(cls, operands: Sequence[Array]) -> Columns | None:
-        """Those of operands whose equal elements are the same object; none where shapes differ and are broadcast."""
-        if len({operand.shape for operand in operands}) > 1:
-            return None
-        first: dict[tuple[int, ...], int] = {}
-        columns = zip(*(map(id, operand.flat) for operand in operands), strict=True)
-        equals = [first.setdefault(column, place) for place, column in enumerate(columns)]
-        distinct = np.array(list(first.values()), dtype=np.intp)
-        return cls(distinct, np.searchsorted(distinct, equals).reshape(operands[0].shape))
-
-    def taken(self, operand: Array) -> Array:
-        """What an operand has in them."""
-        return np.asarray(operand.reshape(-1)[self.distinct], dtype=object)
-
-    def spread(self, results: Array) -> Array:
-        """What is computed of them, for all elements; what no tensor went into is one number."""
-        return np.asarray(results[self.number], dtype=object) if results.ndim else results
-
-    @property
-    def are_many(self) -> bool:
-        """Whether equal elements are too many to be told apart again."""
-        return len(self.distinct) < self.number.size > MOST_ERRORS_OF_THEIR_OWN
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,15 +95,16 @@ def enclosed(
         handed_on: whether every result is one number with one error to what comes after it, and not the sum that it was
             computed as.
     """
-    columns = Columns.of(tensors)
+    columns = Columns.of(tensors, scalars, alike=precision.adversary is None)
     taken = (columns.taken(tensor) if columns else tensor for tensor in tensors)
     results = _of_all(forms, [*scalars, *(entering(tensor, precision) for tensor in taken)], attributes, precision)
     if handed_on and columns and columns.are_many and precision.adversary is None:  # who notes each error keeps them
         results = [objects(map(_interval_alone, result), result.shape) for result in results]
-    whole = [columns.spread(result) for result in results] if columns else results
-    if not handed_on or (columns and columns.are_many):
-        return whole
-    return [objects(map(with_its_own_error, result.flat), result.shape) for result in whole]
+    elif handed_on:
+        results = [objects(map(with_its_own_error, result.flat), result.shape) for result in results]
+    if columns is None:
+        return results
+    return [columns.spread(result, apart=handed_on and not columns.are_many) for result in results]
 
 
 def _of_all(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -18,12 +19,17 @@ class Order:
     """Numbers in the order of a tensor's elements, told apart where those are too large or too near for any digits.
 
     Attributes:
-        elements: the numbers, in the tensor's shape.
+        given: the numbers, in the tensor's shape, or what computes them when they are asked for.
         axes: along which axes the order is the same; None for all.
     """
 
-    elements: Array
+    given: Array | Callable[[], Array]
     axes: Collection[int] | None = None
+
+    @cached_property
+    def elements(self) -> Array:
+        """The numbers, in the tensor's shape."""
+        return self.given() if callable(self.given) else self.given
 
     def axes_within(self, axes: Collection[int] | None) -> Collection[int] | None:
         """Along which of some axes, or of all, the order is the same."""

@@ -6,6 +6,7 @@ the types that an optimizer's page leaves to the reader.
 
 from __future__ import annotations
 
+import operator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -95,10 +96,10 @@ def _logical(formula: Callable[..., Any], _: Node, inputs: list[Value], system: 
 
 
 PRIMITIVES: Mapping[str, Evaluation] = {
-    "Add": partial(_elementwise, lambda A, B: A + B),
-    "Sub": partial(_elementwise, lambda A, B: A - B),
-    "Mul": partial(_elementwise, lambda A, B: A * B),
-    "Div": partial(_elementwise, lambda A, B: A / B),
+    "Add": partial(_elementwise, operator.add),
+    "Sub": partial(_elementwise, operator.sub),
+    "Mul": partial(_elementwise, operator.mul),
+    "Div": partial(_elementwise, operator.truediv),
     "Pow": _power,
     "Less": _less,
     "Where": _where,

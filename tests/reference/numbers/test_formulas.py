@@ -10,8 +10,9 @@ import pytest
 from conformance.models.arrays import objects
 from conformance.models.formats import FLOAT
 from conformance.reference.numbers.bounded import Bounded
+from conformance.reference.numbers.columns import MOST_ERRORS_OF_THEIR_OWN, Columns
 from conformance.reference.numbers.exact import exactly, from_array
-from conformance.reference.numbers.formulas import MOST_ERRORS_OF_THEIR_OWN, Columns, Remembered, enclosed
+from conformance.reference.numbers.formulas import Remembered, enclosed
 from conformance.reference.numbers.precision import Precision, Role
 
 TENSOR = Precision(Role.TENSOR, FLOAT, FLOAT)
@@ -72,6 +73,25 @@ def test_equal_elements_have_equal_intervals_and_errors_of_their_own():
     first, second = results([1.0, 1.0])
     assert ends(first) == ends(second)
     assert not set(first.form.parts) & set(second.form.parts)
+
+
+def test_what_a_second_node_makes_of_equal_elements_is_computed_once_and_is_as_if_computed_apart():
+    with exactly():
+        (once,) = enclosed([thirds], [], [results([1.0, 1.0, 2.0])], {}, TENSOR, handed_on=True)
+        (alone,) = enclosed([thirds], [], [results([1.0])], {}, TENSOR, handed_on=True)
+    assert [*map(ends, once[:2])] == [ends(alone[0])] * 2
+    assert once[0].form.range == alone[0].form.range
+    assert not set(once[0].form.parts) & set(once[1].form.parts)
+
+
+def test_equal_numbers_of_which_one_has_an_error_twice_are_not_computed_as_one():
+    with exactly():
+        X = results([1.0, 1.0])
+        (difference,) = enclosed(
+            [lambda A, B: [A - B]], [], [X, objects([X[0], X[0]], (2,))], {}, TENSOR, handed_on=False
+        )
+    assert ends(difference[0]) == (0, 0, 0)
+    assert difference[1].low < 0 < difference[1].high
 
 
 def test_of_very_many_equal_elements_intervals_alone_are_handed_on():
