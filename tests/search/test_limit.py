@@ -1,8 +1,9 @@
-"""What takes too long is stopped, in the main thread."""
+"""What takes too long is stopped, in the main thread and in others."""
 
 from __future__ import annotations
 
-from threading import Thread
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import pytest
 
@@ -23,14 +24,41 @@ def test_what_is_done_in_time_is_left_alone():
         assert counted(10) == 10
 
 
-def test_another_thread_is_not_limited():
-    done = []
+def in_a_thread(work):
+    """What work gives, done in a thread as a worker of Dask's has it."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work).result()
 
+
+def test_what_takes_too_long_is_stopped_in_another_thread():
     def work():
-        with limited(1e-6):
-            done.append(counted(10**5))
+        with limited(0.02):
+            counted(10**9)
 
-    thread = Thread(target=work)
-    thread.start()
-    thread.join()
-    assert done == [10**5]
+    with pytest.raises(TookTooLongError):
+        in_a_thread(work)
+
+
+def test_what_is_done_in_time_is_left_alone_in_another_thread():
+    def work():
+        with limited(10):
+            return counted(10)
+
+    assert in_a_thread(work) == 10
+
+
+def test_a_thread_is_not_stopped_for_what_it_does_after():
+    def work():
+        with limited(0.01):
+            pass
+        return counted(10**6)
+
+    assert in_a_thread(work) == 10**6
+
+
+def test_waiting_takes_no_processor_time():
+    def work():
+        with limited(0.05):
+            return Event().wait(0.2)
+
+    assert in_a_thread(work) is False
