@@ -35,7 +35,13 @@ class SearchedOperator(StrEnum):
     PASS = "pass"  # noqa: S105
 
 
-_NAMES = {"adam": "Adam", "momentum": "Momentum", "adagrad": "Adagrad", "argmax": "ArgMax", "pass": "ArgMax"}
+_NAMES = {
+    "adam": "Adam",
+    "momentum": "Momentum",
+    "adagrad": "Adagrad",
+    "argmax": "ArgMax",
+    "pass": "eliminate_nop_monotone_argmax",
+}
 
 
 @with_outputs
@@ -180,8 +186,9 @@ def _operators(operators: list[SearchedOperator] | None, subjects: list[tuple[st
 
     if operators:
         return tuple(dict.fromkeys(_NAMES[one] for one in operators))
-    rewritten_only = all(kind is SubjectKind.OPTIMIZER for _, kind in subjects)
-    return ("ArgMax",) if rewritten_only else tuple(dict.fromkeys(_NAMES.values()))
+    kinds = {kind for _, kind in subjects}
+    of_backends = [name for word, name in _NAMES.items() if word != "pass" and SubjectKind.BACKEND in kinds]
+    return (*of_backends, *([_NAMES["pass"]] if SubjectKind.OPTIMIZER in kinds else []))
 
 
 def _progress(finds: Finds, seconds: float) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from conformance.dimensions.blocks import branch, constant, function, if_node
 from conformance.generation.models import declared_as
-from generators.eliminate_nop_monotone_argmax.blocks import branch, constant, function, if_node
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -44,7 +44,8 @@ def argmax_choice(row: Row, numbers: Numbers) -> Choice:
         attributes["select_last_index"] = 1
     runs = tuple({"X": _data(row, chain, numbers, run, shape)} for run in range(numbers.runs))
     along = row["along"] if ALONG_AXIS & {*chain} else "same"
-    return Choice(ARGMAX, context_of(row, ["X"], ["index"]), attributes, runs, chain, int(row["opset"]), along)
+    beside = "" if row.get("beside", "none") == "none" else row["beside"]
+    return Choice(ARGMAX, context_of(row, ["X"], ["index"]), attributes, runs, chain, int(row["opset"]), along, beside)
 
 
 def _data(row: Row, chain: Sequence[str], numbers: Numbers, run: int, shape: Sequence[int]) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from conformance.dimensions.contexts import IMPORTS
@@ -10,6 +11,7 @@ from conformance.dimensions.origins import ORIGINS, STORED
 from conformance.dimensions.places import PLACES
 from conformance.dimensions.uses import USES
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS
+from conformance.search.beside import WITHOUT_FUNCTIONS, WORDS
 from conformance.search.choice import ALONG, CHAINED
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 PRODUCERS = (*CHAINED, "Relu")
 FLOATS = ("float", "double", "float16")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+SIGNED = tuple(name for name in INTEGERS if name.startswith("int"))
 UNSIGNED = tuple(name for name in INTEGERS if name.startswith("u"))
 
 SHORT = (
@@ -81,6 +84,10 @@ def argmax_declaration() -> Declaration:
             Meeting({"shape": ("2,0,3",), "axis": ("1", "4", "7")}, NOTHING),
             Meeting({"type": UNSIGNED, "origin_X": ("part",)}, "What surrounds a part is a number of any sign."),
             Meeting({"type": UNSIGNED, "read_by_another": ("X",)}, "Neg takes no unsigned integers."),
+            Meeting(
+                {"type": SIGNED, "values": ("odd", "infinite"), "read_by_another": ("X",)},
+                "No page says what the negative of the least integer is.",
+            ),
             Meeting({"opset": ("11",), "last": ("1",)}, "select_last_index came with opset 12."),
             Meeting(
                 {"place": FUNCTIONS, "along": ("next",)},
@@ -90,6 +97,29 @@ def argmax_declaration() -> Declaration:
         structural={"operators": ("first", "second", "third"), "type": ("type",), "values": ("values",)},
     )
 
+
+def pass_declaration() -> Declaration:
+    """What surrounds an ArgMax, and what else stands in the model, which a rewrite has to leave as it is."""
+    declaration = argmax_declaration()
+    return replace(
+        declaration,
+        factors={
+            **declaration.factors,
+            "shape": SHORT,
+            "beside": ("none", *WORDS),
+        },
+        excluded=(
+            *declaration.excluded,
+            Meeting({"beside": WORDS, "opset": ("11", "12")}, "They are of opset 13."),
+            Meeting({"beside": WITHOUT_FUNCTIONS, "place": FUNCTIONS}, "These versions of the IR have none."),
+        ),
+    )
+
+
+PASS_STARTS: Sequence[Declaration] = (
+    Declaration({"beside": WORDS, "first": PRODUCERS, "opset": ("13",), "type": ("float",), "values": ("plain",)}),
+)
+"""What rows about the pass are made for besides the structural triples: each word once for each operator."""
 
 ARGMAX_STARTS: Sequence[Declaration] = (
     # how the axis of Softmax and LogSoftmax is read, by opset and rank, beside ArgMax's

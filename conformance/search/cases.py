@@ -58,6 +58,7 @@ def described(choice: Choice) -> str:
     parts += [f"{name} from {word}" for name, word in context.origins.items() if word != "input"]
     parts += [f"{name} {word}" for name, word in context.uses.items() if word != "output"]
     parts += [f"after {' and '.join(choice.chain)}"] if choice.chain else []
+    parts += [f"beside {choice.beside}"] if choice.beside else []
     if choice.operator != ARGMAX:
         shapes = [list(array.shape) for name, array in choice.operands.items() if name[0] == "X"]
         parts.append(f"T = {int(choice.operands['T'])} and tensors of shape {', '.join(map(str, shapes))}")

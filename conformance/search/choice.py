@@ -15,6 +15,7 @@ from conformance.dimensions.fragments import Fragment
 from conformance.models.arrays import type_name
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS
 from conformance.reference.operators.training import TRAINING_OPTIMIZERS
+from conformance.search.beside import with_bystander
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -56,6 +57,7 @@ class ChoiceDocument(TypedDict):
     attributes: dict[str, Any]
     opset: int
     along: str
+    beside: str
     runs: list[dict[str, Tensor]]
 
 
@@ -72,6 +74,7 @@ class Choice:
         chain: operators between the operand and an ArgMax, the first one first.
         opset: of the main domain.
         along: of `ALONG`, for the operators of the chain that have an axis.
+        beside: of `beside.WORDS`, what else stands in the model; empty for nothing.
     """
 
     operator: str
@@ -81,6 +84,7 @@ class Choice:
     chain: tuple[str, ...] = ()
     opset: int = OPSET
     along: str = "same"
+    beside: str = ""
 
     @property
     def operands(self) -> Mapping[str, Array]:
@@ -98,7 +102,13 @@ class Choice:
     def size(self) -> tuple[int, ...]:
         """How large it is: the smaller of two is the better example of one fault."""
         context = self.context
-        words = [context.place != "main", context.stored != "raw", context.imports != "main_first", context.trains]
+        words = [
+            bool(self.beside),
+            context.place != "main",
+            context.stored != "raw",
+            context.imports != "main_first",
+            context.trains,
+        ]
         unusual = [word != "input" for word in context.origins.values()]
         unusual += [word != "output" for word in context.uses.values()]
         elements = sum(array.size for run in self.runs for array in run.values())
@@ -140,6 +150,7 @@ class Choice:
             "attributes": dict(self.attributes),
             "opset": self.opset,
             "along": self.along,
+            "beside": self.beside,
             "runs": [{name: _tensor(array) for name, array in run.items()} for run in self.runs],
         }
 
@@ -149,7 +160,7 @@ class Choice:
         context = dict(document["context"])
         context["shared"] = tuple(context["shared"])
         runs = tuple({name: _array(tensor) for name, tensor in run.items()} for run in document["runs"])
-        chain, rest = tuple(document["chain"]), (document["opset"], document["along"])
+        chain, rest = tuple(document["chain"]), (document["opset"], document["along"], document["beside"])
         return cls(document["operator"], Context(**context), document["attributes"], runs, chain, *rest)
 
     def with_operands(self, changed: Mapping[str, Array]) -> Choice:
@@ -164,7 +175,8 @@ def _digits(runs: Iterable[Mapping[str, Array]]) -> int:
 def built(choice: Choice) -> Built:
     """The model and the data of a choice."""
     first, *rest = (_built(choice, {**choice.operands, **_fed(choice, run)}) for run in choice.runs)
-    return Built(first.model, (*first.data_sets, *(again.data_sets[0] for again in rest)))
+    made = Built(first.model, (*first.data_sets, *(again.data_sets[0] for again in rest)))
+    return with_bystander(made, choice.beside) if choice.beside else made
 
 
 def _fed(choice: Choice, run: Mapping[str, Array]) -> dict[str, Array]:

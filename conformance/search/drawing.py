@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
+from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
 from conformance.search.argmax_choices import argmax_choice
 from conformance.search.choice import ARGMAX
 from conformance.search.numbers import numbers
@@ -32,5 +33,8 @@ def choices(operators: Sequence[str], seed: int, piece: int, count: int) -> list
     drawn = []
     for operator, turn, row in rows(operators, seed, piece, count, chance):
         given = numbers(chance)
-        drawn.append(argmax_choice(row, given) if operator == ARGMAX else optimizer_choice(operator, turn, row, given))
+        if operator in {ARGMAX, PASS_NAME}:
+            drawn.append(argmax_choice(row, given))
+        else:
+            drawn.append(optimizer_choice(operator, turn, row, given))
     return drawn

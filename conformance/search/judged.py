@@ -19,9 +19,11 @@ from conformance.judging.backend import judge_backend
 from conformance.judging.examples import Example, Examples
 from conformance.judging.optimizer import Task, judge_rewrite
 from conformance.models.feeds import fed_names
-from conformance.passes.eliminate_nop_monotone_argmax import eliminate
+from conformance.models.graphs import all_nodes
+from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, eliminate
 from conformance.passes.expected import past_all, produced
 from conformance.results.failure_kinds import normalized
+from conformance.search.choice import OPSET
 from conformance.search.filled import NoAnswerError, filled, natively_filled
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Unsupported, Verdict
@@ -172,7 +174,14 @@ def rewrite_of(model: onnx.ModelProto) -> Rewrite:
         tuple(sorted(before - {path for path, _ in produced(eliminate(model, fixed_point=fixed_point))}))
         for fixed_point in (False, True)
     )
-    return Rewrite(Firing.FIRES if once else Firing.STAYS, once, ever)
+    fires = Firing.MAY if _normalizes_more(model) else Firing.FIRES
+    return Rewrite(fires if once else Firing.STAYS, once, ever)
+
+
+def _normalizes_more(model: onnx.ModelProto) -> bool:
+    """Whether a Softmax is of an opset in which it may normalize more than ArgMax's axis: whether it goes is open."""
+    opsets = {entry.domain: entry.version for entry in model.opset_import}
+    return opsets.get("", OPSET) < OPSET and any(node.op_type in ALONG_AXIS for node in all_nodes(model))
 
 
 def cause(subject: Subject, choice: Choice, outcome: Outcome) -> Cause | None:
@@ -187,9 +196,24 @@ def cause(subject: Subject, choice: Choice, outcome: Outcome) -> Cause | None:
 
 
 def _unplaced(message: str) -> str:
-    """A complaint without traces of the context that its value came through, without quotations and without shapes."""
-    return _QUOTED.sub("…", _RESULT.sub(r"\1", message))
+    """A complaint without traces of the context that its value came through, without quotations and without shapes.
+
+    Of an error that is told with what it was caused by, and with a stack, the first cause is what counts.
+    """
+    told = _STACK.split(message)[0].rstrip()
+    if _CAUSED in told:
+        told = told.splitlines()[-1].strip().partition(": ")[2] or told.splitlines()[-1].strip()
+    while (shorter := _BRACKETED.sub("…", told)) != told:
+        told = shorter
+    told = _OPEN.split(told)[0]
+    return _QUOTED.sub("…", _NUMBERED.sub("…", _RESULT.sub(r"\1", told)))
 
 
 _RESULT = re.compile(r"\b([XVH]\d*_new|index)_\w+")
+_STACK, _CAUSED = re.compile(r"\n\s*(?:Stack b|B)acktrace"), "Caused by:"
+_BRACKETED = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+_OPEN = re.compile(r"[(\[]")
+"""What a bracket holds of a message that was cut."""
+_NUMBERED = re.compile(r"\b[A-Za-z]+(?:_[A-Za-z]+)*_\d\w*")
+"""Names that a subject makes: if_3_select_0."""
 _QUOTED = re.compile(r"\[[\d, ]*\]|'[^']*'|\"[^\"]*\"|\{[^}]*\}")

@@ -1,4 +1,4 @@
-"""How good the search is, the corpus withheld: which known deviations draws notice, and whom they accuse wrongly."""
+"""How good the search is, the corpus withheld: which known deviations draws notice."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from conformance.search.drawing import choices
-from conformance.search.filled import NoAnswerError, id_of
+from conformance.search.filled import NoAnswerError
 from conformance.search.job import OPERATORS, PIECE
 from conformance.search.judged import Draw
 from conformance.verdicts import Level
@@ -46,25 +46,23 @@ class SearchStrength:
         noticed: by the id of a deviation, after how many draws it was noticed.
         missed: the deviations that were not, though draws can notice them.
         beyond: those that no draw can notice, each with why.
-        accused: correct variants that a draw accuses, each with the draw.
         draws: how many there were.
         unanswered: of how many of them no case could be made.
-        seconds: of processor time, without that of the variants.
+        seconds: of processor time.
     """
 
     seed: int
     noticed: dict[str, int] = field(default_factory=dict)
     missed: list[str] = field(default_factory=list)
     beyond: dict[str, str] = field(default_factory=dict)
-    accused: dict[str, str] = field(default_factory=dict)
     draws: int = 0
     unanswered: int = 0
     seconds: float = 0.0
 
     @property
     def holds(self) -> bool:
-        """Whether nobody is accused wrongly, and no deviation was missed."""
-        return not (self.accused or self.missed)
+        """Whether no deviation was missed."""
+        return not self.missed
 
 
 def search_document(strength: SearchStrength) -> dict[str, Any]:
@@ -86,8 +84,6 @@ def search_lines(strength: SearchStrength) -> Iterator[str]:
         for reason, ids in sorted(by_reason(strength.beyond).items()):
             yield f"  {reason}"
             yield from (f"    {id}" for id in ids)
-    yield f"{len(strength.accused)} correct variants are accused"
-    yield from (f"  {variant} by {draw}" for variant, draw in strength.accused.items())
 
 
 def by_reason(reasons: Mapping[str, str]) -> dict[str, list[str]]:
@@ -100,16 +96,14 @@ def by_reason(reasons: Mapping[str, str]) -> dict[str, list[str]]:
 
 def measure_search(
     deviations: Sequence[Deviation],
-    variants: Sequence[tuple[str, set[str], Any]],
     seed: int,
     is_enough: Callable[[SearchStrength], bool],
     progress: Callable[[str], None],
 ) -> SearchStrength:
-    """Run every deviation that is not noticed yet, and every correct variant, on every draw of a stream.
+    """Run every deviation that is not noticed yet on every draw of a stream.
 
     Args:
         deviations: those of level must are looked for.
-        variants: names, the operators that are computed otherwise, and backends that are right.
         is_enough: asked after each draw whether what was measured so far suffices.
         progress: called with the id of each deviation when it is noticed.
     """
@@ -128,12 +122,8 @@ def measure_search(
                 left[deviation.operator].remove(deviation)
                 strength.noticed[deviation.id] = strength.draws
                 progress(deviation.id)
-        strength.seconds += time.process_time() - started
-        for variant, concerned, backend in variants:
-            if variant not in strength.accused and concerned & present and _is_wrong(backend, draw):
-                strength.accused[variant] = id_of(draw.choice)
-        started = time.process_time()
-        if is_enough(strength) or not (variants or any(left.values())):
+        strength.seconds = time.process_time() - started
+        if is_enough(strength) or not any(left.values()):
             break
     strength.missed = [one.id for group in left.values() for one in group]
     return strength

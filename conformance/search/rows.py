@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from conformance.dimensions.contexts import Context
 from conformance.dimensions.covering import shown
 from conformance.dimensions.training import READ_BY_ANOTHER, structure
-from conformance.search.argmax_rows import ARGMAX_STARTS, argmax_declaration
+from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
+from conformance.search.argmax_rows import ARGMAX_STARTS, PASS_STARTS, argmax_declaration, pass_declaration
 from conformance.search.choice import ARGMAX
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ def rows(
 @cache
 def declaration_of(operator: str) -> Declaration:
     """What varies in draws about an operator."""
+    if operator == PASS_NAME:
+        return pass_declaration()
     return argmax_declaration() if operator == ARGMAX else structure(operator)
 
 
@@ -65,7 +68,7 @@ def declaration_of(operator: str) -> Declaration:
 def _starts(operator: str, seed: int) -> Sequence[Start]:
     """What rows are made for, in the seed's order: structural triples, in turn with what else matters by itself."""
     chance = random.Random(f"{seed}/{operator}")  # noqa: S311 - nothing is to be kept secret
-    more = ARGMAX_STARTS if operator == ARGMAX else ()
+    more = {ARGMAX: ARGMAX_STARTS, PASS_NAME: PASS_STARTS}.get(operator, ())
     lists = [
         _meeting(declaration_of(operator), (declaration_of(operator).structural or {}).values()),
         *(_meeting(declaration, [(factor,) for factor in declaration.factors]) for declaration in more),

@@ -58,6 +58,8 @@ def _as_small_as(
 
 
 def _plainer_context(choice: Choice) -> Iterator[Choice]:
+    if choice.beside:
+        yield replace(choice, beside="")
     context = choice.context
     everything = replace(
         context, place="main", origins={}, uses={}, shared=(), stored="raw", imports="main_first", trains=False

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from onnx import helper
 
+from conformance.dimensions.blocks import constant, if_node
 from conformance.generation.models import declared_as
-from generators.eliminate_nop_monotone_argmax.blocks import constant, if_node
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

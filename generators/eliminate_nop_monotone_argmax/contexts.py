@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import helper
 
+from conformance.dimensions.blocks import constant
 from conformance.generation.models import declared, declared_as
 from conformance.generation.values import ranked
-from generators.eliminate_nop_monotone_argmax.blocks import constant
 from generators.eliminate_nop_monotone_argmax.containers import Contained, Kind, contained, driven
 from generators.eliminate_nop_monotone_argmax.scenario import (
     FIRES,

@@ -8,7 +8,7 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Firing, Rewrite
-from generators.eliminate_nop_monotone_argmax.blocks import constant, function
+from conformance.dimensions.blocks import constant, function
 from generators.eliminate_nop_monotone_argmax.scenario import (
     ALONG_AXIS,
     FIRES,

@@ -8,10 +8,8 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, helper
 
-from conformance.generation.models import declared_as
-from conformance.passes.fields import EVERYWHERE, GROUPS, Place, placed, snake
-from generators.eliminate_nop_monotone_argmax.blocks import constant, function
-from generators.eliminate_nop_monotone_argmax.field_parts import (
+from conformance.dimensions.blocks import constant, function
+from conformance.dimensions.field_parts import (
     DEVICES,
     OVERLOADS,
     Parts,
@@ -24,6 +22,8 @@ from generators.eliminate_nop_monotone_argmax.field_parts import (
     train,
     value_parts,
 )
+from conformance.generation.models import declared_as
+from conformance.passes.fields import EVERYWHERE, GROUPS, Place, placed, snake
 from generators.eliminate_nop_monotone_argmax.scenario import (
     FIRES,
     SHAPE,

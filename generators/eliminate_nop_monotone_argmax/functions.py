@@ -8,9 +8,9 @@ import numpy as np
 from onnx import AttributeProto, helper
 
 from conformance.corpus.case import Firing, Rewrite
+from conformance.dimensions.blocks import branch, constant, function, if_node
 from conformance.generation.models import declared_as
 from conformance.generation.values import ranked
-from generators.eliminate_nop_monotone_argmax.blocks import branch, constant, function, if_node
 from generators.eliminate_nop_monotone_argmax.containers import Contained, contained, driven
 from generators.eliminate_nop_monotone_argmax.scenario import (
     FIRES,

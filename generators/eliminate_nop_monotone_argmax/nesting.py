@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import helper
 
+from conformance.dimensions.blocks import branch, constant, if_node
 from conformance.generation.models import declared_as
-from generators.eliminate_nop_monotone_argmax.blocks import branch, constant, if_node
 from generators.eliminate_nop_monotone_argmax.scenario import SHAPE, STAYS, argmax, fires, index_of, pair, producer
 from generators.eliminate_nop_monotone_argmax.subgraph_parts import (
     INDEX,

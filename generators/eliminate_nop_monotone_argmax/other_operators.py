@@ -8,9 +8,9 @@ import numpy as np
 import onnx
 from onnx import helper
 
+from conformance.dimensions.blocks import constant
 from conformance.generation.models import argmax_shape, declared_as
 from conformance.generation.values import ranked
-from generators.eliminate_nop_monotone_argmax.blocks import constant
 from generators.eliminate_nop_monotone_argmax.scenario import (
     FIVE,
     SHAPE,

@@ -8,10 +8,10 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from conformance.dimensions.blocks import function
 from conformance.generation.models import declared_as
 from conformance.generation.values import ranked
 from conformance.verdicts import Level
-from generators.eliminate_nop_monotone_argmax.blocks import function
 from generators.eliminate_nop_monotone_argmax.scenario import (
     FIRES,
     SHAPE,

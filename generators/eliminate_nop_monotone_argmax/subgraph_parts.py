@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import helper
 
+from conformance.dimensions.blocks import branch, constant
 from conformance.generation.models import argmax_shape, declared, declared_as
 from conformance.generation.values import ranked
-from generators.eliminate_nop_monotone_argmax.blocks import branch, constant
 from generators.eliminate_nop_monotone_argmax.scenario import SHAPE, ScenarioGraph, argmax, scenario
 
 if TYPE_CHECKING:

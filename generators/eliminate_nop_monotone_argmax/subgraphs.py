@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from onnx import helper
 
 from conformance.corpus.case import Firing, Rewrite
+from conformance.dimensions.blocks import branch, if_node
 from conformance.generation.models import declared_as
 from generators.eliminate_nop_monotone_argmax import nesting
-from generators.eliminate_nop_monotone_argmax.blocks import branch, if_node
 from generators.eliminate_nop_monotone_argmax.scenario import (
     FIVE,
     SHAPE,

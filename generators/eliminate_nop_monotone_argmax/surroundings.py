@@ -8,11 +8,11 @@ import numpy as np
 import onnx
 from onnx import helper
 
+from conformance.dimensions.blocks import branch, constant, if_node
+from conformance.dimensions.field_parts import annotate
 from conformance.generation.models import declared_as
 from conformance.generation.values import ranked
 from conformance.verdicts import Level
-from generators.eliminate_nop_monotone_argmax.blocks import branch, constant, if_node
-from generators.eliminate_nop_monotone_argmax.field_parts import annotate
 from generators.eliminate_nop_monotone_argmax.scenario import (
     FIRES,
     FIVE,

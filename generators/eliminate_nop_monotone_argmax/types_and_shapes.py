@@ -9,9 +9,9 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from conformance.dimensions.blocks import constant
 from conformance.generation.models import argmax_shape, declared, declared_as
 from conformance.generation.values import ranked
-from generators.eliminate_nop_monotone_argmax.blocks import constant
 from generators.eliminate_nop_monotone_argmax.scenario import (
     FIRES,
     SHAPE,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import helper
 
+from conformance.dimensions.blocks import branch, constant, if_node
 from conformance.generation.models import declared, declared_as
 from conformance.generation.values import ranked
-from generators.eliminate_nop_monotone_argmax.blocks import branch, constant, if_node
 from generators.eliminate_nop_monotone_argmax.scenario import (
     FIRES,
     FIVE,

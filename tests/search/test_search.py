@@ -16,12 +16,13 @@ from conformance.backends.reference import ReferenceBackend
 from conformance.campaigns.campaign import campaign
 from conformance.campaigns.processes import ProcessWorkers
 from conformance.dimensions.contexts import Context
+from conformance.judging.outcome import Outcome
 from conformance.search.choice import Choice, built
 from conformance.search.drawing import choices
 from conformance.search.filled import NoAnswerError, filled
 from conformance.search.finds import Finds
 from conformance.search.job import SearchJob
-from conformance.search.judged import Draw, judged, rewrite_of
+from conformance.search.judged import Draw, cause, judged, rewrite_of
 from conformance.search.shrinking import shrunk
 from conformance.subjects.loading import load_subject
 from conformance.subjects.naming import SubjectKind, SubjectName
@@ -181,3 +182,21 @@ def test_the_pass_fires_where_it_takes_something_away(drawn):
     models = {len(choice.chain): rewrite_of(onnx.load_model_from_string(built(choice).model)) for choice in chained}
     assert {length: bool(rewrite.fixed_point) for length, rewrite in models.items() if not length} in ({}, {0: False})
     assert any(rewrite.fixed_point for rewrite in models.values())
+
+
+@pytest.mark.parametrize(
+    ("message", "other"),
+    [
+        (
+            'Evaluating #1 "index"\n\nCaused by:\n    U64 is no number\n\nStack backtrace:\n   0: run',
+            "Evaluating If\n\nCaused by:\n    0: Evaluating #2\n    1: U64 is no number\n\nStack backtrace:\n   0: go",
+        ),
+        ("got ((), (0, 1)) (while lowering if_1, inputs=[no: (", "got ((), (0,)) (while lowering if_3, inputs=[no"),
+        ("no kernel for if_3_select_0", "no kernel for if_12_select_1"),
+    ],
+)
+def test_causes_are_told_apart_by_what_came_first_and_not_by_what_a_subject_names(message, other):
+    choice, right = choices(OPERATORS, 0, 0, 1)[0], subject("reference")
+    told, too = (cause(right, choice, Outcome(Verdict.ERROR, "load", text, 0.0)) for text in (message, other))
+    assert told == too
+    assert told != cause(right, choice, Outcome(Verdict.ERROR, "load", "U32 is no number", 0.0))
