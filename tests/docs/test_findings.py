@@ -48,7 +48,7 @@ INDEX = (FOLDER / "README.md").read_text(encoding="utf-8")
 PAGES = {
     path.name: path.read_text(encoding="utf-8")
     for path in sorted(FOLDER.glob("*.md"))
-    if path.name not in {"README.md", "not-monotone.md"}
+    if path.name not in {"README.md", "by-search.md", "not-monotone.md"}
 }
 """Those of the runtimes, by file name; what is no fault by a case of the corpus has a test of its own."""
 PACKAGES = {
