@@ -112,6 +112,15 @@ def pass_declaration() -> Declaration:
             *declaration.excluded,
             Meeting({"beside": WORDS, "opset": ("11", "12")}, "They are of opset 13."),
             Meeting({"beside": WITHOUT_FUNCTIONS, "place": FUNCTIONS}, "These versions of the IR have none."),
+            *(
+                Meeting({"beside": ("opset_6",), factor: values}, "Opset 6 lacks what that takes.")
+                for factor, values in (
+                    ("place", tuple(PLACES)[1:]),
+                    ("origin_X", tuple(ORIGINS)[1:]),
+                    ("use_index", tuple(USES)[1:]),
+                    ("last", ("1",)),
+                )
+            ),
         ),
     )
 

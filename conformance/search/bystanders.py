@@ -53,8 +53,9 @@ _PAIR_IN_IF = (
 GRAPHS: Mapping[str, str] = {
     **{
         f"after_{op_type.lower()}": _shown(f"Y = {op_type}(X) I = ArgMax <axis = 0> (Y)")
-        for op_type in ("Neg", "Abs", "Reciprocal", "Floor", "Sign", "Tanh", "Sigmoid", "Hardmax", "Identity")
+        for op_type in ("Neg", "Abs", "Reciprocal", "Floor", "Sign", "Tanh", "Sigmoid", "Identity")
     },
+    "after_hardmax": _shown("Y = Hardmax <axis = 0> (X) I = ArgMax <axis = 0> (Y)"),
     "after_identity_after_exp": _shown("Y = Exp(X) Z = Identity(Y) I = ArgMax <axis = 0> (Z)"),
     "argmin": _shown("Y = Exp(X) I = ArgMin(Y)"),
     "reduce_max": f"{X}(float[1,1] I) {{ Y = Exp(X) I = ReduceMax(Y) }}",
@@ -101,6 +102,7 @@ GRAPHS: Mapping[str, str] = {
     " { l = Identity(k) Y = Exp(X) S = ArgMax <axis = 0> (Y) }> }",
     "pairs_in_graphs_of_one_name": f"{X}(int64[1,3] I, int64[1,3] J) <bool c = {{1}}> {{"
     f" I = If({_PAIR_IN_IF.format('t')} J = If({_PAIR_IN_IF.format('t')} }}",
+    "a_name_in_a_graph_before": _shown(f"{_if('Y = Neg(X) T = Abs(Y)')} {PAIR}", ", float[2,3] Z", "bool c = {1}"),
     "a_name_in_two_graphs": f"{X}(int64[1,3] I) <bool c = {{1}}> {{ I = If(c) <then_branch = t () => (int64[1,3] T)"
     " { Y = Exp(X) T = ArgMax <axis = 0> (Y) }, else_branch = e () => (int64[1,3] E)"
     " { Y = Neg(X) Z = Abs(Y) W = Add(Y, Z) E = ArgMax <axis = 0> (W) }> }",
@@ -141,8 +143,8 @@ GRAPHS: Mapping[str, str] = {
     + _FUNCTION.format("Exp (A) => (B) { B = Neg(A) }"),
     "exp_of_two": _shown("Y = acme.Exp(X, X) I = ArgMax <axis = 0> (Y)")
     + _FUNCTION.format("Exp (A, C) => (B) { B = Sub(A, C) }"),
-    "argmax_of_others": _shown("Y = Exp(X) I = acme.ArgMax(Y)")
-    + _FUNCTION.format("ArgMax (A) => (B) { E = Neg(A) B = ArgMax <axis = 0> (E) }"),
+    "argmax_of_others": _shown("Y = Exp(X) I = acme.ArgMax <axis = 0> (Y)")
+    + _FUNCTION.format("ArgMax <axis> (A) => (B) { E = Exp(A) B = ArgMin <axis : int = @axis> (E) }"),
     "pair_in_a_function": _shown("I = acme.Pair(X)")
     + _FUNCTION.format("Pair (A) => (B) { E = Exp(A) B = ArgMax <axis = 0> (E) }"),
     "axis_of_a_call": _shown("I = acme.Along <along = 0> (X)")

@@ -43,6 +43,10 @@ def test_what_a_word_stands_for_makes_a_valid_model_of_which_everything_is_fed(w
         ("fields_node_main", "clears_node_doc_string_main"),
         ("fields_attribute_function", "clears_attribute_sparse_tensor_function"),
         ("ir_3", "since_ir_version_4"),
+        ("opset_6", "since_opset_7"),
+        ("after_hardmax", "removes_hardmax"),
+        ("argmax_of_others", "ignores_argmax_domain"),
+        ("a_name_in_a_graph_before", "same_name_inside"),
     ],
 )
 def test_a_word_shows_what_it_is_there_for(word, id):
