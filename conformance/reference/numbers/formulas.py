@@ -98,13 +98,14 @@ def enclosed(
     columns = Columns.of(tensors, scalars, alike=precision.adversary is None)
     taken = (columns.taken(tensor) if columns else tensor for tensor in tensors)
     results = _of_all(forms, [*scalars, *(entering(tensor, precision) for tensor in taken)], attributes, precision)
-    if handed_on and columns and columns.are_many and precision.adversary is None:  # who notes each error keeps them
+    are_many = columns is not None and columns.are_many
+    if handed_on and are_many and precision.adversary is None:  # who notes each error keeps them
         results = [objects(map(_interval_alone, result), result.shape) for result in results]
-    elif handed_on:
+    elif handed_on and not are_many:
         results = [objects(map(with_its_own_error, result.flat), result.shape) for result in results]
     if columns is None:
         return results
-    return [columns.spread(result, apart=handed_on and not columns.are_many) for result in results]
+    return [columns.spread(result, apart=handed_on and not are_many) for result in results]
 
 
 def _of_all(
