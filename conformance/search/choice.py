@@ -18,7 +18,9 @@ from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 from conformance.search.beside import with_bystander
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import onnx
 
     from conformance.models.arrays import Array
 
@@ -193,10 +195,17 @@ def _optimizer(choice: Choice, operands: Mapping[str, Array]) -> Fragment:
     tensors = [operands[name] for name in numbered(optimizer.operands[:1], choice.tensors)]
     names = numbered(optimizer.results, choice.tensors)
     results = {name: np.zeros_like(tensors[place % len(tensors)]) for place, name in enumerate(names)}
-    node = helper.make_node(choice.operator, list(operands), names, domain=optimizer.domain, **dict(choice.attributes))
+    node = _node(choice, list(operands), names, optimizer.domain)
     carried = {name: name.removesuffix("_new") for name in names}
     opsets = {optimizer.domain: optimizer.version}
     return Fragment((node,), operands, results, opsets, carried, (node,))
+
+
+def _node(choice: Choice, taken: Sequence[str], given: Sequence[str], domain: str) -> onnx.NodeProto:
+    """The node that a choice is about, its attributes in the choice's order, which `make_node` would sort."""
+    node = helper.make_node(choice.operator, taken, given, domain=domain or None)
+    node.attribute.extend(helper.make_attribute(name, value) for name, value in choice.attributes.items())
+    return node
 
 
 def _argmax(choice: Choice, operands: Mapping[str, Array]) -> Fragment:
@@ -207,7 +216,7 @@ def _argmax(choice: Choice, operands: Mapping[str, Array]) -> Fragment:
         own: Mapping[str, Any] = _along(choice.along, axis, X.ndim) if op_type in ALONG_AXIS else {}
         nodes.append(helper.make_node(op_type, [taken], [f"Y{place}"], **own))
         taken = f"Y{place}"
-    nodes.append(helper.make_node(ARGMAX, [taken], ["index"], **dict(choice.attributes)))
+    nodes.append(_node(choice, [taken], ["index"], ""))
     shape = [*X.shape]
     shape[axis] = 1
     index = np.zeros(shape, dtype=np.int64)

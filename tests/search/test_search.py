@@ -79,6 +79,13 @@ def test_draws_vary_every_dimension(drawn):
     assert {len(choice.runs) for choice in drawn} > {1}
 
 
+def test_attributes_stand_in_the_order_of_the_choice(drawn):
+    choice = replace(next(one for one in drawn if one.operator == "Adagrad"), context=Context())
+    reordered = replace(choice, attributes={"norm_coefficient": 0.5, "decay_factor": 0.25})
+    (node,) = onnx.load_model_from_string(built(reordered).model).graph.node
+    assert [attribute.name for attribute in node.attribute] == ["norm_coefficient", "decay_factor"]
+
+
 def test_most_draws_have_an_answer_and_the_reference_gives_it(drawn):
     right = subject("reference")
     verdicts = []
