@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from conformance.subjects.loading import Subject
 
 
+MOST_OPEN = 2
+"""Of so many operators that may go a case can say which: none, those of the first run, or all."""
+
+
 @dataclass(frozen=True)
 class Cause:
     """What finds of one fault have in common.
@@ -143,6 +147,9 @@ def task_of(case: CaseInMemory) -> Task:
 
     A data set on which taking operators away changes an answer, as where Log gives a NaN, is left out: the pass may
     change it, so that nobody is judged by it.
+
+    Raises:
+        NoAnswerError: which operators may be left is more than a case can say.
     """
     names, model = fed_names(case.model.graph), case.fresh_model()
     every = Examples(
@@ -150,7 +157,10 @@ def task_of(case: CaseInMemory) -> Task:
     )
     rewritten = [eliminate(model), eliminate(model, fixed_point=True), past_all(model)]
     kept = tuple(example for example in every.every if _is_safe(every, example, model, rewritten))
-    return Task(model, rewrite_of(model), Examples(kept))
+    rewrite = rewrite_of(model)
+    if rewrite.answer is Firing.MAY and len(rewrite.fixed_point) > MOST_OPEN:
+        raise NoAnswerError("more than one of a chain may stay")
+    return Task(model, rewrite, Examples(kept))
 
 
 def _is_safe(

@@ -14,6 +14,7 @@ from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME, eliminat
 from conformance.search.argmax_rows import PASS_STARTS
 from conformance.search.beside import WITHOUT_FUNCTIONS, WORDS
 from conformance.search.choice import Choice
+from conformance.search.filled import NoAnswerError
 from conformance.search.judged import Draw, task_of
 from conformance.search.rewriting import RewriteTask, measure_rewrites_drawn
 from conformance.search.shrinking import shrunk
@@ -83,3 +84,9 @@ def test_where_softmax_normalizes_more_than_the_axis_of_argmax_it_may_stay():
     task = RewriteTask(task_of(Draw(choice).native))
     assert not task.complains(stays.optimize, PASSES, Level.MUST)
     assert not task.complains(eliminate, PASSES, Level.MUST)
+
+
+def test_where_several_of_a_chain_may_stay_nobody_is_judged():
+    choice = replace(PLAIN, chain=("LogSoftmax", "Sqrt", "Exp"), opset=11, attributes={"axis": -2})
+    with pytest.raises(NoAnswerError, match="more than one of a chain may stay"):
+        task_of(Draw(choice).native)
