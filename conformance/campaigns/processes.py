@@ -28,6 +28,11 @@ GRACE = 5.0
 """Seconds that a worker which has nothing left to do may take to end."""
 
 
+def processors() -> int:
+    """How many processors this process may use; macOS tells only how many there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 @dataclass(frozen=True)
 class ProcessWorkers:
     """As many processes as are asked for; one is this process itself.

@@ -11,7 +11,7 @@ from conformance.corpus.released import as_released, fingerprints, read_released
 from conformance.errors import CorpusError, UsageError
 from conformance.files.regular import write_whole_bytes
 from conformance.files.scratch import OLD, scratch_folder
-from conformance.generation.case_files import files_of
+from conformance.generation.filling import filled
 from conformance.generation.versioning import change, least_version, parsed
 
 if TYPE_CHECKING:
@@ -35,12 +35,11 @@ class Written:
 
 
 def fill(
-    cases: Iterable[tuple[str, Case]], write: Callable[[str, bytes], None], progress: Callable[[str], None]
+    cases: Sequence[tuple[str, Case]], write: Callable[[str, bytes], None], progress: Callable[[str], None]
 ) -> dict[str, dict[str, str]]:
     """Compute every case's files, hand each to `write` with its path in the corpus, and return their hashes."""
     hashes: dict[str, dict[str, str]] = {}
-    for generator, case in cases:
-        files = files_of(case, generator)
+    for case, files in filled(cases):
         for name, content in files.items():
             write(f"{case.path}/{name}", content)
         hashes[case.path] = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}

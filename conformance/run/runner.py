@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from conformance.campaigns.processes import processors
 from conformance.errors import ConformanceError, ExitStatus, SuiteFault, UsageError
 from conformance.run.items import IS_OF_RUN, PLUGIN
 from conformance.run.partial import undisturbed
@@ -147,16 +148,11 @@ def _workers(number: str) -> list[str]:
     """
     if not number:
         return []
-    count = _processors() if number in {"auto", "logical"} else number
+    count = processors() if number in {"auto", "logical"} else number
     if not str(count).isdecimal():
         raise UsageError(f"-n {number} is no number of processes.", "Give a number, or auto.")
     python = f"{shlex.quote(sys.executable)} -P"
     return ["-p", "xdist.plugin", "--dist", "load", "--tx", f"{count}*popen//python={python}"] if int(count) else []
-
-
-def _processors() -> int:
-    """How many processors this process may use; macOS tells only how many there are."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _refuse_nothing(session: ConformanceSession, status: int) -> None:
