@@ -52,10 +52,15 @@ def _stop(*_: Any) -> None:
 def _by_watch(seconds: float) -> Iterator[None]:
     watch = _Watch(threading.get_ident(), seconds)
     watch.start()
+    has_come = False
     try:
         yield
+    except TookTooLongError:
+        has_come = True
+        raise
     finally:
-        watch.end()
+        if watch.end() and not has_come:
+            _wait_to_be_stopped()
 
 
 class _Watch(threading.Thread):
@@ -67,6 +72,7 @@ class _Watch(threading.Thread):
         self._last = self._clock() + seconds
         self._over = threading.Event()
         self._raising = threading.Lock()
+        self._has_raised = False
 
     def run(self) -> None:
         """Look again when the time could be over at the earliest."""
@@ -75,13 +81,22 @@ class _Watch(threading.Thread):
                 return
         with self._raising:
             if not self._over.is_set():
-                _raise_in(self._watched, ctypes.py_object(TookTooLongError))
+                self._has_raised = True
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    ctypes.c_ulong(self._watched), ctypes.py_object(TookTooLongError)
+                )
 
-    def end(self) -> None:
-        """In the watched thread: nothing is raised any more."""
+    def end(self) -> bool:
+        """In the watched thread: from now on nothing is raised; whether something was."""
         with self._raising:
             self._over.set()
-            _raise_in(self._watched, None)
+            return self._has_raised
+
+
+def _wait_to_be_stopped() -> None:
+    """Run Python until what was raised comes: taken back, it would leave the interpreter looking for it for ever."""
+    while True:
+        time.sleep(0)
 
 
 def _clock_of(thread: int) -> Callable[[], float]:
@@ -89,8 +104,3 @@ def _clock_of(thread: int) -> Callable[[], float]:
     if not hasattr(time, "pthread_getcpuclockid"):
         return time.monotonic
     return partial(time.clock_gettime, time.pthread_getcpuclockid(thread))
-
-
-def _raise_in(thread: int, error: Any) -> None:
-    """Have a thread raise an error; None takes back what it has not raised yet."""
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), error)

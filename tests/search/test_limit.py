@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
 import pytest
+from steps import steps
 
 from conformance.search.limit import TookTooLongError, limited
 
@@ -62,3 +63,12 @@ def test_waiting_takes_no_processor_time():
             return Event().wait(0.2)
 
     assert in_a_thread(work) is False
+
+
+def test_tracing_goes_on_afterwards_in_every_thread():
+    def work():
+        with limited(10):
+            return counted(10)
+
+    in_a_thread(work)
+    assert steps(lambda: counted(1000)) > 1000
