@@ -14,7 +14,7 @@ from conformance.models.arrays import dtype_of
 from conformance.models.feeds import fed_names
 
 PAGE = (Path(__file__).parents[2] / "docs" / "findings" / "by-search.md").read_text(encoding="utf-8")
-MODELS = re.findall(r"```onnx\n(.*?)```", PAGE, re.DOTALL)
+MODELS = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
 
 
 def test_every_fault_has_a_model():
