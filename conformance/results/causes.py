@@ -2,8 +2,8 @@
 
 A cause is a deviation that explains its cases; where none does, of a graph optimizer the check that complains and how,
 of a backend's wrong answer the clause, the check of its output and the complaint, and of any other defect what was
-said. Numbers aside, complaints of one class are one, see `failure_kinds`. Of the clauses that cases are about, the
-fewest are named: that of most cases first, then that of most of those which are left.
+said. Numbers and the case's own name aside, complaints of one class are one, see `failure_kinds`. Of the clauses that
+cases are about, the fewest are named: that of most cases first, then that of most of those which are left.
 """
 
 from __future__ import annotations
@@ -219,7 +219,8 @@ _MANY = 2**62
 
 
 def _kind(case: CaseRecord, result: ResultRecord) -> _Kind:
-    subject, verdict, message = result["subject"], result["verdict"], normalized(result["message"])
+    subject, verdict = result["subject"], result["verdict"]
+    message = normalized(result["message"].replace(case["case"], "CASE"))
     expected = result["expected"]
     if len(result.get("repeats", ())) > 1:
         return _Kind(subject, verdict, "the verdict varies from run to run")

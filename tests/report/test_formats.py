@@ -162,7 +162,7 @@ class TestAnnotations:
         run = after()
         case, first = run.cases["test_adam"], {**results_of(run)[0], "verdict": "error", "surprise": True}
         names = [f"test_{number}" for number in range(30)]
-        results = [{**first, "case": name, "message": f"kernel_{name} is missing"} for name in names]
+        results = [{**first, "case": name, "message": f"kernel_of_{name[5:]} is missing"} for name in names]
         text = whole(annotations.render)([with_records(run, [{**case, "case": name} for name in names], results)])
         assert len(text.splitlines()) == 10
 

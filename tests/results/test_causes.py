@@ -81,6 +81,11 @@ class TestWhatIsOneCause:
         (cause,) = found(failure("test_a", **raised), failure("test_b", **raised), cases=[others])
         assert cause.sentence == "error: no kernel N"
 
+    def test_that_an_error_tells_its_case_makes_no_other_cause(self):
+        raised = {"verdict": "error", "phase": "load", "outputs": []}
+        (cause,) = found(*(failure(name, message=f"no room for {name}", **raised) for name in ("test_a", "test_b")))
+        assert (cause.sentence, cause.cases) == ("error: no room for CASE", ("test_a", "test_b"))
+
     def test_a_graph_optimizer_s_are_told_apart_by_check_and_not_by_how_many_complain(self):
         check = {"name": "mutation", "run": "once", "level": "must", "complaint": "the caller's model is changed"}
         weaker = {"name": "structure", "run": "once", "level": "should", "complaint": "other"}
