@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from conformance.campaigns.job import Piece
 from conformance.errors import CampaignError, ConformanceError, SuiteFault, UsageError
+from conformance.files.undisturbed import undisturbed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -165,7 +166,10 @@ def _started(job: Job) -> tuple[Connection, SpawnProcess]:
     context = multiprocessing.get_context("spawn")
     own, its = context.Pipe()
     process = context.Process(target=serve, args=(its, job), daemon=False)
-    process.start()
+    with undisturbed():  # a worker that was told half of its job, or is interrupted before `serve`, would say so
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        process.start()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     its.close()
     return own, process
 
@@ -179,6 +183,7 @@ def _how(code: int | None) -> str:
 def serve(connection: Connection, job: Job) -> None:
     """In a worker's process: do the pieces that come until no more do; what goes wrong is sent in a result's place."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's goes to all, and this process's parent ends it
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     _end_with_parent()
     try:
         with job.opened() as work:

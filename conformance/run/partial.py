@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import signal
-import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -20,35 +18,10 @@ if TYPE_CHECKING:
 PARTIAL = ".partial"
 """What the name of a results file ends in until it has a footer."""
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
 
 def partial_of(target: Path) -> Path:
     """The file that a run writes until it has a footer."""
     return target.with_name(target.name + PARTIAL)
-
-
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """Let what belongs together be done together: the user's interruption comes before it or after it.
-
-    To block the signals would not do: they then go to another thread of the process, as a library may have started,
-    and Python's handler runs in this one all the same.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came: list[int] = []
-    handlers = {number: handler for number in _SIGNALS if callable(handler := signal.getsignal(number))}
-    for number in handlers:
-        signal.signal(number, lambda received, _: came.append(received))
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        for number in map(signal.Signals, came):
-            handlers[number](number, None)
 
 
 class PartialResults:

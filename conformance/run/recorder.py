@@ -9,6 +9,7 @@ from conformance import __version__
 from conformance.clauses import clauses
 from conformance.corpus.document import case_json
 from conformance.diagnosis.findings import Findings
+from conformance.files.undisturbed import undisturbed
 from conformance.gate.case_facts import Facts, facts
 from conformance.results.causes import Causes
 from conformance.results.environment import environment
@@ -16,7 +17,7 @@ from conformance.results.file import FORMAT
 from conformance.results.levels import standing_level
 from conformance.run.archives import Archives
 from conformance.run.dependencies import dependencies
-from conformance.run.partial import PartialResults, undisturbed
+from conformance.run.partial import PartialResults
 from conformance.run.resuming import not_alike
 from conformance.verdicts import Verdict
 

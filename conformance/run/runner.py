@@ -16,8 +16,8 @@ import pytest
 
 from conformance.campaigns.processes import processors
 from conformance.errors import ConformanceError, ExitStatus, SuiteFault, UsageError
+from conformance.files.undisturbed import undisturbed
 from conformance.run.items import IS_OF_RUN, PLUGIN
-from conformance.run.partial import undisturbed
 from conformance.run.session import ConformanceSession
 from conformance.run.terminal import ProgressBar, Telling, print_outcome
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import signal
-
 import pytest
 from outputs import records
 
 from conformance.errors import UsageError
-from conformance.run.partial import PartialResults, partial_of, undisturbed
+from conformance.run.partial import PartialResults, partial_of
 
 
 def test_a_second_run_into_the_same_file_is_refused(tmp_path):
@@ -43,26 +40,3 @@ def test_the_target_of_a_link_is_written(tmp_path):
     file.finish()
     assert (tmp_path / "link").is_symlink()
     assert records(tmp_path / "real") == [{"record": "header"}]
-
-
-@pytest.fixture
-def interruptible():
-    """SIGINT interrupts, even where it is ignored, as in what a shell starts in the background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("interruptible")
-def test_an_interruption_waits_for_what_belongs_together():
-    done = []
-    with pytest.raises(KeyboardInterrupt):
-        together(done)
-    assert done == ["counted", "written"]
-
-
-def together(done):
-    with undisturbed():
-        done.append("counted")
-        os.kill(os.getpid(), signal.SIGINT)
-        done.append("written")
