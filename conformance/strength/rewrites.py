@@ -9,6 +9,7 @@ from conformance.corpus.case import CaseKind
 from conformance.corpus.loading import load_case
 from conformance.deviations.rewrites import faulty_rewrites
 from conformance.judging.optimizer import Task, judge_rewrite
+from conformance.judging.ours import Ours
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME, eliminate
 from conformance.verdicts import Level, Verdict
 
@@ -80,7 +81,7 @@ class _Held:
 
     id: str
     task: Task
-    right: tuple[bytes, bytes]
+    ours: Ours
 
     def sighting(self, optimize: Callable[..., Any], passes: Sequence[str]) -> Sighting | None:
         """What a case says against a graph optimizer, if anything."""
@@ -90,20 +91,6 @@ class _Held:
         levels = [Level(check["level"]) for check in outcome.checks if "complaint" in check]
         strongest = min(levels, key=lambda level: level.rank, default=self.task.level)
         return Sighting(self.id, f"{outcome.verdict}: {outcome.message}", strongest)
-
-    def is_done_right(self, optimize: Callable[..., Any]) -> bool:
-        """Whether a faulty rewrite makes of the model to the byte what the suite's own implementation does."""
-        try:
-            return tuple(self._made(optimize, fixed_point) for fixed_point in (False, True)) == self.right
-        except Exception:  # noqa: BLE001 - what it raises is for the judge
-            return False
-
-    def _made(self, optimize: Callable[..., Any], fixed_point: bool) -> bytes | None:
-        given = type(self.task.model)()
-        given.CopyFrom(self.task.model)
-        after = optimize(given, fixed_point=fixed_point)
-        untouched = after is not given and given == self.task.model
-        return _bytes(after) if untouched and isinstance(after, type(given)) else None
 
 
 def measure_rewrites(corpus: Corpus, progress: Callable[[str], None]) -> RewriteStrength:
@@ -144,28 +131,22 @@ def _held(corpus: Corpus) -> list[_Held]:
     for id, case in corpus.cases.items():
         task = Task.of(load_case(corpus, case)) if case.kind is not CaseKind.NODE else None
         if task is not None:
-            once, fixed_point = (_bytes(eliminate(task.model, fixed_point=fixed)) for fixed in (False, True))
-            cases.append(_Held(id, task, (once, fixed_point)))
+            cases.append(_Held(id, task, Ours(task.model)))
     return cases
 
 
 def _differing(rewrite: FaultyRewrite, cases: Iterable[_Held]) -> Iterator[_Held]:
     """The cases of whose models a rewrite makes something else than the suite's own, which is judged on all."""
-    return (case for case in cases if not case.is_done_right(rewrite.optimize))
+    return (case for case in cases if not case.ours.is_made_by(rewrite.optimize))
 
 
 def _noticed(fault: FaultyRewrite, cases: list[_Held]) -> Sighting | None:
     """The first case that notices a fault at its level; it moves to the front, for the next is often alike."""
     for place, case in enumerate(cases):
-        if case.is_done_right(fault.optimize):
+        if case.ours.is_made_by(fault.optimize):
             continue
         sighting = case.sighting(fault.optimize, (PASS_NAME,))
         if sighting is not None and sighting.level.rank <= fault.level.rank:
             cases.insert(0, cases.pop(place))
             return sighting
     return None
-
-
-def _bytes(model: Any) -> bytes:
-    content: bytes = model.SerializeToString(deterministic=True)
-    return content

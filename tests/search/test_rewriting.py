@@ -32,7 +32,7 @@ PLAIN = Choice(
 @pytest.mark.parametrize("word", WORDS)
 def test_what_a_word_stands_for_makes_a_valid_model_of_which_everything_is_fed(word):
     draw = Draw(replace(PLAIN, beside=word))
-    assert RewriteTask(task_of(draw.native)).right
+    assert RewriteTask(task_of(draw.native)).ours.right
     assert word == Choice.of(draw.choice.document()).beside
 
 
