@@ -22,6 +22,10 @@ LARGE = 2**20
 """Bytes from which on a tensor goes into a file."""
 
 
+READ = ".read"
+"""What the name of a file gets behind it when it was read: the next one is written over it, where there is memory."""
+
+
 def put(path: str, name: str, array: Array) -> dict[str, Any]:
     """Write a tensor into a new file, and return its message.
 
@@ -30,19 +34,42 @@ def put(path: str, name: str, array: Array) -> dict[str, Any]:
         ValueError: likewise, or it has objects.
         OSError: the file cannot be written.
     """
-    message = {"name": name, "dtype": type_name(array.dtype), "shape": array.shape, "file": path}
+    message = _message(path, name, array)
     with suppress(FileNotFoundError):
         os.unlink(path)  # noqa: PTH108
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-    with os.fdopen(descriptor, "wb", buffering=0) as stream:
-        rest = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-        while rest:
-            rest = rest[stream.write(rest) :]
+    _write(path, os.O_EXCL, array)
     return message
 
 
+def put_again(path: str, name: str, array: Array) -> dict[str, Any]:
+    """In a harness: write a tensor over the file that was read before, if there is one, and return its message.
+
+    Raises:
+        KeyError, ValueError, OSError: as `put` says.
+    """
+    message = _message(path, name, array)
+    with suppress(FileNotFoundError):
+        os.rename(f"{path}{READ}", path)  # noqa: PTH104
+    _write(path, 0, array)
+    return message
+
+
+def _message(path: str, name: str, array: Array) -> dict[str, Any]:
+    return {"name": name, "dtype": type_name(array.dtype), "shape": array.shape, "file": path}
+
+
+def _write(path: str, flags: int, array: Array) -> None:
+    rest = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+    size = len(rest)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, 0o644)
+    with os.fdopen(descriptor, "wb", buffering=0) as stream:
+        while rest:
+            rest = rest[stream.write(rest) :]
+        stream.truncate(size)
+
+
 def taken(message: Mapping[str, Any], path: str, largest: int) -> Array:
-    """The tensor of a message that satisfies its schema: a writable array of its own. Its file is removed.
+    """The tensor of a message that satisfies its schema: a writable array of its own. Its file gets another name.
 
     Args:
         path: where the file has to be.
@@ -60,7 +87,7 @@ def taken(message: Mapping[str, Any], path: str, largest: int) -> Array:
     content = np.empty(size, np.uint8)
     try:
         length = read_regular_into(path, content.data)
-        os.unlink(path)  # noqa: PTH108
+        os.rename(path, f"{path}{READ}")  # noqa: PTH104
     except OSError as error:
         raise ValueError(f"has a file that cannot be read ({error.strerror})") from None
     if length != size:
