@@ -110,6 +110,24 @@ WORDINGS: Mapping[str, Wording] = {
         lambda row: f"computes with {row['scalar']} of {row['extreme']} value at T = {row['T']} in {row['types']}",
         lambda operator, _: (operator.step, "attribute_type"),
     ),
+    "lengths": Wording(
+        ("lengths", "types"),
+        lambda row: f"updates short and long tensors beside each other ({row['lengths']}, {row['types']})",
+        lambda *_: ("several_tensors", "elementwise"),
+    ),
+    "constants": Wording(
+        ("constant", "origin", "types"),
+        lambda row: (
+            f"computes with {row['constant'].replace('_', ' ')} {ORIGIN_WORDS[row['origin']]}, of shape {row['shape']},"
+            f" values {row['values']}, in {row['types']}"
+        ),
+        lambda operator, _: (operator.step, "operands", "results"),
+    ),
+    "readers": Wording(
+        ("read_by_another", "types"),
+        lambda row: f"leaves what another node reads as well as it was: {row['read_by_another']}, in {row['types']}",
+        lambda operator, _: ("pure", operator.step),
+    ),
     "many_tensors": Wording(
         ("tensors", "shapes", "types"),
         lambda row: f"takes {row['tensors']} tensors of {row['shapes']} shapes in {row['types']}, each with its state",

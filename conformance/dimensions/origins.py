@@ -44,7 +44,12 @@ def raw(array: Array, name: str) -> onnx.TensorProto:
 
 
 def typed(array: Array, name: str) -> onnx.TensorProto:
-    """A tensor whose elements are numbers: in float_data, double_data or int64_data."""
+    """A tensor whose elements are numbers: in float_data, double_data or int64_data; of 16-bit floats their bits."""
+    if array.dtype.itemsize == 2 and array.dtype.kind not in "iu":
+        bits = array.reshape(-1).view(np.uint16).tolist()
+        return onnx.TensorProto(
+            name=name, data_type=type_number(type_name(array.dtype)), dims=array.shape, int32_data=bits
+        )
     return helper.make_tensor(name, type_number(type_name(array.dtype)), array.shape, array.flatten().tolist())
 
 

@@ -8,10 +8,11 @@ import numpy as np
 from onnx import helper
 
 from conformance.dimensions import extremes, numbers
-from conformance.dimensions.building import RANGES, RATE, numbered, shaped
+from conformance.dimensions.building import RANGES, RATE, built_structure, numbered, shaped
 from conformance.dimensions.contexts import Built, Context, in_context
 from conformance.dimensions.fragments import Fragment
-from conformance.dimensions.training import TYPES, USUAL
+from conformance.dimensions.sizes import PERIOD
+from conformance.dimensions.training import TYPES, USUAL, structure
 from conformance.generation.values import scattered
 from conformance.reference.operators.training import TRAINING_OPTIMIZERS
 
@@ -69,6 +70,35 @@ def built_many_tensors(op_type: str, name: str, row: Row) -> Built:
     return _built(op_type, name, USUAL[op_type], [operands])
 
 
+def built_lengths(op_type: str, name: str, row: Row) -> Built:
+    """The model and data of a row of `extremes.lengths`; the elements of long tensors come again after `PERIOD`."""
+    own, _ = TYPES[row["types"]]
+    tensors = {
+        operand: np.resize(array.reshape(-1)[:PERIOD], array.shape) if array.size else array
+        for operand, array in _tensors(op_type, name, own, extremes.LENGTHS[row["lengths"]]).items()
+    }
+    return _built(op_type, name, USUAL[op_type], [{**_scalars(RATE, 2, own), **tensors}])
+
+
+def built_constants(op_type: str, name: str, row: Row) -> Built:
+    """The model and data of a row of `extremes.constants`; what is fed differs from what is constant."""
+    own, _ = TYPES[row["types"]]
+    shape = extremes.CONSTANT_SHAPES[row["shape"]]
+    operands = {**_scalars(RATE, 2, own), **_tensors(op_type, name, own, [shape])}
+    constant = extremes.constant_sets(op_type)[row["constant"]]
+    value = {"equal": 0.5, "zeros": 0.0}.get(row["values"])
+    for operand in constant:
+        if value is not None and operand not in {"R", "T"}:
+            operands[operand] = np.full(shape, value, dtype=own)
+    return _built(op_type, name, USUAL[op_type], [operands], Context(origins=dict.fromkeys(constant, row["origin"])))
+
+
+def built_readers(op_type: str, name: str, row: Row) -> Built:
+    """The model and data of a row of `extremes.readers`, of which all else is plain."""
+    factors = structure(op_type).factors
+    return built_structure(op_type, name, {**{factor: values[0] for factor, values in factors.items()}, **row})
+
+
 def _scalars(R: float, T: int, dtype: Any) -> dict[str, Array]:
     return {"R": np.array(R, dtype=dtype), "T": np.array(T, dtype=np.int64)}
 
@@ -91,8 +121,14 @@ def _reach(attributes: Mapping[str, Any], T: int) -> float:
     return max(1.0, abs(1 + T * float(attributes.get("decay_factor", 0.0))))
 
 
-def _built(op_type: str, name: str, attributes: Mapping[str, Any], data_sets: Sequence[Mapping[str, Array]]) -> Built:
-    """A model of one node, and what it is fed, run after run."""
+def _built(
+    op_type: str,
+    name: str,
+    attributes: Mapping[str, Any],
+    data_sets: Sequence[Mapping[str, Array]],
+    context: Context | None = None,
+) -> Built:
+    """A model of one node, and what it is fed, run after run; a context that is not plain has one run."""
     optimizer, operands = TRAINING_OPTIMIZERS[op_type], data_sets[0]
     tensors = list(operands.values())[2:]
     count = len(tensors) // len(optimizer.operands)
@@ -100,4 +136,6 @@ def _built(op_type: str, name: str, attributes: Mapping[str, Any], data_sets: Se
     node = helper.make_node(op_type, list(operands), list(results), domain=optimizer.domain)
     node.attribute.extend(helper.make_attribute(*attribute) for attribute in attributes.items())
     fragment = Fragment((node,), operands, results, {optimizer.domain: optimizer.version})
+    if context is not None:
+        return in_context(name, fragment, context)
     return Built(in_context(name, fragment, Context()).model, tuple(tuple(each.values()) for each in data_sets))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from conformance.dimensions.factors import Declaration, Meeting
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -58,3 +60,24 @@ def tied(length: int, block: int) -> Iterator[tuple[int, ...]]:
         yield 1, 1 + block
     yield block - 2, block - 1
     yield 0, length - 1
+
+
+def long_types() -> Declaration:
+    """Long axes of ArgMax in the types that `float` and `int32` do not stand for; each has a loop of its own."""
+    lengths = (LONG_BLOCKS[0] + 1, LONG_BLOCKS[1] + 1, BEYOND)
+    return Declaration(
+        {
+            "type": (
+                *("double", "float16", "bfloat16", "int8", "uint8"),
+                *("int16", "uint16", "uint32", "int64", "uint64"),
+            ),
+            "length": tuple(map(str, lengths)),
+            "select_last_index": ("0", "1"),
+        },
+        excluded=(
+            Meeting(
+                {"type": ("double", "float16", "bfloat16"), "length": (str(BEYOND),)},
+                "Where rounding could decide, each element is enclosed, which takes seconds for as many.",
+            ),
+        ),
+    )

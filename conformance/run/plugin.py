@@ -175,6 +175,8 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what a continued run has done; in a worker of xdist, group what is selected of ours into batches."""
     session: Any = config.pluginmanager.get_plugin(PLUGIN)
+    if session is not None:
+        session.is_collected = True
     if session is not None and session.done:
         items[:] = [item for item in items if not _is_done(item, session.done)]
     ours = [item for item in items if isinstance(item, ConformanceItem)]

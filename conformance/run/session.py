@@ -55,6 +55,7 @@ class ConformanceSession:
         done: the subjects and cases whose results need not be had again.
         abandoned: why the run cannot be trusted and must end with status 2, or None.
         interrupted: whether the user ended the run.
+        is_collected: whether pytest has found all items.
         reasons: why the gate is shut, once the run has ended.
     """
 
@@ -109,6 +110,7 @@ class ConformanceSession:
         )
         self.abandoned: ConformanceError | None = None
         self.interrupted = False
+        self.is_collected = False
         self.reasons: list[str] = []
         self.selected = len(self.cases)
         self.pending = sum(len(self.cases_of(subject)) for subject in self.subjects)
@@ -205,6 +207,8 @@ class ConformanceSession:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Count what is selected, and spare the garbage collector the thousands of items that stay to the end."""
+        if not self.is_collected:  # pytest says that it is done where it was interrupted, too
+            return
         gc.freeze()
         ours = [item.case.id for item in session.items if isinstance(item, ConformanceItem)]
         self._count(len(set(ours)), len(ours))

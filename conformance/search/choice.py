@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 from onnx import helper
 
+from conformance.dimensions.argmax import argmax_fragment
 from conformance.dimensions.building import numbered
 from conformance.dimensions.contexts import Built, Context, in_context
 from conformance.dimensions.fragments import Fragment
@@ -210,19 +211,9 @@ def _node(choice: Choice, taken: Sequence[str], given: Sequence[str], domain: st
 
 def _argmax(choice: Choice, operands: Mapping[str, Array]) -> Fragment:
     X = operands["X"]
-    axis = choice.attributes.get("axis", 0)
-    nodes, taken = [], "X"
-    for place, op_type in enumerate(choice.chain):
-        own: Mapping[str, Any] = _along(choice.along, axis, X.ndim) if op_type in ALONG_AXIS else {}
-        nodes.append(helper.make_node(op_type, [taken], [f"Y{place}"], **own))
-        taken = f"Y{place}"
-    nodes.append(_node(choice, [taken], ["index"], ""))
-    shape = [*X.shape]
-    shape[axis] = 1
-    index = np.zeros(shape, dtype=np.int64)
-    if not choice.attributes.get("keepdims", 1):
-        index = index.reshape([size for place, size in enumerate(shape) if place != axis % X.ndim])
-    return Fragment(tuple(nodes), operands, {"index": index}, {"": choice.opset}, {}, tuple(nodes))
+    along = _along(choice.along, choice.attributes.get("axis", 0), X.ndim)
+    before = [(op_type, along if op_type in ALONG_AXIS else {}) for op_type in choice.chain]
+    return argmax_fragment(X, before, choice.attributes, choice.opset)
 
 
 def _along(word: str, axis: int, rank: int) -> dict[str, int]:

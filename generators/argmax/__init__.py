@@ -1,10 +1,10 @@
-"""Cases of plain ArgMax: by its attributes and shapes, by what it compares, how it is prepared, and by sizes."""
+"""Cases of ArgMax: by its attributes and shapes, what it compares, how it is prepared, sizes, and what surrounds it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from generators.argmax import attributes, preparing, sizes, values
+from generators.argmax import attributes, placed, preparing, sizes, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,3 +18,4 @@ def cases() -> Iterator[Case]:
     yield from values.cases()
     yield from preparing.cases()
     yield from sizes.cases()
+    yield from placed.cases()

@@ -5,7 +5,7 @@ The vector that is tiled to a matrix is somewhat longer than a row, and so the m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,8 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Case
+from conformance.dimensions.argmax import ORDERED
+from conformance.dimensions.covering import covering_rows
 from conformance.dimensions.fragments import Part, joined
 from conformance.dimensions.long_tensors import OPSET, shown, tiled, with_peaks
 from conformance.dimensions.sizes import (
@@ -24,6 +26,7 @@ from conformance.dimensions.sizes import (
     RANKS,
     around,
     borders,
+    long_types,
     of_long,
     tied,
 )
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 
     import onnx
 
+    from conformance.dimensions.factors import Row
     from conformance.models.arrays import Array
 
 WORDS = ("first", "last")
@@ -52,7 +56,10 @@ MANY_ROWS = PERIOD * 1075
 """More rows than 16 bits count."""
 
 PEAK = 3.0
-"""Above all that `scattered` gives."""
+"""Above all that `scattered` gives, and as far from zero as the least of it at least."""
+
+BYTE_SCALE = 40
+"""What makes integers of 8 bits of numbers up to twice `PEAK`, if they have no sign, or up to `PEAK`."""
 
 LONG: Mapping[int, Any] = {
     **{length: np.float32 for block in LONG_BLOCKS[:1] for length in of_long(block)},
@@ -77,6 +84,8 @@ def cases() -> Iterator[Case]:
     for shape in RANKS[1:]:
         yield _every_axis(shape)
     yield _many_rows()
+    for row in covering_rows(long_types()):
+        yield _of_type(row)
 
 
 @dataclass(frozen=True)
@@ -140,7 +149,15 @@ def _every_place(block: int, last: int) -> Case:
     )
 
 
-def _named_places(length: int, dtype: Any, last: int) -> Case:
+def _of_type(row: Row) -> Case:
+    """A row of `long_types`."""
+    length, last, name = int(row["length"]), int(row["select_last_index"]), row["type"]
+    case = _named_places(length, ORDERED[name], last, f"_{name}")
+    tags = (*case.tags, "long_types", *(f"{factor}={value}" for factor, value in row.items()))
+    return replace(case, title=f"{case.title}, in {name}", clauses=(*case.clauses, "argmax.data_type"), tags=tags)
+
+
+def _named_places(length: int, dtype: Any, last: int, type: str = "") -> Case:
     """A maximum in the first and last elements and at borders of blocks, and two of them."""
     block = next(block for block in reversed(LONG_BLOCKS) if length > block)
     limits = {place for limit in INDEX_LIMITS if limit < length for place in (limit - 1, limit)}
@@ -149,10 +166,12 @@ def _named_places(length: int, dtype: Any, last: int) -> Case:
     rows = every if length < BEYOND else [(length - 1,), *tied(length, block)]
     values = scattered(f"argmax/long/{length}", (PERIOD,), np.float64)
     peak = np.array([PEAK])
-    scale = 1000 if np.dtype(dtype).kind == "i" else 1
+    if np.dtype(dtype).kind == "u":
+        values, peak = values + PEAK, peak + PEAK
+    scale = {"i": 1000, "u": 1000}.get(np.dtype(dtype).kind, 1) if np.dtype(dtype).itemsize > 1 else BYTE_SCALE
     search = _searched("X", len(rows), last)
     return _case(
-        f"sizes_long_{length}_{WORDS[last]}",
+        f"sizes_long_{length}_{WORDS[last]}{type}",
         f"ArgMax finds the {WORDS[last]} maximum at the borders of blocks along an axis of {length} elements",
         ("index", "select_last_index" if last else "first_index"),
         joined((with_peaks("period", "peak", "X", rows, length), search)),

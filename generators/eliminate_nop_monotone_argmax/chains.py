@@ -10,6 +10,7 @@ from onnx import helper
 from conformance.generation.models import declared_as
 from conformance.generation.values import ranked
 from generators.eliminate_nop_monotone_argmax.scenario import (
+    ALONG_AXIS,
     FIVE,
     SHAPE,
     ScenarioGraph,
@@ -60,6 +61,7 @@ def cases() -> Iterator[Case]:
     yield _long()
     yield from _interrupted()
     yield from _shared()
+    yield from _default_axis()
 
 
 def _row(row: Sequence[str]) -> Case:
@@ -126,6 +128,18 @@ def _interrupted() -> Iterator[Case]:
         ],
         outputs=[index_of(SHAPE), declared_as("less", "bool", SHAPE)],
     )
+
+
+def _default_axis() -> Iterator[Case]:
+    """An operator that is not told its axis, which is the last one: another than ArgMax's."""
+    for (op_type, word), then in zip(ALONG_AXIS.items(), ("Log", "Exp"), strict=True):
+        yield _case(
+            f"{word}_by_default_{FIVE[then]}",
+            f"Of {op_type} along its default axis and {then} before ArgMax along another, {then} alone is taken away",
+            fires("Y"),
+            [helper.make_node(op_type, ["X"], ["Y1"]), producer(then, "Y1", "Y"), argmax(axis=0)],
+            outputs=[index_of(SHAPE, 0)],
+        )
 
 
 def _shared() -> Iterator[Case]:

@@ -11,9 +11,11 @@ from conformance.dimensions.blocks import branch, constant, function, if_node
 from conformance.generation.models import declared_as
 from conformance.generation.values import ranked, scattered
 from generators.eliminate_nop_monotone_argmax.scenario import (
+    ALONG_AXIS,
     FIRES,
     SHAPE,
     ScenarioGraph,
+    argmax,
     index_of,
     pair,
     scenario,
@@ -34,6 +36,7 @@ def cases() -> Iterator[Case]:
     """All of them."""
     yield from _large()
     yield from _constants()
+    yield from _computed()
 
 
 def _large() -> Iterator[Case]:
@@ -122,6 +125,40 @@ def _constants() -> Iterator[Case]:
         ("interface", "exp"),
         check="interface",
     )
+
+
+def _computed() -> Iterator[Case]:
+    """What can be computed before anything is fed, and has to come out as it would then."""
+    empty = np.zeros((2, 0, 3), dtype=np.float32)
+    yield _case(
+        "argmax_of_empty_initializer",
+        "ArgMax of an initializer without elements, along its first axis, keeps its shape beside the pair",
+        ScenarioGraph(
+            [*pair(), argmax("W", "index2", axis=-3, keepdims=1)],
+            (X,),
+            outputs=[index_of(SHAPE), index_of(empty.shape, -3, 1, "index2")],
+            initializers={"W": empty},
+        ),
+        ("preservation", "argmax.index"),
+        check="answers",
+    )
+    W = scattered("surroundings/softmax", (1, 2, 2), np.float32)
+    for opset in (11, 12, 13):
+        nodes = [helper.make_node(op_type, ["W"], [f"Y_{word}"]) for op_type, word in ALONG_AXIS.items()]
+        outputs = [declared_as(f"Y_{word}", "float", W.shape) for word in ALONG_AXIS.values()]
+        yield _case(
+            f"softmax_of_initializer_opset_{opset}",
+            f"Softmax and LogSoftmax of an initializer are those of opset {opset}, whoever computes them",
+            ScenarioGraph(
+                [*pair(), *nodes],
+                (X,),
+                outputs=[index_of(SHAPE), *outputs],
+                initializers={"W": W},
+                opsets={"": opset},
+            ),
+            ("preservation", *(["coercion"] if opset < 13 else []), *ALONG_AXIS.values()),
+            check="answers",
+        )
 
 
 def _case(name: str, title: str, graph: ScenarioGraph, clauses: Sequence[str], check: str) -> Case:

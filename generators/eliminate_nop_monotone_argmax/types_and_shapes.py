@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from conformance.dimensions.blocks import constant
 from conformance.generation.models import argmax_shape, declared, declared_as
 from conformance.generation.values import ranked
 from generators.eliminate_nop_monotone_argmax.scenario import (
+    ALONG_AXIS,
     FIRES,
     SHAPE,
     ScenarioGraph,
@@ -93,6 +95,18 @@ def _dynamic() -> Iterator[Case]:
                 (X,),
                 inputs=[declared_as("X", "float", ("batch", "classes"))],
                 outputs=[declared_as("index", "int64", ("batch",))],
+            ),
+        )
+    for (op_type, word), opset in product(ALONG_AXIS.items(), (9, 11, 12, 13)):
+        yield _case(
+            f"dynamic_{word}_opset_{opset}",
+            f"{op_type} of opset {opset} before ArgMax of a tensor with dynamic dimensions is taken away",
+            ScenarioGraph(
+                pair(op_type),
+                (X,),
+                inputs=[declared_as("X", "float", ("batch", "classes"))],
+                outputs=[declared_as("index", "int64", ("batch",))],
+                opsets={"": opset},
             ),
         )
     yield _case(

@@ -150,6 +150,17 @@ class TestResume:
         assert [run("--resume", "out.jsonl", "--in-process").status for _ in range(3)] == [130, 130, 0]
         assert read(cut_off).footer["results"] == len(SMALL)
 
+    def test_a_run_that_is_interrupted_as_it_collects_has_all_its_cases_still_to_run(self, run, cut_off, monkeypatch):
+        def interrupt(*_):
+            raise KeyboardInterrupt
+
+        partial_of(cut_off).unlink()
+        with monkeypatch.context() as patched:
+            patched.setattr("conformance.run.items.CorpusFile.collect", interrupt)
+            assert run("-b", RIGHT, "--results", "out.jsonl").status == 130
+        assert run("--resume", "out.jsonl").status == 0
+        assert read(cut_off).header["corpus"]["selected"] == len(SMALL)
+
     def test_a_run_of_which_only_the_footer_is_missing_gets_it(self, run, here, cut_off):
         lines = (here / "whole.jsonl").read_bytes().splitlines(keepends=True)
         partial_of(cut_off).write_bytes(b"".join(lines[:-1]))

@@ -1,0 +1,1 @@
+BX_newJ ¡FOKn>f9…&Cm>²[m˜p>òiXÛðp>

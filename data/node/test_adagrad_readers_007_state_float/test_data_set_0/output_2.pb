@@ -1,0 +1,2 @@
+B
+H_negativeJ[l[¿kPy¿Òlv¿Jæ¿§∆æ%{¿

@@ -1,0 +1,1 @@
+BX9_newJ,»tVL$V>cˆ½µCT>JÈhB>

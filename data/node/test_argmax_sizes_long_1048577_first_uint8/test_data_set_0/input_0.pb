@@ -1,0 +1,1 @@
+=BperiodJ=îQØkd2^?1/\FW≥£îO¡fB¶öI0óT©~1æ~Z3xn¥u5¥¢©±?ï¿π®Jç.°D>∏{s.n.èb

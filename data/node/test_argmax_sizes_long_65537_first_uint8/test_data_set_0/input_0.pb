@@ -1,0 +1,1 @@
+=BperiodJ=”N‡j¼W8N„dP¶X,˜BÇŽ[ªÄx+)WnI~Q·¡¼MQ••Á+ÅcF~‘—Ç’GUN²dY‚|¤“€¦­
