@@ -142,15 +142,15 @@ def search(
         isolated=not in_process,
         claims=tuple(claims or ()),
         level=Level(level),
+        until=float("inf") if examples else time.time() + (seconds or DEFAULT_SECONDS),
     )
     finds, started = Finds(job), time.monotonic()
-    last = float("inf") if examples else started + (DEFAULT_SECONDS if seconds is None else seconds)
     status = ExitStatus.HOLDS
     try:
         for piece in campaign(job, workers_of(workers, dask, lambda text: say(text, err=True))):
             finds.add(piece)
             _progress(finds, time.monotonic() - started)
-            if time.monotonic() >= last:
+            if time.time() >= job.until:
                 break
     except KeyboardInterrupt:
         status = ExitStatus.INTERRUPTED

@@ -123,6 +123,10 @@ TIES = (
               twists=(_setting(select_last_index=0),)),
     Deviation("always_last", "gives the last of equal maxima whatever select_last_index is", "first_index",
               twists=(_setting(select_last_index=1),)),
+    Deviation("always_first_in_if", "ignores select_last_index in a branch of an If", "select_last_index",
+              twists=(_setting(select_last_index=0),), within="If"),
+    Deviation("always_last_in_function", "gives the last of equal maxima in a function", "first_index",
+              twists=(_setting(select_last_index=1),), within="function"),
     Deviation("ties_swapped", "takes select_last_index for its opposite", "select_last_index",
               twists=(_flipping("select_last_index", 0),)),
 )  # fmt: skip
@@ -130,6 +134,8 @@ TIES = (
 AXES = (
     Deviation("always_kept", "keeps the reduced dimension whatever keepdims is", "keepdims",
               twists=(_setting(keepdims=1),)),
+    Deviation("always_kept_in_function", "keeps the reduced dimension in a function whatever keepdims is", "keepdims",
+              twists=(_setting(keepdims=1),), within="function"),
     Deviation("never_kept", "removes the reduced dimension whatever keepdims is", "keepdims",
               twists=(_setting(keepdims=0),)),
     Deviation("keepdims_swapped", "takes keepdims for its opposite", "keepdims", twists=(_flipping("keepdims", 1),)),

@@ -100,6 +100,8 @@ def _softmax_rows(clause: str, logarithm: Callable[[Any], Any]) -> tuple[Deviati
                   twists=(_along(lambda node, _: {"axis": 0} if node.attributes.get("axis", 0) < 0 else {}),)),
         Deviation("default_axis_1", "normalizes along axis 1 by default in opset 13, as below it", clause,
                   twists=(_default_axis(13, 1),)),
+        Deviation("default_axis_1_in_if", "normalizes along axis 1 by default in a branch of an If in opset 13", clause,
+                  twists=(_default_axis(13, 1),), within="If"),
         Deviation("default_axis_last", "normalizes from the last axis on by default below opset 13", "coercion",
                   twists=(_default_axis(11, -1),)),
         Deviation("not_coerced", "normalizes along one axis below opset 13 too", "coercion", twists=(_as_opset(13),)),

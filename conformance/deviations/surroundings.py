@@ -11,12 +11,14 @@ from conformance.deviations.deviation import Deviation
 from conformance.deviations.twists import (
     R,
     T,
+    answering,
     by_tensor,
     each_float_attribute,
     each_tensor,
     grouped,
     only_tensors,
     scalar,
+    spliced,
     unchanged,
 )
 from conformance.reference.operators.training import TRAINING_OPTIMIZERS
@@ -74,6 +76,20 @@ def _skipping(is_skipped: Callable[[list[Array]], bool]) -> Twist:
     return twist
 
 
+def _only_first_of(most: Callable[[list[int], int], int]) -> Twist:
+    """Only the first elements of each tensor are updated: `most` gets the sizes of all and the place of one."""
+
+    def cut(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+        sizes = [X.size for X, *_ in by_tensor(node, inputs)]
+        every = zip(unchanged(node, inputs), outputs, strict=True)
+        return [
+            spliced(old, new, most(sizes, place % len(sizes))) if old.shape == new.shape else new
+            for place, (old, new) in enumerate(every)
+        ]
+
+    return answering(cut)
+
+
 def _state_of_the_same_shape(tensors: list[list[Array]]) -> list[list[Array]]:
     """Each tensor has the state of the first whose X has the same shape and type, as of a buffer found by these."""
     kept: dict[tuple[object, ...], list[Array]] = {}
@@ -85,6 +101,9 @@ def _same_gradients_once(tensors: list[list[Array]]) -> list[list[Array]]:
     seen: dict[bytes, list[Array]] = {}
     return [seen.setdefault(tensor[0].tobytes(), tensor) if tensor[0].size else tensor for tensor in tensors]
 
+
+CHUNK, FEW = 2048, 64
+"""Elements of a tensor that kernels for many tensors take at once, and so few that they may be left to a vector."""
 
 STEP = "step"
 """Stands for the clause of X_new, which optimizers have under names of their own."""
@@ -139,6 +158,30 @@ TENSORS = (
         "updates tensors with the same X with the first one's operands",
         "several_tensors",
         twists=(each_tensor(_same_gradients_once),),
+    ),
+    Deviation(
+        "length_of_first",
+        "updates of each tensor no more elements than the first has",
+        "several_tensors",
+        twists=(_only_first_of(lambda sizes, _: sizes[0]),),
+    ),
+    Deviation(
+        "length_of_last",
+        "updates of each tensor no more elements than the last has",
+        "several_tensors",
+        twists=(_only_first_of(lambda sizes, _: sizes[-1]),),
+    ),
+    Deviation(
+        "one_chunk_of_others",
+        "updates of each tensor but the first no more than 2048 elements",
+        "several_tensors",
+        twists=(_only_first_of(lambda sizes, place: CHUNK if place else sizes[0]),),
+    ),
+    Deviation(
+        "short_beside_long",
+        "leaves tensors of fewer than 64 elements as they are beside one of more than 2048",
+        "several_tensors",
+        twists=(_only_first_of(lambda sizes, place: 0 if sizes[place] < FEW and max(sizes) > CHUNK else sizes[place]),),
     ),
 )
 

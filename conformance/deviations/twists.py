@@ -195,12 +195,13 @@ def first_elements(most: Callable[[int], int]) -> Twist:
 
     def cut(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
         pairs = zip(unchanged(node, inputs), outputs, strict=True)
-        return [_spliced(old, new, most(new.size)) for old, new in pairs]
+        return [spliced(old, new, most(new.size)) for old, new in pairs]
 
     return answering(cut)
 
 
-def _spliced(old: Array, new: Array, size: int) -> Array:
+def spliced(old: Array, new: Array, size: int) -> Array:
+    """The first elements of what is new, and the others of what was."""
     place = np.arange(new.size).reshape(new.shape)
     return np.where(place < size, new, np.broadcast_to(old, new.shape)).astype(new.dtype)
 

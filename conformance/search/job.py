@@ -77,6 +77,7 @@ class SearchJob:
         isolated: whether each subject is in a process of its own.
         claims: passes that graph optimizers implement which do not say so themselves.
         level: at which draws are judged.
+        until: the time, in seconds of the epoch, after which nothing is drawn any more: a piece then ends early.
     """
 
     subjects: tuple[tuple[str, SubjectKind], ...]
@@ -87,6 +88,7 @@ class SearchJob:
     isolated: bool = True
     claims: tuple[str, ...] = ()
     level: Level = Level.MUST
+    until: float = float("inf")
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -123,6 +125,8 @@ def _searched(job: SearchJob, subjects: Iterable[Subject], number: int) -> Piece
     found: dict[Cause, Find] = {}
     result: PieceResult = {"draws": 0, "unanswered": {}, "verdicts": {}, "unfilled": {}, "places": {}, "finds": []}
     for choice in choices(job.operators, job.seed, number, PIECE):
+        if time.time() >= job.until:
+            break
         result["draws"] += 1
         _count(result["places"], choice.context.place)
         draw = Draw(choice, job.level)

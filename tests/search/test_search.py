@@ -180,6 +180,10 @@ def test_a_right_backend_has_no_find():
     assert finds.unsupporting() == []
 
 
+def test_nothing_is_drawn_when_the_time_is_over():
+    assert found(job("reference", until=0.0)).draws == 0
+
+
 def test_a_backend_that_supports_nothing_is_told_apart():
     assert found(job("raising_backends:SaysUnsupported")).unsupporting() == ["raising_backends:SaysUnsupported"]
 
