@@ -24,6 +24,9 @@ __all__ = ["FAMILIES", "Alteration", "AlteredBackend", "Deviation", "catalogue",
 FAMILIES = (*TRAINING_OPTIMIZERS, "ArgMax")
 """The operators that a model is about; Log, Exp, Sqrt, Softmax, LogSoftmax and Relu show in the ArgMax behind them."""
 
+BEFORE_ARGMAX = frozenset({"ArgMax", "Log", "Exp", "Sqrt", "Softmax", "LogSoftmax", "Relu"})
+"""ArgMax and the operators that show in it."""
+
 
 @cache
 def catalogue() -> Mapping[str, tuple[Deviation, ...]]:
@@ -44,6 +47,8 @@ def family_of(model: onnx.ModelProto) -> str | None:
 
 
 def op_types(model: onnx.ModelProto) -> set[str]:
-    """The operators of a model's graph, and the optimizers of the graphs and functions in it."""
+    """The operators of a model's graph, and those that deviate of the graphs and functions in it."""
     inner = {node.op_type for node in (*nodes_of(model.graph), *chain(*map(nodes_of, model.functions)))}
-    return {node.op_type for node in model.graph.node} | inner & TRAINING_OPTIMIZERS.keys()
+    outer = {node.op_type for node in model.graph.node}
+    beside = BEFORE_ARGMAX if "ArgMax" in inner else frozenset[str]()
+    return outer | inner & (TRAINING_OPTIMIZERS.keys() | beside)

@@ -32,10 +32,15 @@ CHAINS: Mapping[str, tuple[str, str] | None] = {
     "sqrt": ("Sqrt", ""),
     "softmax": ("Softmax", "same"),
     "softmax_default": ("Softmax", ""),
+    "softmax_default_coerced": ("Softmax", ""),
     "log_softmax": ("LogSoftmax", "same"),
     "log_softmax_default": ("LogSoftmax", ""),
+    "log_softmax_default_coerced": ("LogSoftmax", ""),
 }
-"""What stands before ArgMax: an operator, and whether it is told the axis of ArgMax."""
+"""What stands before ArgMax: an operator, and whether it is told ArgMax's axis; what is coerced is below opset 13."""
+
+POSITIVE = ("log", "sqrt")
+"""What takes positive numbers alone."""
 
 ORDERED: Mapping[str, Any] = {
     "float": np.float32,
@@ -75,16 +80,19 @@ SHAPES: Mapping[str, Sequence[int]] = {
 
 AXES = ("first", "default", "last", "minus_one", "minus_rank")
 
-VALUES = ("apart", "tied")
+TIED: Mapping[str, int | None] = {"tied": None, "tied_first": 0, "tied_last": 1}
+"""Of values that are equal, which index `select_last_index` asks for."""
 
-BY_DEFAULT = ("softmax_default", "log_softmax_default")
-"""What normalizes along an axis that need not be ArgMax's."""
+VALUES = ("apart", *TIED)
+
+COERCED = ("softmax_default_coerced", "log_softmax_default_coerced")
+BY_DEFAULT = ("softmax_default", "log_softmax_default", *COERCED)
+"""What normalizes along an axis that need not be ArgMax's: of three, so that first, second and last differ."""
 
 RULER = (0, 2, 6, 24, 29, 40, 43, 55, 68, 75, 76, 85)
 """A Golomb ruler: no two marks are as far apart as two others, so that rows which are normalized do not tie."""
 
-ONE_OF_A_NAME = "A function hands on one attribute of a name."
-NO_AXIS_1 = "Its axis is 1, which the tensor has not."
+THREE_AXES = "Of two axes or one, or of sizes of 1, one default is as good as another."
 
 
 def argmax_placed() -> Declaration:
@@ -103,23 +111,24 @@ def argmax_placed() -> Declaration:
             "axis": AXES,
             "opset": ("13", "11", "12"),
             "keepdims": ("default", "0"),
-            "select_last_index": ("default", "0", "1"),
             "imports": tuple(spelling for spelling in IMPORTS if spelling not in {"main_by_name", "training_first"}),
             "training_info": ("absent", "present"),
         },
         excluded=(
             Meeting({"before": tuple(CHAINS)[1:], "type": INTEGERS}, "The operators take no integers."),
-            Meeting({"before": tuple(CHAINS)[1:], "values": ("tied",)}, "Rounding decides what comes of a tie."),
+            Meeting({"before": tuple(CHAINS)[1:], "values": tuple(TIED)}, "Rounding decides what comes of a tie."),
             Meeting({"type": ("bfloat16",), "opset": ("11", "12")}, "ArgMax has it since opset 13."),
             Meeting({"type": UNSIGNED, "read_by_another": ("X",)}, "Neg takes no unsigned integers."),
-            Meeting({"opset": ("11",), "select_last_index": ("0", "1")}, "It came with opset 12."),
+            Meeting({"opset": ("11",), "values": ("tied_first", "tied_last")}, "select_last_index came with opset 12."),
             Meeting({"shape": ("no_rows",), "axis": ("first", "default", "minus_rank")}, along_none),
-            Meeting({"before": BY_DEFAULT, "shape": ("vector", "one"), "opset": ("11", "12")}, NO_AXIS_1),
-            Meeting({"before": BY_DEFAULT, "shape": ("one", "rank_6")}, "Along an axis of size 1 all is equal."),
+            Meeting({"before": COERCED, "opset": ("13",)}, "Nothing is coerced since opset 13."),
+            Meeting({"before": BY_DEFAULT[:2], "opset": ("11", "12")}, "Below opset 13 it is coerced."),
+            Meeting({"before": BY_DEFAULT, "shape": tuple(name for name in SHAPES if name != "cube")}, THREE_AXES),
+            Meeting({"before": BY_DEFAULT, "axis": ("last", "minus_one")}, "The order along its own axis stays."),
             Meeting({"before": BY_DEFAULT, "type": ("float16",)}, "Rounding may decide across axes."),
             Meeting({"before": tuple(CHAINS)[1:], "type": ("bfloat16",)}, "Rounding may decide; the pass has such."),
-            Meeting({"shape": ("one",), "values": ("tied",)}, "One element is equal to no other."),
-            Meeting({"shape": ("no_rows", "none_between"), "values": ("tied",)}, "There are no elements to be equal."),
+            Meeting({"shape": ("one",), "values": tuple(TIED)}, "One element is equal to no other."),
+            Meeting({"shape": ("no_rows", "none_between"), "values": tuple(TIED)}, "No elements are equal."),
         ),
         hiding=(
             Meeting({"shape": ("one",)}, "Its index is 0 whatever is done."),
@@ -169,8 +178,10 @@ def built_placed(name: str, row: Row) -> Built:
     shape, opset = SHAPES[row["shape"]], int(row["opset"])
     axis = {"first": 0, "last": len(shape) - 1, "minus_one": -1, "minus_rank": -len(shape)}.get(row["axis"])
     attributes: dict[str, Any] = {} if axis is None else {"axis": axis}
-    words = (word for word in ("keepdims", "select_last_index") if row[word] != "default")
-    attributes |= {word: int(row[word]) for word in words}
+    if row["keepdims"] != "default":
+        attributes["keepdims"] = int(row["keepdims"])
+    if (last := TIED.get(row["values"])) is not None:
+        attributes["select_last_index"] = last
     chain = CHAINS[row["before"]]
     own = {"axis": axis or 0} if chain and chain[1] else {}
     fragment = argmax_fragment(_data(name, row), [(chain[0], own)] if chain else [], attributes, opset)
@@ -188,10 +199,13 @@ def built_placed(name: str, row: Row) -> Built:
 
 
 def _data(name: str, row: Row) -> Array:
-    """Elements that every operator tells apart, in any type, or each of them twice."""
+    """Elements that every operator tells apart in any type, of both signs where they may be; or all of them equal."""
     shape, dtype = SHAPES[row["shape"]], ORDERED[row["type"]]
-    order = ranked(f"{name}/X", (prod(shape),), np.float64) * 4
+    if row["values"] in TIED:
+        return np.ones(shape, dtype=dtype)
+    steps = ranked(f"{name}/X", (prod(shape),), np.float64) * 4
     if row["before"] in BY_DEFAULT:
-        order = np.array(RULER)[order.astype(np.int64) - 1] / 2
-    steps = order // 2 + 1 if row["values"] == "tied" else order
+        steps = np.array(RULER)[steps.astype(np.int64) - 1] / 2
+    elif row["before"] not in POSITIVE and row["type"] not in UNSIGNED:
+        steps -= (steps.size + 1) // 2
     return (steps if row["type"] in INTEGERS else steps / 4).astype(dtype).reshape(tuple(shape))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.corpus.case import Case
-from conformance.dimensions.argmax import CHAINS, SUPPLIES, argmax_placed, built_placed
+from conformance.dimensions.argmax import BY_DEFAULT, CHAINS, SUPPLIES, argmax_placed, built_placed
 from conformance.dimensions.covering import covering_rows
 from conformance.verdicts import Level
 from generators.dimensions import ORIGIN_WORDS, PLACE_WORDS, USE_WORDS
@@ -37,7 +37,7 @@ def cases() -> Iterator[Case]:
 
 def _title(row: Row) -> str:
     chain, (origin, stored) = CHAINS[row["before"]], SUPPLIES[row["origin_X"]]
-    along = " along its default axis" if row["before"].endswith("_default") else ""
+    along = " along its default axis" if row["before"] in BY_DEFAULT else ""
     whose = f" of {chain[0]}{along}" if chain else ""
     numbers = " of numbers" if stored == "typed" else ""
     rest = ", ".join(f"{name} {row[name]}" for name in ("shape", "axis", "values", "opset"))
@@ -52,5 +52,5 @@ def _clauses(row: Row) -> tuple[str, ...]:
     if chain is None:
         return ("argmax.index", "argmax.data_type")
     coerced = chain[0].endswith("Softmax") and int(row["opset"]) < OPSET_OF_ONE_AXIS
-    own = f"monotone.{row['before'].removesuffix('_default')}"
+    own = f"monotone.{row['before'].removesuffix('_coerced').removesuffix('_default')}"
     return (*(["monotone.coercion"] if coerced else []), own, "argmax.index")

@@ -1,1 +1,0 @@
-Bindex_later_if_loopJþÿÿÿÿÿÿÿþÿÿÿÿÿÿÿ

@@ -1,0 +1,2 @@
+	B
+index_sameJ

@@ -1,0 +1,2 @@
+B
+X_negativeJÿÿÿ

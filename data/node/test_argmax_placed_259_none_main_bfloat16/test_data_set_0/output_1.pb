@@ -1,2 +1,0 @@
-B
-X_negativeJ€¾
