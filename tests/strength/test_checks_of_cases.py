@@ -68,5 +68,6 @@ def test_every_case_can_be_failed_by_the_check_that_it_is_about(showing):
     assert [case.id for case in ABOUT if first_to_fail(case, showing[case.rewrite.check]) is None] == []
 
 
-def test_some_are_about_the_structure_some_about_details_and_some_about_hazards():
-    assert {case.rewrite.check for case in ABOUT} == {"structure", "interface", "preservation", "leftovers", "hazards"}
+def test_some_are_about_the_structure_some_about_answers_some_about_details_and_some_about_hazards():
+    details = {"interface", "preservation", "leftovers"}
+    assert {case.rewrite.check for case in ABOUT} == {"structure", "answers", *details, "hazards"}
