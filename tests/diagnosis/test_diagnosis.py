@@ -25,8 +25,9 @@ NAMED_BY_NOTHING = {
     "momentum.left_in_scan",
     "argmax.lowest_of_256_lanes",
     "argmax.lowest_of_1024_lanes",
+    "softmax.not_shifted",
 }
-"""Deviations that show in so few cases of Loops, Scans or long rows that to name one would be a guess."""
+"""Deviations that show in so few cases of Loops, Scans, long rows or overflows that to name one would be a guess."""
 
 
 @pytest.mark.whole
@@ -103,7 +104,7 @@ def test_of_a_fault_that_the_catalogue_does_not_have_no_deviation_is_named(bench
     [
         ("does nothing where there are several tensors", "Adam", "have tensors of a node ≥ 2"),
         ("doubles what it gives where T is negative", "Momentum", "have T ≤ -1"),
-        ("adds 1 for a negative axis", "ArgMax", "have a negative axis of ArgMax"),
+        ("adds 1 for a negative axis", "ArgMax", "have a negative axis of ArgMax and have keepdims = 0"),
     ],
 )
 @pytest.mark.whole
