@@ -6,7 +6,6 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from ml_dtypes import bfloat16
 from onnx import helper
 
 from conformance.dimensions.contexts import IMPORTS, Built, Context, in_context
@@ -16,6 +15,7 @@ from conformance.dimensions.origins import ORIGINS
 from conformance.dimensions.places import PLACES
 from conformance.dimensions.uses import USES
 from conformance.generation.values import ranked
+from conformance.models.arrays import dtype_of, type_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,20 +42,10 @@ CHAINS: Mapping[str, tuple[str, str] | None] = {
 POSITIVE = ("log", "sqrt")
 """What takes positive numbers alone."""
 
-ORDERED: Mapping[str, Any] = {
-    "float": np.float32,
-    "double": np.float64,
-    "float16": np.float16,
-    "bfloat16": bfloat16,
-    "int8": np.int8,
-    "uint8": np.uint8,
-    "int16": np.int16,
-    "uint16": np.uint16,
-    "int32": np.int32,
-    "uint32": np.uint32,
-    "int64": np.int64,
-    "uint64": np.uint64,
-}
+ORDERED = (
+    *("float", "double", "float16", "bfloat16"),
+    *("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"),
+)
 """The types that ArgMax takes."""
 
 INTEGERS = tuple(name for name in ORDERED if "int" in name)
@@ -105,7 +95,7 @@ def argmax_placed() -> Declaration:
             "origin_X": tuple(SUPPLIES),
             "use_index": tuple(use for use in USES if use != "unused"),
             "read_by_another": ("none", "X"),
-            "type": tuple(ORDERED),
+            "type": ORDERED,
             "values": VALUES,
             "shape": tuple(SHAPES),
             "axis": AXES,
@@ -200,7 +190,7 @@ def built_placed(name: str, row: Row) -> Built:
 
 def _data(name: str, row: Row) -> Array:
     """Elements that every operator tells apart in any type, of both signs where they may be; or all of them equal."""
-    shape, dtype = SHAPES[row["shape"]], ORDERED[row["type"]]
+    shape, dtype = SHAPES[row["shape"]], dtype_of(type_number(row["type"]))
     if row["values"] in TIED:
         return np.ones(shape, dtype=dtype)
     steps = ranked(f"{name}/X", (prod(shape),), np.float64) * 4

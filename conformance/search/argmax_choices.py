@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from conformance.models.arrays import dtype_of, type_number
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS
 from conformance.search.choice import ARGMAX, Choice
 from conformance.search.numbers import POOL
@@ -17,12 +18,6 @@ if TYPE_CHECKING:
     from conformance.dimensions.factors import Row
     from conformance.models.arrays import Array
     from conformance.search.numbers import Numbers
-
-TYPES: Mapping[str, Any] = {
-    "float": np.float32, "double": np.float64, "float16": np.float16,
-    "int8": np.int8, "int16": np.int16, "int32": np.int32, "int64": np.int64,
-    "uint8": np.uint8, "uint16": np.uint16, "uint32": np.uint32, "uint64": np.uint64,
-}  # fmt: skip
 
 STEPS: Mapping[str, float] = {"float": 2.0**-14, "double": 2.0**-34, "float16": 2.0**-6}
 """How close values lie before a chain: what a narrower type takes for equal, and the type itself tells apart."""
@@ -50,7 +45,7 @@ def argmax_choice(row: Row, numbers: Numbers) -> Choice:
 
 def _data(row: Row, chain: Sequence[str], numbers: Numbers, run: int, shape: Sequence[int]) -> Array:
     """What an ArgMax or the chain before it is given."""
-    dtype = np.dtype(TYPES[row["type"]])
+    dtype = dtype_of(type_number(row["type"]))
     size = int(np.prod(shape))
     values = np.array([numbers.values[(run * 7 + element) % POOL] for element in range(size)])
     if dtype.kind in "iu":

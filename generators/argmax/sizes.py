@@ -13,7 +13,6 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Case
-from conformance.dimensions.argmax import ORDERED
 from conformance.dimensions.covering import covering_rows
 from conformance.dimensions.fragments import Part, joined
 from conformance.dimensions.long_tensors import OPSET, shown, tiled, with_peaks
@@ -32,7 +31,7 @@ from conformance.dimensions.sizes import (
 )
 from conformance.generation.models import declared, model
 from conformance.generation.values import scattered
-from conformance.models.arrays import type_name
+from conformance.models.arrays import dtype_of, type_name, type_number
 from conformance.models.constants import elements_of
 from conformance.verdicts import Level
 
@@ -152,7 +151,7 @@ def _every_place(block: int, last: int) -> Case:
 def _of_type(row: Row) -> Case:
     """A row of `long_types`."""
     length, last, name = int(row["length"]), int(row["select_last_index"]), row["type"]
-    case = _named_places(length, ORDERED[name], last, f"_{name}")
+    case = _named_places(length, dtype_of(type_number(name)), last, f"_{name}")
     tags = (*case.tags, "long_types", *(f"{factor}={value}" for factor, value in row.items()))
     return replace(case, title=f"{case.title}, in {name}", clauses=(*case.clauses, "argmax.data_type"), tags=tags)
 

@@ -10,14 +10,14 @@ from conformance.deviations import op_types
 from conformance.dimensions.argmax import ORDERED, RULER, TIED, argmax_placed, built_placed
 from conformance.dimensions.covering import covering_rows
 from conformance.dimensions.origins import raw, typed
-from conformance.models.arrays import array_of
+from conformance.models.arrays import array_of, dtype_of, type_number
 
 ROWS = covering_rows(argmax_placed())
 
 
 @pytest.mark.parametrize("type", ORDERED)
 def test_a_tensor_of_numbers_is_the_same_as_one_of_bytes(type):
-    array = np.array([[1, 0, 3], [2, 5, 4]]).astype(ORDERED[type])
+    array = np.array([[1, 0, 3], [2, 5, 4]]).astype(dtype_of(type_number(type)))
     stored = typed(array, "X")
     assert not stored.raw_data
     np.testing.assert_array_equal(array_of(stored), array_of(raw(array, "X")), strict=True)
