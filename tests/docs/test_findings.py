@@ -92,11 +92,15 @@ def link(fault) -> str:
     return fault.place.removeprefix("docs/findings/")
 
 
+RUN = typer.main.get_command(app).commands["run"]
+expected_in = cache(read_expectations)
+
+
+@cache
 def options(fault) -> dict:
-    run = typer.main.get_command(app).commands["run"]
     _, verb, *arguments = shlex.split(fault.command)
     assert verb == "run"
-    return run.make_context("run", arguments).params
+    return RUN.make_context("run", arguments).params
 
 
 def expectations(fault) -> Path:
@@ -226,7 +230,7 @@ def test_the_finding_shows_the_command_that_reproduces_it_without_the_suite(faul
 
 @of_each_fault
 def test_the_verdict_is_the_expected_one(fault):
-    expectation = read_expectations(expectations(fault)).of(fault.case)
+    expectation = expected_in(expectations(fault)).of(fault.case)
     assert expectation is not None
     assert expectation.verdict == fault.verdict != Verdict.PASS
 
