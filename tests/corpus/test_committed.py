@@ -32,6 +32,7 @@ def documents(committed):
 
 
 class TestCommittedCorpus:
+    @pytest.mark.whole
     def test_it_is_whole(self, committed):
         assert committed.verify() == len(tree(DATA)) - len({MANIFEST, RELEASED})
 

@@ -22,6 +22,8 @@ from conformance.verdicts import Level
 if TYPE_CHECKING:
     from onnx.backend.test.case.test_case import TestCase
 
+pytestmark = pytest.mark.whole
+
 UPSTREAM = {
     "test_adagrad": {"decay_factor": 0.1, "epsilon": 1e-5, "norm_coefficient": 0.001},
     "test_adagrad_multiple": {"decay_factor": 0.1, "epsilon": 1e-5, "norm_coefficient": 0.001},
@@ -170,7 +172,6 @@ def leaves_choice(case: LoadedCase) -> bool:
     return any((acceptable.sum(axis=-1) > 1).any() for acceptable in choices)
 
 
-@pytest.mark.whole
 class TestRunner:
     """onnx's runner, with its own blanket tolerance, on the cases that its loader read."""
 

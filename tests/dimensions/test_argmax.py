@@ -12,7 +12,10 @@ from conformance.dimensions.covering import covering_rows
 from conformance.dimensions.origins import raw, typed
 from conformance.models.arrays import array_of, dtype_of, type_number
 
-ROWS = covering_rows(argmax_placed())
+
+@pytest.fixture(scope="module")
+def rows():
+    return covering_rows(argmax_placed())
 
 
 @pytest.mark.parametrize("type", ORDERED)
@@ -28,14 +31,14 @@ def test_no_two_marks_of_the_ruler_are_as_far_apart_as_two_others():
     assert len(set(distances)) == len(distances)
 
 
-def test_every_row_is_a_valid_model():
-    for row in ROWS:
+def test_every_row_is_a_valid_model(rows):
+    for row in rows:
         model = onnx.load_model_from_string(built_placed("row", row).model)
         onnx.checker.check_model(model, full_check=True)
         assert "ArgMax" in op_types(model)
 
 
 @pytest.mark.parametrize("values", TIED)
-def test_ties_are_asked_for_in_branches_and_in_functions(values):
-    places = {row["place"] for row in ROWS if row["values"] == values}
+def test_ties_are_asked_for_in_branches_and_in_functions(rows, values):
+    places = {row["place"] for row in rows if row["values"] == values}
     assert {"main", "if_then", "if_else", "function"} <= places

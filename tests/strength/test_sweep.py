@@ -11,7 +11,7 @@ from conformance.strength.running_bound import running
 from conformance.strength.sweep import SWEEPS, RandomSetting, outputs_of, sweep
 from conformance.strength.variants import VARIANTS
 
-ELEMENTS = 30_000
+ELEMENTS = 10_000
 
 
 @pytest.fixture(scope="module")

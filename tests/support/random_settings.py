@@ -12,7 +12,7 @@ from reference_models import OPERANDS, excess, float32, optimizer_inputs, optimi
 
 from conformance.reference.oracle import answers
 
-SETTINGS = 60
+SETTINGS = 40
 
 
 ELEMENTS = 3

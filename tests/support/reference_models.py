@@ -124,16 +124,18 @@ def float32(value: float) -> float:
 
 
 def nearest(value: Fraction, dtype: Any) -> Any:
-    """The value of a NumPy type that is nearest to a fraction, ties to even, overflow to infinity."""
-    limits, dtype = np.finfo(dtype), np.dtype(dtype).type
-    largest = Fraction(float(limits.max))
-    half_ulp = largest * Fraction(float(limits.epsneg)) / (2 - 2 * Fraction(float(limits.epsneg)))
-    if abs(value) >= largest + half_ulp:
-        return dtype(np.inf if value > 0 else -np.inf)
-    guess = dtype(float(max(min(value, largest), -largest)))
-    around = [guess, np.nextafter(guess, dtype(np.inf)), np.nextafter(guess, dtype(-np.inf))]
-    odd = {candidate: int(candidate.view(f"u{candidate.nbytes}")) % 2 for candidate in around}
-    return min(
-        (candidate for candidate in around if np.isfinite(candidate)),
-        key=lambda candidate: (abs(Fraction(float(candidate)) - value), odd[candidate]),
-    )
+    """The value of a NumPy type, double at most, that is nearest to a fraction, ties to even, overflow to infinity."""
+    try:
+        number = np.float64(float(value))
+    except OverflowError:
+        return np.dtype(dtype).type(np.inf if value > 0 else -np.inf)
+    with np.errstate(over="ignore"):
+        return np.dtype(dtype).type(number if np.dtype(dtype) == np.float64 else _to_odd(number, value))
+
+
+def _to_odd(number: np.float64, value: Fraction) -> np.float64:
+    """The double that rounds again as its fraction rounds at once: where it is not exact, its last bit is set."""
+    is_even = number.view(np.uint64) % 2 == 0
+    if (rest := value - Fraction(float(number))) and is_even:
+        return np.nextafter(number, np.float64(np.inf if rest > 0 else -np.inf))
+    return number
