@@ -7,6 +7,7 @@ import process from "node:process";
 import { pathToFileURL } from "node:url";
 
 const VERSION = 1;
+const LARGE = 2 ** 20; // bytes from which on an output goes into a file
 const RUNTIMES = {
   "onnxruntime-web": { executionProviders: ["wasm"] },
   "onnxruntime-node": { executionProviders: ["cpu"] },
@@ -109,6 +110,7 @@ class Harness {
       runtime_version: this.#version,
       language: "JavaScript",
       kind: "backend",
+      files: true,
       os: `${process.platform} ${process.arch}, Node ${process.versions.node}`,
     };
   }
@@ -125,31 +127,49 @@ class Harness {
     return { loaded: true };
   }
 
-  async run({ inputs }) {
+  async run({ inputs, files }) {
     if (!this.#session) throw new Error("no model is loaded");
     const tensors = inputs.map((input) => this.#tensor(input));
     const came = await this.#session.run(Object.fromEntries(inputs.map(({ name }, i) => [name, tensors[i]])));
-    const changed = inputs.flatMap(({ data }, i) => (Buffer.from(data, "base64").equals(bytesOf(tensors[i])) ? [] : i));
-    return { outputs: this.#session.outputNames.map((name) => answered(name, came[name])), changed };
+    const changed = inputs.flatMap((input, i) => (Buffer.compare(given(input), bytesOf(tensors[i])) ? i : []));
+    const outputs = this.#session.outputNames.map((name, i) => answered(name, came[name], files && files + i));
+    return { outputs, changed };
   }
 
-  #tensor({ name, dtype, shape, data }) {
+  #tensor(input) {
+    const { name, dtype, shape } = input;
     if (!Object.hasOwn(TYPES, dtype)) throw new Unsupported(`input ${name}: no array of ${dtype}`);
     const [type, ArrayType] = TYPES[dtype];
-    const bytes = new Uint8Array(Buffer.from(data, "base64")); // a copy, and so aligned
-    if (bytes.length % ArrayType.BYTES_PER_ELEMENT) throw new Error(`${name}: its data are no whole elements`);
-    return new this.#ort.Tensor(type, new ArrayType(bytes.buffer), shape);
+    const bytes = given(input);
+    const size = bytes.length / ArrayType.BYTES_PER_ELEMENT;
+    if (!Number.isInteger(size)) throw new Error(`${name}: its data are no whole elements`);
+    return new this.#ort.Tensor(type, new ArrayType(bytes.buffer, bytes.byteOffset, size), shape);
   }
+}
+
+// An input's bytes, aligned in memory of their own, which the runtime may write into.
+function given({ data, file }) {
+  return file ? fs.readFileSync(file) : new Uint8Array(Buffer.from(data, "base64"));
 }
 
 function bytesOf({ data }) {
   return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
 }
 
-function answered(name, tensor) {
+function answered(name, tensor, file) {
   if (!ArrayBuffer.isView(tensor?.data)) throw new Unsupported(`output ${name} is no tensor of numbers`);
   const dtype = DTYPES[tensor.type] ?? tensor.type;
-  return { name, dtype, shape: tensor.dims, data: bytesOf(tensor).toString("base64") };
+  const bytes = bytesOf(tensor);
+  const elements = file && bytes.length >= LARGE ? { file: written(file, bytes) } : { data: bytes.toString("base64") };
+  return { name, dtype, shape: tensor.dims, ...elements };
+}
+
+// Over the file of the last output, once the suite has read it, whose memory is there already.
+function written(file, bytes) {
+  if (fs.existsSync(`${file}.read`)) fs.renameSync(`${file}.read`, file);
+  fs.writeFileSync(file, bytes, { flag: fs.constants.O_WRONLY | fs.constants.O_CREAT });
+  fs.truncateSync(file, bytes.length);
+  return file;
 }
 
 function refusal(error) {
