@@ -25,6 +25,7 @@ FOLDER = "docs/findings"
 _OPTIONS = {"-b": "backend", "-o": "optimizer"}
 _VERDICTS = {verdict.verb(1): verdict for verdict in Verdict}
 _PRINTED = re.compile(rf"^  (test_\w+) ({'|'.join(_VERDICTS)}) on (\S+)$", re.MULTILINE)
+_PROVIDER = re.compile(r"[\[,]\s*(provider=[^\],]*)")
 _UPSTREAM = re.compile(r"^- Upstream: (.+?)(?=\n\n|\n- |\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -91,7 +92,9 @@ def known_faults() -> tuple[KnownFault, ...]:
 
 
 def known_faults_in(subject: str, kind: str, case: str) -> list[KnownFault]:
-    """Those that are known in a case of a subject, whatever its release and options; that of the smallest case first.
+    """Those that are known in a case of a subject; that of the smallest case first.
+
+    Whatever its release and options are, but for a provider, which has faults of its own.
 
     Args:
         subject: its id.
@@ -110,8 +113,9 @@ def _by_name() -> dict[tuple[str, str], list[KnownFault]]:
 
 
 def _name(subject: str) -> str:
-    """A subject without release and options."""
-    return re.split(r"[@\[]", subject, maxsplit=1)[0]
+    """A subject without release and options, but with its provider."""
+    provider = _PROVIDER.search(subject)
+    return re.split(r"[@\[]", subject, maxsplit=1)[0] + (f"[{provider[1]}]" if provider else "")
 
 
 def _folder() -> Path:

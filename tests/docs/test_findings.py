@@ -12,6 +12,7 @@ import runpy
 import shlex
 import subprocess
 import sys
+import tomllib
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -62,6 +63,7 @@ PACKAGES = {
     "onnxoptimizer-defaults": "onnxoptimizer",
     "onnxruntime": "onnxruntime",
     "onnxruntime[level=basic]": "onnxruntime",
+    "onnxruntime[provider=OpenVINOExecutionProvider]": "onnxruntime-openvino",
     "onnxscript": "onnxscript",
     "onnxsim": "onnxsim",
     "opencv": "opencv-python-headless",
@@ -72,7 +74,8 @@ PACKAGES = {
 }
 """The distribution of each subject."""
 
-
+PINNED = (ROOT / "conformance" / "backends" / "runtimes.toml").read_text(encoding="utf-8")
+NAMES = {told["subject"]: name for name, told in tomllib.loads(PINNED)["runtimes"].items()}
 FAULTS = known_faults()
 
 
@@ -105,7 +108,7 @@ def options(fault) -> dict:
 
 def expectations(fault) -> Path:
     if fault.kind == SubjectKind.BACKEND:
-        return ROOT / "expectations" / f"{fault.subject}.toml"
+        return ROOT / "expectations" / f"{NAMES[fault.subject]}.toml"
     return ROOT / "expectations" / "optimizers" / f"{fault.subject.replace('[level=', '-').rstrip(']')}.toml"
 
 
@@ -155,9 +158,9 @@ def test_every_case_that_is_named_exists():
 def test_a_page_begins_with_its_version_how_to_install_it_and_the_way_to_the_index(page):
     heading, *opening = PAGES[page].split("\n## ")[0].splitlines()
     name, version = re.fullmatch(r"# (.+) (\S+)", heading).groups()
-    requirement = f"{PACKAGES[page.removesuffix('.md')]}=={version}"
+    package = next(PACKAGES[fault.subject] for fault in FAULTS if link(fault).startswith(f"{page}#"))
     assert name
-    assert re.search(rf"`pip install [^`]*{re.escape(requirement)}", "\n".join(opening))
+    assert re.search(rf"`pip install [^`]*{re.escape(package)}=={re.escape(version)}", "\n".join(opening))
     assert "(README.md)" in "\n".join(opening)
 
 
@@ -207,7 +210,8 @@ def test_the_row_of_the_index_has_the_upstream_status_of_the_finding(fault):
 
 @of_each_fault
 def test_the_finding_stands_on_the_page_of_its_runtime(fault):
-    assert link(fault).partition("#")[0] == f"{fault.subject.partition('[')[0].removesuffix('-defaults')}.md"
+    name = NAMES.get(fault.subject, fault.subject.partition("[")[0].removesuffix("-defaults"))
+    assert link(fault).partition("#")[0] == f"{name}.md"
 
 
 @of_each_fault
@@ -237,9 +241,7 @@ def test_the_verdict_is_the_expected_one(fault):
 
 @of_each_fault
 def test_the_version_is_the_one_that_nox_installs(fault):
-    package = PACKAGES[fault.subject]
-    pinned = (ROOT / "conformance" / "backends" / "runtimes.toml").read_text(encoding="utf-8")
-    assert f'"{package}=={fault.version}"' in pinned
+    assert f'"{PACKAGES[fault.subject]}=={fault.version}"' in PINNED
 
 
 @pytest.mark.programs

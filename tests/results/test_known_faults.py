@@ -46,6 +46,12 @@ def test_it_is_known_of_nothing_else(unknown):
     assert titles(*unknown) == []
 
 
+def test_a_provider_s_faults_are_its_own():
+    case, provider = "test_nesterov_momentum_expanded", "onnxruntime[provider=OpenVINOExecutionProvider]"
+    assert titles("onnxruntime[fallback=allow,provider=OpenVINOExecutionProvider]", "backend", case)
+    assert (titles("onnxruntime", "backend", case), titles(provider, "backend", REMOVED)) == ([], [])
+
+
 def test_the_fault_whose_smallest_case_it_is_comes_first():
     case = "test_softmax_argmax_opset_11_axis_1"
     assert known_faults_in("onnx-reference", "backend", case)[0].case == case
