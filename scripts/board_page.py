@@ -119,8 +119,9 @@ def faults_known(index: str) -> list[Fault]:
 
 
 def short_names(pinned: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
-    """What subjects are called on the board, by their ids: a harness by its own name, not by its command line."""
-    return {str(told["subject"]): name for name, told in pinned.items() if str(told["subject"]).startswith("exec:")}
+    """What subjects are called on the board, by their ids: harnesses and other providers by names of their own."""
+    subjects = {str(told["subject"]): name for name, told in pinned.items()}
+    return {id_: name for id_, name in subjects.items() if id_.startswith("exec:") or "[provider=" in id_}
 
 
 def by_operator(cells: Mapping[str, Cell]) -> dict[str, Cell]:

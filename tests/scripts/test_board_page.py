@@ -84,9 +84,14 @@ def test_what_is_unsupported_is_neither_right_nor_wrong(board, standing):
     assert row == "| 1 | acme 1.0 | 0 | 1 | 3 | 5 | 3/4 (5 unsupported) | - |"
 
 
-def test_a_harness_is_called_by_its_name(board):
-    pinned = {"acme-web": {"subject": "exec:node acme.mjs"}, "acme": {"subject": "acme"}}
-    assert board.short_names(pinned) == {"exec:node acme.mjs": "acme-web"}
+def test_a_harness_and_a_provider_are_called_by_their_names(board):
+    named = {"acme-web": "exec:node acme.mjs", "acme-fast": "acme[provider=Fast]"}
+    pinned = {name: {"subject": subject} for name, subject in (named | {"acme": "acme"}).items()}
+    assert board.short_names(pinned) == {subject: name for name, subject in named.items()}
+
+
+def test_a_runtime_with_a_page_of_its_own_has_its_faults_there(board):
+    assert board.page_of("acme-fast", {"acme", "acme-fast"}) == "acme-fast"
 
 
 @pytest.mark.parametrize("subject", ["acme", "acme[level=all]", "acme-defaults"])
