@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import typer.main
+from distributions import PACKAGES
 from isolation_support import apart
 from repository import DATA, ROOT
 
@@ -52,28 +53,6 @@ PAGES = {
     if path.name not in {"README.md", "by-search.md", "not-monotone.md"}
 }
 """Those of the runtimes, by file name; what is no fault by a case of the corpus has a test of its own."""
-PACKAGES = {
-    "emx-onnx-cgen": "emx-onnx-cgen",
-    "iree": "iree-base-compiler",
-    "jaxonnxruntime": "jaxonnxruntime",
-    "nxrt": "nxrt",
-    "onnx-reference": "onnx",
-    "onnx2torch": "onnx2torch",
-    "onnxoptimizer": "onnxoptimizer",
-    "onnxoptimizer-defaults": "onnxoptimizer",
-    "onnxruntime": "onnxruntime",
-    "onnxruntime[level=basic]": "onnxruntime",
-    "onnxruntime[provider=OpenVINOExecutionProvider]": "onnxruntime-openvino",
-    "onnxscript": "onnxscript",
-    "onnxsim": "onnxsim",
-    "opencv": "opencv-python-headless",
-    "openvino": "openvino",
-    "tinygrad": "tinygrad",
-    "tract": "tract",
-    "tvm": "apache-tvm",
-}
-"""The distribution of each subject."""
-
 PINNED = (ROOT / "conformance" / "backends" / "runtimes.toml").read_text(encoding="utf-8")
 NAMES = {told["subject"]: name for name, told in tomllib.loads(PINNED)["runtimes"].items()}
 FAULTS = known_faults()
