@@ -20,6 +20,7 @@ from conformance.subjects.loading import load_backend
 from conformance.verdicts import Unsupported, Verdict
 
 PACKAGES = {
+    "aidge": "aidge-core",
     "emx-onnx-cgen": "emx-onnx-cgen",
     "iree": "iree-base-runtime",
     "jaxonnxruntime": "jaxonnxruntime",

@@ -1,0 +1,137 @@
+"""Aidge's adapter, with stand-ins for its packages: what is fed goes by name, and what Aidge says it lacks is told."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from importlib import metadata
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+
+from conformance.verdicts import Unsupported
+
+LACKS_A_KERNEL = 'missing or invalid registrar key: "[float16, Default, [(3, 3)]]" for registrable object ArgMax'
+
+
+class StandInGeneric:
+    def type(self):
+        return "Adam"
+
+
+class StandInNode:
+    """Subtracts its second input from its first; `taken` are the names of its inputs, "" that of an optional one."""
+
+    def __init__(self, taken, made):
+        self.taken, self.made, self.fed = taken, made, {}
+
+    def get_operator(self):
+        return self
+
+    def input_name(self, index):
+        return self.taken[index]
+
+    def output_name(self, _):
+        return self.made
+
+    def set_input(self, index, array):
+        self.fed[index] = array
+
+    def get_output(self, _):
+        return self.fed[0] - self.fed[1]
+
+
+class StandInGraph:
+    """Its inputs are listed from the last to the first, an optional one that nobody feeds among them."""
+
+    def __init__(self, node):
+        self.node, self.nodes = node, [node]
+
+    def get_nodes(self):
+        return self.nodes
+
+    def get_ordered_inputs(self):
+        return [(self.node, index) for index in reversed(range(len(self.node.taken)))]
+
+    def get_ordered_outputs(self):
+        return [(self.node, 0)]
+
+    def set_backend(self, backend):
+        assert backend == "cpu"
+
+    def forward_dtype(self):
+        return True
+
+
+@pytest.fixture
+def aidge(monkeypatch):
+    """The adapter, and what the stand-ins read of a model and do in a run."""
+    told = SimpleNamespace(graph=StandInGraph(StandInNode(["X_1", "Y", ""], "Z")), complaint=None)
+
+    def forward():
+        if told.complaint:
+            raise RuntimeError(told.complaint)
+
+    core, read, utils = (ModuleType(name) for name in ("aidge_core", "aidge_onnx", "aidge_onnx.utils"))
+    core.Log = SimpleNamespace(set_console_level=lambda _: None)
+    core.Level = SimpleNamespace(Fatal=0)
+    core.GenericOperatorOp, core.Tensor = StandInGeneric, np.array
+    core.SequentialScheduler = lambda _: SimpleNamespace(forward=forward)
+    read.load_onnx, read.utils = lambda _: told.graph, utils
+    utils.onnx_to_aidge_name = lambda name: name.replace("/", "_")
+    for module in (core, read, utils, ModuleType("aidge_backend_cpu")):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(metadata, "version", lambda _: "0.10.1")
+    monkeypatch.delitem(sys.modules, "conformance.backends.aidge", raising=False)
+    told.backend = importlib.import_module("conformance.backends.aidge").AidgeBackend
+    yield told
+    del sys.modules["conformance.backends.aidge"]
+
+
+def model():
+    """X/1 minus Y, and an input that nothing reads."""
+    x, y, unread, z = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in ("X/1", "Y", "U", "Z"))
+    graph = helper.make_graph([helper.make_node("Sub", ["X/1", "Y"], ["Z"])], "minus", [x, y, unread], [z])
+    return helper.make_model(graph).SerializeToString()
+
+
+FEEDS = {"X/1": np.array([5, 7], np.float32), "Y": np.array([1, 2], np.float32), "U": np.zeros(2, np.float32)}
+
+
+def test_inputs_go_where_their_names_are_in_whatever_order_the_graph_lists_them(aidge):
+    (difference,) = aidge.backend.prepare(model()).run(FEEDS)
+    assert difference.tolist() == [4, 5]
+
+
+def test_a_prepared_graph_is_fed_anew_in_each_run(aidge):
+    prepared = aidge.backend.prepare(model())
+    prepared.run(FEEDS)
+    (difference,) = prepared.run(FEEDS | {"Y": np.array([5, 5], np.float32)})
+    assert difference.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("taken", [["X_1", ""], ["X_1", "Y", "Y"]])
+def test_an_input_whose_place_is_not_certain_is_unsupported(aidge, taken):
+    aidge.graph.node.taken = taken
+    with pytest.raises(Unsupported, match="which node takes or makes Y"):
+        aidge.backend.prepare(model())
+
+
+def test_an_operator_that_stays_generic_is_unsupported(aidge):
+    aidge.graph.nodes.append(SimpleNamespace(get_operator=StandInGeneric))
+    with pytest.raises(Unsupported, match="no operator for Adam"):
+        aidge.backend.prepare(model())
+
+
+def test_a_kernel_that_is_not_registered_is_unsupported(aidge):
+    aidge.complaint = LACKS_A_KERNEL
+    with pytest.raises(Unsupported, match="registrar key"):
+        aidge.backend.prepare(model()).run(FEEDS)
+
+
+def test_any_other_complaint_stays_an_error(aidge):
+    aidge.complaint = "Exp: input #0 should be associated with a Tensor"
+    with pytest.raises(RuntimeError, match="should be associated"):
+        aidge.backend.prepare(model()).run(FEEDS)
