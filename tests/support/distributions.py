@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 PACKAGES = {
+    "aidge": "aidge-core",
     "emx-onnx-cgen": "emx-onnx-cgen",
     "iree": "iree-base-compiler",
     "jaxonnxruntime": "jaxonnxruntime",
