@@ -13,14 +13,13 @@ from conformance.dimensions.fragments import Fragment, Part, joined, renamed
 from conformance.dimensions.origins import ORIGINS, STORED
 from conformance.dimensions.places import OWN, PLACES, Site
 from conformance.dimensions.uses import CONDITION, USES, read_by_another
-from conformance.generation.models import declared_as
+from conformance.generation.models import declared, declared_as
 from conformance.models.arrays import tensor_of
-from conformance.reference.nodes import captured_names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from conformance.dimensions.places import Placed
+    from conformance.dimensions.origins import Supply
     from conformance.models.arrays import Array
 
 OPSET = 13
@@ -69,46 +68,51 @@ class Built:
     data_sets: tuple[tuple[Array, ...], ...]
 
 
-def in_context(name: str, fragment: Fragment, context: Context) -> Built:
+def in_context(name: str, fragment: Fragment, context: Context, again: Sequence[Mapping[str, Array]] = ()) -> Built:
     """A model of a fragment in a context.
 
     Args:
         name: of the graph.
+        again: the operands of further runs; one that is a constant of the model is that of the first in all of them.
     """
-    stored = STORED[context.stored]
-    supplies = [
-        ORIGINS[context.origins.get(operand, "input")](operand, array, stored)
-        for operand, array in fragment.operands.items()
-    ]
+    supplies = _supplies(fragment.operands, context)
     uses = [USES[context.uses.get(result, "output")](result, array) for result, array in fragment.results.items()]
-    before = joined(supply.before for supply in supplies)
+    before = joined(supply.before for supply in supplies.values())
     after = joined((*uses, *(read_by_another(operand, fragment.operands[operand]) for operand in context.shared)))
     placed = PLACES[context.place](Site(before, fragment, after))
-    fed = {name: array for supply in supplies for name, array in supply.fed.items()}
-    if CONDITION in captured_names(placed.main.graph(name)):
-        fed[CONDITION] = np.array(True)
-    overridable = [tensor for supply in supplies for tensor in supply.overridable]
-    return Built(_model(name, fragment, context, placed, fed, overridable), (tuple(fed.values()),))
-
-
-def _model(
-    name: str,
-    fragment: Fragment,
-    context: Context,
-    placed: Placed,
-    fed: Mapping[str, Array],
-    overridable: list[onnx.TensorProto],
-) -> bytes:
-    main = placed.main
+    main, fed = placed.main, _fed(supplies)
+    overridable = [tensor for supply in supplies.values() for tensor in supply.overridable]
     graph = Part(main.nodes, [*main.initializers, *overridable], main.sparse, main.given).graph(name, fed)
+    decided = {CONDITION: np.array(True)} if any(CONDITION in node.input for node in main.nodes) else {}
+    graph.input.extend(declared(*named) for named in decided.items())
     graph.input.extend(
         declared_as(tensor.name, onnx.TensorProto.DataType.Name(tensor.data_type).lower(), tensor.dims)
         for tensor in overridable
     )
-    opsets = {"": OPSET, **fragment.opsets, **({OWN: 1} if placed.functions else {})}
+    taken = [{operand: array for operand, array in run.items() if supplies[operand].fed} for run in again]
+    runs = [fed, *(_fed(_supplies(operands, context)) for operands in taken)]
+    data_sets = tuple((*run.values(), *decided.values()) for run in runs)
+    return Built(_model(graph, fragment, context, placed.functions), data_sets)
+
+
+def _supplies(operands: Mapping[str, Array], context: Context) -> dict[str, Supply]:
+    """How each operand comes into the graph."""
+    stored = STORED[context.stored]
+    return {name: ORIGINS[context.origins.get(name, "input")](name, array, stored) for name, array in operands.items()}
+
+
+def _fed(supplies: Mapping[str, Supply]) -> dict[str, Array]:
+    """Graph inputs with their values."""
+    return {name: array for supply in supplies.values() for name, array in supply.fed.items()}
+
+
+def _model(
+    graph: onnx.GraphProto, fragment: Fragment, context: Context, functions: Sequence[onnx.FunctionProto]
+) -> bytes:
+    opsets = {"": OPSET, **fragment.opsets, **({OWN: 1} if functions else {})}
     model = helper.make_model(
         graph,
-        functions=list(placed.functions),
+        functions=list(functions),
         producer_name="onnx-conformance",
         ir_version=IR_VERSION,
         opset_imports=[helper.make_opsetid(*opset) for opset in _imports(opsets, context.imports)],

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from conformance.models.arrays import Array
 
 CONDITION = "yes"
-"""The graph input, fed with true, by which If decides."""
+"""The graph input, fed with true, by which If decides; what is in a node and reads it, is in one that reads it too."""
 
 
 def _output(name: str, array: Array) -> Part:

@@ -55,22 +55,29 @@ class Answer:
 
 
 def answers(model: bytes, inputs: Sequence[Array], level: Level) -> list[Answer]:
-    """What each output of a model may be for these inputs, judged at a level.
+    """What each output of a serialised model may be, as `answers_of` its graph.
+
+    Raises:
+        Unsupported: the model is not made of this suite's operators.
+    """
+    return answers_of(Graph.of(onnx.load_model_from_string(model)), inputs, level)
+
+
+def answers_of(graph: Graph, inputs: Sequence[Array], level: Level) -> list[Answer]:
+    """What each output of a graph may be for these inputs, judged at a level.
 
     Args:
-        model: a serialised ModelProto.
         inputs: the graph's inputs, in its order.
         level: `must` admits whatever a defensible reading admits; the others hold to IEEE 754 in the tensor's own
             precision.
 
     Raises:
-        Unsupported: the model is not made of this suite's operators.
+        Unsupported: something has no value.
 
     An index that rounding decides is judged at `must` by all that some admissible evaluation gives, wider intermediates
     included. At the other levels it is that of the declared types, every operator rounded to its tensor's type and ties
     decided by `select_last_index`, unless faithful evaluations differ on it. A NaN among the elements leaves any index.
     """
-    graph = Graph.of(onnx.load_model_from_string(model))
     with exact.exactly(inputs):
         values = graph.run(inputs, Enclosing(strict=level is not Level.MUST))
         if not all(value.choices is None or _is_settled(value.choices) for value in values):

@@ -39,9 +39,6 @@ ALONG = ("same", "default", "next")
 """What the axis of an operator of the chain is to ArgMax's: the same number, left out, or the next dimension. The same
 dimension counted from the other end is the corpus's: whether the pass fires there is open."""
 
-FED = frozenset({"input", "rearranged", "part"})
-"""Origins of operands whose elements are no part of the model."""
-
 
 class Tensor(TypedDict):
     """An operand as JSON has it: its elements as hexadecimal text, which loses nothing."""
@@ -177,22 +174,13 @@ def _digits(runs: Iterable[Mapping[str, Array]]) -> int:
 
 def built(choice: Choice) -> Built:
     """The model and the data of a choice."""
-    first, *rest = (_built(choice, {**choice.operands, **_fed(choice, run)}) for run in choice.runs)
-    made = Built(first.model, (*first.data_sets, *(again.data_sets[0] for again in rest)))
+    fragment = _argmax(choice) if choice.operator == ARGMAX else _optimizer(choice)
+    made = in_context("drawn", fragment, choice.context, choice.runs[1:])
     return with_bystander(made, choice.beside) if choice.beside else made
 
 
-def _fed(choice: Choice, run: Mapping[str, Array]) -> dict[str, Array]:
-    return {name: array for name, array in run.items() if choice.context.origins.get(name, "input") in FED}
-
-
-def _built(choice: Choice, operands: Mapping[str, Array]) -> Built:
-    fragment = _argmax(choice, operands) if choice.operator == ARGMAX else _optimizer(choice, operands)
-    return in_context("drawn", fragment, choice.context)
-
-
-def _optimizer(choice: Choice, operands: Mapping[str, Array]) -> Fragment:
-    optimizer = TRAINING_OPTIMIZERS[choice.operator]
+def _optimizer(choice: Choice) -> Fragment:
+    operands, optimizer = choice.operands, TRAINING_OPTIMIZERS[choice.operator]
     tensors = [operands[name] for name in numbered(optimizer.operands[:1], choice.tensors)]
     names = numbered(optimizer.results, choice.tensors)
     results = {name: np.zeros_like(tensors[place % len(tensors)]) for place, name in enumerate(names)}
@@ -209,8 +197,8 @@ def _node(choice: Choice, taken: Sequence[str], given: Sequence[str], domain: st
     return node
 
 
-def _argmax(choice: Choice, operands: Mapping[str, Array]) -> Fragment:
-    X = operands["X"]
+def _argmax(choice: Choice) -> Fragment:
+    X = choice.operands["X"]
     along = _along(choice.along, choice.attributes.get("axis", 0), X.ndim)
     before = [(op_type, along if op_type in ALONG_AXIS else {}) for op_type in choice.chain]
     return argmax_fragment(X, before, choice.attributes, choice.opset)

@@ -17,7 +17,7 @@ from conformance.models.checking import check
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS
 from conformance.reference.graph import Graph
 from conformance.reference.numbers.native import Native
-from conformance.reference.oracle import Answer, answers
+from conformance.reference.oracle import Answer, answers_of
 from conformance.search.choice import OPSET
 from conformance.search.limit import TookTooLongError, limited
 from conformance.verdicts import Level, Unsupported
@@ -59,8 +59,8 @@ def filled(choice: Choice, level: Level = Level.MUST, *, whole: bool = False) ->
             the oracle takes too long.
     """
 
-    def expected(inputs: Sequence[Array]) -> list[Answer]:
-        outputs = [_without_unsettled(output) for output in _answers(choice.made.model, inputs, level)]
+    def expected(graph: Graph, inputs: Sequence[Array]) -> list[Answer]:
+        outputs = [_without_unsettled(output) for output in _answers(graph, inputs, level)]
         if whole and any(output.settled is not None for output in outputs):
             raise NoAnswerError("unsettled")
         if all(output.bound is not None and output.bound.size and np.isinf(output.bound).all() for output in outputs):
@@ -77,18 +77,10 @@ def natively_filled(choice: Choice, level: Level = Level.MUST) -> CaseInMemory:
         NoAnswerError: ONNX's checker refuses the model, the reference does not have all of its operators, or an axis is
             beyond the rank.
     """
-
-    def expected(inputs: Sequence[Array]) -> list[Answer]:
-        try:
-            graph = Graph.of(onnx.load_model_from_string(choice.made.model))
-            return [Answer(value.elements) for value in graph.run(inputs, Native())]
-        except Unsupported:
-            raise NoAnswerError("no answer of the reference") from None
-
-    return _case(choice, level, expected)
+    return _case(choice, level, _native_answers)
 
 
-def _case(choice: Choice, level: Level, expected: Callable[[Sequence[Array]], Sequence[Answer]]) -> CaseInMemory:
+def _case(choice: Choice, level: Level, expected: Callable[[Graph, Sequence[Array]], Sequence[Answer]]) -> CaseInMemory:
     if (
         choice.opset < OPSET
         and choice.along == "default"
@@ -104,22 +96,28 @@ def _case(choice: Choice, level: Level, expected: Callable[[Sequence[Array]], Se
         raise NoAnswerError("refused by the checker") from None
     names = [value.name for value in model.graph.output]
     data_sets = []
-    for inputs in made.data_sets:
-        answered = zip(names, expected(inputs), strict=True)
-        tensors = tuple(ExpectedTensor(name, one.expected, one.bound, one.choices) for name, one in answered)
-        data_sets.append(DataSet(inputs, tensors))
+    try:
+        graph = Graph.of(model)
+        for inputs in made.data_sets:
+            answered = zip(names, expected(graph, inputs), strict=True)
+            tensors = tuple(ExpectedTensor(name, one.expected, one.bound, one.choices) for name, one in answered)
+            data_sets.append(DataSet(inputs, tensors))
+    except Unsupported:
+        raise NoAnswerError("no answer of the reference") from None
     digest = hashlib.sha256(made.model).hexdigest()
     entry = CorpusCase(id_of(choice), CaseKind.NODE, level, {"model.onnx": digest})
     corpus = _InMemory(Path(), "0.0.0", digest, {entry.id: entry}, {"model.onnx": made.model})
     return CaseInMemory(corpus, entry, model, tuple(data_sets))
 
 
-def _answers(model: bytes, inputs: Sequence[Array], level: Level) -> list[Answer]:
+def _native_answers(graph: Graph, inputs: Sequence[Array]) -> list[Answer]:
+    return [Answer(value.elements) for value in graph.run(inputs, Native())]
+
+
+def _answers(graph: Graph, inputs: Sequence[Array], level: Level) -> list[Answer]:
     try:
         with limited(SECONDS):
-            return answers(model, inputs, level)
-    except Unsupported:
-        raise NoAnswerError("no answer of the reference") from None
+            return answers_of(graph, inputs, level)
     except TookTooLongError:
         raise NoAnswerError(f"the oracle takes more than {SECONDS:g} s") from None
 

@@ -50,6 +50,14 @@ def outputs(context):
     return dict(zip(names, evaluate(model, built.data_sets[0]), strict=True))
 
 
+def test_a_later_run_is_fed_its_own_operands_and_has_the_constants_of_the_first():
+    context = Context("if_then", {"X": "rearranged", "Y": "initializer", "S": "part"})
+    built = in_context("contexts", fragment(), context, [{"X": Y, "Y": X, "S": 2 * S}])
+    model = onnx.load_model_from_string(built.model)
+    given = [evaluate(model, data_set)[0] for data_set in built.data_sets]
+    np.testing.assert_array_equal(given, [EXPECTED, leaky(Y * Y + 2 * S)])
+
+
 @pytest.mark.parametrize("place", PLACES)
 def test_a_place_gives_what_the_nodes_give(place):
     """A loop of which the result takes the operand's place does it twice."""
