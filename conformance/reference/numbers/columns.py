@@ -74,6 +74,8 @@ class Columns:
         """
         if not results.ndim:
             return results
+        if len(self.distinct) == self.number.size:
+            return results.reshape(self.number.shape)
         spread = np.asarray(results[self.number], dtype=object)
         if not apart:
             return spread

@@ -102,10 +102,10 @@ class Declared(Enclosing):
     def cast(self, X: Value, dtype: np.dtype[Any]) -> Value:
         return self._rounded(super().cast(X, dtype), 0)
 
-    def winners(self, X: Value, axis: int) -> Array:
+    def winners(self, X: Value, axis: int, largest: Array) -> Array:
         elements = X.elements
         if elements.dtype != object:
-            return self.largest(X, axis)
+            return largest
         values = [_value(element) for element in elements.flat]
         unordered = np.array([value.is_nan() for value in values], dtype=bool).reshape(elements.shape)
         if X.order is not None and not self.rounds and X.order.holds_along(axis % elements.ndim):

@@ -93,7 +93,7 @@ class Enclosing:
         )
         once = self.once or {}
         numbers = {
-            name: Bounded.entering(Decimal(value), replace(attribute, once=once.get(name)))
+            name: Bounded.entering(Decimal(value), replace(attribute, once=once[name]) if name in once else attribute)
             if isinstance(value, float)
             else value
             for name, value in attributes.items()
@@ -225,8 +225,8 @@ class Enclosing:
             return largest
         return np.asarray(largest & possibly_largest(X.ranks.elements, axis))
 
-    def winners(self, X: Value, axis: int) -> Array:
-        return self.largest(X, axis)
+    def winners(self, X: Value, axis: int, largest: Array) -> Array:  # noqa: ARG002
+        return largest
 
     def uncertain(self, X: Value) -> Array:
         if X.elements.dtype != object:

@@ -156,8 +156,8 @@ class NumberSystem(Protocol):
     def largest(self, X: Value, axis: int) -> Array:
         """Which elements are, or may be, the largest along an axis (bool, X's shape)."""
 
-    def winners(self, X: Value, axis: int) -> Array:
-        """Which elements count as the largest where one index is to be told of several that may be."""
+    def winners(self, X: Value, axis: int, largest: Array) -> Array:
+        """Which elements count as the largest where one index is to be told of several that are, or may be."""
 
     def uncertain(self, X: Value) -> Array:
         """Which elements admissible evaluations may differ on (bool, X's shape)."""

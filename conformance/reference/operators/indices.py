@@ -27,7 +27,7 @@ def _argmax(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value
     if not X.elements.ndim or not X.elements.shape[axis]:
         raise Unsupported(f"{node.op_type} over an axis without elements has no answer")
     largest = system.largest(X, axis)
-    index = argmax(system.winners(X, axis), **attributes)
+    index = argmax(system.winners(X, axis, largest), **attributes)
     choices = _choices(largest & system.uncertain(X), largest, index, axis, keepdims=bool(attributes["keepdims"]))
     return [Value(index, index.dtype, choices)]
 
