@@ -36,6 +36,7 @@ def type_name(dtype: np.dtype[Any]) -> str:
     return str(onnx.TensorProto.DataType.Name(onnx.helper.np_dtype_to_tensor_dtype(dtype))).lower()
 
 
+@cache
 def type_number(name: str) -> int:
     """The number in `TensorProto.DataType` of a type's lower-case name."""
     return int(onnx.TensorProto.DataType.Value(name.upper()))

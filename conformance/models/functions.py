@@ -56,6 +56,8 @@ def recursion(model: onnx.ModelProto) -> str | None:
 
 def endless_calls(model: onnx.ModelProto) -> str | None:
     """Why the calls of a model's functions cannot be followed one by one, in a sentence; None where they can."""
+    if not model.functions:
+        return None
     if (fault := recursion(model)) is not None:
         return fault
     extents = _extents(_calls(model))

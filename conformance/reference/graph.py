@@ -148,26 +148,27 @@ class _Scope:
         return tuple(self._read(node) for node in nodes)
 
     def _read(self, proto: onnx.NodeProto) -> tuple[Node, Evaluation]:
+        domain, op_type = proto.domain, proto.op_type
         attributes = list(resolved(proto.attribute, self.attributes))
         values = attribute_values(attributes)
-        opset = self.opsets.get(proto.domain, self.opsets.get("ai.onnx", self.opsets.get("", 0)))
-        function = self.functions.get(called_name(proto))
+        opset = self.opsets.get(domain, self.opsets.get("ai.onnx", self.opsets.get("", 0)))
+        function = self.functions.get(called_name(proto)) if self.functions else None
         evaluation: Evaluation | None = None
         captured: tuple[str, ...] = ()
-        if (optimizer := training_optimizer_of(proto.domain, proto.op_type)) is not None:
+        if (optimizer := training_optimizer_of(domain, op_type)) is not None:
             evaluation, values = evaluate_optimizer, optimizer.attributes(values)
-        elif proto.domain in MAIN_DOMAINS and proto.op_type in CONTROL_FLOW:
-            inner = replace(self, within=(*self.within, proto.op_type))
+        elif domain in MAIN_DOMAINS and op_type in CONTROL_FLOW:
+            inner = replace(self, within=(*self.within, op_type))
             bodies = {attribute.name: inner.body(attribute.g) for attribute in attributes if attribute.HasField("g")}
-            evaluation, captured = evaluation_of(proto.op_type, bodies), captures(bodies)
-        elif proto.domain in MAIN_DOMAINS:
-            evaluation = OPERATORS.get(proto.op_type)
+            evaluation, captured = evaluation_of(op_type, bodies), captures(bodies)
+        elif domain in MAIN_DOMAINS:
+            evaluation = OPERATORS.get(op_type)
         if function is not None:
             evaluation = _overridden(evaluation, self._called(function, attributes))
         if evaluation is None:
-            raise Unsupported(f"there is no operator {proto.domain or 'ai.onnx'}.{proto.op_type} in this reference")
+            raise Unsupported(f"there is no operator {domain or 'ai.onnx'}.{op_type} in this reference")
         inputs = (*proto.input, *captured)
-        node = Node(proto.op_type, inputs, tuple(proto.output), values, opset, proto.domain)
+        node = Node(op_type, inputs, tuple(proto.output), values, opset, domain)
         return node, self.altering(node, evaluation, self.within)
 
     def body(self, proto: onnx.GraphProto) -> Body:

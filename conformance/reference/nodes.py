@@ -42,17 +42,18 @@ def attribute_values(attributes: Iterable[onnx.AttributeProto]) -> dict[str, Any
 
 def captured_names(graph: onnx.GraphProto) -> tuple[str, ...]:
     """The values that a graph in a node takes from the graphs around it, at any depth; what it defines hides them."""
-    known = {value.name for value in (*graph.input, *graph.initializer)}
-    known |= {"", *(tensor.values.name for tensor in graph.sparse_initializer)}
-    names: list[str] = []
+    known = {"", *(value.name for value in graph.input), *(tensor.name for tensor in graph.initializer)}
+    known.update(tensor.values.name for tensor in graph.sparse_initializer)
+    names: dict[str, None] = {}
     for node in graph.node:
-        inner = (
-            name for attribute in node.attribute if attribute.HasField("g") for name in captured_names(attribute.g)
-        )
-        names += [name for name in (*node.input, *inner) if name not in known]
+        taken = list(node.input)
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                taken += captured_names(attribute.g)
+        names.update((name, None) for name in taken if name not in known)
         known.update(node.output)
-    names += [value.name for value in graph.output if value.name not in known]
-    return tuple(dict.fromkeys(names))
+    names.update((value.name, None) for value in graph.output if value.name not in known)
+    return tuple(names)
 
 
 def resolved(

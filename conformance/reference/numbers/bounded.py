@@ -19,7 +19,6 @@ or multiply a zero by an infinity that others skip. No `must` case may rest on o
 from __future__ import annotations
 
 import operator
-from dataclasses import replace
 from decimal import Decimal
 from itertools import product, starmap
 from typing import TYPE_CHECKING
@@ -94,7 +93,7 @@ class Bounded(Compared):
 
     def constant(self, value: int) -> Bounded:
         """A literal of the formula, to compute with this number."""
-        return Bounded(Decimal(value), replace(self.precision, role=Role.ATTRIBUTE))
+        return Bounded(Decimal(value), self.precision.of_literals)
 
     @property
     def is_exact(self) -> bool:

@@ -80,7 +80,7 @@ def from_array(array: Array) -> Array:
     bits = np.ascontiguousarray(array).reshape(-1).view(f"u{array.dtype.itemsize}").tolist()
     first = dict(zip(bits, array.flat, strict=True))
     decimals = {pattern: Decimal(float(element)) for pattern, element in first.items()}
-    return objects((decimals[pattern] for pattern in bits), array.shape)
+    return objects(map(decimals.__getitem__, bits), array.shape)
 
 
 def to_array(values: Array, format: Format, dtype: np.dtype[Any]) -> Array:
@@ -91,7 +91,7 @@ def to_array(values: Array, format: Format, dtype: np.dtype[Any]) -> Array:
 
 def _digits(inputs: Iterable[Array]) -> int:
     elements = {float(element) for array in inputs if array.dtype.kind not in "iub" for element in array.flat}
-    finite = [Decimal(element) for element in elements if isfinite(element)]
-    longest = max((len(element.as_tuple().digits) for element in finite), default=1)
-    reach = max((abs(element) for element in finite if abs(element) <= LARGEST_REACH), default=Decimal(0))
+    finite = [element for element in elements if isfinite(element)]
+    longest = max((len(Decimal(element).as_tuple().digits) for element in finite), default=1)
+    reach = max((abs(element) for element in finite if abs(element) <= LARGEST_REACH), default=0.0)
     return max(FEWEST_DIGITS, 2 * longest + 20) + int(reach)

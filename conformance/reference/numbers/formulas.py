@@ -71,10 +71,11 @@ class Remembered:
 
     def _once(self, operation: Callable[..., Any], *operands: Remembered | int) -> Remembered:
         key = (operation, *operands)
-        if key not in self.results:
-            numbers = (operand.numbers if isinstance(operand, Remembered) else operand for operand in operands)
-            self.results[key] = Remembered(operation(*numbers), self.results)
-        return self.results[key]
+        if (known := self.results.get(key)) is not None:
+            return known
+        numbers = [operand.numbers if isinstance(operand, Remembered) else operand for operand in operands]
+        result = self.results[key] = Remembered(operation(*numbers), self.results)
+        return result
 
 
 def enclosed(

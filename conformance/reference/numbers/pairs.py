@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from operator import neg
 from typing import TYPE_CHECKING
 
 from conformance.reference.numbers import rounding
@@ -36,11 +37,15 @@ def negated(a: Bounded, b: Bounded) -> Bounded:
 
 
 def _negated(number: Bounded) -> Bounded:
-    value, low, high = (end if end.is_nan() else end.copy_negate() for end in (number.value, number.high, number.low))
-    terms, form = tuple(-term for term in number.terms), number.form and number.form.times(-ONE)
+    value, low, high = map(_opposite, (number.value, number.high, number.low))
+    terms, form = tuple(map(neg, number.terms)), number.form and number.form.times(-ONE)
     other = type(number)(value, number.precision, (low, high), doubt=number.doubt, terms=terms, form=form)
     other.addends = tuple(map(_negated, number.addends))
     return other
+
+
+def _opposite(end: Decimal) -> Decimal:
+    return end if end.is_nan() else end.copy_negate()
 
 
 def in_order(a: Bounded, b: Bounded) -> tuple[Bounded, Bounded]:

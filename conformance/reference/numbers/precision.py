@@ -49,6 +49,11 @@ class Precision:
     admitted: Accuracy | None = None
 
     @property
+    def of_literals(self) -> Precision:
+        """That of a formula's own numbers, which are attributes that everybody has."""
+        return self if self.role is Role.ATTRIBUTE else replace(self, role=Role.ATTRIBUTE)
+
+    @property
     def accuracy(self) -> Accuracy:
         """How accurate operations are that need not be rounded correctly; for scalars too by the tensor's type."""
         if self.admitted is not None:

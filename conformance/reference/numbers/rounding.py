@@ -35,9 +35,10 @@ def sums_exactly(terms: tuple[Decimal, ...], precision: Precision) -> bool:
         return True
     if any(_is_beyond_formats(term) for term in terms):
         return False
-    ratios = [term.as_integer_ratio() for term in terms if term.is_finite() and term]
-    if len(ratios) < 3:
+    counting = [term for term in terms if term.is_finite() and term]
+    if len(counting) < 3:
         return True
+    ratios = [term.as_integer_ratio() for term in counting]
     unit = min(Decimal(numerator & -numerator) / denominator for numerator, denominator in ratios)
     few = sum(map(abs, terms), ZERO) <= unit * 2**precision.format.precision
     if few and (precision.strict or unit >= precision.format.smallest_normal):
