@@ -41,10 +41,11 @@ def pytest_there(suite):
 
 @pytest.fixture
 def run(pytest_there, small_corpus):
-    """Runs pytest there with the suite's plugin on a backend and the small corpus."""
+    """Runs pytest there with the suite's plugin on a backend, in its own process, and the small corpus."""
 
     def run(backend, *arguments):
-        chosen = () if backend is None else (f"--onnx-backend={backend}", f"--onnx-data={small_corpus}")
+        told = (f"--onnx-backend={backend}", f"--onnx-data={small_corpus}", "--onnx-in-process")
+        chosen = () if backend is None else told
         return pytest_there("-rA", *chosen, *arguments)
 
     return run
@@ -80,8 +81,8 @@ class TestWithoutABackend:
 
 
 class TestWithABackend:
-    def test_its_own_tests_and_every_case_are_run(self, run):
-        ended = run(RIGHT)
+    def test_its_own_tests_and_every_case_are_run(self, pytest_there, small_corpus):
+        ended = pytest_there(f"--onnx-backend={RIGHT}", f"--onnx-data={small_corpus}")
         assert (ended.status, counts(ended)) == (0, {"passed": 1 + len(SMALL)})
 
     def test_failing_cases_fail(self, run):
