@@ -79,8 +79,9 @@ def _values(found: CellFindings, name: str) -> Iterator[str]:
 def _errors(found: CellFindings, name: str) -> Iterator[str]:
     if found.number("tied_apart"):
         yield f"{name} ties {found.number('tied_apart'):,} pairs of neighbours whose correctly rounded values differ."
-    if found.number("left_open"):
-        yield f"{found.number('left_open'):,} values of {name} were decided by Arb, {found.number('open'):,} are open."
+    if left := found.number("left_open"):
+        decided = left - found.number("open")
+        yield f"Of the values of {name}, double arithmetic leaves {left:,} open, and Arb decided {decided:,}."
     if found.cell.type == "double" and found.has_errors:
         yield f"The errors of {name} are those of {found.number('values'):,} arguments, by Arb."
     elif found.cell.type == "double" and found.has_values:

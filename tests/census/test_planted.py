@@ -8,6 +8,7 @@ import pytest
 
 import conformance.census.argmax as argmax_module
 import conformance.census.rows as rows_module
+import conformance.census.truth as truth_module
 from conformance.campaigns.campaign import campaign
 from conformance.campaigns.processes import ProcessWorkers
 from conformance.census import doubles, longer_rows
@@ -155,6 +156,19 @@ def test_a_few_binades_of_float_are_counted_as_planted(monkeypatch):
     assert found.number("pairs") == last - first
     assert found.number("out_of_order") == found.number("wrong") == 1
     assert found.witnesses[0][0] == 5.0
+
+
+@pytest.mark.parametrize(("is_there", "share"), [(True, 1), (False, 0)])
+def test_what_doubles_leave_open_is_told_with_what_arb_decided(monkeypatch, is_there, share):
+    monkeypatch.setattr(Cell, "plan", property(lambda _: Plan(0x3F000000, 0x3F000200)))
+    monkeypatch.setitem(truth_module.FUNCTIONS, "Exp", truth_module.Function(np.exp, "exp", 2.0**-27, None))
+    if not is_there:
+        monkeypatch.setattr(truth_module, "_decided", lambda *_: None)
+    found = found_of("CorrectlyRounded", "Exp", "float")
+    left = found.number("left_open")
+    (told,) = (note for note in notes(found) if "double arithmetic" in note)
+    assert left > 0
+    assert told.endswith(f"leaves {left} open, and Arb decided {left * share}.")
 
 
 @pytest.mark.parametrize("operator", ["Exp", "Softmax"])
