@@ -190,7 +190,7 @@ def versions(session: nox.Session, pair: dict[str, str]) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Measure speed and memory in one run so that ratios hold; `-- run` measures the time of runs alone."""
-    session.install(".[onnxruntime]", *TESTED, *GROUPS["browser"])
+    session.install(".[onnxruntime,dask]", *TESTED, *GROUPS["browser"])
     session.run("python", "benchmarks/bench.py", *session.posargs)
     if not session.posargs and shutil.which("chromedriver"):
         session.run("python", "benchmarks/page.py")

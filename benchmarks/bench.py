@@ -21,6 +21,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from campaign_speed import campaign_rows
 from censuses import add_rows
 from many_results import results_files
 from rich.console import Console
@@ -260,6 +261,7 @@ ROWS = {
     "results": _results,
     "census": _census,
     "search": lambda table, _: search_rows(table),
+    "campaigns": lambda table, _: campaign_rows(table),
 }
 RUN = ("bare-loop", "isolation", "round-trip", "workers")
 
