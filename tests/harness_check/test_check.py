@@ -15,6 +15,8 @@ import pytest
 from conformance.harness_check.check import check_harness
 from conformance.harness_check.fact import State
 
+pytestmark = pytest.mark.programs
+
 FAKES = {
     name: Path(module.__file__)
     for module in (fake_harnesses, fake_output_harnesses, fake_optimizer_harnesses)

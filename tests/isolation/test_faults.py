@@ -21,7 +21,10 @@ from conformance.verdicts import Verdict
 PASS, FAIL, ERROR, UNSUPPORTED = Verdict.PASS, Verdict.FAIL, Verdict.ERROR, Verdict.UNSUPPORTED
 CRASH, TIMEOUT = Verdict.CRASH, Verdict.TIMEOUT
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what processes leave behind is looked for in /proc")
+pytestmark = [
+    pytest.mark.programs,
+    pytest.mark.skipif(sys.platform != "linux", reason="what processes leave behind is looked for in /proc"),
+]
 
 SHORT = Limits(timeout=HANG)
 LITTLE = Limits(timeout=30, memory=2**36)
