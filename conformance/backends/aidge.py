@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,10 +15,10 @@ import numpy as np
 import onnx
 from aidge_onnx.utils import onnx_to_aidge_name
 
-from .host import Adapter, Unsupported
+from .host import Adapter, Unsupported, saying_unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from .host import Array
 
@@ -50,7 +49,7 @@ class PreparedGraph:
         Raises:
             Unsupported: Aidge has no kernel for a type that comes up, or its Python package no tensors of it.
         """
-        with _saying_unsupported():
+        with saying_unsupported(_SAYS_UNSUPPORTED, RuntimeError, ValueError):
             for name, (node, index) in self._inputs.items():
                 node.get_operator().set_input(index, aidge_core.Tensor(feeds[name]))
             self._graph.forward_dtype()
@@ -70,7 +69,7 @@ class AidgeBackend(Adapter):
         Raises:
             Unsupported: Aidge leaves an operator generic, has no such type, or hides where an input goes.
         """
-        with _saying_unsupported():
+        with saying_unsupported(_SAYS_UNSUPPORTED, RuntimeError, ValueError):
             graph = aidge_onnx.load_onnx(model)
             operators = (node.get_operator() for node in graph.get_nodes())
             if lacking := {each.type() for each in operators if isinstance(each, aidge_core.GenericOperatorOp)}:
@@ -104,13 +103,3 @@ def _by_name(names: Iterable[str], places: Sequence[tuple[str, Place]]) -> dict[
             raise Unsupported(f"Aidge does not say which node takes or makes {name}")
         found[name] = called[0]
     return found
-
-
-@contextmanager
-def _saying_unsupported() -> Iterator[None]:
-    try:
-        yield
-    except (RuntimeError, ValueError) as error:
-        if any(text in str(error) for text in _SAYS_UNSUPPORTED):
-            raise Unsupported(str(error)) from None
-        raise

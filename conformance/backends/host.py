@@ -15,6 +15,7 @@ import json
 import os
 import sys
 from binascii import a2b_base64, b2a_base64
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 try:
     from conformance.verdicts import Unsupported
@@ -32,7 +33,7 @@ except ModuleNotFoundError:  # this file and an adapter's are all that there is
         """The runtime says that it has no such operator, type or opset."""
 
 
-__all__ = ["Adapter", "Array", "Prepared", "Unsupported"]
+__all__ = ["Adapter", "Array", "Prepared", "Unsupported", "saying_unsupported"]
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
@@ -101,6 +102,21 @@ class Adapter:
     def asked_provider(cls, **_: str) -> str | None:
         """What every node is to run on; None where there is no choice."""
         return None
+
+
+@contextmanager
+def saying_unsupported(texts: Iterable[str], *kinds: type[Exception]) -> Iterator[None]:
+    """Take errors of these kinds that say one of these texts for what a runtime does not have.
+
+    Raises:
+        Unsupported: it says so.
+    """
+    try:
+        yield
+    except kinds as error:
+        if any(text in str(error) for text in texts):
+            raise Unsupported(str(error)) from None
+        raise
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import nxrt
 
-from .host import Adapter, Unsupported
+from .host import Adapter, saying_unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from .host import Array
 
 
 _SAYS_UNSUPPORTED = ("no available execution provider has a kernel",)
-
-
-@contextmanager
-def _said_unsupported() -> Iterator[None]:
-    try:
-        yield
-    except ValueError as error:
-        if any(text in str(error) for text in _SAYS_UNSUPPORTED):
-            raise Unsupported(str(error)) from None
-        raise
 
 
 class PreparedSession:
@@ -41,7 +30,7 @@ class PreparedSession:
         Raises:
             Unsupported: nxrt has no kernel for what stands in a subgraph, or has sizes that are known only now.
         """
-        with _said_unsupported():
+        with saying_unsupported(_SAYS_UNSUPPORTED, ValueError):
             return tuple(self._session.run(None, dict(feeds)))
 
 
@@ -57,5 +46,5 @@ class NxrtBackend(Adapter):
         Raises:
             Unsupported: nxrt has no kernel for an operator or type of the model.
         """
-        with _said_unsupported():
+        with saying_unsupported(_SAYS_UNSUPPORTED, ValueError):
             return PreparedSession(nxrt.InferenceSession(model))

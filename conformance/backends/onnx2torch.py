@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.util import find_spec
 from types import ModuleType
@@ -14,10 +13,10 @@ import numpy as np
 import onnx
 import torch
 
-from .host import Adapter, Unsupported
+from .host import Adapter, saying_unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from .host import Array
 
@@ -66,19 +65,9 @@ class PreparedModule:
         Raises:
             Unsupported: PyTorch has no kernel for an operator and a type.
         """
-        with torch.inference_mode(), _saying_unsupported():
+        with torch.inference_mode(), saying_unsupported(_SAYS_UNSUPPORTED, RuntimeError, TypeError):
             found = self._module(*(_tensor(array) for array in feeds.values()))
         return tuple(_array(output) for output in ([found] if isinstance(found, torch.Tensor) else found))
-
-
-@contextmanager
-def _saying_unsupported() -> Iterator[None]:
-    try:
-        yield
-    except (RuntimeError, TypeError) as error:
-        if any(text in str(error) for text in _SAYS_UNSUPPORTED):
-            raise Unsupported(str(error)) from None
-        raise
 
 
 class Onnx2TorchBackend(Adapter):
@@ -93,5 +82,5 @@ class Onnx2TorchBackend(Adapter):
         Raises:
             Unsupported: onnx2torch has no conversion for an operator.
         """
-        with _saying_unsupported():
+        with saying_unsupported(_SAYS_UNSUPPORTED, RuntimeError, TypeError):
             return PreparedModule(convert(onnx.load_model_from_string(model)).eval())
