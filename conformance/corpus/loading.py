@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,11 +54,28 @@ class LoadedCase:
     Attributes:
         entry: what the manifest has of it.
         model: what a subject is to prepare.
+        early: the inputs of the first data set, where they were read before it is asked for.
     """
 
     corpus: Corpus
     entry: CorpusCase
     model: onnx.ModelProto
+    early: tuple[Array, ...] | None = field(default=None, kw_only=True)
+
+    def with_early_inputs(self) -> LoadedCase:
+        """The same case, with the inputs of its first data set read, which are then given out once.
+
+        One without data sets is as it was.
+
+        Raises:
+            CorpusError: a file is altered, or is not what its name says.
+        """
+        first = next(iter(_by_data_set(self.entry.files)), None)
+        if first is None:
+            return self
+        with _readable(self.corpus, self.entry):
+            tensors = [_tensor(self.corpus.read(self.entry, first["input", i])) for i in range(_inputs(first))]
+        return replace(self, early=tuple(tensors))
 
     @property
     def id(self) -> str:
@@ -87,9 +104,9 @@ class LoadedCase:
         data_sets = _by_data_set(self.entry.files)
         if not data_sets and not self.is_structural:
             raise CorpusError(f"Case {self.entry.path} in {self.corpus.path} has no data set.", _MEND)
-        for files in data_sets:
+        for number, files in enumerate(data_sets):
             with _readable(self.corpus, self.entry):
-                yield _data_set(self.corpus, self.entry, files, names)
+                yield _data_set(self.corpus, self.entry, files, names, None if number else self.early)
 
 
 def load_case(corpus: Corpus, case: CorpusCase) -> LoadedCase:
@@ -122,11 +139,23 @@ def _by_data_set(files: Iterable[str]) -> list[dict[tuple[str, int], str]]:
     return [found[number] for number in sorted(found)]
 
 
-def _data_set(corpus: Corpus, case: CorpusCase, files: Mapping[tuple[str, int], str], names: Sequence[str]) -> DataSet:
-    tensors = {key: _tensor(corpus.read(case, file)) for key, file in files.items()}
-    inputs = sum(what == "input" for what, _ in files)
+def _inputs(files: Iterable[tuple[str, int]]) -> int:
+    """How many inputs a data set has."""
+    return sum(what == "input" for what, _ in files)
+
+
+def _data_set(
+    corpus: Corpus,
+    case: CorpusCase,
+    files: Mapping[tuple[str, int], str],
+    names: Sequence[str],
+    early: tuple[Array, ...] | None,
+) -> DataSet:
+    tensors = {
+        key: _tensor(corpus.read(case, file)) for key, file in files.items() if early is None or key[0] != "input"
+    }
     return DataSet(
-        tuple(tensors["input", i] for i in range(inputs)),
+        tuple(tensors["input", i] for i in range(_inputs(files))) if early is None else early,
         tuple(
             _expected(name, tensors["output", i], tensors.get(("bound", i)), tensors.get(("accept", i)))
             for i, name in enumerate(names)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from conformance.harness_check import facts_of_all as any_facts
 from conformance.harness_check import facts_of_backends as backend_facts
+from conformance.harness_check import facts_of_offers as optional_facts
 from conformance.harness_check import facts_of_optimizers as optimizer_facts
 from conformance.harness_check.fact import Fact, FactOutcome, State
 from conformance.harness_check.questions import Complaint, Questions, Skip
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 KINDS = {"backend": backend_facts.FACTS, "optimizer": optimizer_facts.FACTS}
 
@@ -40,7 +41,7 @@ def _outcomes(ask: Questions) -> Iterator[FactOutcome]:
     facts = (
         *any_facts.BEGINNING,
         *(KINDS.get(kind, ()) if isinstance(kind, str) else ()),
-        *(backend_facts.IN_FILES if kind == "backend" and ask.started.get("files") is True else ()),
+        *(fact for offer, facts in _offers(kind).items() if ask.started.get(offer) is True for fact in facts),
         *any_facts.ENDING,
         *any_facts.KEPT,
     )
@@ -49,6 +50,10 @@ def _outcomes(ask: Questions) -> Iterator[FactOutcome]:
             yield FactOutcome(fact.text, State.SKIPPED, "the harness does not start")
         else:
             yield _looked_at(fact, ask)
+
+
+def _offers(kind: object) -> Mapping[str, Sequence[Fact]]:
+    return optional_facts.FACTS if kind == "backend" else {}
 
 
 def _looked_at(fact: Fact, ask: Questions) -> FactOutcome:

@@ -8,8 +8,8 @@ import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from conformance.harness_check.fact import Fact
-from conformance.harness_check.facts_of_backends import NO_MODEL, OTHER, SMALL
 from conformance.harness_check.probes import FAMILIES, Probe
+from conformance.harness_check.probing import NO_MODEL, OTHER, SMALL
 from conformance.harness_check.questions import Complaint, Questions, Skip
 from conformance.models.checking import check
 

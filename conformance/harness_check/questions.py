@@ -110,6 +110,22 @@ class Questions:
         """The answer to a run on these inputs."""
         return self.ask("run", inputs=[encoded(name, array) for name, array in inputs.items()])
 
+    def load_and_run(
+        self, model: onnx.ModelProto | bytes, inputs: Mapping[str, Array]
+    ) -> tuple[AnswerMessage, AnswerMessage | None]:
+        """The answers to a `load` that carries a `run`; there is no second one where the first says that it failed."""
+        if self._conversation is None:
+            self.start()
+        self._seq += SEQ_STEP
+        self._asked.add(seq := self._seq)
+        run = {"cmd": "run", "seq": seq, "inputs": [encoded(name, array) for name, array in inputs.items()]}
+        loaded = self.ask("load", model=str(self.file(model)), then=run)
+        if "loaded" not in loaded:
+            return loaded, None
+        ran = self._answer(seq)
+        self._look_at("run", seq, ran)
+        return loaded, ran
+
     def outputs_of(self, probe: Probe) -> list[AnswerMessage]:
         """The outputs of a probe that is loaded and run.
 

@@ -41,14 +41,16 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def converse(harness: Harness, commands: BinaryIO, answers: BinaryIO) -> None:
-    """Read commands and write answers, one a line."""
+    """Read commands and write answers, one a line; a `load` may carry what comes after it."""
     for line in iter(commands.readline, b""):
         command = json.loads(line)
         if command["cmd"] == "stop":
             break
-        answer = {"seq": command["seq"], **harness.answer(command)}
-        sys.stdout.flush()
-        answers.write(_ENCODER.encode(answer).encode() + b"\n")
+        while command is not None:
+            answer = {"seq": command["seq"], **harness.answer(command)}
+            sys.stdout.flush()
+            answers.write(_ENCODER.encode(answer).encode() + b"\n")
+            command = command.get("then") if "loaded" in answer else None
 
 
 def _private_streams() -> tuple[BinaryIO, BinaryIO]:
@@ -123,7 +125,7 @@ class Harness:
             started["fixed_point"] = takes_fixed_point(subject.target)
             started |= {"passes": list(subject.passes)} if subject.passes != _UNSAID else {}
         else:
-            started |= {"models": 2, "files": True}
+            started |= {"models": 2, "files": True, "then": True}
         return started
 
     def _load(self, command: dict[str, Any]) -> dict[str, Any]:
@@ -149,12 +151,17 @@ class Harness:
         before = [
             b"" if "file" in message else array.tobytes() for message, array in zip(messages, inputs, strict=True)
         ]
+        began = time.perf_counter()
         outputs = self._prepared[command.get("slot", 0)].run(list(inputs))
+        seconds = time.perf_counter() - began
         if not isinstance(outputs, list | tuple):
             return {"returned": _type_of(outputs)}
         folder = command.get("files", "")
         answer: dict[str, Any] = {
-            "outputs": [_output(output, f"{folder}{number}" if folder else "") for number, output in enumerate(outputs)]
+            "outputs": [
+                _output(output, f"{folder}{number}" if folder else "") for number, output in enumerate(outputs)
+            ],
+            "seconds": seconds,
         }
         kept = [
             is_as_given(message, array) if "file" in message else array.tobytes() == old

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from conformance.errors import SubjectError
 from conformance.isolation.environment import command_of
 from conformance.isolation.failures import NotStarted, Panicked, Raised, SaidUnsupported, SpokeNonsense
+from conformance.isolation.introduction import Introduction
 from conformance.isolation.process import SubjectProcess
-from conformance.isolation.protocol import PROTOCOL, answer_in, as_line
+from conformance.isolation.protocol import PROTOCOL, Sent, answer_in, as_line
 from conformance.subjects.failures import SubjectFailure
 
 if TYPE_CHECKING:
@@ -22,48 +23,6 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 3
 """How many times in a row a process may fail to start before the subject counts as not started."""
-
-
-@dataclass(frozen=True)
-class Introduction:
-    """What a subject says of itself when it starts.
-
-    Attributes:
-        version: its own version.
-        language: what it is written in.
-        passes: of a graph optimizer, the passes that it claims; None if it does not say.
-        fixed_point: of a graph optimizer, whether it knows a single run and a fixed point apart.
-        models: of a backend, how many models it keeps loaded at a time.
-        files: of a backend, whether its harness takes and gives tensors in files.
-        provider: of a backend, what it says that every node is to run on; None where it need not be one.
-        failure: why it did not start; empty if it did.
-    """
-
-    version: str = "unknown"
-    language: str = "unknown"
-    passes: tuple[str, ...] | None = None
-    fixed_point: bool = False
-    models: int = 1
-    files: bool = False
-    provider: str | None = None
-    failure: str = ""
-
-
-@dataclass(frozen=True)
-class _Sent:
-    """A command that was sent.
-
-    Attributes:
-        what: the command.
-        seq: its number.
-        unsent: what is still to be sent of it.
-        moment: when it was, by the monotonic clock.
-    """
-
-    what: str
-    seq: int
-    unsent: memoryview
-    moment: float
 
 
 @dataclass
@@ -89,7 +48,8 @@ class Host:
     _seq: int = field(default=0, init=False)
     _left: float = field(default=0.0, init=False)
     _said: str = field(default="", init=False)
-    _ahead: _Sent | None = field(default=None, init=False)
+    _ahead: Sent | None = field(default=None, init=False)
+    _then: Sent | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._command = command_of(self.named, self.interpreter)
@@ -127,13 +87,18 @@ class Host:
         return child is not None and child is self._child
 
     @property
+    def has_child(self) -> bool:
+        """Whether a process runs, as far as it is known."""
+        return self._child is not None
+
+    @property
     def child(self) -> SubjectProcess:
         """The process that runs."""
         assert self._child is not None
         return self._child
 
     def ask(self, what: str, **members: Any) -> dict[str, Any]:
-        """Send a command, and return its good answer.
+        """Send a command, if it was not with the one before, and return its good answer.
 
         Args:
             what: the command.
@@ -145,7 +110,11 @@ class Host:
         assert self._child is not None
         started = time.monotonic()
         try:
-            answer = self._asked(self._child, what, members, self._left)
+            if self._is_sent(what, members):
+                answer = self._answered_then(self._left)
+            else:
+                self._withdraw_then()
+                answer = self._asked(self._child, what, members, self._left)
         finally:
             self._left -= time.monotonic() - started
         return _good(answer)
@@ -153,17 +122,22 @@ class Host:
     @property
     def is_ready(self) -> bool:
         """Whether there is a process that could be sent a command."""
-        return self._child is not None and self._child.is_idle()
+        return self._child is not None and self._then is None and self._child.is_idle()
 
-    def ask_ahead(self, what: str, **members: Any) -> None:
+    def ask_ahead(self, what: str, members: Mapping[str, Any], then: tuple[str, Mapping[str, Any]] | None) -> None:
         """Send the first command of the case that comes next: of this one nothing is asked any more.
 
         What the subject said during this case can be had until then.
+
+        Args:
+            what: the command.
+            members: what it has besides its name and number.
+            then: another, which is to be done at once where this one succeeds; only to a harness that takes such.
         """
         self._said = self.child.said()
         self.child.forget()
         with suppress(SubjectFailure):  # it has ended, which shows when the case begins
-            self._ahead = self._sent(self.child, what, members)
+            self._ahead = self._sent(self.child, what, members, then)
 
     @property
     def is_asked_ahead(self) -> bool:
@@ -181,7 +155,9 @@ class Host:
         assert ahead is not None
         answer = self._answered(self._child, ahead, max(0.0, ahead.moment + self.limits.timeout - time.monotonic()))
         self._left = self.limits.timeout - answer.get("seconds", 0.0)
-        return _good(answer)
+        good = _good(answer)
+        self._then = ahead.then
+        return good
 
     def nonsense(self, message: str) -> SpokeNonsense:
         """What to raise where an answer contradicts itself; the process is ended."""
@@ -205,33 +181,61 @@ class Host:
             self._child.end()
             self._said = self._child.said()
             self._child = None
-        self._ahead = None
+        self._ahead = self._then = None
 
     def _asked(self, child: SubjectProcess, what: str, members: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """The answer to a command, held against its schema."""
         return self._answered(child, self._sent(child, what, members), seconds)
 
-    def _sent(self, child: SubjectProcess, what: str, members: Mapping[str, Any]) -> _Sent:
+    def _sent(
+        self,
+        child: SubjectProcess,
+        what: str,
+        members: Mapping[str, Any],
+        then: tuple[str, Mapping[str, Any]] | None = None,
+    ) -> Sent:
         self._seq += 1
+        command, carried, seq = {"cmd": what, "seq": self._seq, **members}, None, self._seq
+        if then is not None:
+            self._seq += 1
+            command["then"] = {"cmd": then[0], "seq": self._seq, **then[1]}
+            carried = Sent(*then, self._seq, memoryview(b""), time.monotonic())
         try:
-            unsent = child.send(as_line({"cmd": what, "seq": self._seq, **members}), what)
+            unsent = child.send(as_line(command), what)
         except BaseException:
             self.end()
             raise
-        return _Sent(what, self._seq, unsent, time.monotonic())
+        return Sent(what, members, seq, unsent, time.monotonic(), carried)
 
-    def _answered(self, child: SubjectProcess, sent: _Sent, seconds: float) -> dict[str, Any]:
+    def _answered(self, child: SubjectProcess, sent: Sent, seconds: float) -> dict[str, Any]:
         try:
-            return answer_in(child.answer(sent.unsent, sent.what, seconds, self.meanwhile), sent.what, sent.seq)
+            line = child.answer(sent.unsent, sent.what, seconds, self.meanwhile, is_followed=sent.then is not None)
+            return answer_in(line, sent.what, sent.seq)
         except BaseException:
             self.end()
             raise
+
+    def _is_sent(self, what: str, members: Mapping[str, Any]) -> bool:
+        """Whether a command is the one that was sent with the one before."""
+        return self._then is not None and (self._then.what, self._then.members) == (what, members)
+
+    def _answered_then(self, seconds: float) -> dict[str, Any]:
+        then, self._then = self._then, None
+        assert self._child is not None
+        assert then is not None
+        return self._answered(self._child, then, seconds)
 
     def _withdraw(self) -> None:
-        """Wait for the answer to what was sent ahead, and make nothing of it: something else comes first."""
+        """Wait for the answers to what was sent ahead, and make nothing of them: something else comes first."""
         if self._ahead is not None:
             with suppress(SubjectFailure):
                 self.answer_ahead()
+        self._withdraw_then()
+
+    def _withdraw_then(self) -> None:
+        if self._then is not None:
+            with suppress(SubjectFailure):
+                self._answered_then(self._left)
 
     def _start(self) -> None:
         """Start a process; after several failures in a row, give it up for good.
@@ -262,15 +266,7 @@ class Host:
         answer = self._asked(self._child, "start", {"version": PROTOCOL}, self.limits.timeout)
         kind = answer.get("kind", self.named.kind)
         if "error" not in answer and "unsupported" not in answer and kind == self.named.kind:
-            self.introduction = Introduction(
-                answer["runtime_version"],
-                answer["language"],
-                tuple(answer["passes"]) if "passes" in answer else None,
-                answer.get("fixed_point", False),
-                answer.get("models", 1),
-                answer.get("files", False),
-                answer.get("provider"),
-            )
+            self.introduction = Introduction.of(answer)
             return
         self.end()
         if kind != self.named.kind:

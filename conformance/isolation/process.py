@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,7 @@ class SubjectProcess:
         self.scratch = Scratch.make()
         self._limits = limits
         self._said = bytearray()
+        self._following = bytearray()
         control, self._control = os.pipe()
         self._status, status = os.pipe()
         guard = (sys.executable, "-I", "-S", _GUARD, str(control), str(status), str(limits.memory), self.scratch.root)
@@ -73,6 +75,18 @@ class SubjectProcess:
         for descriptor, event in ((self._in, 0), (self._out, select.POLLIN), (self._status, select.POLLIN)):
             self._restlessness.register(descriptor, event)
 
+    def given(self, name: str, content: bytes) -> str:
+        """The path of a file that the subject may read and not write."""
+        path = f"{self.scratch.models}/{name}"
+        with suppress(FileNotFoundError):
+            os.unlink(path)  # noqa: PTH108
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444)
+        with os.fdopen(descriptor, "wb", buffering=0) as stream:
+            rest = memoryview(content)
+            while rest:
+                rest = rest[stream.write(rest) :]
+        return path
+
     def send(self, line: bytes, what: str) -> memoryview:
         """Send a command as far as it goes without waiting, and return what is still to be sent.
 
@@ -89,7 +103,9 @@ class SubjectProcess:
             self.end()
             raise
 
-    def answer(self, unsent: memoryview, what: str, seconds: float, meanwhile: Iterator[None]) -> bytes:
+    def answer(
+        self, unsent: memoryview, what: str, seconds: float, meanwhile: Iterator[None], *, is_followed: bool = False
+    ) -> bytes:
         """Wait for the line that answers the command that was sent; whatever fails ends the process.
 
         Args:
@@ -97,19 +113,20 @@ class SubjectProcess:
             what: the command in one word, for messages.
             seconds: how long it may take.
             meanwhile: what to do, step by step, until there is an answer; one that waits for a step is not late.
+            is_followed: whether the answer to a further command may come right behind.
 
         Raises:
             SubjectFailure: the process ended, took too long, or wrote what is no line.
         """
         try:
-            return self._answered(unsent, what, time.monotonic() + seconds, meanwhile)
+            return self._answered(unsent, what, time.monotonic() + seconds, meanwhile, is_followed=is_followed)
         except BaseException:
             self.end()
             raise
 
     def is_idle(self) -> bool:
         """Whether it is alive, has written nothing since its last answer, and has not closed its input."""
-        return self._control >= 0 and not self._restlessness.poll(0)
+        return self._control >= 0 and not self._following and not self._restlessness.poll(0)
 
     def forget(self) -> None:
         """Keep nothing of what it has written on standard error so far."""
@@ -154,11 +171,13 @@ class SubjectProcess:
         os.close(self._status)
         self._err = -1
 
-    def _answered(self, unsent: memoryview, what: str, deadline: float, meanwhile: Iterator[None]) -> bytes:
-        answer = bytearray()
+    def _answered(
+        self, unsent: memoryview, what: str, deadline: float, meanwhile: Iterator[None], *, is_followed: bool
+    ) -> bytes:
+        answer, self._following = self._following, bytearray()
         if unsent:
             self._poll.register(self._in, select.POLLOUT)
-        while True:
+        while b"\n" not in answer:
             ready = {descriptor for descriptor, _ in self._poll.poll(0)}
             if not ready and next(meanwhile, _NOTHING) is None:
                 continue
@@ -172,11 +191,12 @@ class SubjectProcess:
             if self._out in ready or self._status in ready:
                 is_open = self._read_into(answer)
                 if b"\n" in answer:
-                    return self._only_line(answer, unsent)
+                    break
                 if not is_open or self._status in ready:
                     raise self._death(what, answer)
             if time.monotonic() >= deadline:
                 raise TimedOut(f"did not answer `{what}` within {self._limits.timeout:g} s{self._last_words()}")
+        return self._first_line(answer, unsent, is_followed=is_followed)
 
     def _unsent(self, line: memoryview, what: str) -> memoryview:
         """What is still to be sent of a line after sending as much as goes."""
@@ -206,9 +226,11 @@ class SubjectProcess:
             if len(answer) > self._limits.line:
                 raise SpokeNonsense(f"wrote more than {self._limits.line} bytes without end: {quoted(answer)}")
 
-    def _only_line(self, answer: bytearray, unsent: memoryview) -> bytes:
+    def _first_line(self, answer: bytearray, unsent: memoryview, *, is_followed: bool) -> bytes:
         line, _, rest = answer.partition(b"\n")
-        if rest:
+        if rest and is_followed:
+            self._following = rest
+        elif rest:
             raise SpokeNonsense(f"wrote more than the answer: {quoted(line)} and then {quoted(rest)}")
         if unsent:
             raise SpokeNonsense(f"answered before it had read the command: {quoted(line)}")

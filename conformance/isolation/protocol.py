@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from binascii import a2b_base64, b2a_base64
+from dataclasses import dataclass
 from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -57,6 +58,11 @@ def decoded(message: Mapping[str, Any]) -> Array:
     return np.frombuffer(data, dtype).reshape(shape).copy()
 
 
+def stand_in(type_name: str) -> Any:
+    """Something that is told by the same name as what the subject returned, and is good for nothing else."""
+    return type(type_name, (), {})()
+
+
 _SHOWN = 200
 
 
@@ -67,6 +73,27 @@ def quoted(line: bytes | bytearray) -> str:
 
 
 PROTOCOL = 1
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A command that was sent.
+
+    Attributes:
+        what: the command.
+        members: what it has besides its name and number.
+        seq: its number.
+        unsent: what is still to be sent of it.
+        moment: when it was, by the monotonic clock.
+        then: the command that it carries, which is done where this one succeeds.
+    """
+
+    what: str
+    members: Mapping[str, Any]
+    seq: int
+    unsent: memoryview
+    moment: float
+    then: Sent | None = None
 
 
 def as_line(message: Mapping[str, Any]) -> bytes:

@@ -6,14 +6,16 @@ from dataclasses import replace
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from conformance.isolation.host import Host, Introduction
-from conformance.isolation.proxies import BackendProxy, OptimizerProxy
+from conformance.isolation.backend_proxy import BackendProxy
+from conformance.isolation.host import Host
+from conformance.isolation.optimizer_proxy import OptimizerProxy
 from conformance.subjects.loading import Subject, load_subject
 from conformance.subjects.naming import SubjectKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from conformance.isolation.introduction import Introduction
     from conformance.isolation.limits import Limits
     from conformance.subjects.naming import Interpreter, SubjectName
 

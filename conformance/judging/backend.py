@@ -90,6 +90,7 @@ class _AskedModel:
     def run(self, data_set: DataSet) -> Any:
         with self.watch:
             outputs = _asked("run", lambda: self._prepared.run(list(data_set.inputs)))
+        self.watch.seconds += _seconds_ahead(self._prepared)
         self._place("run")
         return outputs
 
@@ -128,6 +129,7 @@ def _answer(
             if neighbour is not None:
                 neighbour.run()
     except _Stopped as stop:
+        once_answered()
         return Outcome(stop.verdict, stop.phase, stop.message, watch.seconds, tuple(evidence))
     complaints = [_sentence(output) for output in evidence if "complaint" in output]
     if complaints:
@@ -209,7 +211,7 @@ def _with_last(data_sets: Iterator[DataSet]) -> Iterator[tuple[DataSet, bool]]:
 
 
 def _seconds_ahead(prepared: Any) -> float:
-    """How long a model was being prepared before it was asked for, as in a process of its own it may be."""
+    """How long a model was being prepared or run before that was asked for, as in a process of its own it may be."""
     seconds = getattr(prepared, "seconds_ahead", 0.0)
     return seconds if isinstance(seconds, float) else 0.0
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.isolation.host import Introduction
-from conformance.isolation.proxies import BackendProxy
+from conformance.isolation.backend_proxy import BackendProxy
+from conformance.isolation.introduction import Introduction
 from conformance.isolation.starting import host_of
 
 if TYPE_CHECKING:

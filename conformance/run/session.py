@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from conformance.corpus.corpus import CorpusCase
     from conformance.expectations.file import Expectations
-    from conformance.isolation.host import Introduction
+    from conformance.isolation.introduction import Introduction
     from conformance.run.settings import Settings
     from conformance.subjects.loading import Subject
 

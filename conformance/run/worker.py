@@ -6,6 +6,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from conformance.corpus.beside import BESIDE
 from conformance.corpus.loading import load_case
 from conformance.errors import CorpusError
 from conformance.judging.backend import judge_backend
@@ -16,12 +17,13 @@ from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import pytest
 
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.corpus.loading import LoadedCase
+    from conformance.isolation.backend_proxy import BackendProxy
     from conformance.judging.outcome import Outcome
     from conformance.judging.quality import Qualities
     from conformance.profiles import Profile
@@ -73,7 +75,7 @@ class Worker:
     def _report(self, item: ConformanceItem, then: ConformanceItem | None) -> pytest.TestReport:
         self._processes.turn_to(item.subject)
         if then is not None:
-            self._processes.meanwhile(item.subject, self._corpus.ahead(then.case))
+            self._processes.meanwhile(item.subject, self._ahead(item.subject, then))
         try:
             result, seconds = self._result(item, then)
         except CorpusError as error:
@@ -122,14 +124,39 @@ class Worker:
 
         return judge_optimizer(subject, loaded, self._profile)
 
+    def _ahead(self, subject: Subject, then: ConformanceItem) -> Iterator[None]:
+        """What can be done of the case that comes next while a subject works, step by step."""
+        yield from self._corpus.ahead(then.case)
+        backend = self._beginning_early(subject, then)
+        if backend is not None and (case := self._loaded_early(then)) is not None:
+            yield
+            backend.make_ready(case.model, case.early)
+            yield
+
     def _begin(self, subject: Subject, then: ConformanceItem | None) -> None:
-        """Begin the case that comes next on a subject that can; one that cannot be read is told of in its turn."""
-        backend = self._processes.beginning_early(subject)
-        if backend is None or self._repeat > 1 or then is None or then.subject is not subject:
+        """Begin the case that comes next on a subject that can, once."""
+        backend = self._beginning_early(subject, then)
+        if backend is None or then is None or backend.host.is_asked_ahead:
             return
-        with suppress(CorpusError):
-            self._next = load_case(self._corpus, then.case)
-            backend.prepare_ahead(self._next.model)
+        if (case := self._loaded_early(then)) is not None:
+            backend.prepare_ahead(case.model, case.early)
+
+    def _beginning_early(self, subject: Subject, then: ConformanceItem | None) -> BackendProxy | None:
+        """A subject's backend, if it can begin the next case early."""
+        if self._repeat > 1 or then is None or then.subject is not subject:
+            return None
+        return self._processes.beginning_early(subject)
+
+    def _loaded_early(self, then: ConformanceItem) -> LoadedCase | None:
+        """The case that comes next; none where it cannot be read, which is told of in its turn."""
+        if self._next is None or self._next.entry is not then.case:
+            with suppress(CorpusError):
+                loaded = load_case(self._corpus, then.case)
+                is_run_next = BESIDE not in then.case.files  # else another model is loaded before it is run
+                self._next = loaded.with_early_inputs() if is_run_next else loaded
+                return self._next
+            return None
+        return self._next
 
     def _rules(self, case: CorpusCase) -> list[str]:
         """The ids of the profile's rules that are about a case."""

@@ -102,7 +102,8 @@ def test_its_conversation_is_what_the_text_says_of_it():
 def test_its_messages_are_as_the_schema_says(block):
     commands = [message for message in messages(block, "→") if message["cmd"] != "dance"]
     assert [complaint("protocol", message, message["cmd"]) for message in commands] == [None] * len(commands)
-    names = {message["seq"]: message["cmd"] for message in commands}
+    carried = [message["then"] for message in commands if "then" in message]
+    names = {message["seq"]: message["cmd"] for message in (*commands, *carried)}
     answers = messages(block, "←")
     complaints = [complaint("protocol", each, f"{names.get(each['seq'], 'load')}_answer") for each in answers]
     assert complaints == [None] * len(answers)

@@ -21,10 +21,10 @@ from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import LoadedCase, case_in_memory, load_case
 from conformance.diagnosis.observation import observe
 from conformance.isolation import failures as errors
-from conformance.isolation.host import Introduction
+from conformance.isolation.backend_proxy import BackendProxy
+from conformance.isolation.introduction import Introduction
 from conformance.isolation.limits import Limits
 from conformance.isolation.protocol import decoded, encoded
-from conformance.isolation.proxies import BackendProxy
 from conformance.isolation.starting import host_of
 from conformance.isolation.tensor_files import taken
 from conformance.judging.backend import judge_backend
@@ -75,7 +75,7 @@ class TellsWhatIsAsked:
     """In the place of a host: keeps what the subject is asked, and answers that it has no outputs."""
 
     def __init__(self, tmp_path):
-        self.child = SimpleNamespace(scratch=SimpleNamespace(models=str(tmp_path)))
+        self.child = SimpleNamespace(given=lambda name, content: str(tmp_path / name))
         self.asked = []
 
     def begin_case(self):

@@ -195,6 +195,95 @@ class TestTheNextModel:
         assert not backend.host.is_running(child)
 
 
+class TestItsFirstRun:
+    """Which goes with the load, to a harness that takes it."""
+
+    @pytest.fixture
+    def backend(self):
+        subject = apart("early_backends:ByName")
+        yield subject.target
+        host_of(subject).stop()
+
+    @pytest.fixture
+    def early(self, backend, case_of):
+        """A case that is being loaded and run."""
+        backend.prepare(case_of(EXACT).model)
+        case = case_of(ADAM).with_early_inputs()
+        backend.prepare_ahead(case.model, case.early)
+        return case
+
+    def test_it_is_done_before_it_is_asked_for(self, backend, early, monkeypatch):
+        prepared = backend.prepare(early.model)
+        monkeypatch.setattr(backend.host, "_sent", None)  # nothing more is sent
+        (data_set,) = early.data_sets()
+        outputs = prepared.run(data_set.inputs)
+        assert [array.shape for array in outputs] == [output.expected.shape for output in data_set.outputs]
+
+    def test_a_case_comes_to_the_same_verdict(self, backend, early):
+        assert judge_backend(backend, early).verdict is Verdict.PASS
+        assert backend.host.is_ready
+
+    def test_other_inputs_are_run_instead(self, backend, early):
+        prepared, given = backend.prepare(early.model), [array.copy() for array in early.early]
+        given[0] = given[0] * 0
+        outputs = [array.tobytes() for array in prepared.run(given)]
+        prepared.run(early.early)
+        assert [array.tobytes() for array in prepared.run(given)] == outputs
+
+    def test_one_that_nobody_asks_for_leaves_nothing(self, backend, early, case_of):
+        backend.prepare(early.model)
+        assert not backend.host.is_ready
+        assert judge_backend(backend, case_of(EXACT)).verdict is Verdict.PASS
+
+    def test_there_is_none_after_a_load_that_fails(self, backend, case_of, named):
+        backend.prepare(case_of(EXACT).model)
+        model = named("raises")
+        backend.prepare_ahead(model, case_of(ADAM).with_early_inputs().early)
+        with pytest.raises(Raised):
+            backend.prepare(model)
+        assert backend.host.is_ready
+        assert judge_backend(backend, case_of(EXACT)).verdict is Verdict.PASS
+
+    def test_a_process_that_it_ends_is_told_of_as_it_is_asked_for(self, backend, case_of, named):
+        backend.prepare(case_of(EXACT).model)
+        model, inputs = named("dies_as_it_runs"), case_of(ADAM).with_early_inputs().early
+        backend.prepare_ahead(model, inputs)
+        prepared = backend.prepare(model)
+        with pytest.raises(Crashed, match="before it answered `run`"):
+            prepared.run(inputs)
+
+    def test_the_time_that_it_took_is_counted_though_nobody_waited(self, backend, case_of, named):
+        backend.prepare(case_of(EXACT).model)
+        model, inputs = named("sleeps_as_it_runs"), case_of(ADAM).with_early_inputs().early
+        backend.prepare_ahead(model, inputs)
+        prepared = backend.prepare(model)
+        select.select([backend.host.child._out], [], [])
+        prepared.run(inputs)
+        assert prepared.seconds_ahead >= 0.1
+
+    def test_what_was_made_ready_for_a_process_that_has_ended_is_made_anew(self, backend, case_of):
+        backend.prepare(case_of(EXACT).model)
+        case = case_of(ADAM).with_early_inputs()
+        backend.make_ready(case.model, case.early)
+        backend.host.end()
+        backend.prepare(case_of(EXACT).model)
+        backend.prepare_ahead(case.model, case.early)
+        assert judge_backend(backend, case).verdict is Verdict.PASS
+
+
+class RefusesOnly:
+    """A backend that has no operator."""
+
+    def prepare(self, model, device="CPU"):
+        raise NotImplementedError("no operator")
+
+
+def test_the_next_case_is_begun_after_one_that_is_unsupported_too(case_of):
+    begun = []
+    outcome = judge_backend(RefusesOnly(), case_of(ADAM), once_answered=lambda: begun.append("next"))
+    assert (outcome.verdict, begun) == (Verdict.UNSUPPORTED, ["next"])
+
+
 @pytest.mark.parametrize("where", ["--isolated", "--in-process"])
 def test_a_run_has_the_same_verdicts(command, small_corpus, here, where):
     apart = () if where == "--isolated" else (where,)

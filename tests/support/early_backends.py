@@ -31,4 +31,19 @@ class ByName(ReferenceBackend):
             os.kill(os.getpid(), signal.SIGKILL)
         if name == "raises":
             raise ValueError(name)
-        return super().prepare(model, device, **options)
+        prepared = super().prepare(model, device, **options)
+        return _Dies() if name == "dies_as_it_runs" else _Sleeps(prepared) if name == "sleeps_as_it_runs" else prepared
+
+
+class _Dies:
+    def run(self, inputs: object):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class _Sleeps:
+    def __init__(self, prepared) -> None:
+        self.prepared = prepared
+
+    def run(self, inputs: object):
+        time.sleep(0.1)
+        return self.prepared.run(inputs)

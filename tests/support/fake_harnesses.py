@@ -24,12 +24,17 @@ class WellBehaved:
             command = json.loads(line)
             if command["cmd"] == "stop":
                 return self.stop()
-            try:
-                answer = self.answer(command)
-            except Exception as error:  # noqa: BLE001
-                answer = {"error": f"{type(error).__name__}: {error}"}
-            self.write({"seq": command["seq"], **answer})
+            while command is not None:
+                try:
+                    answer = self.answer(command)
+                except Exception as error:  # noqa: BLE001
+                    answer = {"error": f"{type(error).__name__}: {error}"}
+                self.write({"seq": command["seq"], **answer})
+                command = self.following(command, answer)
         return self.end()
+
+    def following(self, command, answer):
+        """The command that is done next, before another line is read; none."""
 
     def answer(self, command):
         if command["cmd"] not in {"start", "load", "run", "optimize"}:

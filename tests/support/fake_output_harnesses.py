@@ -85,5 +85,25 @@ class ReadsFilesInPart(TakesFiles):
         return base64.b64encode(Path(tensor["file"]).read_bytes()[:-4]).decode()
 
 
+class RunsWithTheLoad(WellBehaved):
+    """Takes a run with the load that comes before it."""
+
+    def start(self, command):
+        return {**super().start(command), "then": True}
+
+    def following(self, command, answer):
+        return command.get("then") if "loaded" in answer else None
+
+
+class ForgetsTheRun(RunsWithTheLoad):
+    def following(self, command, answer):
+        return None
+
+
+class RunsAfterALoadThatFailed(RunsWithTheLoad):
+    def following(self, command, answer):
+        return command.get("then")
+
+
 if __name__ == "__main__":
     sys.exit(globals()[sys.argv[1]]().converse())

@@ -1,22 +1,21 @@
-"""What `judge` is handed in the place of a subject in a process of its own: the same interface, the same behaviour."""
+"""What `judge` is handed in the place of a backend in a process of its own: the same interface, the same behaviour."""
 
 from __future__ import annotations
 
-import os
 import time
-from contextlib import suppress
-from inspect import Parameter, Signature
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnx
 
-from conformance.isolation.protocol import decoded, encoded
+from conformance.isolation.protocol import decoded, encoded, stand_in
 from conformance.isolation.tensor_files import LARGE, put, taken
 from conformance.models.feeds import fed_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    import onnx
 
     from conformance.isolation.host import Host
     from conformance.isolation.process import SubjectProcess
@@ -36,6 +35,8 @@ class BackendProxy:
         self._loaded: dict[int, PreparedProxy] = {}
         self._handed_out: list[Sequence[Any]] = []
         self._ahead: tuple[onnx.ModelProto, PreparedProxy] | None = None
+        self._ready: tuple[onnx.ModelProto, PreparedProxy] | None = None
+        self._places = cycle(("next.onnx", "next_but_one.onnx"))
 
     def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> PreparedProxy:  # noqa: ARG002
         """Have the model loaded, as the only one.
@@ -50,15 +51,30 @@ class BackendProxy:
         self.host.begin_case()
         return self._prepared(model, 0)
 
-    def prepare_ahead(self, model: onnx.ModelProto) -> None:
+    def make_ready(self, model: onnx.ModelProto, inputs: Sequence[Array] | None = None) -> None:
+        """Have all ready that it takes to ask for the model while the subject may still load or run another.
+
+        Args:
+            inputs: what it will be run on first, where that is known: it is at once, if the subject takes that.
+        """
+        if self.host.has_child:
+            self._ready = model, PreparedProxy(self, model.SerializeToString(), fed_names(model.graph), 0)
+            self._ready[1].make_ready(next(self._places), inputs)
+
+    def prepare_ahead(self, model: onnx.ModelProto, inputs: Sequence[Array] | None = None) -> None:
         """Have the model loaded, as the only one, while what came of the one before is still looked at.
 
         `prepare` then returns what has become of it. How long that took only the subject can say.
+
+        Args:
+            inputs: as `make_ready` says, which need not have been called.
         """
         if self.host.is_ready:
-            prepared = PreparedProxy(self, model.SerializeToString(), fed_names(model.graph), 0)
-            self._ahead = model, prepared
-            prepared.load_ahead()
+            if self._ready is None or self._ready[0] is not model or not self.host.is_running(self._ready[1].child):
+                self.make_ready(model, inputs)
+            self._ahead, self._ready = self._ready, None
+            assert self._ahead is not None
+            self._ahead[1].load_ahead()
 
     def prepare_beside(self, model: onnx.ModelProto, device: str = "CPU") -> PreparedProxy:  # noqa: ARG002
         """Have a second model loaded; where the harness keeps only one, the two take each other's place at every turn.
@@ -108,7 +124,7 @@ class PreparedProxy:
 
     Attributes:
         placement: how many nodes of which operators ran where, as the subject last said; None where it did not say.
-        seconds_ahead: how long the subject was at it before it was asked for.
+        seconds_ahead: how long the subject was at what was asked of it last before that was asked for.
     """
 
     def __init__(self, backend: BackendProxy, model: bytes, names: Sequence[str], slot: int) -> None:
@@ -119,28 +135,42 @@ class PreparedProxy:
         self.child: SubjectProcess | None = None
         self.placement: dict[str, dict[str, int]] | None = None
         self.seconds_ahead = 0.0
+        self._ready: tuple[dict[str, Any], tuple[str, dict[str, Any]] | None] | None = None
 
     def load(self) -> None:
         """Have the model loaded."""
-        self._is_loaded(self._backend.host.ask("load", **self._told()))
+        told = self._told(f"model{self.slot or ''}.onnx")
+        self._backend.loads(self)
+        self._is_loaded(self._backend.host.ask("load", **told))
+
+    def make_ready(self, file: str, inputs: Sequence[Array] | None) -> None:
+        """Write the model to a file, and put in words what to do with it."""
+        host = self._backend.host
+        can_run = inputs is not None and host.introduced().then and all(array.nbytes < LARGE for array in inputs)
+        self._ready = self._told(file), ("run", self._fed(inputs)) if inputs is not None and can_run else None
 
     def load_ahead(self) -> None:
-        """Have the model loaded without waiting for it."""
-        self._backend.host.ask_ahead("load", **self._told())
+        """Have the model loaded, and run if that can be, without waiting for it."""
+        assert self._ready is not None
+        self._backend.loads(self)
+        self._backend.host.ask_ahead("load", *self._ready)
+        self._ready = None
 
     def take_loaded(self) -> None:
         """Wait until what was begun ahead is done."""
         began = time.perf_counter()
         answer = self._backend.host.answer_ahead()
-        self.seconds_ahead = max(0.0, answer.get("seconds", 0.0) - (time.perf_counter() - began))
+        self._took(answer, began)
         self._is_loaded(answer)
 
-    def _told(self) -> dict[str, Any]:
-        """What a command to load it says; from now on nothing else is loaded in its place."""
-        host = self._backend.host
-        self.child = host.child
-        self._backend.loads(self)
-        return {"model": _written(host.child, f"model{self.slot or ''}.onnx", self._model), **self._which()}
+    def _took(self, answer: Mapping[str, Any], began: float) -> None:
+        """Take down how long the subject was at it before its answer was waited for."""
+        self.seconds_ahead = max(0.0, answer.get("seconds", 0.0) - (time.perf_counter() - began))
+
+    def _told(self, file: str) -> dict[str, Any]:
+        """What a command to load it from a file says."""
+        self.child = self._backend.host.child
+        return {"model": self.child.given(file, self._model), **self._which()}
 
     def _is_loaded(self, answer: Mapping[str, Any]) -> None:
         self.placement = answer.get("placement")
@@ -156,15 +186,11 @@ class PreparedProxy:
         if not self._backend.is_loaded(self):
             host.begin_case()
             self.load()
-        names = [*self._names, *(str(number) for number in range(len(self._names), len(inputs)))]
-        in_files = host.introduced().files
-        messages = [
-            _message(host, number, name, array) if in_files and array.nbytes >= LARGE else encoded(name, array)
-            for number, (name, array) in enumerate(zip(names, inputs, strict=False))
-        ]
-        answer = host.ask("run", inputs=messages, **self._which(), **({"files": _outputs(host)} if in_files else {}))
+        began = time.perf_counter()
+        answer = host.ask("run", **self._fed(inputs))
+        self._took(answer, began)
         if "returned" in answer:
-            return _stand_in(answer["returned"])
+            return stand_in(answer["returned"])
         self.placement = answer.get("placement", self.placement)
         for number in answer.get("changed", ()):
             if number >= len(inputs):
@@ -178,85 +204,30 @@ class PreparedProxy:
         self._backend.hands_out(kept, answer.get("overwritten", ()))
         return outputs
 
+    def _fed(self, inputs: Sequence[Array]) -> dict[str, Any]:
+        """What a command to run it says."""
+        host = self._backend.host
+        names = [*self._names, *(str(number) for number in range(len(self._names), len(inputs)))]
+        in_files = host.introduced().files
+        messages = [
+            _message(host, number, name, array) if in_files and array.nbytes >= LARGE else encoded(name, array)
+            for number, (name, array) in enumerate(zip(names, inputs, strict=False))
+        ]
+        return {"inputs": messages, **self._which(), **({"files": _outputs(host)} if in_files else {})}
+
     def _which(self) -> dict[str, int]:
         """How a command says that it is about the second model; about the first, or the only one, it says nothing."""
         return {"slot": self.slot} if self.slot else {}
 
     def _output(self, host: Host, number: int, message: dict[str, Any]) -> Any:
         if "returned" in message:
-            return _stand_in(message["returned"])
+            return stand_in(message["returned"])
         try:
             if "file" not in message:
                 return decoded(message)
             return taken(message, f"{_outputs(host)}{number}", host.limits.file)
         except ValueError as error:
             raise host.nonsense(f"answered `run` with output {number} that {error}") from None
-
-
-class OptimizerProxy:
-    """A graph optimizer: called with a model, it returns the rewritten one."""
-
-    def __init__(self, host: Host, passes: tuple[str, ...], *, fixed_point: bool) -> None:
-        self.host = host
-        self.passes = passes
-        known = {"model": Parameter.empty} | ({"fixed_point": False} if fixed_point else {})
-        self.__signature__ = Signature(
-            [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default) for name, default in known.items()]
-        )
-
-    def __call__(self, model: onnx.ModelProto, fixed_point: bool = False) -> Any:
-        """What the graph optimizer returns.
-
-        Raises:
-            SubjectFailure: it returns nothing; see `conformance.isolation.failures`.
-        """
-        self.host.begin_case()
-        child = self.host.child
-        output = f"{child.scratch.work}/rewritten.onnx"
-        answer = self.host.ask(
-            "optimize",
-            model=_written(child, "model.onnx", model.SerializeToString()),
-            output=output,
-            fixed_point=fixed_point,
-        )
-        if "returned" in answer:
-            return _stand_in(answer["returned"])
-        if answer.get("changed_input"):
-            model.CopyFrom(self._given(f"{output}.given"))
-        return self._rewritten(output)
-
-    def _given(self, path: str) -> onnx.ModelProto:
-        """The model that the subject was given, as it is now; where its harness does not tell, one that says so."""
-        if os.path.lexists(path):
-            return self._rewritten(path)
-        return onnx.ModelProto(doc_string="changed by the graph optimizer, whose harness does not tell how")
-
-    def _rewritten(self, path: str) -> onnx.ModelProto:
-        try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-            with os.fdopen(descriptor, "rb") as stream:
-                content = stream.read(self.host.limits.line + 1)
-            os.unlink(path)  # noqa: PTH108
-        except OSError as error:
-            raise self.host.nonsense(f"wrote no model where it was asked to: {error.strerror}") from None
-        if len(content) > self.host.limits.line:
-            raise self.host.nonsense(f"wrote a model of more than {self.host.limits.line} bytes")
-        try:
-            rewritten: onnx.ModelProto = onnx.ModelProto.FromString(content)
-        except Exception as error:  # noqa: BLE001 - protobuf's own class differs by its implementation
-            raise self.host.nonsense(f"wrote what is no model: {type(error).__name__}: {error}") from None
-        return rewritten
-
-
-def _written(child: SubjectProcess, name: str, content: bytes) -> str:
-    """The path of a file that the subject may read and not write."""
-    path = f"{child.scratch.models}/{name}"
-    with suppress(FileNotFoundError):
-        os.unlink(path)  # noqa: PTH108
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444)
-    with os.fdopen(descriptor, "wb") as stream:
-        stream.write(content)
-    return path
 
 
 def _message(host: Host, number: int, name: str, array: Array) -> dict[str, Any]:
@@ -267,11 +238,6 @@ def _message(host: Host, number: int, name: str, array: Array) -> dict[str, Any]
 def _outputs(host: Host) -> str:
     """What the names of the files begin with that large outputs go to; their numbers follow."""
     return f"{host.child.scratch.work}/output_"
-
-
-def _stand_in(type_name: str) -> Any:
-    """Something that is told by the same name as what the subject returned, and is good for nothing else."""
-    return type(type_name, (), {})()
 
 
 def _spoil(array: Array) -> None:
