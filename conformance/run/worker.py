@@ -60,6 +60,7 @@ class Worker:
         self._qualities = _qualities() if quality else None
         self._profile = profile
         self._next: LoadedCase | None = None
+        self._was_refused = False
 
     def report(self, item: ConformanceItem | Batch, after: pytest.Item | None) -> pytest.TestReport:
         """Run an item, and report it in pytest's terms with the result record attached, or those of a whole batch.
@@ -90,6 +91,7 @@ class Worker:
         """
         judged = partial(self._judged, item.subject, item.case, partial(self._begin, item.subject, then))
         outcome, repeats = repeated(judged, self._repeat)
+        self._was_refused = outcome.verdict is Verdict.UNSUPPORTED
         result: dict[str, Any] = {
             "subject": item.subject.id,
             "case": item.case.id,
@@ -125,13 +127,18 @@ class Worker:
         return judge_optimizer(subject, loaded, self._profile)
 
     def _ahead(self, subject: Subject, then: ConformanceItem) -> Iterator[None]:
-        """What can be done of the case that comes next while a subject works, step by step."""
-        yield from self._corpus.ahead(then.case)
+        """What can be done of the case that comes next while a subject works, step by step.
+
+        Cases that a subject does not support come in rows: after one, no more than the model is read ahead.
+        """
+        yield from self._corpus.questions_ahead(then.case, with_inputs=not self._was_refused)
         backend = self._beginning_early(subject, then)
         if backend is not None and (case := self._loaded_early(then)) is not None:
             yield
             backend.make_ready(case.model, case.early)
             yield
+        if not self._was_refused:
+            yield from self._corpus.answers_ahead(then.case)
 
     def _begin(self, subject: Subject, then: ConformanceItem | None) -> None:
         """Begin the case that comes next on a subject that can, once."""
@@ -152,7 +159,8 @@ class Worker:
         if self._next is None or self._next.entry is not then.case:
             with suppress(CorpusError):
                 loaded = load_case(self._corpus, then.case)
-                is_run_next = BESIDE not in then.case.files  # else another model is loaded before it is run
+                # beside another model, that one is loaded before this is run
+                is_run_next = BESIDE not in then.case.files and not self._was_refused
                 self._next = loaded.with_early_inputs() if is_run_next else loaded
                 return self._next
             return None

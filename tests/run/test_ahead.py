@@ -51,6 +51,11 @@ def asked(process, seconds, steps):
     return process.answer(process.send(b"1\n", "echo"), "echo", seconds, steps)
 
 
+def read_ahead(corpus, case):
+    """Take all steps ahead of a case."""
+    return [*corpus.questions_ahead(case), *corpus.answers_ahead(case)]
+
+
 @pytest.fixture
 def named(case_of):
     """Makes a model of a name, which says what becomes of it."""
@@ -93,7 +98,7 @@ class TestTheCorpus:
     def test_what_was_read_ahead_is_given_once(self, corpus_copy):
         corpus = CorpusAhead.of(open_corpus(corpus_copy))
         entry = corpus.cases[ADAM]
-        list(corpus.ahead(entry))
+        read_ahead(corpus, entry)
         (corpus_copy / "node" / ADAM / "model.onnx").write_bytes(b"")
         assert load_case(corpus, entry).model.graph.node
         with pytest.raises(CorpusError, match="altered or truncated"):
@@ -101,14 +106,33 @@ class TestTheCorpus:
 
     def test_what_was_not_read_yet_is_read_when_it_is_asked_for(self, opened):
         corpus = CorpusAhead.of(opened)
-        steps = corpus.ahead(corpus.cases[ADAM])
+        steps = corpus.questions_ahead(corpus.cases[ADAM])
         next(steps)
         assert len(list(load_case(corpus, corpus.cases[ADAM]).data_sets())) == 1
+
+    def test_what_it_takes_to_ask_is_read_first(self, corpus_copy):
+        corpus = CorpusAhead.of(open_corpus(corpus_copy))
+        list(corpus.questions_ahead(corpus.cases[ADAM]))
+        for file in (corpus_copy / "node" / ADAM).rglob("*.*"):
+            file.write_bytes(b"")
+        case = load_case(corpus, corpus.cases[ADAM]).with_early_inputs()
+        assert len(case.early) == len(case.model.graph.input)
+        with pytest.raises(CorpusError, match="altered or truncated"):
+            list(case.data_sets())
+
+    def test_no_more_than_the_model_is_read_where_it_may_be_refused(self, corpus_copy):
+        corpus = CorpusAhead.of(open_corpus(corpus_copy))
+        list(corpus.questions_ahead(corpus.cases[ADAM], with_inputs=False))
+        for file in (corpus_copy / "node" / ADAM).rglob("*.*"):
+            file.write_bytes(b"")
+        case = load_case(corpus, corpus.cases[ADAM])
+        with pytest.raises(CorpusError, match="altered or truncated"):
+            case.with_early_inputs()
 
     def test_the_case_that_is_run_keeps_what_was_read_of_it(self, corpus_copy):
         corpus = CorpusAhead.of(open_corpus(corpus_copy))
         for id in (EXACT, ADAM, SEVERAL):
-            list(corpus.ahead(corpus.cases[id]))
+            read_ahead(corpus, corpus.cases[id])
         for id in (EXACT, ADAM):
             (corpus_copy / "node" / id / "model.onnx").write_bytes(b"")
         assert load_case(corpus, corpus.cases[ADAM]).id == ADAM
@@ -118,7 +142,7 @@ class TestTheCorpus:
     def test_one_that_cannot_be_read_is_told_of_when_it_is_asked_for(self, corpus_copy):
         corpus = CorpusAhead.of(open_corpus(corpus_copy))
         (corpus_copy / "node" / ADAM / "model.onnx").write_bytes(b"")
-        list(corpus.ahead(corpus.cases[ADAM]))
+        read_ahead(corpus, corpus.cases[ADAM])
         with pytest.raises(CorpusError, match="altered or truncated"):
             load_case(corpus, corpus.cases[ADAM])
 
