@@ -113,7 +113,8 @@ class Host:
             if self._is_sent(what, members):
                 answer = self._answered_then(self._left)
             else:
-                self._withdraw_then()
+                if self._then is not None:  # of the same case: how it fails is how this does
+                    self._answered_then(self._left)
                 answer = self._asked(self._child, what, members, self._left)
         finally:
             self._left -= time.monotonic() - started
@@ -230,9 +231,6 @@ class Host:
         if self._ahead is not None:
             with suppress(SubjectFailure):
                 self.answer_ahead()
-        self._withdraw_then()
-
-    def _withdraw_then(self) -> None:
         if self._then is not None:
             with suppress(SubjectFailure):
                 self._answered_then(self._left)

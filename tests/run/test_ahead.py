@@ -57,6 +57,14 @@ def read_ahead(corpus, case):
 
 
 @pytest.fixture
+def backend():
+    """Loads a first model, in a process of its own, and then makes of the next what it is told to."""
+    subject = apart("early_backends:ByName")
+    yield subject.target
+    host_of(subject).stop()
+
+
+@pytest.fixture
 def named(case_of):
     """Makes a model of a name, which says what becomes of it."""
 
@@ -151,13 +159,6 @@ class TestTheNextModel:
     """On a backend in a process of its own; what it says on standard error is told with the case it said it in."""
 
     @pytest.fixture
-    def backend(self):
-        """Loads a first model, and then makes of the next what it is told to."""
-        subject = apart("early_backends:ByName")
-        yield subject.target
-        host_of(subject).stop()
-
-    @pytest.fixture
     def first(self, backend, case_of):
         return backend.prepare(case_of(EXACT).model)
 
@@ -223,12 +224,6 @@ class TestItsFirstRun:
     """Which goes with the load, to a harness that takes it."""
 
     @pytest.fixture
-    def backend(self):
-        subject = apart("early_backends:ByName")
-        yield subject.target
-        host_of(subject).stop()
-
-    @pytest.fixture
     def early(self, backend, case_of):
         """A case that is being loaded and run."""
         backend.prepare(case_of(EXACT).model)
@@ -275,6 +270,14 @@ class TestItsFirstRun:
         prepared = backend.prepare(model)
         with pytest.raises(Crashed, match="before it answered `run`"):
             prepared.run(inputs)
+
+    def test_a_process_that_it_ends_is_told_of_as_another_is_asked_for(self, backend, case_of, named):
+        backend.prepare(case_of(EXACT).model)
+        model, inputs = named("dies_as_it_runs"), case_of(ADAM).with_early_inputs().early
+        backend.prepare_ahead(model, inputs)
+        prepared = backend.prepare(model)
+        with pytest.raises(Crashed, match="before it answered `run`"):
+            prepared.run([array * 0 for array in inputs])
 
     def test_the_time_that_it_took_is_counted_though_nobody_waited(self, backend, case_of, named):
         backend.prepare(case_of(EXACT).model)
