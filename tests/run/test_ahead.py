@@ -1,5 +1,5 @@
-"""What is done ahead of the next case: its files are read while a subject works, and told of as if they had not been;
-its model is loaded while answers are compared, and what comes of that is told of in its own turn.
+"""What is done ahead of the next case: steps while a subject works; its model is loaded, and run for the first time,
+while answers are compared, and what comes of that is told of in its own turn.
 """
 
 from __future__ import annotations
@@ -8,19 +8,15 @@ import select
 import sys
 
 import pytest
-from corpora import ADAM, EXACT, SEVERAL
+from corpora import ADAM, EXACT
 from isolation_support import apart
 from outputs import results_of
 
-from conformance.corpus.corpus import open_corpus
-from conformance.corpus.loading import load_case
-from conformance.errors import CorpusError
 from conformance.isolation.failures import Crashed, Raised, TimedOut
 from conformance.isolation.limits import Limits
 from conformance.isolation.process import SubjectProcess
 from conformance.isolation.starting import host_of
 from conformance.judging.backend import judge_backend
-from conformance.run.ahead import CorpusAhead
 from conformance.verdicts import Verdict
 
 ECHO = (sys.executable, "-u", "-c", "import sys\nfor line in sys.stdin: print(line, end='')")
@@ -49,11 +45,6 @@ def waiting(here):
 def asked(process, seconds, steps):
     """What a process answers to a line."""
     return process.answer(process.send(b"1\n", "echo"), "echo", seconds, steps)
-
-
-def read_ahead(corpus, case):
-    """Take all steps ahead of a case."""
-    return [*corpus.questions_ahead(case), *corpus.answers_ahead(case)]
 
 
 @pytest.fixture
@@ -100,59 +91,6 @@ class TestTheWait:
         silent = SubjectProcess((sys.executable, "-c", "import time; time.sleep(600)"), Limits(timeout=0.1))
         with pytest.raises(TimedOut, match=r"did not answer `echo` within 0.1 s"):
             asked(silent, 0.1, iter([None] * 3))
-
-
-class TestTheCorpus:
-    def test_what_was_read_ahead_is_given_once(self, corpus_copy):
-        corpus = CorpusAhead.of(open_corpus(corpus_copy))
-        entry = corpus.cases[ADAM]
-        read_ahead(corpus, entry)
-        (corpus_copy / "node" / ADAM / "model.onnx").write_bytes(b"")
-        assert load_case(corpus, entry).model.graph.node
-        with pytest.raises(CorpusError, match="altered or truncated"):
-            load_case(corpus, entry)
-
-    def test_what_was_not_read_yet_is_read_when_it_is_asked_for(self, opened):
-        corpus = CorpusAhead.of(opened)
-        steps = corpus.questions_ahead(corpus.cases[ADAM])
-        next(steps)
-        assert len(list(load_case(corpus, corpus.cases[ADAM]).data_sets())) == 1
-
-    def test_what_it_takes_to_ask_is_read_first(self, corpus_copy):
-        corpus = CorpusAhead.of(open_corpus(corpus_copy))
-        list(corpus.questions_ahead(corpus.cases[ADAM]))
-        for file in (corpus_copy / "node" / ADAM).rglob("*.*"):
-            file.write_bytes(b"")
-        case = load_case(corpus, corpus.cases[ADAM]).with_early_inputs()
-        assert len(case.early) == len(case.model.graph.input)
-        with pytest.raises(CorpusError, match="altered or truncated"):
-            list(case.data_sets())
-
-    def test_no_more_than_the_model_is_read_where_it_may_be_refused(self, corpus_copy):
-        corpus = CorpusAhead.of(open_corpus(corpus_copy))
-        list(corpus.questions_ahead(corpus.cases[ADAM], with_inputs=False))
-        for file in (corpus_copy / "node" / ADAM).rglob("*.*"):
-            file.write_bytes(b"")
-        case = load_case(corpus, corpus.cases[ADAM])
-        with pytest.raises(CorpusError, match="altered or truncated"):
-            case.with_early_inputs()
-
-    def test_the_case_that_is_run_keeps_what_was_read_of_it(self, corpus_copy):
-        corpus = CorpusAhead.of(open_corpus(corpus_copy))
-        for id in (EXACT, ADAM, SEVERAL):
-            read_ahead(corpus, corpus.cases[id])
-        for id in (EXACT, ADAM):
-            (corpus_copy / "node" / id / "model.onnx").write_bytes(b"")
-        assert load_case(corpus, corpus.cases[ADAM]).id == ADAM
-        with pytest.raises(CorpusError, match="altered or truncated"):
-            load_case(corpus, corpus.cases[EXACT])
-
-    def test_one_that_cannot_be_read_is_told_of_when_it_is_asked_for(self, corpus_copy):
-        corpus = CorpusAhead.of(open_corpus(corpus_copy))
-        (corpus_copy / "node" / ADAM / "model.onnx").write_bytes(b"")
-        read_ahead(corpus, corpus.cases[ADAM])
-        with pytest.raises(CorpusError, match="altered or truncated"):
-            load_case(corpus, corpus.cases[ADAM])
 
 
 class TestTheNextModel:
