@@ -215,12 +215,14 @@ def _say_what_came(finds: Finds, seconds: float) -> None:
 
 
 def _say_find(find: Find) -> None:
+    from conformance.boundary.text import one_line
+    from conformance.results.evidence import bounded
     from conformance.search.cases import described
     from conformance.search.choice import Choice
     from conformance.search.filled import id_of
 
     choice = Choice.of(find["choice"])
-    say(f"{find['subject']}: {find['verdict']}: {find['message']}")
+    say(f"{find['subject']}: {find['verdict']}: {one_line(bounded(find['message']))}")
     say(f"  {described(choice)} ({id_of(choice)})")
 
 

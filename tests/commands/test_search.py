@@ -27,6 +27,12 @@ def test_nothing_that_is_found_is_status_0(command):
     assert "0 finds" in ended.out
 
 
+def test_a_find_whose_message_has_lines_is_told_in_one(command):
+    subject = "raising_backends:RaisesStrangeText"
+    lines = command(*SEARCH, "-b", subject).out.splitlines()
+    assert [line.endswith("seven<script>") for line in lines if line.startswith(f"{subject}: error: ")] == [True]
+
+
 def test_a_subject_that_supports_nothing_is_status_1(command):
     ended = command(*SEARCH, "-b", "raising_backends:SaysUnsupported")
     assert ended.status == 1
