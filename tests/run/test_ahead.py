@@ -201,21 +201,14 @@ class TestItsFirstRun:
         assert backend.host.is_ready
         assert judge_backend(backend, case_of(EXACT)).verdict is Verdict.PASS
 
-    def test_a_process_that_it_ends_is_told_of_as_it_is_asked_for(self, backend, case_of, named):
+    @pytest.mark.parametrize("factor", [1, 0], ids=["it", "another"])
+    def test_a_process_that_it_ends_is_told_of_as_a_run_is_asked_for(self, backend, case_of, named, factor):
         backend.prepare(case_of(EXACT).model)
         model, inputs = named("dies_as_it_runs"), case_of(ADAM).with_early_inputs().early
         backend.prepare_ahead(model, inputs)
         prepared = backend.prepare(model)
         with pytest.raises(Crashed, match="before it answered `run`"):
-            prepared.run(inputs)
-
-    def test_a_process_that_it_ends_is_told_of_as_another_is_asked_for(self, backend, case_of, named):
-        backend.prepare(case_of(EXACT).model)
-        model, inputs = named("dies_as_it_runs"), case_of(ADAM).with_early_inputs().early
-        backend.prepare_ahead(model, inputs)
-        prepared = backend.prepare(model)
-        with pytest.raises(Crashed, match="before it answered `run`"):
-            prepared.run([array * 0 for array in inputs])
+            prepared.run([array * factor for array in inputs])
 
     def test_the_time_that_it_took_is_counted_though_nobody_waited(self, backend, case_of, named):
         backend.prepare(case_of(EXACT).model)
