@@ -1,7 +1,9 @@
-"""Results files of a hundred thousand results, made of the board's: every case several times, under other names."""
+"""Results files of a hundred thousand results and a few more: the board's, every case several times, by other names."""
 
 from __future__ import annotations
 
+import json
+import math
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +16,9 @@ if TYPE_CHECKING:
     from conformance.results.file import Results
 
 BOARD = Path(__file__).parent.parent / "reports" / "scoreboard" / "results.jsonl.gz"
-COPIES = 4
+RESULTS = 100_000
+"""So many results the file of all has at least; the bars are for these."""
+
 ALTERED = 50
 """One pass in so many is a failure in a file that is to differ."""
 
@@ -31,12 +35,20 @@ def results_files(folder: Path) -> dict[str, Path]:
     }
 
 
+def count(path: Path) -> int:
+    """How many results a file has, by its footer."""
+    with path.open("rb") as file:
+        *_, footer = file
+    return json.loads(footer)["results"]
+
+
 def _written(path: Path, board: Results, subjects: set[str], change: Callable[[Any], Any] = lambda one: one) -> Path:
     counts: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    copies = math.ceil(RESULTS / len(board.results))
     keys = [key for key in board.results if key[0] in subjects]
     with path.open("wb") as file:
-        file.write(line_of(_header(board, subjects, COPIES * len(keys))))
-        for copy in range(COPIES):
+        file.write(line_of(_header(board, subjects, copies, len(keys))))
+        for copy in range(copies):
             for case in board.cases.values():
                 file.write(line_of(_copied(case, copy)))
             for key in keys:
@@ -49,15 +61,15 @@ def _written(path: Path, board: Results, subjects: set[str], change: Callable[[A
     return path
 
 
-def _header(board: Results, subjects: set[str], due: int) -> dict[str, Any]:
+def _header(board: Results, subjects: set[str], copies: int, results: int) -> dict[str, Any]:
     header: dict[str, Any] = {**board.header}
-    corpus = {**header["corpus"], "cases": COPIES * header["corpus"]["cases"], "digest": "0" * 64}
+    corpus = {**header["corpus"], "cases": copies * header["corpus"]["cases"], "digest": "0" * 64}
     expectations = [entry for entry in header["rules"]["expectations"] if entry["subject"] in subjects]
     return {
         **header,
         "corpus": {**corpus, "selected": corpus["cases"]},
         "subjects": [subject for subject in header["subjects"] if subject["id"] in subjects],
-        "rules": {**header["rules"], "due": due, "expectations": expectations},
+        "rules": {**header["rules"], "due": copies * results, "expectations": expectations},
     }
 
 
