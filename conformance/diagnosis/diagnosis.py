@@ -1,7 +1,7 @@
 """Why a subject fails: the deviations that give what it gave, and what the cases have in common that none explains.
 
-Where a case fails, the worker writes down what the subject made of it. At the end the controller runs the deviations of
-the case's family on the same inputs: `cover` finds the fewest that fail where the subject does, as it does, and nowhere
+Where a case fails, the worker writes down what the subject made of it. At the end the deviations of the case's family
+are run on the same inputs: `cover` finds the fewest that fail where the subject does, as it does, and nowhere
 else. No diagnosis is better than a wrong one: a fault that the catalogue does not have is not named, but `shared` says
 what its cases are that the passing ones are not.
 """
@@ -12,8 +12,6 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from conformance.corpus.document import case_json
-from conformance.corpus.loading import case_in_memory
 from conformance.deviations import catalogue
 from conformance.diagnosis import transcript
 from conformance.diagnosis.cover import cover
@@ -22,16 +20,14 @@ from conformance.diagnosis.manner import manner
 from conformance.diagnosis.observation import fails
 from conformance.diagnosis.properties import properties
 from conformance.diagnosis.shared import Shared, shared
-from conformance.errors import CorpusError
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from conformance.corpus.corpus import Corpus
     from conformance.corpus.loading import CaseInMemory
     from conformance.diagnosis.cover import Explanation
-    from conformance.diagnosis.findings import Finding, Findings
+    from conformance.diagnosis.findings import Finding
     from conformance.diagnosis.observation import Observation
     from conformance.diagnosis.properties import Properties
     from conformance.results.diagnosis_records import DiagnosisRecord, UnexplainedRecord
@@ -105,35 +101,6 @@ class Diagnosis:
         ]
 
 
-def diagnoses(findings: Findings, corpus: Corpus) -> list[Diagnosis]:
-    """What is wrong with each subject that fails cases of a family which has deviations.
-
-    A case that cannot be read whole explains nothing: a subject may fail before all of it has been read.
-    """
-    try:
-        return list(_diagnoses(findings.by_subject, corpus))
-    except CorpusError:
-        return []
-
-
-def _diagnoses(by_subject: Mapping[str, Mapping[str, Finding]], corpus: Corpus) -> Iterator[Diagnosis]:
-    failing = {id for own in by_subject.values() for id, finding in own.items() if finding.verdict.is_defect}
-    concerned = {id for own in by_subject.values() if failing & own.keys() for id in own}
-    cases = list(_judged_cases(corpus, concerned))
-    for family in catalogue():
-        of_family = {case.id: case for case in cases if transcript.is_about(case, family)}
-        for subject, findings in by_subject.items():
-            own = {id: finding for id, finding in findings.items() if id in of_family}
-            if any(finding.verdict.is_defect for finding in own.values()):
-                yield diagnosis(subject, family, own, of_family, _documents(corpus, own))
-
-
-def _judged_cases(corpus: Corpus, ids: Iterable[str]) -> Iterator[CaseInMemory]:
-    for entry in (corpus.cases[id] for id in sorted(ids) if id in corpus.cases):
-        if not entry.is_invalid and entry.level is not Level.SILENT:
-            yield case_in_memory(corpus, entry)
-
-
 @dataclass(frozen=True)
 class Topics:
     """What a case's case.json says that it is about."""
@@ -142,24 +109,19 @@ class Topics:
     tags: tuple[str, ...]
 
 
-def _documents(corpus: Corpus, ids: Iterable[str]) -> dict[str, Topics]:
-    documents = {id: case_json(corpus, corpus.cases[id]) for id in ids}
-    return {id: Topics(tuple(told["clauses"]), tuple(told["tags"])) for id, told in documents.items()}
-
-
 def diagnosis(
     subject: str,
     family: str,
     findings: Mapping[str, Finding],
     cases: Mapping[str, CaseInMemory],
-    topics: Mapping[str, Topics],
+    topics: Callable[[str], Topics],
 ) -> Diagnosis:
     """What is wrong with a subject that fails some cases of a family.
 
     Args:
         findings: those on the family's cases, by id.
         cases: the cases, by id.
-        topics: likewise.
+        topics: gives what a case is about, by its id.
     """
     failing = {id for id, finding in findings.items() if finding.verdict.is_defect}
     observations = dict(_observations(findings, cases))
@@ -171,12 +133,12 @@ def diagnosis(
         observations,
         [id for id in passed if findings[id].level.within(level)],
         [id for id in passed if not findings[id].level.within(level)],
-        {id: topics[id].clauses for id in observations},
+        {id: topics(id).clauses for id in observations},
     )
     explanations = tuple(cover(evidence)) if observations else ()
     left = failing.difference(*(explanation.cases for explanation in explanations))
     manners = {id: manner(findings[id], observations.get(id), cases[id]) for id in left}
-    described = {id: properties(cases[id], topics[id].tags) for id in (*left, *passed)} if left else {}
+    described = {id: properties(cases[id], topics(id).tags) for id in (*left, *passed)} if left else {}
     groups = tuple(_grouped(family, manners, {id: described[id] for id in passed if left}, described))
     return Diagnosis(subject, family, len(failing), explanations, groups)
 

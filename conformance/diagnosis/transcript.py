@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.corpus.loading import CaseInMemory, case_in_memory
-from conformance.deviations import family_of, op_types
+from conformance.corpus.loading import case_in_memory
+from conformance.deviations import FAMILIES, op_types
 from conformance.diagnosis.observation import Observation, observe
 from conformance.isolation.protocol import decoded, encoded
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
+    import onnx
+
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.results.diagnosis_records import ObservedRecord, ObservedTensor
     from conformance.subjects.loading import Subject
@@ -24,9 +26,11 @@ _BESIDE = {"ArgMax": ("Log", "Exp", "Sqrt", "Softmax", "LogSoftmax", "Relu", "Co
 """What may stand in a model beside the operator that its family is called by."""
 
 
-def is_about(case: CaseInMemory, family: str) -> bool:
-    """Whether a case is evidence on a family: its model has none but its operators, so nothing else can be at fault."""
-    return family_of(case.model) == family and op_types(case.model) <= {*_BESIDE.get(family, ()), family}
+def family_shown(model: onnx.ModelProto) -> str | None:
+    """The family that a model is evidence on: it has none but its operators, so that nothing else can be at fault."""
+    present = op_types(model)
+    family = next(filter(present.__contains__, FAMILIES), None)
+    return family if family is not None and present <= {*_BESIDE.get(family, ()), family} else None
 
 
 def transcript(subject: Subject, corpus: Corpus, entry: CorpusCase) -> ObservedRecord | None:
@@ -38,8 +42,7 @@ def transcript(subject: Subject, corpus: Corpus, entry: CorpusCase) -> ObservedR
     if entry.is_invalid or entry.level is Level.SILENT:
         return None
     case = case_in_memory(corpus, entry)
-    family = family_of(case.model)
-    if family is None or not is_about(case, family):
+    if family_shown(case.model) is None:
         return None
     observation = observe(subject.target, case)
     return None if observation is None else written(observation)

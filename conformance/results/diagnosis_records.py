@@ -68,3 +68,10 @@ class UnexplainedRecord(TypedDict):
     of: Positive
     passing: Count
     shared: list[SharedRecord]
+
+
+class Diagnosed(TypedDict):
+    """What a footer says of why subjects fail."""
+
+    diagnoses: list[DiagnosisRecord]
+    unexplained: list[UnexplainedRecord]

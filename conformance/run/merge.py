@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from conformance import __version__
 from conformance.diagnosis.findings import Findings
@@ -20,18 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from conformance.corpus.corpus import Corpus
-    from conformance.results.diagnosis_records import DiagnosisRecord, UnexplainedRecord
+    from conformance.results.diagnosis_records import Diagnosed
     from conformance.results.file import Key, Results
     from conformance.results.records import Footer, Header, ResultRow, RulesRecord, SubjectRecord
 
 SHARD = "--shard"
-
-
-class Diagnosed(TypedDict):
-    """What a footer says of why subjects fail."""
-
-    diagnoses: list[DiagnosisRecord]
-    unexplained: list[UnexplainedRecord]
 
 
 @dataclass(frozen=True)
@@ -265,13 +258,9 @@ def _explained(runs: Sequence[Results], corpus: Corpus | None) -> Diagnosed:
             findings.add(run.results[key] if Verdict(row["verdict"]).is_defect else row, level)
     if not findings.explicable:
         return {"diagnoses": [], "unexplained": []}
-    from conformance.diagnosis.diagnosis import diagnoses
+    from conformance.diagnosis.diagnosing import diagnosed
 
-    found = diagnoses(findings, corpus)
-    return {
-        "diagnoses": [record for diagnosis in found for record in diagnosis.diagnosis_records],
-        "unexplained": [record for diagnosis in found for record in diagnosis.unexplained_records],
-    }
+    return diagnosed(findings, corpus)
 
 
 def _told_before(runs: Sequence[Results]) -> Diagnosed:

@@ -174,14 +174,17 @@ class Recorder:
         was = baseline.standings.get((subject, case), {}) if baseline else {}
         return {"expected": _expected(self.gate.expectation(subject, case), case), **was}
 
-    def end(self, reasons: Sequence[str], *, interrupted: bool = False) -> None:
-        """Say what explains the failures, write the footer, close the file and give it its name."""
-        if self._findings.explicable:
-            from conformance.diagnosis.diagnosis import diagnoses
+    def end(self, reasons: Sequence[str], *, interrupted: bool = False, processes: int = 1) -> None:
+        """Say what explains the failures, write the footer, close the file and give it its name.
 
-            found = diagnoses(self._findings, self._corpus)
-            self.diagnoses = [record for diagnosis in found for record in diagnosis.diagnosis_records]
-            self.unexplained = [record for diagnosis in found for record in diagnosis.unexplained_records]
+        Args:
+            processes: in how many explanations are sought.
+        """
+        if self._findings.explicable:
+            from conformance.diagnosis.diagnosing import diagnosed
+
+            found = diagnosed(self._findings, self._corpus, processes)
+            self.diagnoses, self.unexplained = found["diagnoses"], found["unexplained"]
         counts = {
             subject: {str(level): {str(v): n for v, n in counter.items()} for level, counter in levels.items()}
             for subject, levels in self.gate.verdicts.items()

@@ -101,8 +101,9 @@ class _Host:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell xdist's workers whose they are."""
+        """Tell xdist's workers whose they are, and count them: as many may seek explanations at the end."""
         node.workerinput[IS_OF_RUN] = True
+        self._session.processes_of_run = node.workerinput["workercount"]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:

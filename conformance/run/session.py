@@ -53,6 +53,7 @@ class ConformanceSession:
         processes: those of the subjects that are in processes of their own.
         worker: what runs the items.
         done: the subjects and cases whose results need not be had again.
+        processes_of_run: in how many processes the suite's own command was asked to work.
         abandoned: why the run cannot be trusted and must end with status 2, or None.
         interrupted: whether the user ended the run.
         is_collected: whether pytest has found all items.
@@ -108,6 +109,7 @@ class ConformanceSession:
             quality=settings.quality,
             profile=self.profile,
         )
+        self.processes_of_run = 1
         self.abandoned: ConformanceError | None = None
         self.interrupted = False
         self.is_collected = False
@@ -256,7 +258,7 @@ class ConformanceSession:
             told = "was interrupted" if self.interrupted else "was stopped before its end, or a process of it died"
             self.reasons.append(f"{missing} of {due} results are missing: the run {told}")
         try:
-            self.recorder.end(self.reasons, interrupted=self.interrupted)
+            self.recorder.end(self.reasons, interrupted=self.interrupted, processes=self.processes_of_run)
         except ConformanceError as error:
             self.recorder.abandon()
             self._abandon(error)

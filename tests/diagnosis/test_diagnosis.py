@@ -11,7 +11,6 @@ from outputs import records
 
 from conformance.deviations import Alteration, AlteredBackend, catalogue
 from conformance.deviations.composition import composed
-from conformance.diagnosis.diagnosis import diagnoses
 from conformance.diagnosis.findings import Findings
 from conformance.schemas import complaint
 from conformance.verdicts import Level
@@ -119,28 +118,6 @@ def test_what_the_unexplained_cases_share_is_said(bench, text, operator, shared)
 def test_there_are_forty_mistakes_and_the_catalogue_has_none_of_them():
     assert len(MISTAKES) == 40
     assert {one.text for one in MISTAKES}.isdisjoint(one.text for one in EVERY)
-
-
-def test_a_subject_without_a_fault_has_no_diagnosis(whole_corpus):
-    findings = Findings()
-    findings.add({"subject": "a", "case": "test_adam", "verdict": "pass"}, Level.MUST)
-    assert not findings.explicable
-    assert diagnoses(findings, whole_corpus) == []
-
-
-@pytest.mark.parametrize("verdict", ["crash", "timeout"])
-def test_what_ends_a_subject_is_grouped_by_what_was_said_and_by_what_its_cases_share(whole_corpus, verdict):
-    findings = Findings()
-    for id, case in whole_corpus.cases.items():
-        if id.startswith("test_argmax_type_") and not case.is_invalid:
-            wrong = "uint64" in id
-            told = {"verdict": verdict, "phase": "run", "message": f"died {len(id)} ms on"} if wrong else {}
-            findings.add({"subject": "a", "case": id, "verdict": "pass", **told}, case.level)
-    (found,) = diagnoses(findings, whole_corpus)
-    (group,) = found.unexplained
-    assert found.explanations == ()
-    assert group.manner == f"{verdict}: died N ms on"
-    assert [one.text for one in group.shared] == ["have the input of ArgMax of type uint64"]
 
 
 def test_of_a_graph_optimizer_the_check_is_what_was_said():

@@ -24,7 +24,7 @@ from conformance.diagnosis.diagnosis import Diagnosis, Topics, diagnosis
 from conformance.diagnosis.findings import Finding
 from conformance.diagnosis.laboratory import do_compose
 from conformance.diagnosis.observation import Observation, agree, fails, observe
-from conformance.diagnosis.transcript import is_about, written
+from conformance.diagnosis.transcript import family_shown, written
 from conformance.strength.operators import held_cases
 from conformance.verdicts import Verdict
 
@@ -54,7 +54,7 @@ class Bench:
     def of(cls, corpus: Corpus, each: int = 1) -> Bench:
         """The judged cases of a corpus, or of each family's each so-manieth."""
         held = held_cases(corpus)
-        about = {family: [case for case in held[family] if is_about(case, family)] for family in FAMILIES}
+        about = {family: [case for case in held[family] if family_shown(case.model) == family] for family in FAMILIES}
         cases = {family: {case.id: case for case in own[::each]} for family, own in about.items()}
         documents = {id: case_json(corpus, corpus.cases[id]) for own in cases.values() for id in own}
         return cls(cases, {id: Topics(tuple(d["clauses"]), tuple(d["tags"])) for id, d in documents.items()})
@@ -65,7 +65,7 @@ class Bench:
 
     def diagnosis(self, backend: Any, family: str) -> Diagnosis:
         """What a run on a family's cases would say of a backend, which fails at least one."""
-        return diagnosis("subject", family, self.findings(backend, family), self.cases[family], self.topics)
+        return diagnosis("subject", family, self.findings(backend, family), self.cases[family], self.topics.__getitem__)
 
 
 def _finding(observation: Observation | None, case: CaseInMemory) -> Finding:
