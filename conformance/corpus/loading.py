@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus, CorpusCase
 
 _MEND = "Write the corpus anew with `onnx-conformance generate`."
+MOST_NAMED = 512
+"""Of how many cases the files' names are known by data set; most cases have the names of another."""
+
 _FILE = re.compile(r"test_data_set_(\d+)/(input|output|bound|accept)_(\d+)\.pb")
 
 
@@ -70,7 +74,7 @@ class LoadedCase:
         Raises:
             CorpusError: a file is altered, or is not what its name says.
         """
-        first = next(iter(_by_data_set(self.entry.files)), None)
+        first = next(iter(_by_data_set(tuple(self.entry.files))), None)
         if first is None:
             return self
         with _readable(self.corpus, self.entry):
@@ -101,7 +105,7 @@ class LoadedCase:
             CorpusError: a file is altered, or is not what its name says.
         """
         names = [] if self.is_invalid else [value.name for value in self.model.graph.output]
-        data_sets = _by_data_set(self.entry.files)
+        data_sets = _by_data_set(tuple(self.entry.files))
         if not data_sets and not self.is_structural:
             raise CorpusError(f"Case {self.entry.path} in {self.corpus.path} has no data set.", _MEND)
         for number, files in enumerate(data_sets):
@@ -130,7 +134,8 @@ def _readable(corpus: Corpus, case: CorpusCase) -> Iterator[None]:
         ) from None
 
 
-def _by_data_set(files: Iterable[str]) -> list[dict[tuple[str, int], str]]:
+@lru_cache(maxsize=MOST_NAMED)
+def _by_data_set(files: tuple[str, ...]) -> list[Mapping[tuple[str, int], str]]:
     """The files of each data set, by what they hold and its number."""
     found: dict[int, dict[tuple[str, int], str]] = {}
     for file in files:

@@ -88,9 +88,8 @@ def read_regular(path: str | Path, largest: int) -> bytes:
     Raises:
         OSError: it cannot be read, is larger, or is a link, a pipe, a device or a directory.
     """
-    descriptor = _opened(path, os.O_NOFOLLOW)
+    descriptor, size = _opened(path, os.O_NOFOLLOW)
     try:
-        size = os.fstat(descriptor).st_size
         if size > largest:
             raise OSError(errno.EFBIG, f"it is larger than {largest} bytes")
         content = os.read(descriptor, size)
@@ -110,7 +109,7 @@ def read_regular_into(path: str | Path, memory: memoryview) -> int:
     Raises:
         OSError: it cannot be read, or is a link, a pipe, a device or a directory.
     """
-    descriptor = _opened(path, os.O_NOFOLLOW)
+    descriptor, _ = _opened(path, os.O_NOFOLLOW)
     with os.fdopen(descriptor, "rb", buffering=0) as stream:
         rest = memory
         while rest and (read := stream.readinto(rest)):
@@ -126,7 +125,8 @@ def open_input(path: Path) -> BinaryIO:
     """
     if path == STANDARD_INPUT:
         return open(os.dup(0), "rb")  # noqa: PTH123 - it is open already
-    return os.fdopen(_opened(path), "rb")
+    descriptor, _ = _opened(path)
+    return os.fdopen(descriptor, "rb")
 
 
 def read_input(path: Path, largest: int) -> bytes:
@@ -144,13 +144,14 @@ def read_input(path: Path, largest: int) -> bytes:
     return bytes(content)
 
 
-def _opened(path: str | Path, flags: int = 0) -> int:
-    """The descriptor of a regular file; what is none is never waited for."""
+def _opened(path: str | Path, flags: int = 0) -> tuple[int, int]:
+    """The descriptor of a regular file and how many bytes it has; what is none is never waited for."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | flags)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    told = os.fstat(descriptor)
+    if not stat.S_ISREG(told.st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "it is no regular file")
-    return descriptor
+    return descriptor, told.st_size
 
 
 def check_apart(targets: list[Path]) -> None:
