@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from conformance.census.tally import merged, total
@@ -29,6 +29,7 @@ class CellFindings:
         failure: why pieces have no answer; empty if all have.
         refused: whether the subject says that it has no such operator or type.
         symmetric: whether rows [a, b] are ordered as [0, b - a].
+        elsewhere: what of the environment is another than that of the census or table which the cell is in.
     """
 
     cell: Cell
@@ -37,6 +38,7 @@ class CellFindings:
     failure: str = ""
     refused: bool = False
     symmetric: bool = True
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def whole(self) -> Row:
@@ -175,6 +177,7 @@ def document(found: CellFindings) -> dict[str, Any]:
         "failure": found.failure,
         "unsupported": found.refused,
         "shift_symmetric": found.symmetric,
+        **({"environment": dict(found.elsewhere)} if found.elsewhere else {}),
         "largest_error": found.largest_error,
         "pass": effect(found) if found.has_order else {},
         "witnesses": [list(map(float.hex, pair)) for pair in found.witnesses],

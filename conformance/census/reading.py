@@ -51,4 +51,5 @@ def _cell(record: Mapping[str, Any]) -> CellFindings:
         record["failure"],
         record["unsupported"],
         record["shift_symmetric"],
+        record.get("environment", {}),
     )

@@ -41,10 +41,10 @@ def json_lines(found: Sequence[CellFindings], facts: Mapping[str, str]) -> Itera
 
 def markdown(found: Sequence[CellFindings], facts: Mapping[str, str]) -> str:
     """Tables for a code host."""
-    depends = ", ".join(f"{name} {value}" for name, value in facts.items())
     parts = [
         "# Census of monotone operators",
-        f"Figures depend on a processor's instructions; here: {depends}.",
+        f"Figures depend on a processor's instructions; here: {_listed(facts)}.",
+        *_elsewhere(found),
         _table(COLUMNS, [line(each) for each in found]),
         ASSUMPTION,
         *[f"- {escaped(note)}" for each in found for note in notes(each)],
@@ -53,6 +53,24 @@ def markdown(found: Sequence[CellFindings], facts: Mapping[str, str]) -> str:
         _table(EFFECT, [effect_line(each) for each in found if each.has_order and each.number("pairs")]),
     ]
     return "\n\n".join(parts).replace("\n\n- ", "\n- ") + "\n"
+
+
+def _listed(facts: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in facts.items())
+
+
+def _elsewhere(found: Sequence[CellFindings]) -> list[str]:
+    """Which cells were counted elsewhere, a sentence for each such place."""
+    places = {_listed(each.elsewhere): each.elsewhere for each in found if each.elsewhere}
+    cells = {place: [each for each in found if each.elsewhere == facts] for place, facts in places.items()}
+    return [
+        f"Where it was {escaped(place)}: {escaped(', '.join(map(_named, counted)))}."
+        for place, counted in cells.items()
+    ]
+
+
+def _named(found: CellFindings) -> str:
+    return f"{found.cell.operator} of {found.cell.type} on {found.cell.subject}"
 
 
 EXPLAINED = (

@@ -12,6 +12,7 @@ from repository import ROOT
 
 from conformance.census.cell import Cell
 from conformance.census.findings import CellFindings
+from conformance.census.reading import read_census
 from conformance.census.report import json_lines
 
 
@@ -49,7 +50,19 @@ def test_a_table_has_the_cells_of_all_files_each_once(main, results, tmp_path):
     assert (tmp_path / "again.jsonl.gz").read_bytes() == (tmp_path / "table.jsonl.gz").read_bytes()
 
 
-def test_censuses_of_two_machines_make_no_table(main, results, tmp_path):
+def test_a_cell_that_was_counted_on_another_machine_says_what_was_otherwise_there(main, results, tmp_path):
+    files = [results("a", {"cpu": "A", "os": "L"}), results("b", {"cpu": "B", "os": "L"})]
+    main([str(tmp_path / "table"), *map(str, files)])
+    assert "here: cpu A, os L.\n\nWhere it was cpu B: Exp of float16 on b.\n" in (tmp_path / "table.md").read_text()
+    environment, cells = read_census(tmp_path / "table.jsonl.gz")
+    assert environment == {"cpu": "A", "os": "L"}
+    assert [each.elsewhere for each in cells] == [{}, {"cpu": "B"}]
+
+
+def test_what_was_otherwise_is_told_of_a_table_that_is_made_of_a_table(main, results, tmp_path):
     files = [results("a", {"cpu": "A"}), results("b", {"cpu": "B"})]
-    with pytest.raises(SystemExit, match="not those of one machine"):
-        main([str(tmp_path / "table"), *map(str, files)])
+    main([str(tmp_path / "table"), *map(str, files)])
+    main([str(tmp_path / "other"), str(files[1]), str(tmp_path / "table.jsonl.gz")])
+    environment, cells = read_census(tmp_path / "other.jsonl.gz")
+    assert environment == {"cpu": "B"}
+    assert [each.elsewhere for each in cells] == [{"cpu": "A"}, {}]
