@@ -1,5 +1,7 @@
 """ArgMax of every pair of values of a 16-bit type, NaN included, with both values of `select_last_index`.
 
+In a sample every so-manieth value is a first element; each meets all values.
+
 The second elements of a pair are taken in the order of their values, those that are no number last, so that a right
 answer is 0 up to some element and 1 from there on.
 """
@@ -32,6 +34,9 @@ TOGETHER = 16
 PIECES = 2 * ALL // EACH
 """Half of them for each value of `select_last_index`."""
 
+APART = 512
+"""How far apart by their bits the first elements of a sample are; both zeros, ones, infinities and NaN are in it."""
+
 
 @dataclass(frozen=True)
 class Block:
@@ -40,10 +45,17 @@ class Block:
     Attributes:
         select: the value of `select_last_index`.
         first: the first of their `TOGETHER` first elements, by its bits.
+        apart: how far these are apart.
     """
 
     select: int
     first: int
+    apart: int = 1
+
+    @property
+    def firsts(self) -> Array:
+        """The bits of the first elements."""
+        return np.arange(TOGETHER, dtype=np.uint16) * np.uint16(self.apart) + np.uint16(self.first)
 
 
 @dataclass(frozen=True)
@@ -79,16 +91,22 @@ def order_of(scale: Scale) -> Order:
     return Order(bits[ordered], ranks, steps)
 
 
-def blocks(piece: int) -> Iterator[Block]:
+def pieces(*, sampled: bool) -> int:
+    """How many there are."""
+    return PIECES // APART if sampled else PIECES
+
+
+def blocks(piece: int, *, sampled: bool) -> Iterator[Block]:
     """What a subject is asked for a piece."""
-    select, start = divmod(piece, PIECES // 2)
+    select, start = divmod(piece, pieces(sampled=sampled) // 2)
+    apart = APART if sampled else 1
     for first in range(start * EACH, (start + 1) * EACH, TOGETHER):
-        yield Block(select, first)
+        yield Block(select, first * apart, apart)
 
 
 def pairs(scale: Scale, block: Block) -> Array:
     """The rows of a block."""
-    first = np.arange(block.first, block.first + TOGETHER, dtype=np.uint32)[:, None]
+    first = block.firsts.astype(np.uint32)[:, None]
     second = order_of(scale).bits.astype(np.uint32)[None, :]
     rows = (first | second << 16 if sys.byteorder == "little" else first << 16 | second).reshape(-1, 1)
     return rows.view(np.uint16).view(scale.dtype)
@@ -98,7 +116,7 @@ def counted(scale: Scale, block: Block, Y: Array) -> Row:
     """What is counted of the indices that a block's rows were given."""
     order, row = order_of(scale), empty(0)
     numbers = len(order.ranks)
-    firsts = np.arange(block.first, block.first + TOGETHER, dtype=np.uint16).view(scale.dtype)
+    firsts = block.firsts.view(scale.dtype)
     of_each = zip(firsts.view(np.uint16), is_nan(firsts), scale.places(firsts), Y.reshape(TOGETHER, ALL), strict=True)
     for value, none, rank, answers in of_each:
         if none:

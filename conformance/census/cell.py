@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from conformance.census.scale import Scale
 
 SAMPLE = 2**24
-"""Values of a type of more than 16 bits that a subject is asked for whose harness has no files."""
+"""Values of a type of more than 16 bits, or pairs of ArgMax, that a subject is asked for whose harness has no files."""
 
 SAMPLE_OF_DOUBLE = 2**30
 
@@ -48,7 +48,7 @@ class Cell:
     def pieces(self) -> int:
         """How many pieces it has: those of the plan, and then those that are about something else."""
         if self.operator == "ArgMax":
-            return argmax.PIECES
+            return argmax.pieces(sampled=self.sampled)
         if self.operator in rows.OPERATORS:
             return self.plan.pieces + 1
         return self.plan.pieces + (doubles.pieces() if self.type == "double" else 0)
@@ -58,6 +58,8 @@ class Cell:
 def _plan(operator: str, type: str, sampled: bool) -> Plan:
     scale = SCALES[type]
     first, last = -scale.infinity, scale.infinity
+    if operator == "ArgMax":  # its pairs are cut into pieces by themselves
+        return Plan(first, last, SAMPLE if sampled else 0)
     if operator in FUNCTIONS:
         first, last = elementwise.domain(operator, scale)
     if not sampled and type != "double":

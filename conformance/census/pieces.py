@@ -45,7 +45,7 @@ def counted(asked: Asked, cell: Cell, piece: int) -> list[Row]:
 
 def _of_argmax(asked: Asked, cell: Cell, piece: int) -> list[Row]:
     found = []
-    for block in argmax.blocks(piece):
+    for block in argmax.blocks(piece, sampled=cell.sampled):
         Y = asked.answer("ArgMax", argmax.pairs(cell.scale, block), cell.type, block.select)
         found.append(argmax.counted(cell.scale, block, Y))
     return list(merged(found).values())

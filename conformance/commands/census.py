@@ -60,7 +60,7 @@ def census(
         Path | None, typer.Option(metavar="FILE", help="Keep what is done in this file, and go on with what it has.")
     ] = None,
     sample: Annotated[
-        bool, typer.Option("--sample", help="Of float try a sample, too: 2^24 pairs, and neighbourhoods.")
+        bool, typer.Option("--sample", help="Of float and of ArgMax try a sample: 2^24 pairs, and neighbourhoods.")
     ] = False,
     timeout: Annotated[
         float, typer.Option(metavar="SECONDS", help="How long a subject may take for 2^20 values.")
@@ -144,7 +144,7 @@ def _job(
             for t in types or (Type.FLOAT16, Type.BFLOAT16, Type.FLOAT)
             if _is_counted(o, t)
         ]
-        cells += [Cell(name, str(o), str(t), _is_large(t) and not is_whole) for o, t in pairs]
+        cells += [Cell(name, str(o), str(t), _has_many(o, t) and not is_whole) for o, t in pairs]
     if not cells:
         raise UsageError("ArgMax is counted in float16 and bfloat16 alone.", "Leave --type out, or name one of them.")
     return Census(tuple(cells), versions, timeout, in_process)
@@ -153,6 +153,11 @@ def _job(
 def _is_counted(operator: Operator, type: Type) -> bool:
     """Every pair of values is tried of ArgMax, which are too many of the wider types."""
     return operator is not Operator.ARGMAX or not _is_large(type)
+
+
+def _has_many(operator: Operator, type: Type) -> bool:
+    """Whether there are so many values, or pairs of them, that some subjects are asked for a sample."""
+    return operator is Operator.ARGMAX or _is_large(type)
 
 
 def _is_large(type: Type) -> bool:

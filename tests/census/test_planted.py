@@ -15,7 +15,7 @@ from conformance.census import doubles, longer_rows
 from conformance.census.asking import asking
 from conformance.census.cell import Cell
 from conformance.census.elementwise import domain
-from conformance.census.findings import effect, findings, line
+from conformance.census.findings import CellFindings, effect, findings, line
 from conformance.census.job import Census
 from conformance.census.notes import notes
 from conformance.census.pieces import counted
@@ -128,6 +128,17 @@ def test_a_wrong_index_is_counted_once_for_each_select_last_index():
     assert wrong_in("CorrectlyRounded", cell, two) == 0
     (row,) = rows_in("ArgMaxPrefersOne", cell, two)
     assert argmax_module.pair_at(cell.scale, row["places"]["wrong"][0]) == (2.0, 1.0, 0)
+
+
+def test_a_sample_of_argmax_is_of_all_kinds_of_values_and_says_that_it_is_one():
+    cell = Cell("", "ArgMax", "float16", sampled=True)
+    assert [wrong_in("ArgMaxPrefersOne", cell, piece) for piece in range(cell.pieces)] == [1, 0, 1, 0]
+    firsts = [part for piece in range(cell.pieces) for part in argmax_module.blocks(piece, sampled=True)]
+    values = np.concatenate([block.firsts for block in firsts if block.select]).view(np.float16)
+    assert {0.0, 1.0, -1.0, np.inf, -np.inf} < set(values.tolist())
+    assert len(values) == len(np.unique(values.view(np.uint16))) == 128
+    row = {"binade": 0, "counts": {"pairs": 3}, "extremes": {}, "places": {}}
+    assert line(CellFindings(cell, "1", {0: row}))[3] == "3 sampled"
 
 
 def test_argmax_of_nan_is_recorded():
