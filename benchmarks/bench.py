@@ -132,20 +132,23 @@ def _generation(table: Table, scratch: Path) -> None:
 
 
 def _bare_loops(table: Table, scratch: Path) -> None:
-    for data, size in ((_whole(scratch), f"{COPIES}-fold corpus"), (bundled(), "corpus as it is")):
-        for backend in ("onnx-reference", "onnxruntime"):
-            _against_bare_loop(table, backend, data, size)
+    for backend in ("onnx-reference", "onnxruntime"):
+        many = _against_bare_loop(table, backend, _whole(scratch), f"{COPIES}-fold corpus", "at most 1.10")
+        few = _against_bare_loop(table, backend, bundled(), "corpus as it is", "")
+        run, bare = (larger - smaller for larger, smaller in zip(many, few, strict=True))
+        more = f"{COPIES - 1} corpora more"
+        table.add_row(f"run -b {backend}, {more}", f"{run:.2f}", f"bare loop {bare:.2f}", f"{run / bare:.2f}", "")
 
 
-def _against_bare_loop(table: Table, backend: str, data: Path, size: str) -> None:
+def _against_bare_loop(table: Table, backend: str, data: Path, size: str, wanted: str) -> tuple[float, float]:
+    """The seconds of both; start-up, which a larger corpus does not make longer, is in them."""
     samples = interleaved(
         run=(*COMMAND, "run", "--in-process", "--no-diagnosis", "-b", backend, "--data", data),
         bare=(sys.executable, HERE / "bare_loop.py", backend, data),
     )
     run, bare = samples["run"].seconds, samples["bare"].seconds
-    table.add_row(
-        f"run -b {backend}, {size}", f"{run:.2f}", f"bare loop {bare:.2f}", f"{run / bare:.2f}", "at most 1.10"
-    )
+    table.add_row(f"run -b {backend}, {size}", f"{run:.2f}", f"bare loop {bare:.2f}", f"{run / bare:.2f}", wanted)
+    return run, bare
 
 
 def _whole(scratch: Path) -> Path:
