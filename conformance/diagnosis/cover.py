@@ -68,7 +68,8 @@ def _two(evidence: Evidence) -> list[Explanation]:
     whole = _whole(evidence, combinations(evidence.suspects, 2))
     if not whole:
         chief = sorted(evidence.suspects, key=lambda one: -len(evidence.alone(one)))[:CHIEF]
-        whole = _whole(evidence, ((one, other) for one in chief for other in evidence.partners((one,))))
+        pairs = ((one, other) for one in chief for other in evidence.partners((one,), _left(evidence, (one,))))
+        whole = _whole(evidence, pairs)
     if not whole:
         return []
     whole.sort(key=lambda pair: -len(evidence.alone(pair[0]) | evidence.alone(pair[1])))
@@ -114,7 +115,9 @@ def _several(evidence: Evidence) -> list[Explanation]:
         pool.remove(doubtful)
         named = _grown(evidence, pool)
     if named:
-        beside = [one for one in evidence.partners(_chosen(named)) if not evidence.is_refuted((one,))]
+        chosen = _chosen(named)
+        partners = evidence.partners(chosen, _left(evidence, chosen))
+        beside = [one for one in partners if not evidence.is_refuted((one,))]
         more = _grown(evidence, beside, named)
         named = named if _doubtful(evidence, more) else more
     reasons = _reasons(evidence, _chosen(named))
@@ -129,7 +132,7 @@ def _outweighs(evidence: Evidence, deviation: Deviation) -> bool:
 def _grown(evidence: Evidence, pool: Sequence[Deviation], named: Named = ()) -> Named:
     """Deviations that are named already, and those of a pool that explain most of what is left, one after the other."""
     while len(named) < MOST:
-        left = evidence.failing - _reasons(evidence, _chosen(named)).keys()
+        left = _left(evidence, _chosen(named))
         gains = {one: frozenset(_reasons(evidence, (*_chosen(named), one), left)) for one in pool}
         most = max(gains.values(), key=len, default=frozenset())
         if not most:
@@ -154,6 +157,11 @@ def _reasons(evidence: Evidence, deviations: Deviations, among: Collection[str] 
         if explained and (len(some) == 1 or not evidence.is_refuted(some)):
             found |= dict.fromkeys(explained, some)
     return found
+
+
+def _left(evidence: Evidence, deviations: Deviations) -> frozenset[str]:
+    """The failing cases that none of some deviations explains, nor several of them together."""
+    return evidence.failing - _reasons(evidence, deviations).keys()
 
 
 def _subsets(deviations: Deviations) -> Iterator[Deviations]:

@@ -91,9 +91,8 @@ class Evidence:
             self._alone[deviation] = self.explained((deviation,))
         return self._alone[deviation]
 
-    def partners(self, deviations: Deviations) -> list[Deviation]:
-        """The deviations that together with these explain some of a sample of what these do not explain alone."""
-        left = self.failing.difference(*map(self.alone, deviations))
+    def partners(self, deviations: Deviations, left: frozenset[str]) -> list[Deviation]:
+        """The deviations that together with these explain some of a sample of the cases that are left."""
         sample = sorted((id for id in left if self.observations[id].ended is None), key=_shuffled)[:SAMPLE]
         others = [one for one in self.catalogue if one not in deviations]
         orders = {one: ((*deviations, one), (one, *deviations)) for one in others}
