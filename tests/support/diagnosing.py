@@ -202,7 +202,7 @@ def _measure_time(corpus: Corpus) -> None:
     begun = time.process_time()
     Bench.of(corpus)
     for family, own in findings.items():
-        diagnosis("subject", family, own, bench.cases[family], bench.topics)
+        diagnosis("subject", family, own, bench.cases[family], bench.topics.__getitem__)
     failing = sum(finding.verdict.is_defect for own in findings.values() for finding in own.values())
     total = sum(map(len, findings.values()))
     _say(f"time: {time.process_time() - begun:.1f} s where {failing} of {total} cases fail and nothing explains it")
