@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from conformance.reference.numbers.values import Order
 
 
+@dataclass(frozen=True)
 class Native:
     """NumPy arrays of the tensors' own types: the embedded reference backend."""
 
