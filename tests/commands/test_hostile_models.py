@@ -106,8 +106,10 @@ def test_a_fault_of_the_suite_on_a_valid_model_is_none_of_the_model(command, her
         raise ZeroDivisionError("our own")
 
     monkeypatch.setattr("conformance.passes.survey.survey", broken)
+    monkeypatch.setattr("tempfile.tempdir", str(here))
     onnx.save(chain(1), here / "model.onnx")
     assert command("hazards", "model.onnx").status == 3
+    assert len(list(here.glob("onnx-conformance-fault-*.txt"))) == 1
 
 
 def test_what_breaks_down_on_an_invalid_model_is_told_in_the_checkers_words(command, here, monkeypatch):
