@@ -36,10 +36,9 @@ def results_files(folder: Path) -> dict[str, Path]:
 
 
 def count(path: Path) -> int:
-    """How many results a file has, by its footer."""
+    """How many results a file has, by its header."""
     with path.open("rb") as file:
-        *_, footer = file
-    return json.loads(footer)["results"]
+        return json.loads(file.readline())["rules"]["due"]
 
 
 def _written(path: Path, board: Results, subjects: set[str], change: Callable[[Any], Any] = lambda one: one) -> Path:

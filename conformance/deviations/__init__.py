@@ -19,7 +19,16 @@ if TYPE_CHECKING:
 
     import onnx
 
-__all__ = ["FAMILIES", "Alteration", "AlteredBackend", "Deviation", "catalogue", "family_of", "op_types"]
+__all__ = [
+    "FAMILIES",
+    "Alteration",
+    "AlteredBackend",
+    "Deviation",
+    "catalogue",
+    "family_among",
+    "family_of",
+    "op_types",
+]
 
 FAMILIES = (*TRAINING_OPTIMIZERS, "ArgMax")
 """The operators that a model is about; Log, Exp, Sqrt, Softmax, LogSoftmax and Relu show in the ArgMax behind them."""
@@ -42,8 +51,12 @@ def catalogue() -> Mapping[str, tuple[Deviation, ...]]:
 
 def family_of(model: onnx.ModelProto) -> str | None:
     """Which of the families a model is about, if any."""
-    present = op_types(model)
-    return next((name for name in FAMILIES if name in present), None)
+    return family_among(op_types(model))
+
+
+def family_among(op_types: set[str]) -> str | None:
+    """Likewise, of a model with these operators."""
+    return next((name for name in FAMILIES if name in op_types), None)
 
 
 def op_types(model: onnx.ModelProto) -> set[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.corpus.loading import case_in_memory
-from conformance.deviations import FAMILIES, op_types
+from conformance.deviations import family_among, op_types
 from conformance.diagnosis.observation import Observation, observe
 from conformance.isolation.protocol import decoded, encoded
 from conformance.verdicts import Level
@@ -29,7 +29,7 @@ _BESIDE = {"ArgMax": ("Log", "Exp", "Sqrt", "Softmax", "LogSoftmax", "Relu", "Co
 def family_shown(model: onnx.ModelProto) -> str | None:
     """The family that a model is evidence on: it has none but its operators, so that nothing else can be at fault."""
     present = op_types(model)
-    family = next(filter(present.__contains__, FAMILIES), None)
+    family = family_among(present)
     return family if family is not None and present <= {*_BESIDE.get(family, ()), family} else None
 
 
