@@ -86,7 +86,7 @@ def census(
         write_pieces,
         write_whole,
     )
-    from conformance.run.terminal import counting
+    from conformance.run.progress import counting
 
     targets = [target for target in (results, html, markdown) if target is not None]
     check_apart([*targets, *([resume] if resume else [])])

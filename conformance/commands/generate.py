@@ -40,7 +40,7 @@ def generate(
     from conformance.generation.defined import defined_cases
     from conformance.generation.generation import differences
     from conformance.generation.generation import generate as write
-    from conformance.run.terminal import counting
+    from conformance.run.progress import counting
 
     directory = output or Path("data")
     if release:

@@ -95,7 +95,7 @@ def _of_corpus(data: Path | None, sweep: int, bounds_of: str, *, verbose: bool, 
 def _searched(seconds: float, seed: int) -> Iterator[_Finding]:
     from conformance.deviations import catalogue
     from conformance.deviations.rewrites import faulty_rewrites
-    from conformance.run.terminal import counting
+    from conformance.run.progress import counting
     from conformance.search.measuring import measure_search, search_document, search_lines
     from conformance.search.rewriting import measure_rewrites_drawn
 
@@ -113,7 +113,7 @@ def _searched(seconds: float, seed: int) -> Iterator[_Finding]:
 def _acquitted(draws: int, seed: int) -> Iterator[_Finding]:
     from conformance.deviations.rewrites.admissible import ADMISSIBLE, WITHOUT_CLAIM
     from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
-    from conformance.run.terminal import counting
+    from conformance.run.progress import counting
     from conformance.search.acquitting import acquit
     from conformance.strength.variants import VARIANTS
 
@@ -127,7 +127,7 @@ def _acquitted(draws: int, seed: int) -> Iterator[_Finding]:
 
 
 def _noticed(corpus: Corpus, sweep: int, *, verbose: bool) -> Iterator[_Finding]:
-    from conformance.run.terminal import counting
+    from conformance.run.progress import counting
     from conformance.strength.operators import measure, work
     from conformance.strength.report import document, lines, rewrite_document, rewrite_lines
     from conformance.strength.rewrites import measure_rewrites, rewrites_work
@@ -149,7 +149,7 @@ def _noticed(corpus: Corpus, sweep: int, *, verbose: bool) -> Iterator[_Finding]
 
 def _attacked(corpus: Corpus, pattern: str) -> _Finding:
     from conformance.errors import UsageError
-    from conformance.run.terminal import counting
+    from conformance.run.progress import counting
     from conformance.strength.tightness import bounded_cases, measure_tightness
     from conformance.strength.tightness_report import Tightness, tightness_document, tightness_lines
 

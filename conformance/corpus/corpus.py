@@ -6,9 +6,11 @@ import hashlib
 import json
 import os
 from dataclasses import dataclass
-from itertools import groupby
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from conformance.boundary.decoding import MalformedError, parsed
 from conformance.corpus.case import CaseKind
@@ -19,7 +21,7 @@ from conformance.schemas import complaint
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -28,6 +30,8 @@ RELEASED = "released.json"
 
 LARGEST_FILE = 2**28
 LARGEST_MANIFEST = 2**26
+MOST_LAYOUTS = 512
+"""Of how many cases the folders are known; most cases have the files of another, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,22 +129,34 @@ def open_corpus(path: Path) -> Corpus:
 
 def odds(corpus: Corpus) -> tuple[list[str], list[str]]:
     """The files that the manifest names and the directory lacks, and the reverse."""
-    unseen = {case.path: case.files for case in corpus.cases.values()}
-    missing: list[str] = []
-    extra: list[str] = []
-    for path, files in groupby(_files(str(corpus.path)), key=_case_of):
-        present, listed = set(files), {f"{path}/{name}" for name in unseen.pop(path, ())}
-        missing += listed - present
-        extra += present - listed - {MANIFEST, RELEASED}
-    missing += [f"{path}/{name}" for path, files in unseen.items() for name in files]
-    return sorted(missing), sorted(extra)
+    root, cases = str(corpus.path), {case.path: tuple(case.files) for case in corpus.cases.values()}
+    whole = {path for path, files in cases.items() if _is_whole(f"{root}/{path}", _folders(files))}
+    present = set(_files(root, whole))
+    others = cases.keys() - (whole - present)  # what is present as a file is a link to a case
+    listed = {f"{path}/{name}" for path in others for name in cases[path]}
+    return sorted(listed - present), sorted(present - listed - {MANIFEST, RELEASED})
 
 
-def _case_of(file: str) -> str:
-    """The case in whose directory a file lies, by the case's path; or nothing."""
-    kind, _, rest = file.partition("/")
-    id, _, name = rest.partition("/")
-    return f"{kind}/{id}" if name else ""
+@lru_cache(maxsize=MOST_LAYOUTS)
+def _folders(files: tuple[str, ...]) -> dict[str, set[str]]:
+    """What each folder of a case has, by the folder's name; files beside the model are in the one without."""
+    folders: dict[str, set[str]] = {"": set()}
+    for file in files:
+        folder, _, name = file.rpartition("/")
+        folders.setdefault(folder, set()).add(name)
+    return folders
+
+
+def _is_whole(case: str, folders: Mapping[str, set[str]]) -> bool:
+    """Whether a case's directory has what it should by name; no link is followed."""
+    try:
+        with os.scandir(case) as entries:
+            found = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
+        is_folder = dict.fromkeys(folders[""], False) | dict.fromkeys(folders.keys() - {""}, True)
+        inner = ((files, os.listdir(f"{case}/{name}")) for name, files in folders.items() if name)  # noqa: PTH208 - fast
+        return found == is_folder and all(files == set(there) for files, there in inner)
+    except OSError:
+        return False
 
 
 def read_document(corpus: Path, name: str, largest: int) -> Any:
@@ -194,8 +210,9 @@ def _cases(corpus: Path, files: Mapping[str, Mapping[str, str]], levels: Mapping
         kind, _, id = path.partition("/")
         if id in cases:
             raise unfit(corpus, f"{cases[id].path} and {path} are two cases of one name")
-        names = names_in_common.setdefault(tuple(hashes), tuple(hashes))
-        cases[id] = CorpusCase(id, CaseKind(kind), Level(levels[path]), FileHashes(names, hashes))
+        names = tuple(hashes)
+        names = names_in_common.setdefault(names, names)
+        cases[id] = CorpusCase(id, CaseKind(kind), Level(levels[path]), FileHashes(names, hashes.values()))
     return cases
 
 
@@ -213,15 +230,15 @@ def manifest_bytes(version: str, cases: Mapping[str, Mapping[str, str]], levels:
 
 def digest(version: str, levels: Mapping[str, str], cases: Mapping[str, Mapping[str, str]]) -> str:
     """One hash for a whole corpus: of [version, levels, cases] as JSON with sorted keys, which is never held whole."""
-    hashed = hashlib.sha256(f"[{_canonical(version)},{_canonical(levels)},{{".encode())
+    hashed = hashlib.sha256(b"[%b,%b,{" % (_canonical(version), _canonical(levels)))
     for number, case in enumerate(sorted(cases)):
-        hashed.update(f"{',' if number else ''}{_canonical(case)}:{_canonical(dict(cases[case]))}".encode())
+        hashed.update(b"%b%b:%b" % (b"," if number else b"", _canonical(case), _canonical(dict(cases[case]))))
     hashed.update(b"}]")
     return hashed.hexdigest()
 
 
-def _canonical(value: object) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+_canonical = msgspec.json.Encoder(order="sorted").encode
+"""JSON with sorted keys and without blanks, of what is ASCII throughout."""
 
 
 def find_case(corpus: Corpus, id: str) -> CorpusCase:
@@ -236,17 +253,18 @@ def find_case(corpus: Corpus, id: str) -> CorpusCase:
     raise UnknownName(f"There is no case {id} in {corpus.path}.", hint)
 
 
-def _files(root: str) -> Iterator[str]:
-    """Every file below a directory by its path from there, those of one case together; no link is followed."""
+def _files(root: str, but: Container[str]) -> Iterator[str]:
+    """Every file below a directory by its path from there, save what is in some folders; no link is followed."""
     folders = [""]
     while folders:
         prefix = folders.pop()
         with os.scandir(f"{root}/{prefix}") as entries:
             for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append(f"{prefix}{entry.name}/")
-                else:
-                    yield prefix + entry.name
+                path = prefix + entry.name
+                if not entry.is_dir(follow_symlinks=False):
+                    yield path
+                elif path not in but:
+                    folders.append(f"{path}/")
 
 
 def _and_others(names: list[str]) -> str:

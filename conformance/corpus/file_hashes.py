@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _BYTES = 32
 """Of a SHA-256."""
@@ -17,14 +17,14 @@ class FileHashes(Mapping[str, str]):
 
     Args:
         names: the paths, which many cases have in common.
-        hashes: in the same order.
+        hashes: of each, in the same order.
     """
 
     __slots__ = ("_hashes", "_names")
 
-    def __init__(self, names: tuple[str, ...], hashes: Mapping[str, str]) -> None:
+    def __init__(self, names: tuple[str, ...], hashes: Iterable[str]) -> None:
         self._names = names
-        self._hashes = bytes.fromhex("".join(hashes[name] for name in names))
+        self._hashes = bytes.fromhex("".join(hashes))
 
     def __contains__(self, name: object) -> bool:
         return name in self._names

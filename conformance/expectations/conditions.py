@@ -8,9 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.version import InvalidVersion, Version
-
 from conformance.errors import ExpectationsError, did_you_mean
 
 if TYPE_CHECKING:
@@ -69,6 +66,9 @@ class Condition:
     def _includes(self, specifier: str, version: str, whose: str) -> bool:
         if not specifier:
             return True
+        from packaging.specifiers import SpecifierSet
+        from packaging.version import InvalidVersion, Version
+
         try:
             return SpecifierSet(specifier).contains(Version(version), prereleases=True)
         except InvalidVersion:
@@ -97,6 +97,8 @@ def read_condition(place: str, given: Any) -> Condition:
 
 
 def _specifier(place: str, key: str, given: Any) -> str:
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
     try:
         return str(SpecifierSet(given)) if given and isinstance(given, str) else _no_specifier(place, key, given)
     except InvalidSpecifier:

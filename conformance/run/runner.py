@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.campaigns.processes import processors
 from conformance.errors import ConformanceError, ExitStatus, SuiteFault, UsageError
-from conformance.files.undisturbed import undisturbed
+from conformance.files.undisturbed import often_undisturbed, undisturbed
 from conformance.run.items import IS_OF_RUN, PLUGIN
 from conformance.run.session import ConformanceSession
-from conformance.run.terminal import ProgressBar, Telling, print_outcome
+from conformance.run.terminal import Telling, print_outcome
 
 if TYPE_CHECKING:
     from conformance.run.resuming import Begun
@@ -62,14 +61,17 @@ def run_corpus(request: Request) -> ExitStatus:
     host = _Host(session)
     plugins: list[object] = [host]
     if sys.stderr.isatty():
+        from conformance.run.progress import ProgressBar
+
         plugins.append(ProgressBar(session))
-    try:
-        status = pytest.main(_arguments(session, request), plugins=plugins)
-    finally:
-        host.beginning.close()
-        session.processes.stop()
-        if session.recorder is not None and not session.recorder.has_begun:
-            session.recorder.abandon()
+    with often_undisturbed():
+        try:
+            status = pytest.main(_arguments(session, request), plugins=plugins)
+        finally:
+            host.beginning.close()
+            session.processes.stop()
+            if session.recorder is not None and not session.recorder.has_begun:
+                session.recorder.abandon()
     if session.abandoned is not None:
         raise session.abandoned
     if session.interrupted and not (session.recorder and session.recorder.has_begun):
@@ -149,6 +151,8 @@ def _workers(number: str) -> list[str]:
     """
     if not number:
         return []
+    from conformance.campaigns.processes import processors
+
     count = processors() if number in {"auto", "logical"} else number
     if not str(count).isdecimal():
         raise UsageError(f"-n {number} is no number of processes.", "Give a number, or auto.")

@@ -89,6 +89,18 @@ class TestSpoiltCorpus:
         case.symlink_to(tmp_path / "elsewhere")
         assert f"node/{ADAM}/case.json is missing" in refusal(corpus_copy).problem
 
+    def test_a_data_set_behind_a_link_is_missing(self, corpus_copy, tmp_path):
+        data_set = (corpus_copy / INPUT).parent
+        data_set.rename(tmp_path / "elsewhere")
+        data_set.symlink_to(tmp_path / "elsewhere")
+        assert f"node/{ADAM}/test_data_set_0/bound_0.pb is missing" in refusal(corpus_copy).problem
+
+    def test_a_file_in_the_place_of_a_case_is_no_case(self, corpus_copy):
+        case = corpus_copy / "node" / ADAM
+        shutil.rmtree(case)
+        case.write_bytes(b"")
+        assert f"node/{ADAM}/case.json is missing" in refusal(corpus_copy).problem
+
     @pytest.mark.parametrize("target", ["/dev/zero", "elsewhere.pb"])
     def test_a_link_is_read_nowhere_else(self, corpus_copy, tmp_path, target):
         (tmp_path / "elsewhere.pb").write_bytes((corpus_copy / INPUT).read_bytes())
