@@ -40,6 +40,9 @@ MANY_COPIES = 16
 ROUNDS = 3
 ROUND_TRIPS = 1000
 SMALL_CASE = "test_argmax_ties_default"
+ENDS_RUNS = "test_argmax_pass_fields_attribute_function"
+"""On which ONNX Runtime 1.31.1 sometimes ends its process, see docs/findings/by-search.md."""
+CUT_SHORT = "before the run was done"
 HERE = Path(__file__).parent
 COMMAND = (sys.executable, "-c", "from conformance.cli import main; main()")
 SUBJECTS = ("reference", "onnx-reference", "onnxruntime")
@@ -54,16 +57,17 @@ class Sample:
 
 
 def measured(*command: object, cwd: Path | None = None) -> Sample:
-    """Run a command quietly; its exit status must be 0 or 1."""
+    """Run a command quietly to its end; its exit status must be 0 or 1."""
     started = time.perf_counter()
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
             [str(part) for part in command], stdout=output, stderr=output, cwd=cwd, env=os.environ | {"TERM": "dumb"}
         )
         _, status, usage = os.wait4(process.pid, 0)
-        if os.waitstatus_to_exitcode(status) not in {0, 1}:
-            output.seek(0)
-            sys.exit(output.read().decode())
+        output.seek(0)
+        told = output.read().decode()
+        if os.waitstatus_to_exitcode(status) not in {0, 1} or CUT_SHORT in told:
+            sys.exit(told)
     return Sample(time.perf_counter() - started, usage.ru_maxrss / 1024)
 
 
@@ -80,9 +84,12 @@ def interleaved(**commands: tuple[object, ...]) -> dict[str, Sample]:
 
 
 def multiplied(corpus: Path, copies: int, target: Path) -> Path:
-    """A corpus with every case several times, under other names; a case beside another is beside the other's copy."""
+    """A corpus with every case several times, under other names; a case beside another is beside the other's copy.
+
+    That which may end a run is left out.
+    """
     cases, levels, manifest = {}, {}, read_manifest(corpus)
-    for case in manifest.cases.values():
+    for case in (each for each in manifest.cases.values() if each.id != ENDS_RUNS):
         for copy in range(copies):
             name = f"{case.path}_copy_{copy}"
             first = target / f"{case.path}_copy_0"
