@@ -41,6 +41,7 @@ class Laboratory:
         self._operators = {id: op_types(case.model) for id, case in cases.items()}
         self._observations = observations
         self._known: dict[tuple[Deviations, str], Likeness] = {}
+        self._explaining: dict[tuple[Deviations, str], bool] = {}
         self._failing: dict[tuple[Deviations, str], bool] = {}
 
     def likeness(self, deviations: Deviations, id: str) -> Likeness:
@@ -51,8 +52,13 @@ class Laboratory:
         return self._known[key]
 
     def explains(self, deviations: Deviations, id: str) -> bool:
-        """Whether they fail a case as the subject does."""
-        return self.likeness(deviations, id) is Likeness.SAME
+        """Whether they fail a case as the subject does; of one it is asked later how else it stands, of several not."""
+        key = self._present(deviations, id), id
+        if len(key[0]) < 2 or key in self._known:
+            return self.likeness(deviations, id) is Likeness.SAME
+        if key not in self._explaining:
+            self._explaining[key] = self._agree(*key)
+        return self._explaining[key]
 
     def fails(self, deviations: Deviations, id: str) -> bool:
         """Whether they fail a case."""
@@ -68,10 +74,15 @@ class Laboratory:
             return Likeness.IDLE
         return Likeness.SAME if agree(made, self._observations[id], case) else Likeness.OTHER
 
-    def _made(self, deviations: Deviations, id: str) -> Observation | None:
+    def _agree(self, deviations: Deviations, id: str) -> bool:
+        case, told = self._cases[id], self._observations[id]
+        made = self._made(deviations, id, told)
+        return made is not None and agree(made, told, case) and fails(made, case)
+
+    def _made(self, deviations: Deviations, id: str, like: Observation | None = None) -> Observation | None:
         if not deviations or not do_compose(deviations):
             return None
-        return observe(composed(deviations), self._cases[id])
+        return observe(composed(deviations), self._cases[id], like)
 
     def _present(self, deviations: Deviations, id: str) -> Deviations:
         """Those of operators that the case has: the others change nothing."""
