@@ -42,6 +42,12 @@ ROUND_TRIPS = 1000
 SMALL_CASE = "test_argmax_ties_default"
 ENDS_RUNS = "test_argmax_pass_fields_attribute_function"
 """On which ONNX Runtime 1.31.1 sometimes ends its process, see docs/findings/by-search.md."""
+ARITHMETIC = """
+import multiprocessing, sys
+each = [200_000_000 // int(sys.argv[1])] * int(sys.argv[1])
+processes = [multiprocessing.get_context("fork").Process(target=lambda n: sum(range(n)), args=(n,)) for n in each]
+[process.start() for process in processes], [process.join() for process in processes]
+"""
 CUT_SHORT = "before the run was done"
 HERE = Path(__file__).parent
 COMMAND = (sys.executable, "-c", "from conformance.cli import main; main()")
@@ -209,6 +215,9 @@ def _round_trip(table: Table, _: Path) -> None:
 
 
 def _workers(table: Table, scratch: Path) -> None:
+    """What a second process gains, and before that what it could: pure arithmetic gains no more on this machine."""
+    two, one = (measured(sys.executable, "-c", ARITHMETIC, str(processes)).seconds for processes in (2, 1))
+    table.add_row("arithmetic in two processes", f"{two:.2f}", f"in one {one:.2f}", f"{two / one:.2f}", "")
     named = (part for name in SUBJECTS for part in ("-b", name))
     run = (*COMMAND, "run", *named, "--data", _whole(scratch))
     for where, options, limit in (("in process", ("--in-process",), 0.6), ("isolated", (), 0.75)):
