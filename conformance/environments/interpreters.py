@@ -6,8 +6,6 @@ from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING
 
-from conformance.environments.requirements import has_adapter, requirements_of
-from conformance.environments.store import environment_of
 from conformance.errors import UsageError
 from conformance.subjects.naming import Interpreter, SubjectKind
 
@@ -34,6 +32,9 @@ def interpreter_of(named: SubjectName, python: Path | None = None) -> Interprete
     """The Python of one subject; None for this one."""
     if not named.release and not named.python:
         return Interpreter(python) if python is not None else None
+    from conformance.environments.requirements import has_adapter, requirements_of  # what reads versions takes its time
+    from conformance.environments.store import environment_of
+
     if named.kind is not SubjectKind.BACKEND:
         raise UsageError(f"{named.text} is a graph optimizer, which has no environment of its own.", "Use --python.")
     if named.release and named.python:

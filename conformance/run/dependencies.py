@@ -12,8 +12,6 @@ from functools import cache
 from importlib import metadata, resources
 from typing import TYPE_CHECKING, Any
 
-from conformance.environments.requirements import requirements_of
-from conformance.environments.store import environment_of
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
@@ -42,6 +40,9 @@ def dependencies(subjects: Iterable[str]) -> dict[str, str]:
 
 def _installed(named: SubjectName) -> dict[str, str]:
     """What the environment of a subject's release has."""
+    from conformance.environments.requirements import requirements_of  # what reads versions takes its time
+    from conformance.environments.store import environment_of
+
     requirements = requirements_of(named)
     environment = environment_of(requirements)
     if environment is None or environment.document is None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 
 from conformance.corpus.corpus import MANIFEST, bundled, open_corpus, read_manifest
+from conformance.environments.interpreters import interpreters_of
 from conformance.errors import ConformanceError, CorpusError
 from conformance.expectations.file import by_subject
 from conformance.gate.gate import Gate
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from conformance.isolation.introduction import Introduction
     from conformance.run.settings import Settings
     from conformance.subjects.loading import Subject
-    from conformance.subjects.naming import Interpreter
 
 
 class ConformanceSession:
@@ -85,7 +85,7 @@ class ConformanceSession:
             *(settings.subjects, settings.limits, introductions or {}),
             claims=settings.claims,
             in_process=settings.in_process,
-            interpreters=_interpreters(settings),
+            interpreters=interpreters_of(settings.subjects, settings.python),
         )
         try:
             open_ = open_corpus if introductions is None else read_manifest  # the controller has looked for every file
@@ -283,12 +283,3 @@ class ConformanceSession:
             "--shard": settings.shard or "",
         }
         return {name: str(value) for name, value in selection.items() if value}
-
-
-def _interpreters(settings: Settings) -> Mapping[str, Interpreter]:
-    """The Pythons of subjects that do not run in this one; what tells them is loaded where one is named."""
-    if settings.python is None and not any(named.release or named.python for named in settings.subjects):
-        return {}
-    from conformance.environments.interpreters import interpreters_of
-
-    return interpreters_of(settings.subjects, settings.python)
