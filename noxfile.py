@@ -1,4 +1,4 @@
-"""The suite's own jobs; `nox -l` lists them. Each session installs all it needs."""
+"""Jobs for the maintainers of the suite; `nox -l` lists them. Each session installs everything that it needs."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ nox.options.default_venv_backend = "venv"
 nox.options.error_on_external_run = True
 
 GROUPS = nox.project.load_toml()["dependency-groups"]
-PINNED = nox.project.load_toml("conformance/backends/runtimes.toml")
-UNSAID = {"requirements": (), "bare": (), "programs": {}, "build": (), "env": {}, "options": ()}
-RUNTIMES = {name: SimpleNamespace(**UNSAID | told) for name, told in PINNED["runtimes"].items()}
+PINNED = nox.project.load_toml("conformance/adapters/runtimes.toml")
+DEFAULTS = {"requirements": (), "bare": (), "programs": {}, "build": (), "env": {}, "options": ()}
+RUNTIMES = {name: SimpleNamespace(**DEFAULTS | runtime) for name, runtime in PINNED["runtimes"].items()}
 OPTIMIZERS = PINNED["optimizers"]
 
 ONNX = RUNTIMES["onnx-reference"].requirements[0]
 TESTED = [pin for name in PINNED["tests"] for pin in RUNTIMES[name].requirements]
 ALL_TESTED = [f".[{','.join(OPTIMIZERS)}]", *TESTED, *(pin for o in OPTIMIZERS.values() for pin in o["requirements"])]
-"""The suite, the runtimes of its own tests and all graph optimizers."""
+"""Requirements: the suite, the runtimes that its own tests run, and all graph optimizers."""
 
 LATEST = Path("reports/latest")
-ON_BOARD = {name: LATEST / f"{name}.jsonl" for name in (*RUNTIMES, "optimizers")}
-FOR_BOARD = "--board"
-"""A session that is given this may end with a shut gate, which the board shows, and tells how accurate answers are."""
+BOARD_RESULTS = {name: LATEST / f"{name}.jsonl" for name in (*RUNTIMES, "optimizers")}
+BOARD_FLAG = "--board"
+"""Argument of a session whose run is for the board: the run may fail, and it records the accuracy of the outputs."""
 
 
-def need(session: nox.Session, programs: dict[str, str]) -> None:
-    """End a session that lacks a program, and say which Debian packages it wants."""
+def require_programs(session: nox.Session, programs: dict[str, str]) -> None:
+    """End the session if a program is missing; the error names the Debian packages to install."""
     for program, packages in programs.items():
         if not shutil.which(program):
             session.error(f"{program} is not installed: apt-get install {packages}")
 
 
 def run_corpus(session: nox.Session, name: str, *options: str, env: dict[str, str] | None = None) -> None:
-    """Run the whole corpus, and write reports/latest/NAME.*."""
+    """Run the whole corpus, and write `reports/latest/NAME.jsonl` and `.html`."""
     session.run(
-        *("onnx-conformance", "run", *options, "--data", "data", "--level", "should"),
+        *("onnx-conformance", "run", *options, "--data", "data", "--fail-level", "should"),
         *("--results", f"{LATEST}/{name}.jsonl", "--html", f"{LATEST}/{name}.html"),
-        *(argument if argument != FOR_BOARD else "--quality" for argument in session.posargs),
+        *(argument if argument != BOARD_FLAG else "--accuracy" for argument in session.posargs),
         env=env,
-        success_codes=[0, 1] if FOR_BOARD in session.posargs else [0],
+        success_codes=[0, 1] if BOARD_FLAG in session.posargs else [0],
     )
 
 
@@ -58,24 +58,24 @@ def conformance(session: nox.Session) -> None:
     session.run("onnx-conformance", "verify", "--data", "data")
     session.run(
         *("onnx-conformance", "run", "-b", "reference", "-b", "onnx-reference", "-b", "onnxruntime"),
-        *("--data", "data", "--level", "should", "-n", "2"),
+        *("--data", "data", "--fail-level", "should", "-n", "2"),
         *("--expect", "expectations/onnx-reference.toml", "--expect", "expectations/onnxruntime.toml"),
         *("--results", f"{LATEST}/results.jsonl", "--html", f"{LATEST}/index.html", *session.posargs),
     )
 
 
-def add_session(name: str, runtime: SimpleNamespace) -> None:
-    """Make the session of one runtime."""
+def add_runtime_session(name: str, runtime: SimpleNamespace) -> None:
+    """Define the session that runs the corpus on one runtime."""
 
     def run(session: nox.Session) -> None:
-        need(session, runtime.programs)
+        require_programs(session, runtime.programs)
         if runtime.build:
             session.run(*runtime.build, external=True)
         session.install(".", ONNX, *runtime.requirements)
         if runtime.bare:
             session.install("--no-deps", *runtime.bare)
         if runtime.subject.startswith("exec:"):
-            session.run("onnx-conformance", "harness", "check", runtime.subject)
+            session.run("onnx-conformance", "check-harness", runtime.subject)
         options = ("-b", runtime.subject, "-n", "2", "--expect", f"expectations/{name}.toml", *runtime.options)
         run_corpus(session, name, *options, env=runtime.env)
 
@@ -85,91 +85,108 @@ def add_session(name: str, runtime: SimpleNamespace) -> None:
 
 
 for NAME, RUNTIME in RUNTIMES.items():
-    add_session(NAME, RUNTIME)
+    add_runtime_session(NAME, RUNTIME)
 
 
 @nox.session
 def optimizers(session: nox.Session) -> None:
     """Run the cases of the pass on the graph optimizers, and write reports/latest/optimizers.*."""
     session.install(*ALL_TESTED)
-    ours = () if FOR_BOARD in session.posargs else ("reference-pass", "identity")
-    subjects = [*ours, *(subject for package in OPTIMIZERS.values() for subject in package["subjects"])]
-    files = [Path(f"expectations/optimizers/{one.replace('[level=', '-').rstrip(']')}.toml") for one in subjects]
-    options = [("-o", one) for one in subjects] + [("--expect", str(file)) for file in files if file.exists()]
+    own = () if BOARD_FLAG in session.posargs else ("reference-pass", "identity")
+    subjects = [*own, *(subject for package in OPTIMIZERS.values() for subject in package["subjects"])]
+    files = [Path(f"expectations/optimizers/{each.replace('[level=', '-').rstrip(']')}.toml") for each in subjects]
+    options = [("-o", each) for each in subjects] + [("--expect", str(file)) for file in files if file.exists()]
     run_corpus(session, "optimizers", *(part for option in options for part in option))
 
 
 @nox.session(venv_backend="none")
 def scoreboard(session: nox.Session) -> None:
     """Run all runtimes and graph optimizers, each in its own environment, and write reports/scoreboard/ anew."""
-    for name, results in ON_BOARD.items():
+    for name, results in BOARD_RESULTS.items():
         results.unlink(missing_ok=True)
-        session.notify(name, [FOR_BOARD])
+        session.notify(name, [BOARD_FLAG])
     session.notify("board", ["--merge"])
 
 
 @nox.session
 def board(session: nox.Session) -> None:
-    """Write the board's pages and the table of docs/hazards.md; `-- --merge` first takes what is in reports/latest/."""
+    """Write the pages of the board and the table of hazards; `-- --merge` first merges reports/latest/."""
     session.install(".")
     packed, merged = "reports/scoreboard/results.jsonl.gz", f"{LATEST}/scoreboard.jsonl"
     if "--merge" in session.posargs:
-        session.run("onnx-conformance", "merge", *map(str, ON_BOARD.values()), "-o", merged, success_codes=[0, 1])
-        session.run("python", "scripts/board.py", merged, packed)
+        paths = map(str, BOARD_RESULTS.values())
+        session.run("onnx-conformance", "merge", *paths, "--output", merged, success_codes=[0, 1])
+        session.run("python", "scripts/pack_board.py", merged, packed)
     session.run("onnx-conformance", "report", packed, "--html", "reports/scoreboard/index.html")
     session.run("python", "scripts/board_page.py", packed, "reports/scoreboard")
     session.run("python", "scripts/make_hazards.py", packed)
 
 
-def add_commands(name: str, meaning: str, requirements: Sequence[str], *commands: str) -> None:
-    """Make the session of some commands, the last of which is given what stands after `--`."""
+def add_command_session(name: str, description: str, requirements: Sequence[str], *commands: str) -> None:
+    """Define a session that runs commands; the arguments after `--` are added to the last command."""
 
     def run(session: nox.Session) -> None:
         session.install(*requirements)
         for command in commands:
-            given = session.posargs if command is commands[-1] else ()
-            session.run(*command.split(), *given, env={"PYTHONPATH": f"{Path.cwd()}/tests/support"})
+            arguments = session.posargs if command is commands[-1] else ()
+            session.run(*command.split(), *arguments, env={"PYTHONPATH": f"{Path.cwd()}/tests/support"})
 
-    run.__doc__ = meaning
+    run.__doc__ = description
     nox.session(name=name)(run)
 
 
 TESTS = ("-e", *ALL_TESTED, *GROUPS["tests"])
 TYPES = ("-e", *ALL_TESTED, *GROUPS["oracle"], *GROUPS["types"])
 SCRIPT = ("-e", ".", ONNX, *GROUPS["tests"])
-PYTEST = "pytest -n 3 --dist worksteal"  # on two cores: some tests wait
-CHECKS = ("ruff check .", "ruff format --check .", "lint-imports --no-cache", "python scripts/house.py")
+LINT = ("-e", ".[onnxruntime]", *TESTED, *GROUPS["lint"])
+PYTEST = "pytest -n 3 --dist worksteal"  # three processes on two cores, because some tests wait
+CHECKS = (
+    "ruff check .",
+    "ruff format --check .",
+    "codespell",
+    "lint-imports --no-cache",
+    "python scripts/make_schemas.py --check",
+    "python scripts/make_error_reference.py --check",
+    "python scripts/make_cli_reference.py --check",
+    "python scripts/check_structure.py",
+    "python scripts/check_words.py",
+    "python scripts/count_entered_files.py",
+)
+COMPARE_PASSES = "python tests/support/compare_passes.py"
+COMPARE_PASSES = "python tests/support/compare_passes.py"
 SITE = "sphinx-build -W -nq -c scripts/site . dist/site"
 RELEASE = (*SCRIPT, *GROUPS["build"])
 JOBS = {
-    "tests": ("Run the suite's own tests; they need no browser and no root.", TESTS, PYTEST),
+    "tests": ("Run the tests of the suite that need no browser and no root.", TESTS, PYTEST),
     "programs": ("Run the tests that start, build or install whole programs.", TESTS, f"{PYTEST} -m programs"),
-    "corpus": ("Measure the whole corpus: its bytes, what it notices, whom it accuses.", TESTS, f"{PYTEST} -m whole"),
-    "lint": ("Check style, formatting, which room may import which, how large the house is.", GROUPS["lint"], *CHECKS),
+    "corpus": ("Run the tests that measure the whole corpus.", TESTS, f"{PYTEST} -m whole"),
+    "mutation": ("Test the corpus with mutants; `-- --held-out FILE`, `-- --help`.", TESTS, "python -m mutation"),
+    "lint": ("Check style, formatting, spelling, layers, structure, wording and generated files.", LINT, *CHECKS),
     "types": ("Check types.", TYPES, "mypy"),
-    "generate": ("Write the corpus anew; `-- --check` says how it differs.", SCRIPT, "onnx-conformance generate"),
-    "rewrites": ("Compare two passes on random models; `-- --seed N`.", TESTS, "python tests/support/differential.py"),
-    "fuzz": ("Spoil what is read, for every reader and verb; `-- --seconds 600`.", SCRIPT, "python tests/fuzz/fuzz.py"),
-    "interruptions": ("Interrupt what writes; `-- --times 200`.", SCRIPT, "python tests/fuzz/interruptions.py"),
-    "docs": ("Make the documentation's site in dist/site/.", GROUPS["docs"], SITE),
+    "generate": ("Write the corpus anew; `-- --check` prints how it differs.", SCRIPT, "onnx-conformance generate"),
+    "rewrites": ("Compare two passes on random models; `-- --seed N`.", TESTS, COMPARE_PASSES),
+    "fuzz": ("Corrupt the inputs of every reader and verb; `-- --seconds 600`.", SCRIPT, "python tests/fuzz/fuzz.py"),
+    "interruptions": ("Interrupt verbs that write; `-- --times 200`.", SCRIPT, "python tests/fuzz/interruptions.py"),
+    "docs": ("Make the site of the documentation in dist/site/.", GROUPS["docs"], SITE),
     "release": ("Make wheel, sdist, corpus archive and checksums in dist/.", RELEASE, "python scripts/release.py"),
 }
 for NAME, JOB in JOBS.items():
-    add_commands(NAME, *JOB)
+    add_command_session(NAME, *JOB)
 
 
 @nox.session
 def oracle(session: nox.Session) -> None:
-    """Compute all expected values again with the second oracle; `-- --draws N` compares both on random models."""
-    draws = "--draws" in session.posargs
-    session.install(ONNX, *(("-e", ".", *GROUPS["tests"]) if draws else GROUPS["oracle"]))
-    session.run("python", *(["tests/support/drawn_models.py"] if draws else ["-m", "oracle"]), *session.posargs)
+    """Compute all expected values with the second oracle; `-- --examples N` compares both oracles on random models."""
+    is_random = "--examples" in session.posargs
+    session.install(ONNX, *(("-e", ".", *GROUPS["tests"]) if is_random else GROUPS["oracle"]))
+    command = ["tests/support/compare_oracles.py"] if is_random else ["-m", "oracle"]
+    session.run("python", *command, *session.posargs)
 
 
 @nox.session
 def browser(session: nox.Session) -> None:
-    """Open the HTML report in headless Chromium; needs Debian's chromium and chromium-driver."""
-    need(session, {"chromedriver": "chromium chromium-driver"})
+    """Test the HTML report in headless Chromium; needs Debian's chromium and chromium-driver."""
+    require_programs(session, {"chromedriver": "chromium chromium-driver"})
     session.install("-e", ".", *GROUPS["tests"], *GROUPS["browser"])
     options = "--strict-markers --import-mode=importlib -n 2 --dist worksteal"
     session.run("pytest", "-o", f"addopts={options}", "tests/browser", *session.posargs)
@@ -178,18 +195,18 @@ def browser(session: nox.Session) -> None:
 @nox.session
 @nox.parametrize("pair", PINNED["versions"], ids=["-".join(map("-".join, p.items())) for p in PINNED["versions"]])
 def versions(session: nox.Session, pair: dict[str, str]) -> None:
-    """Show with these versions of onnx and numpy the same corpus to the byte, our backend right, every clause found."""
+    """Check with other versions of onnx and numpy that the corpus is unchanged and that the reference passes."""
     session.install("-e", ".", *map("==".join, pair.items()), *GROUPS["tests"])
     for seed in ("0", "42"):
         session.run("onnx-conformance", "generate", "--check", env={"PYTHONHASHSEED": seed})
-    session.run("onnx-conformance", "run", "-b", "reference", "--level", "should")
-    session.run("python", "scripts/locate.py", "installed")
+    session.run("onnx-conformance", "run", "-b", "reference", "--fail-level", "should")
+    session.run("python", "scripts/locate_clauses.py", "installed")
     session.run("pytest", "-m", "", "tests/corpus/test_upstream.py")
 
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure speed and memory in one run so that ratios hold; `-- run` measures the time of runs alone."""
+    """Measure speed and memory; `-- run` measures only the duration of runs."""
     session.install(".[onnxruntime,dask]", *TESTED, *GROUPS["browser"])
     session.run("python", "benchmarks/bench.py", *session.posargs)
     if not session.posargs and shutil.which("chromedriver"):

@@ -1,4 +1,4 @@
-"""The action's outputs that count results, from the summary that a run wrote: python counts.py SUMMARY LEVEL."""
+"""Print the outputs of the action that count results: python counts.py SUMMARY LEVEL."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ OUTPUTS = {"passed": ("pass",), "wrong": ("fail", "error", "crash", "timeout"), 
 
 
 def main() -> None:
-    """Print each output as GitHub reads it."""
-    file, gate = sys.argv[1:]
-    judged = LEVELS[: LEVELS.index(gate) + 1]
+    """Print each output in the format of GitHub."""
+    file, fail_level = sys.argv[1:]
+    levels = LEVELS[: LEVELS.index(fail_level) + 1]
     counts: Counter[str] = Counter()
     for subject in json.loads(Path(file).read_bytes())["subjects"]:
-        for level in judged:
+        for level in levels:
             counts.update(subject["levels"].get(level, {}))
     for name, verdicts in OUTPUTS.items():
         sys.stdout.write(f"{name}={sum(counts[verdict] for verdict in verdicts)}\n")

@@ -1,4 +1,4 @@
-"""What a run is measured against: the plainest loop that loads the same files, prepares, runs and compares.
+"""The baseline of `run`: a minimal loop that loads the same files, prepares, runs and compares.
 
 Usage: python bare_loop.py BACKEND DATA
 """
@@ -16,14 +16,14 @@ from conformance.subjects.loading import load_backend
 
 
 def tensor(path: Path) -> np.ndarray:
-    """A TensorProto's file as an array."""
+    """Read a TensorProto file as an array."""
     proto = onnx.TensorProto()
     proto.ParseFromString(path.read_bytes())
     return numpy_helper.to_array(proto)
 
 
 def run_case(backend: object, case: Path) -> bool:
-    """Whether every output of every data set is within its bound, or equal where it has none."""
+    """Check that every output of every data set is within its bound, or equal if it has no bound."""
     prepared = backend.prepare(onnx.load(case / "model.onnx"), "CPU")
     good = True
     for folder in sorted(case.glob("test_data_set_*")):
@@ -39,12 +39,12 @@ def run_case(backend: object, case: Path) -> bool:
 
 
 def main() -> None:
-    """Run all cases and print how many are good."""
+    """Run all cases, and print the number of passed cases."""
     backend, good = load_backend(sys.argv[1]).target, 0
     for case in sorted(path.parent for path in Path(sys.argv[2]).glob("*/*/model.onnx")):
         try:
             good += run_case(backend, case)
-        except Exception:  # noqa: BLE001, S112 - unsupported, or wrong: either way the next one is tried
+        except Exception:  # noqa: BLE001, S112 - an unsupported or failing case is not counted
             continue
     print(good)
 

@@ -1,9 +1,10 @@
-"""Measures what the suite promises of its speed, everything in one run and interleaved, so that ratios hold.
+"""Measure the speed and the memory of the suite, and compare them with their limits.
 
-Every time is that of a whole command, start-up included. The corpus is run as it is and `COPIES`-fold under other
-names: the first shows what a user waits for, the second what a case costs.
+Usage: python bench.py [ROW…]; all rows by default. `run` is short for all rows about the duration of runs.
 
-Usage: python bench.py [ROWS…], all rows by default; `run` is all that is about the time of a run.
+A time is that of a whole command, with start-up. Compared commands are run alternately, so that their ratio is
+reliable. The corpus is run as it is, which is what a user waits for. It is also run with `COPIES` copies of each case,
+which shows the cost of a case.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from campaign_speed import campaign_rows
 from censuses import add_rows
+from job_speed import job_rows
 from many_results import count, results_files
 from rich.console import Console
 from rich.table import Table
 from search_speed import search_rows
 
-from conformance.corpus.beside import BESIDE, beside_bytes
-from conformance.corpus.corpus import MANIFEST, bundled, manifest_bytes, open_corpus, read_manifest
+from conformance.corpus.case_json import COMPANION_FILE, companion_bytes
+from conformance.corpus.corpus import MANIFEST, bundled_corpus_path, manifest_bytes, open_corpus, read_manifest
 from conformance.corpus.loading import load_case
 from conformance.isolation.limits import Limits
-from conformance.isolation.starting import StartingSubjects
+from conformance.isolation.start_subjects import StartingSubjects
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 COPIES = 4
@@ -40,8 +41,8 @@ MANY_COPIES = 16
 ROUNDS = 3
 ROUND_TRIPS = 1000
 SMALL_CASE = "test_argmax_ties_default"
-ENDS_RUNS = "test_argmax_pass_fields_attribute_function"
-"""On which ONNX Runtime 1.31.1 sometimes ends its process, see docs/findings/by-search.md."""
+CRASHING_CASE = "test_argmax_pass_fields_attribute_function"
+"""A case that sometimes crashes ONNX Runtime 1.31.1, see reports/findings/by-search.md."""
 ARITHMETIC = """
 import multiprocessing, sys
 each = [200_000_000 // int(sys.argv[1])] * int(sys.argv[1])
@@ -56,14 +57,14 @@ SUBJECTS = ("reference", "onnx-reference", "onnxruntime")
 
 @dataclass(frozen=True)
 class Sample:
-    """One command's wall-clock seconds and peak resident memory in MiB."""
+    """Wall-clock seconds and peak resident memory in MiB of one command."""
 
     seconds: float
     memory: float
 
 
-def measured(*command: object, cwd: Path | None = None) -> Sample:
-    """Run a command quietly to its end; its exit status must be 0 or 1."""
+def measure(*command: object, cwd: Path | None = None) -> Sample:
+    """Run a command without printing its output; exit if its exit status is not 0 or 1."""
     started = time.perf_counter()
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
@@ -71,51 +72,54 @@ def measured(*command: object, cwd: Path | None = None) -> Sample:
         )
         _, status, usage = os.wait4(process.pid, 0)
         output.seek(0)
-        told = output.read().decode()
-        if os.waitstatus_to_exitcode(status) not in {0, 1} or CUT_SHORT in told:
-            sys.exit(told)
+        text = output.read().decode()
+        if os.waitstatus_to_exitcode(status) not in {0, 1} or CUT_SHORT in text:
+            sys.exit(text)
     return Sample(time.perf_counter() - started, usage.ru_maxrss / 1024)
 
 
-def interleaved(**commands: tuple[object, ...]) -> dict[str, Sample]:
-    """The median of several rounds of each command, one after the other in every round."""
+def measure_alternately(**commands: tuple[object, ...]) -> dict[str, Sample]:
+    """Run all commands in several rounds; return the median time and the largest memory of each."""
     samples = {name: [] for name in commands}
     for _ in range(ROUNDS):
         for name, command in commands.items():
-            samples[name].append(measured(*command))
+            samples[name].append(measure(*command))
     return {
         name: Sample(statistics.median(s.seconds for s in found), max(s.memory for s in found))
         for name, found in samples.items()
     }
 
 
-def multiplied(corpus: Path, copies: int, target: Path) -> Path:
-    """A corpus with every case several times, under other names; a case beside another is beside the other's copy.
+def multiply_corpus(corpus: Path, copies: int, target: Path) -> Path:
+    """Write a corpus with several copies of every case, under other names; return its path.
 
-    That which may end a run is left out.
+    The companion of a copy is a copy of the companion. The case that may crash a run is left out.
     """
     cases, levels, manifest = {}, {}, read_manifest(corpus)
-    for case in (each for each in manifest.cases.values() if each.id != ENDS_RUNS):
+    for case in (each for each in manifest.cases.values() if each.id != CRASHING_CASE):
         for copy in range(copies):
             name = f"{case.path}_copy_{copy}"
             first = target / f"{case.path}_copy_0"
             shutil.copytree(
                 first if copy else corpus / case.path, target / name, copy_function=_linked if copy else shutil.copy2
             )
-            cases[name], levels[name] = {**case.files, **_beside(corpus / case.path, target / name, copy)}, case.level
+            cases[name], levels[name] = (
+                {**case.files, **_copy_companion(corpus / case.path, target / name, copy)},
+                case.level,
+            )
     (target / MANIFEST).write_bytes(manifest_bytes("1.0.0", cases, levels))
     return target
 
 
-def _beside(case: Path, target: Path, copy: int) -> dict[str, str]:
-    """Name the copy of the case beside a case; the file's hash, by its name, where there is one."""
-    if not (case / BESIDE).exists():
+def _copy_companion(case: Path, target: Path, copy: int) -> dict[str, str]:
+    """Write the name of the companion's copy; return the hash of the file by its name, if there is a companion."""
+    if not (case / COMPANION_FILE).exists():
         return {}
-    other = json.loads((case / BESIDE).read_bytes())["case"]
-    content = beside_bytes(f"{other}_copy_{copy}")
-    (target / BESIDE).unlink()
-    (target / BESIDE).write_bytes(content)
-    return {BESIDE: hashlib.sha256(content).hexdigest()}
+    other = json.loads((case / COMPANION_FILE).read_bytes())["case"]
+    content = companion_bytes(f"{other}_copy_{copy}")
+    (target / COMPANION_FILE).unlink()
+    (target / COMPANION_FILE).write_bytes(content)
+    return {COMPANION_FILE: hashlib.sha256(content).hexdigest()}
 
 
 def _linked(source: str, target: str) -> str:
@@ -124,39 +128,39 @@ def _linked(source: str, target: str) -> str:
 
 
 def main() -> None:
-    """Measure, and print it as one table."""
+    """Measure the chosen rows, and print them as one table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("rows", nargs="*", help=f"of {', '.join(ROWS)}")
-    told = parser.parse_args().rows or [*ROWS]
-    chosen = {name for one in told for name in (RUN if one == "run" else [one])}
+    parser.add_argument("rows", nargs="*", help=f"any of {', '.join(ROWS)}, run")
+    names = parser.parse_args().rows or [*ROWS]
+    chosen = {name for one in names for name in (RUN if one == "run" else [one])}
     if unknown := chosen - ROWS.keys():
-        parser.error(f"there are no rows {min(unknown)}: name {', '.join(ROWS)} or run")
-    table = Table("what", "seconds", "against", "ratio", "wanted", box=None, pad_edge=False)
+        parser.error(f"unknown row {min(unknown)}; use {', '.join(ROWS)} or run")
+    table = Table("measurement", "seconds", "compared with", "ratio", "limit", box=None, pad_edge=False)
     with tempfile.TemporaryDirectory() as scratch:
-        for name, measure in ROWS.items():
+        for name, add_rows_of in ROWS.items():
             if name in chosen:
-                measure(table, Path(scratch))
+                add_rows_of(table, Path(scratch))
     Console(width=140).print(table)
 
 
 def _generation(table: Table, scratch: Path) -> None:
-    seconds = measured(*COMMAND, "generate", "-o", scratch / "generated").seconds
+    seconds = measure(*COMMAND, "generate", "--output", scratch / "generated").seconds
     table.add_row("generate from nothing", f"{seconds:.2f}", "", "", "at most 60 s")
 
 
 def _bare_loops(table: Table, scratch: Path) -> None:
     for backend in ("onnx-reference", "onnxruntime"):
-        many = _against_bare_loop(table, backend, _whole(scratch), f"{COPIES}-fold corpus", "at most 1.10")
-        few = _against_bare_loop(table, backend, bundled(), "corpus as it is", "")
+        many = _against_bare_loop(table, backend, _multiplied_corpus(scratch), f"{COPIES}-fold corpus", "at most 1.10")
+        few = _against_bare_loop(table, backend, bundled_corpus_path(), "corpus as it is", "")
         run, bare = (larger - smaller for larger, smaller in zip(many, few, strict=True))
         more = f"{COPIES - 1} corpora more"
         table.add_row(f"run -b {backend}, {more}", f"{run:.2f}", f"bare loop {bare:.2f}", f"{run / bare:.2f}", "")
 
 
 def _against_bare_loop(table: Table, backend: str, data: Path, size: str, wanted: str) -> tuple[float, float]:
-    """The seconds of both; start-up, which a larger corpus does not make longer, is in them."""
-    samples = interleaved(
-        run=(*COMMAND, "run", "--in-process", "--no-diagnosis", "-b", backend, "--data", data),
+    """Return the seconds of both commands, with start-up."""
+    samples = measure_alternately(
+        run=(*COMMAND, "run", "--no-isolation", "--no-diagnosis", "-b", backend, "--data", data),
         bare=(sys.executable, HERE / "bare_loop.py", backend, data),
     )
     run, bare = samples["run"].seconds, samples["bare"].seconds
@@ -164,21 +168,21 @@ def _against_bare_loop(table: Table, backend: str, data: Path, size: str, wanted
     return run, bare
 
 
-def _whole(scratch: Path) -> Path:
-    """The corpus several times, which is made once."""
+def _multiplied_corpus(scratch: Path) -> Path:
+    """Return the multiplied corpus; it is written once."""
     target = scratch / "data"
-    return target if target.exists() else multiplied(bundled(), COPIES, target)
+    return target if target.exists() else multiply_corpus(bundled_corpus_path(), COPIES, target)
 
 
 def _onnx_runners(table: Table, _: Path) -> None:
     for backend in ("onnx-reference", "onnxruntime"):
-        _against_onnx(table, backend, bundled())
+        _against_onnx(table, backend, bundled_corpus_path())
 
 
 def _against_onnx(table: Table, backend: str, data: Path) -> None:
     runner = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", HERE / "onnx_runner.py")
-    samples = interleaved(
-        run=(*COMMAND, "run", "--in-process", "-b", backend, "--data", data),
+    samples = measure_alternately(
+        run=(*COMMAND, "run", "--no-isolation", "-b", backend, "--data", data),
         onnx=(*runner, f"--conformance-data={data}", f"--conformance-backend={backend}"),
     )
     run, onnx = samples["run"].seconds, samples["onnx"].seconds
@@ -188,20 +192,20 @@ def _against_onnx(table: Table, backend: str, data: Path) -> None:
 
 
 def _isolation(table: Table, scratch: Path) -> None:
-    """What a process of its own costs each subject, over a whole run."""
-    data = _whole(scratch)
+    """Measure the cost of isolation for each subject over a whole run."""
+    data = _multiplied_corpus(scratch)
     for subject in SUBJECTS:
         run = (*COMMAND, "run", "--no-diagnosis", "-b", subject, "--data", data)
-        samples = interleaved(apart=run, here=(*run, "--in-process"))
+        samples = measure_alternately(apart=run, here=(*run, "--no-isolation"))
         apart, here = samples["apart"].seconds, samples["here"].seconds
         title = f"run -b {subject}, isolated, {COPIES}-fold corpus"
-        table.add_row(title, f"{apart:.2f}", f"in-process {here:.2f}", f"{apart / here:.2f}", "at most 1.15")
+        table.add_row(title, f"{apart:.2f}", f"not isolated {here:.2f}", f"{apart / here:.2f}", "at most 1.15")
 
 
 def _round_trip(table: Table, _: Path) -> None:
-    """From inputs to outputs through the protocol, for a case of a few elements."""
-    subject = StartingSubjects([SubjectName.of("onnxruntime", SubjectKind.BACKEND)], Limits(), {}).subjects()[0]
-    corpus = open_corpus(bundled())
+    """Measure the time from inputs to outputs through the protocol, for a case with few elements."""
+    subject = StartingSubjects([SubjectName.parse("onnxruntime", SubjectKind.BACKEND)], Limits(), {}).subjects()[0]
+    corpus = open_corpus(bundled_corpus_path())
     case = load_case(corpus, corpus.cases[SMALL_CASE])
     (inputs,) = (list(data_set.inputs) for data_set in case.data_sets())
     prepared, seconds = subject.target.prepare(case.model), []
@@ -215,32 +219,32 @@ def _round_trip(table: Table, _: Path) -> None:
 
 
 def _workers(table: Table, scratch: Path) -> None:
-    """What a second process gains, and before that what it could: pure arithmetic gains no more on this machine."""
-    two, one = (measured(sys.executable, "-c", ARITHMETIC, str(processes)).seconds for processes in (2, 1))
+    """Measure the gain of a second process, and the gain for pure arithmetic, which is the most that is possible."""
+    two, one = (measure(sys.executable, "-c", ARITHMETIC, str(processes)).seconds for processes in (2, 1))
     table.add_row("arithmetic in two processes", f"{two:.2f}", f"in one {one:.2f}", f"{two / one:.2f}", "")
     named = (part for name in SUBJECTS for part in ("-b", name))
-    run = (*COMMAND, "run", *named, "--data", _whole(scratch))
-    for where, options, limit in (("in process", ("--in-process",), 0.6), ("isolated", (), 0.75)):
-        samples = interleaved(two=(*run, *options, "-n", "2"), serial=(*run, *options))
+    run = (*COMMAND, "run", *named, "--data", _multiplied_corpus(scratch))
+    for where, options, limit in (("in process", ("--no-isolation",), 0.6), ("isolated", (), 0.75)):
+        samples = measure_alternately(two=(*run, *options, "-n", "2"), serial=(*run, *options))
         two, serial = samples["two"].seconds, samples["serial"].seconds
         title = f"run -n 2, three subjects {where}, {COPIES}-fold corpus"
         table.add_row(title, f"{two:.2f}", f"serial {serial:.2f}", f"{two / serial:.2f}", f"at most {limit}")
 
 
 def _census(table: Table, _: Path) -> None:
-    """Censuses, the truth included, beside what the runtime itself takes."""
+    """Measure censuses, with the exact values, and the time of the runtime alone."""
     add_rows(table)
 
 
 def _start_up(table: Table, _: Path) -> None:
-    seconds = interleaved(help=(*COMMAND, "--help"))["help"].seconds
+    seconds = measure_alternately(help=(*COMMAND, "--help"))["help"].seconds
     table.add_row("--help", f"{seconds:.2f}", "", "", "at most 0.4 s")
 
 
 def _memory(table: Table, scratch: Path) -> None:
-    small, large = bundled(), multiplied(bundled(), MANY_COPIES, scratch / "many")
+    small, large = bundled_corpus_path(), multiply_corpus(bundled_corpus_path(), MANY_COPIES, scratch / "many")
     few, many = (
-        measured(*COMMAND, "run", "--in-process", "-b", "reference", "--data", data).memory for data in (small, large)
+        measure(*COMMAND, "run", "--no-isolation", "-b", "reference", "--data", data).memory for data in (small, large)
     )
     more = (MANY_COPIES - 1) * len(read_manifest(small).cases)
     title = f"peak memory of run, {MANY_COPIES}-fold corpus"
@@ -249,22 +253,22 @@ def _memory(table: Table, scratch: Path) -> None:
 
 
 REPORTS = {"json": (10, 300), "junit": (10, 300), "ctrf": (10, 300), "markdown": (10, 300), "html": (30, 800)}
-"""Seconds and MiB that a format may take for a hundred thousand results; the files have a few more."""
+"""Limits of each format for a hundred thousand results: seconds and MiB."""
 
 
 def _results(table: Table, scratch: Path) -> None:
-    """What merge, diff and each format take for a hundred thousand results."""
+    """Measure merge, diff and each report format with a hundred thousand results."""
     files = results_files(scratch)
     results = count(files["all"])
     verbs = {
-        "merge": (("merge", files["one half"], files["other half"], "-o", scratch / "merged.jsonl"), 15, 400),
+        "merge": (("merge", files["one half"], files["other half"], "--output", scratch / "merged.jsonl"), 15, 400),
         "diff": (("diff", files["all"], files["worse"]), 15, 400),
     }
     for name, (seconds, memory) in REPORTS.items():
         command = ("report", files["all"], f"--{name}", scratch / f"report.{name}")
         verbs[f"report --{name}"] = (command, seconds, memory)
     for name, (command, seconds, memory) in verbs.items():
-        sample = measured(*COMMAND, *command)
+        sample = measure(*COMMAND, *command)
         wanted = f"at most {seconds} s and {memory} MiB"
         table.add_row(f"{name}, {results:,} results", f"{sample.seconds:.2f}", f"{sample.memory:.0f} MiB", "", wanted)
 
@@ -281,7 +285,7 @@ ROWS = {
     "results": _results,
     "census": _census,
     "search": lambda table, _: search_rows(table),
-    "campaigns": lambda table, _: campaign_rows(table),
+    "jobs": lambda table, _: job_rows(table),
 }
 RUN = ("bare-loop", "isolation", "round-trip", "workers")
 

@@ -1,4 +1,4 @@
-"""What censuses cost: by the clock, in processor time, in memory, and how much of it is the runtime's own.
+"""Measure censuses: wall-clock time, processor time, memory, and the processor time of the runtime alone.
 
 Clock times hold only where both processors are otherwise idle; processor time divided by two says what they would be.
 """
@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.census.asking import NoAnswer, asking
-from conformance.census.cell import Cell
-from conformance.census.pieces import counted
+from conformance.census.chunks import Cell, count_chunk
+from conformance.census.query import QueryFailure, open_client
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,7 +26,7 @@ COMMAND = (sys.executable, "-c", "from conformance.cli import main; main()")
 SUBJECT = "onnxruntime"
 SIXTEEN = ("float16", "bfloat16")
 SAMPLED = 8
-"""Pieces of each cell, spread evenly, in which the runtime's own time is measured."""
+"""Number of evenly spread chunks of each cell in which the time of the runtime is measured."""
 
 CENSUSES = {
     "Exp of float": (("Exp",), ("float",)),
@@ -38,7 +37,7 @@ CENSUSES = {
 
 @dataclass
 class Cost:
-    """What a command took.
+    """The cost of a command.
 
     Attributes:
         seconds: by the clock.
@@ -52,15 +51,15 @@ class Cost:
 
 
 def add_rows(table: Table) -> None:
-    """The rows of all censuses, and of one of them with two workers against one."""
+    """Add rows for all censuses, and for one census with one worker and with two workers."""
     for title, (operators, types) in CENSUSES.items():
         cost = _cost(operators, types, "2")
         own = sum(_runtime(operator, type) for operator in operators for type in types)
-        told = f"{cost.processor:.1f} s of processors, {cost.memory:.0f} MiB"
+        resources = f"{cost.processor:.1f} s of processors, {cost.memory:.0f} MiB"
         table.add_row(
             f"census of {title}, -n 2",
             f"{cost.seconds:.1f}",
-            told,
+            resources,
             f"{own / cost.processor:.0%} the runtime's",
             "at most 60 s and 1024 MiB",
         )
@@ -97,7 +96,7 @@ def _watch(process: subprocess.Popen[Any], cost: Cost) -> None:
 
 
 def _family(number: int) -> Iterator[int]:
-    """A process and what it started, and so on."""
+    """Return a process and all its descendants."""
     yield number
     for children in Path(f"/proc/{number}/task").glob("*/children"):
         try:
@@ -109,7 +108,7 @@ def _family(number: int) -> Iterator[int]:
 
 
 def _held(number: int) -> int:
-    """KiB of memory that a process holds; its part of what is shared."""
+    """Return the proportional memory of a process in KiB; shared memory counts in part."""
     try:
         lines = Path(f"/proc/{number}/smaps_rollup").read_text().splitlines()
     except OSError:
@@ -118,9 +117,9 @@ def _held(number: int) -> int:
 
 
 def _runtime(operator: str, type: str) -> float:
-    """Seconds of processor time that the runtime itself takes for a cell, in this process."""
+    """Return the processor seconds of the runtime for a cell, measured in this process."""
     cell, seconds = Cell(SUBJECT, operator, type), 0.0
-    with asking(SUBJECT, 60, in_process=True) as asked:
+    with open_client(SUBJECT, 60, in_process=True) as asked:
         answer = asked.answer
 
         def timed(*given: Any) -> Any:
@@ -131,12 +130,12 @@ def _runtime(operator: str, type: str) -> float:
             finally:
                 seconds += time.process_time() - started
 
-        pieces = sorted({piece * cell.pieces // SAMPLED for piece in range(SAMPLED)})
+        pieces = sorted({piece * cell.chunk_count // SAMPLED for piece in range(SAMPLED)})
         try:
-            counted(asked, cell, pieces[0])
+            count_chunk(asked, cell, pieces[0])
             vars(asked)["answer"] = timed
             for piece in pieces:
-                counted(asked, cell, piece)
-        except NoAnswer:
+                count_chunk(asked, cell, piece)
+        except QueryFailure:
             return 0.0
-    return seconds * cell.pieces / len(pieces)
+    return seconds * cell.chunk_count / len(pieces)

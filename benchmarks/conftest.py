@@ -6,6 +6,6 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Which corpus, and which backend."""
+    """Add the options for the corpus and the backend."""
     parser.addoption("--conformance-data")
     parser.addoption("--conformance-backend")

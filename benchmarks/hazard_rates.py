@@ -1,9 +1,10 @@
-"""How often the rewrite changes the answer on random logits: by operator, type, number of classes and spread.
+"""Measure how often the rewrite changes the index on random logits: by operator, type, number of classes and spread.
 
-Writes docs/hazard-rates.svg and prints the same figures. Logits are sums of twelve uniform numbers from a counter-based
-generator, near enough to normal and the same on any machine, times the spread. Operators are rounded correctly to the
-type (Softmax and LogSoftmax subtract the maximum, and compute float16 in float). Log and Sqrt get the Softmax of the
-logits, as they do where a model takes the logarithm of probabilities.
+Writes docs/images/hazard-rates.svg and prints the same figures. Logits are approximately normal: sums of
+twelve uniform numbers times the spread. The generator is counter-based, so all machines give the same numbers.
+
+Operators are rounded correctly to the type. Softmax and LogSoftmax subtract the maximum, and compute float16 in float.
+The inputs of Log and Sqrt are the Softmax of the logits, as in a model that computes the logarithm of probabilities.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ CLASSES = (2, 10, 100, 1000, 32000)
 SPREADS = (0.001, 0.01, 0.1, 1, 10, 100, 1000)
 TYPES = {"float": np.float32, "float16": np.float16}
 ELEMENTS = 1_000_000
-LEAST_ROWS = 500
-TARGET = Path(__file__).parent.parent / "docs" / "hazard-rates.svg"
+MIN_ROWS = 500
+TARGET = Path(__file__).parent.parent / "docs" / "images" / "hazard-rates.svg"
 
 PICTURE = """\
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {{ width }} {{ height }}" font-family="sans-serif" font-size="11">
-<title>Share of rows whose answer changes when the operator before ArgMax is taken away</title>
+<title>Share of rows whose index changes if the operator before ArgMax is removed</title>
 <rect width="{{ width }}" height="{{ height }}" fill="#fff"/>
 {% for panel in panels %}
 <g transform="translate({{ panel.x }},{{ panel.y }})">
@@ -51,7 +52,7 @@ Cells: percent of rows in which ArgMax gives another index without it.</text>
 
 @dataclass(frozen=True)
 class Cell:
-    """One measurement: the share of rows in which the answer changes."""
+    """One measurement: the number of rows, and of rows in which the index changes."""
 
     operator: str
     type: str
@@ -62,13 +63,13 @@ class Cell:
 
     @property
     def share(self) -> str:
-        """The share in percent, two digits."""
+        """The share of changed rows in percent, with two digits."""
         percent = 100 * self.changed / self.rows
         return f"{percent:.2g}" if percent < 99.5 else "100"
 
 
 def logits(rows: int, classes: int, spread: float) -> Array:
-    """Random numbers, near normal with that standard deviation (double, rows by classes)."""
+    """Return approximately normal random numbers with standard deviation `spread` (double, rows by classes)."""
     total = np.zeros(rows * classes)
     for part in range(12):
         raw = np.random.Philox(key=[classes, part]).random_raw(rows * classes)
@@ -77,29 +78,29 @@ def logits(rows: int, classes: int, spread: float) -> Array:
 
 
 def exp(X: Array) -> Array:
-    """Rounded once to X's type."""
+    """Return the exponential, rounded once to the type of X."""
     return np.exp(X.astype(np.float64)).astype(X.dtype)
 
 
 def log(X: Array) -> Array:
-    """Rounded once to X's type."""
+    """Return the logarithm, rounded once to the type of X."""
     return np.log(X.astype(np.float64)).astype(X.dtype)
 
 
 def sqrt(X: Array) -> Array:
-    """Rounded once to X's type."""
+    """Return the square root, rounded once to the type of X."""
     return np.sqrt(X.astype(np.float64)).astype(X.dtype)
 
 
 def softmax(X: Array) -> Array:
-    """Every operation rounded to float, the result to X's type."""
+    """Return Softmax with every operation rounded to float and the result rounded to the type of X."""
     wide = X.astype(np.float32)
     powers = exp(wide - wide.max(axis=1, keepdims=True))
     return (powers / powers.sum(axis=1, keepdims=True, dtype=np.float32)).astype(X.dtype)
 
 
 def log_softmax(X: Array) -> Array:
-    """Every operation rounded to float, the result to X's type."""
+    """Return LogSoftmax with every operation rounded to float and the result rounded to the type of X."""
     wide = X.astype(np.float32)
     shifted = wide - wide.max(axis=1, keepdims=True)
     return (shifted - log(exp(shifted).sum(axis=1, keepdims=True, dtype=np.float32))).astype(X.dtype)
@@ -112,13 +113,13 @@ OPERATORS: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] 
     "Log": (log, softmax),
     "Sqrt": (sqrt, softmax),
 }
-"""Per operator, how it is computed, and what stands before it."""
+"""The function of each operator, and the function that computes its input from the logits."""
 
 
-def measured() -> Iterator[Cell]:
-    """Every cell, in the picture's order."""
+def measure_cells() -> Iterator[Cell]:
+    """Yield every cell in the order of the picture."""
     for classes in CLASSES:
-        rows = max(LEAST_ROWS, ELEMENTS // classes)
+        rows = max(MIN_ROWS, ELEMENTS // classes)
         unit = logits(rows, classes, 1.0)
         for type_name, dtype in TYPES.items():
             for spread in SPREADS:
@@ -131,7 +132,7 @@ def measured() -> Iterator[Cell]:
 
 
 def picture(cells: list[Cell]) -> str:
-    """The cells as an SVG: a panel for each operator and type."""
+    """Return the cells as an SVG with a panel for each operator and type."""
     panels = [
         _panel(operator, type_name, place, [c for c in cells if (c.operator, c.type) == (operator, type_name)])
         for place, (operator, type_name) in enumerate((o, t) for o in OPERATORS for t in TYPES)
@@ -162,7 +163,7 @@ def _panel(operator: str, type_name: str, place: int, cells: list[Cell]) -> dict
 
 
 def _fill(cell: Cell) -> str:
-    """White where nothing changes, the redder the oftener; on a scale that shows one in a thousand."""
+    """Return the colour of a share: white for no change, darker red for more; one in a thousand is visible."""
     if not cell.changed:
         return "#f2f2f2"
     strength = min(1.0, max(0.12, 1 + np.log10(cell.changed / cell.rows) / 4))
@@ -170,12 +171,12 @@ def _fill(cell: Cell) -> str:
 
 
 def main() -> None:
-    """Measure, write the picture, print the figures."""
-    cells = list(measured())
+    """Measure all cells, write the picture, and print the figures."""
+    cells = list(measure_cells())
     TARGET.write_text(picture(cells), encoding="utf-8")
     for cell in cells:
-        told = f"{cell.operator:10} {cell.type:7} {cell.classes:6} classes, spread {cell.spread:<6g}"
-        sys.stdout.write(f"{told} {cell.changed:7} of {cell.rows} rows  {cell.share} %\n")
+        setting = f"{cell.operator:10} {cell.type:7} {cell.classes:6} classes, spread {cell.spread:<6g}"
+        sys.stdout.write(f"{setting} {cell.changed:7} of {cell.rows} rows  {cell.share} %\n")
 
 
 if __name__ == "__main__":

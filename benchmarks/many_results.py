@@ -1,4 +1,4 @@
-"""Results files of a hundred thousand results and a few more: the board's, every case several times, by other names."""
+"""Write large results files: the results of the board, with several copies of every case under other names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.results.file import line_of, read
+from conformance.results.file import encode_record, read_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 BOARD = Path(__file__).parent.parent / "reports" / "scoreboard" / "results.jsonl.gz"
 RESULTS = 100_000
-"""So many results the file of all has at least; the bars are for these."""
+"""Minimum number of results in the file `all`; the limits of the bench are for this number."""
 
 ALTERED = 50
-"""One pass in so many is a failure in a file that is to differ."""
+"""In the file `worse`, one of this number of passes is replaced by a failure."""
 
 
 def results_files(folder: Path) -> dict[str, Path]:
-    """Files with all results, with them and some worse, and with each half of the subjects, by these names."""
-    board = read(BOARD)
+    """Write files with all results, with some worse results, and with each half of the subjects; return their paths."""
+    board = read_results(BOARD)
     subjects = [subject["id"] for subject in board.header["subjects"]]
     return {
         "all": _written(folder / "all.jsonl", board, set(subjects)),
@@ -36,9 +36,9 @@ def results_files(folder: Path) -> dict[str, Path]:
 
 
 def count(path: Path) -> int:
-    """How many results a file has, by its header."""
+    """Return the number of results of a file."""
     with path.open("rb") as file:
-        return json.loads(file.readline())["rules"]["due"]
+        return json.loads(file.readline())["criterion"]["expected_results"]
 
 
 def _written(path: Path, board: Results, subjects: set[str], change: Callable[[Any], Any] = lambda one: one) -> Path:
@@ -46,29 +46,29 @@ def _written(path: Path, board: Results, subjects: set[str], change: Callable[[A
     copies = math.ceil(RESULTS / len(board.results))
     keys = [key for key in board.results if key[0] in subjects]
     with path.open("wb") as file:
-        file.write(line_of(_header(board, subjects, copies, len(keys))))
+        file.write(encode_record(_header(board, subjects, copies, len(keys))))
         for copy in range(copies):
             for case in board.cases.values():
-                file.write(line_of(_copied(case, copy)))
+                file.write(encode_record(_copied(case, copy)))
             for key in keys:
                 result = change(_copied(board.results[key], copy))
                 counts[result["subject"]][result["level"]][result["verdict"]] += 1
-                file.write(line_of(result))
-        diagnoses = [one for one in board.footer.get("diagnoses", []) if one["subject"] in subjects]
+                file.write(encode_record(result))
+        diagnoses = [one for one in board.footer["diagnoses"] if one["subject"] in subjects]
         total = sum(counter.total() for levels in counts.values() for counter in levels.values())
-        file.write(line_of({**board.footer, "results": total, "verdicts": counts, "diagnoses": diagnoses}))
+        file.write(encode_record({**board.footer, "results": total, "verdicts": counts, "diagnoses": diagnoses}))
     return path
 
 
 def _header(board: Results, subjects: set[str], copies: int, results: int) -> dict[str, Any]:
     header: dict[str, Any] = {**board.header}
     corpus = {**header["corpus"], "cases": copies * header["corpus"]["cases"], "digest": "0" * 64}
-    expectations = [entry for entry in header["rules"]["expectations"] if entry["subject"] in subjects]
+    expectations = [entry for entry in header["criterion"]["expectations"] if entry["subject"] in subjects]
     return {
         **header,
         "corpus": {**corpus, "selected": corpus["cases"]},
         "subjects": [subject for subject in header["subjects"] if subject["id"] in subjects],
-        "rules": {**header["rules"], "due": copies * results, "expectations": expectations},
+        "criterion": {**header["criterion"], "expected_results": copies * results, "expectations": expectations},
     }
 
 

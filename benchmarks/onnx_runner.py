@@ -1,4 +1,4 @@
-"""The same cases through onnx's own backend test runner, as a backend's author would run them under pytest."""
+"""Run the corpus with the backend test runner of onnx under pytest, for comparison with `run`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _argument(name: str) -> str:
 
 
 def _cases(kind: str, **_: object) -> list[TestCase]:
-    """Every case of the corpus as onnx's loader describes one; all under the kind that the runner asks for last."""
+    """Return every case as the loader of onnx describes it; all have the kind that the runner loads last."""
     if kind != "simple":
         return []
     folders = sorted(path.parent for path in Path(_argument("conformance-data")).glob("*/*/model.onnx"))

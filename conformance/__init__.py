@@ -1,7 +1,7 @@
-"""Conformance suite for ONNX's training optimizers and the ArgMax pass around them.
+"""Conformance suite for ONNX's training optimizers, ArgMax, and the graph optimizer pass around ArgMax.
 
-What a backend's author installs. Authors of cases and adapters find their words here: `from conformance import Case`.
-The rooms are listed in `docs/rooms.md`, with what may import what.
+Authors of cases and adapters import the public names from this package: `from conformance import Case`. The page
+`docs/explanation/package-layout.md` lists the subpackages and the layers that they form.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from conformance.corpus.case import Case, CaseKind, Firing, Rewrite
+    from conformance.corpus.case import Case, CaseKind, PassEffect, Rewrite
     from conformance.verdicts import Level, Unsupported, Verdict
 
-__all__ = ["Case", "CaseKind", "Firing", "Level", "Rewrite", "Unsupported", "Verdict", "__version__"]
+__all__ = ["Case", "CaseKind", "Level", "PassEffect", "Rewrite", "Unsupported", "Verdict", "__version__"]
 
 __version__ = "0.3.0"
 
-HOME = ""
-"""Where the project lives; empty until that is known. `python scripts/home.py URL` fills it in, here and elsewhere."""
+PROJECT_URL = ""
+"""Address of the project; empty until it is known. `python scripts/set_project_url.py URL` sets it in every file."""
 
-_HOMES = {
-    **dict.fromkeys(("Case", "CaseKind", "Firing", "Rewrite"), "conformance.corpus.case"),
+_MODULE_OF_NAME = {
+    **dict.fromkeys(("Case", "CaseKind", "PassEffect", "Rewrite"), "conformance.corpus.case"),
     **dict.fromkeys(("Level", "Unsupported", "Verdict"), "conformance.verdicts"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, from the module that it lives in; none of these imports onnx or NumPy."""
-    if name not in _HOMES:
+    """Return a public name from the module that defines it; none of these modules imports onnx or NumPy."""
+    if name not in _MODULE_OF_NAME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_MODULE_OF_NAME[name]), name)

@@ -1,4 +1,7 @@
-"""The command line: one module per verb in `conformance.commands`, and one way to end on an error of the user's."""
+"""The command `onnx-conformance`: its verbs, its exit status, and the handling of errors and signals.
+
+The package `conformance.commands` implements the verbs.
+"""
 
 from __future__ import annotations
 
@@ -15,42 +18,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from conformance import HOME, __version__
-from conformance.boundary.text import visible
-from conformance.commands import (
-    census,
-    diff,
-    env,
-    expect,
-    explain,
-    generate,
-    harness,
-    hazards,
-    list_,
-    lower,
-    merge,
-    report,
-    repro,
-    run,
-    search,
-    strength,
-    verify,
-)
-from conformance.commands.options import Verb, VerbOfManyOptions, Verbs
-from conformance.commands.terminal import say
+from conformance import PROJECT_URL, __version__
+from conformance.commands import census, check_harness, corpus, env, explain, models, repro, results, run, search
+from conformance.commands.options import Invocation, Verb, Verbs, VerbWithPanels, echo
 from conformance.errors import ConformanceError, ExitStatus
-from conformance.run.watching import end_watched
+from conformance.run.supervisor import report_status_and_exit
+from conformance.serialization.text import escape_unprintable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-_SAME = 1.0
-"""Seconds in which several signals are one interruption."""
+_SAME_INTERRUPTION_SECONDS = 1.0
+"""Time within which several signals count as one interruption."""
 
 app = typer.Typer(
-    help="Tell whether an ONNX backend does what the specification says for Adam, Momentum, Adagrad and ArgMax.",
-    epilog="Exit status: " + "; ".join(f"{status:d} {status.meaning}" for status in ExitStatus) + ".",
+    help="Test an ONNX backend against the specification of Adam, Momentum, Adagrad and ArgMax.",
+    epilog="\n".join(["Exit status:", *(f"{status:d} {status.meaning}." for status in ExitStatus)]),
     cls=Verbs,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -58,111 +42,118 @@ app = typer.Typer(
 )
 
 
-def _say_version(asked: bool) -> None:
-    if asked:
-        say(f"onnx-conformance {__version__}")
+def _print_version(is_given: bool) -> None:
+    if is_given:
+        echo(f"onnx-conformance {__version__}")
         raise typer.Exit
 
 
 @app.callback()
-def _of_all(
+def _global_options(
     version: Annotated[
-        bool, typer.Option("--version", help="Show the suite's version.", is_eager=True, callback=_say_version)
+        bool, typer.Option("--version", help="Print the version of the suite.", is_eager=True, callback=_print_version)
     ] = False,
 ) -> None:
     pass
 
 
-app.command("run", cls=VerbOfManyOptions)(run.run)
-app.command("report", cls=Verb)(report.report)
-app.command("diff", cls=Verb)(diff.diff)
-app.command("merge", cls=Verb)(merge.merge)
-app.add_typer(expect.app, name="expect")
-app.command("list", cls=VerbOfManyOptions)(list_.list_)
+app.command("run", cls=VerbWithPanels)(run.run)
+app.command("report", cls=Verb)(results.report)
+app.command("diff", cls=Verb)(results.diff)
+app.command("merge", cls=Verb)(results.merge)
+app.command("update-expectations", cls=Verb)(results.update_expectations)
+app.command("list", cls=Verb)(corpus.list_)
 app.command("explain", cls=Verb)(explain.explain)
 app.command("repro", cls=Verb)(repro.repro)
-app.command("verify", cls=Verb)(verify.verify)
-app.command("generate", cls=Verb)(generate.generate)
-app.command("lower", cls=Verb)(lower.lower)
-app.command("hazards", cls=Verb)(hazards.hazards)
-app.command("census", cls=Verb)(census.census)
 app.command("search", cls=Verb)(search.search)
-app.command("strength", cls=Verb)(strength.strength)
-app.add_typer(harness.app, name="harness")
+app.command("census", cls=Verb)(census.census)
+app.command("hazards", cls=Verb)(models.hazards)
+app.command("expand", cls=Verb)(models.expand)
+app.command("verify", cls=Verb)(corpus.verify)
+app.command("generate", cls=Verb)(corpus.generate)
+app.command("check-harness", cls=Verb)(check_harness.check_harness)
 app.add_typer(env.app, name="env")
 
 
 def main() -> None:
-    """Run the command line, and end with one of `ExitStatus`; an error that the user can mend is two sentences."""
+    """Run the command line, and end the process with one of `ExitStatus`.
+
+    An error that the user can correct is printed as two sentences: the problem and a hint.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # what a terminal cannot show must not end a command
+            stream.reconfigure(
+                errors="backslashreplace"
+            )  # a character that the terminal cannot encode must not end a command
     if os.name != "posix":
-        _say("onnx-conformance runs on Linux and macOS.", "On Windows, use WSL.")
+        _print_error("onnx-conformance runs on Linux and macOS.", "On Windows, use WSL.")
         sys.exit(ExitStatus.USAGE)
-    status = _status()
-    end_watched(status)
+    status = _run_command()
+    report_status_and_exit(status)
     sys.exit(status)
 
 
-def _status() -> int:
-    """What the command line came to."""
+def _run_command() -> int:
+    """Run the command line and return its exit status."""
+    invocation = Invocation()
     try:
-        with _noted_interruptions() as interruptions:
-            app()
+        with _interruptions() as interruptions:
+            app(obj=invocation)
     except SystemExit as ending:
         return ExitStatus.INTERRUPTED if interruptions and ending.code else int(ending.code or 0)
     except KeyboardInterrupt:
         return ExitStatus.INTERRUPTED
     except ConformanceError as error:
-        _say(error.problem, error.mend)
+        _print_error(error.problem, error.hint, error.code, with_code=invocation.is_verbose)
         return ExitStatus.USAGE
     except BrokenPipeError:
         sys.stderr.close()
         return ExitStatus.FAILS
     except OSError as error:
-        _say(f"{error.filename or 'A file'}: {error.strerror or error}.", "Name another.")
+        _print_error(f"{error.filename or 'A file'}: {error.strerror or error}.", "Name another file.")
         return ExitStatus.USAGE
-    except Exception as error:  # noqa: BLE001 - what is left is a fault of ours, of which no user sees a traceback
-        _say(f"This is a fault of onnx-conformance: {type(error).__name__}: {error}", _kept_trace())
+    except Exception as error:  # noqa: BLE001 - any other exception is an internal error, printed without a traceback
+        _print_error(f"Internal error of onnx-conformance: {type(error).__name__}: {error}", _write_traceback())
         return ExitStatus.FAULT
-    return ExitStatus.HOLDS
+    return ExitStatus.PASSES
 
 
 @contextmanager
-def _noted_interruptions() -> Iterator[list[float]]:
-    """When the user or the system ended the command, by Ctrl-C or SIGTERM; a signal that is ignored stays so.
+def _interruptions() -> Iterator[list[float]]:
+    """Raise `KeyboardInterrupt` for SIGINT and SIGTERM in the block, and yield a list of the times of the signals.
 
-    Signals within a second of the first are the same interruption: a terminal, `timeout` and what watches a run may
-    each send it, and what is being put in order is not to be broken off by that.
+    A signal that was ignored before stays ignored. Signals within a second of the first signal have no effect: a
+    terminal, `timeout` and the parent process may each send a signal, and only the first may interrupt.
     """
-    noted: list[float] = []
+    times: list[float] = []
 
-    def note(number: int, frame: FrameType | None) -> None:
+    def interrupt(number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
-        if not noted or now - noted[0] > _SAME:
-            noted.append(now)
+        if not times or now - times[0] > _SAME_INTERRUPTION_SECONDS:
+            times.append(now)
             signal.default_int_handler(number, frame)
 
-    usual: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
-    noticed = [number for number, handler in usual.items() if signal.getsignal(number) is handler]
-    for number in noticed:
-        signal.signal(number, note)
+    defaults: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    handled = [number for number, handler in defaults.items() if signal.getsignal(number) is handler]
+    for number in handled:
+        signal.signal(number, interrupt)
     try:
-        yield noted
+        yield times
     finally:
-        for number in noticed:
-            signal.signal(number, usual[number])
+        for number in handled:
+            signal.signal(number, defaults[number])
 
 
-def _say(problem: str, mend: str) -> None:
-    sys.stderr.write(f"error: {visible(problem)}\n       {visible(mend)}\n")
+def _print_error(problem: str, hint: str, code: str = "", *, with_code: bool = False) -> None:
+    """Print the problem and the hint of an error; if `with_code` is set, also the error code."""
+    label = f"error[{code}]" if with_code else "error"
+    sys.stderr.write(f"{label}: {escape_unprintable(problem)}\n       {escape_unprintable(hint)}\n")
 
 
-def _kept_trace() -> str:
-    """Write down where the suite broke down, and say where that is."""
+def _write_traceback() -> str:
+    """Write the traceback of the current exception to a file, and return a hint that names the file."""
     with tempfile.NamedTemporaryFile("w", prefix="onnx-conformance-fault-", suffix=".txt", delete=False) as file:
         file.write(f"onnx-conformance {__version__}, Python {sys.version}\n{shlex.join(sys.argv)}\n\n")
         traceback.print_exc(file=file)
-    where = f" at {HOME}" if HOME else ""
+    where = f" at {PROJECT_URL}" if PROJECT_URL else ""
     return f"Please report it{where} with {file.name}, which has the traceback."

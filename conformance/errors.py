@@ -1,22 +1,23 @@
-"""What can go wrong for a user, in their words: every error names the thing, says what is wrong and what to do.
+"""Errors that end a command, and the exit statuses of all commands.
 
-Each stage of a run raises its own class. All end a command with exit status 2; none is ever a verdict on a subject.
-A subject's own failures are verdicts (see `conformance.verdicts`) and never pass through here.
+Every `ConformanceError` has a stable code, a sentence that names the thing and what is wrong with it, and a hint that
+states what to do. It ends a command with exit status 2. It is never a verdict: failures of a subject are verdicts, see
+`conformance.verdicts`.
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
 class ExitStatus(IntEnum):
-    """How a command ends; docs/ci.md and `--help` have the same table."""
+    """Exit statuses of the commands; docs/reference/exit-statuses.md has the same table."""
 
-    HOLDS = 0
+    PASSES = 0
     FAILS = 1
     USAGE = 2
     FAULT = 3
@@ -24,87 +25,116 @@ class ExitStatus(IntEnum):
 
     @property
     def meaning(self) -> str:
-        """What it says, in a line."""
+        """The meaning of the status in one phrase."""
         return _MEANINGS[self]
 
 
 _MEANINGS = {
-    ExitStatus.HOLDS: "the gate holds, or nothing is found that differs",
-    ExitStatus.FAILS: "the gate does not hold, or something is found",
+    ExitStatus.PASSES: "the run passes, or no difference was found",
+    ExitStatus.FAILS: "the run fails, or a difference was found",
     ExitStatus.USAGE: "the command line, the corpus or a file is wrong",
-    ExitStatus.FAULT: "a fault of the suite itself",
+    ExitStatus.FAULT: "internal error of the suite",
     ExitStatus.INTERRUPTED: "interrupted",
 }
 
 
 class SuiteFault(Exception):
-    """Something broke down that is the suite's own to mend; a command ends with `ExitStatus.FAULT`."""
+    """Internal error of the suite; it ends a command with `ExitStatus.FAULT`."""
 
 
 class ConformanceError(Exception):
-    """A command cannot go on, and its user can mend that.
+    """Error that the user of a command can correct; it ends the command with `ExitStatus.USAGE`.
 
     Args:
-        problem: one sentence that names the thing and says what is wrong with it.
-        mend: one sentence that says what to do.
+        name: the part of the code after the area, in kebab case: `file-missing`.
+        problem: one sentence that names the thing and states what is wrong with it.
+        hint: one sentence that states what to do.
+
+    Attributes:
+        code: stable identifier of the kind of error, `AREA.NAME`: `corpus.file-missing`.
     """
 
-    def __init__(self, problem: str, mend: str) -> None:
-        super().__init__(problem, mend)
+    area: ClassVar[str] = "suite"
+
+    def __init__(self, name: str, problem: str, hint: str) -> None:
+        super().__init__(name, problem, hint)
+        self.code = f"{self.area}.{name}"
         self.problem = problem
-        self.mend = mend
+        self.hint = hint
 
     def __str__(self) -> str:
-        return f"{self.problem}\n{self.mend}"
+        return f"{self.problem}\n{self.hint}"
+
+    def as_json(self) -> dict[str, str]:
+        """Return the code, the problem and the hint as JSON outputs contain them."""
+        return {"code": self.code, "problem": self.problem, "hint": self.hint}
 
 
 class UsageError(ConformanceError):
-    """The command line asks for something that does not exist or does not fit together."""
+    """Options or arguments of a command are wrong or contradict each other."""
+
+    area = "usage"
 
 
 class UnknownName(UsageError):
-    """A case, backend, generator or clause of that name does not exist."""
+    """No case, backend, generator, clause or other thing has the given name."""
+
+    area = "name"
 
 
 class CorpusError(ConformanceError):
-    """The corpus is missing, incomplete, altered or not a corpus; nothing may be judged by it."""
+    """The corpus is missing, incomplete or altered; no subject may be judged by it."""
+
+    area = "corpus"
 
 
 class CaseError(ConformanceError):
-    """A generator defines a case that the oracle cannot stand for."""
+    """A generator defines a case that contradicts itself or that the oracle cannot compute."""
+
+    area = "case"
 
 
 class ModelError(ConformanceError):
-    """A user's model cannot be read, or cannot be rewritten."""
+    """A model given by the user cannot be read or rewritten."""
+
+    area = "model"
 
 
 class SubjectError(ConformanceError):
-    """A subject cannot be imported or does not have ONNX's backend interface."""
+    """A subject cannot be imported, started or used."""
+
+    area = "subject"
 
 
 class ResultsError(ConformanceError):
-    """A results file is missing, truncated, foreign or contradicts itself."""
+    """A results file is missing, truncated, of another format or inconsistent."""
+
+    area = "results"
 
 
-class CampaignError(ConformanceError):
-    """A campaign cannot begin or go on: its workers, its scheduler or its state are not there, or not fit for it."""
+class JobError(ConformanceError):
+    """A distributed job cannot start or continue: its workers, scheduler or state file are unusable."""
+
+    area = "job"
 
 
 class ExpectationsError(ConformanceError):
-    """An expectations file cannot be read or does not have the expected form."""
+    """An expectations file cannot be read or has the wrong form."""
+
+    area = "expectations"
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
-    """What to do about a name that there is not: take the nearest, if one is near, or else what is said."""
-    close = nearest(name, known)
+    """Return a hint for an unknown name: the nearest known name if it is similar enough, else `otherwise`."""
+    close = nearest_name(name, known)
     return f"Did you mean {close}?" if close else otherwise
 
 
-def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
-    """The name that is most like another, if one is.
+def nearest_name(name: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
+    """Return the most similar known name, or None if no name is similar enough.
 
     Args:
-        likeness: how like it has to be, from 0 to 1.
+        likeness: least similarity, from 0 (any name) to 1 (equal names).
     """
     from difflib import get_close_matches
 

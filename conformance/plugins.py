@@ -1,4 +1,4 @@
-"""What others add without touching this suite: backends and generators, found by their entry points."""
+"""Plugins: adapters and generators that installed packages register as entry points."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ DISTRIBUTION = "onnx-conformance"
 
 
 def suite_version() -> str:
-    """The installed suite's own version."""
+    """Return the version of the installed suite."""
     return version(DISTRIBUTION)
 
 
-def registered(group: str) -> dict[str, EntryPoint]:
-    """The entry points of `onnx_conformance.{group}` by name, in order of name; the suite's own win over others'."""
+def registered_entry_points(group: str) -> dict[str, EntryPoint]:
+    """Return the entry points of `onnx_conformance.{group}`, sorted by name; the suite's own take precedence."""
     points = sorted(entry_points(group=f"onnx_conformance.{group}"), key=lambda point: (point.name, _is_own(point)))
     return {point.name: point for point in points}
 
 
-def extra_of(group: str, name: str) -> str | None:
-    """The extra of this suite that brings what an adapter of its own needs, if there is one."""
-    point = registered(group).get(name)
+def extra_for_adapter(group: str, name: str) -> str | None:
+    """Return the extra of this suite that installs the packages of an adapter, or None."""
+    point = registered_entry_points(group).get(name)
     if point is None or not _is_own(point):
         return None
     extras = metadata(DISTRIBUTION).get_all("Provides-Extra") or []

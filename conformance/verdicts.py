@@ -1,4 +1,7 @@
-"""The words a result is told in: levels and verdicts, in the order in which they are shown; and the one refusal."""
+"""Levels and verdicts, and the exception for unsupported models.
+
+A level states how strongly the specification requires a result. A verdict states what a subject did with a case.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Level(StrEnum):
-    """How strongly the specification stands behind a case."""
+    """How strongly the specification supports the expected result of a case; the strongest level comes first."""
 
     MUST = "must"
     SHOULD = "should"
@@ -19,34 +22,35 @@ class Level(StrEnum):
 
     @property
     def meaning(self) -> str:
-        return _LEVELS[self]
+        """The meaning of the level in one phrase."""
+        return _LEVEL_MEANINGS[self]
 
-    def within(self, gate: Level) -> bool:
-        """Whether a gate at `gate` judges this level: one at `should` judges `must` too, none judges `silent`."""
-        return self is not Level.SILENT and self.rank <= gate.rank
+    def is_within(self, fail_level: Level) -> bool:
+        """Return whether a case of this level can fail a run; `should` includes `must`, and `silent` never fails."""
+        return self is not Level.SILENT and self.rank <= fail_level.rank
 
     def is_stronger_than(self, other: Level) -> bool:
-        """Whether the specification stands more strongly behind this level than behind the other."""
+        """Return whether this level is a stronger requirement than the other."""
         return self.rank < other.rank
 
     @staticmethod
     def weakest(levels: Iterable[Level]) -> Level:
-        """The level that is left of several which all must hold."""
+        """Return the weakest of several levels: the level of a conclusion that needs all of several requirements."""
         return max(levels, key=lambda level: level.rank)
 
     @staticmethod
     def strongest(levels: Iterable[Level]) -> Level:
-        """The level that is left of several of which one is enough."""
+        """Return the strongest of several levels: the level of a failure that violates several requirements."""
         return min(levels, key=lambda level: level.rank)
 
     @property
     def rank(self) -> int:
-        """Its place among the levels, 0 for the strongest."""
+        """Position among the levels, 0 for the strongest."""
         return list(Level).index(self)
 
 
 class Verdict(StrEnum):
-    """What became of one case on one subject."""
+    """The verdict of one case on one subject."""
 
     PASS = "pass"  # noqa: S105
     FAIL = "fail"
@@ -58,69 +62,80 @@ class Verdict(StrEnum):
 
     @property
     def meaning(self) -> str:
-        """What it says of the subject, a sentence without its subject."""
+        """The behaviour of the subject, as a verb phrase."""
         return _VERDICTS[self].meaning
 
     @property
     def is_defect(self) -> bool:
-        """Whether the subject did something wrong, as against saying that it cannot, or not being asked."""
-        return _VERDICTS[self].badness >= _WRONG
+        """Whether the verdict shows a fault of the subject; `pass`, `unsupported` and `skipped` do not."""
+        return _VERDICTS[self].severity >= _MIN_DEFECT_SEVERITY
 
     @property
     def lacks_answer(self) -> bool:
-        """Whether it is a defect because no answer came."""
+        """Whether the verdict is a defect in which the subject returned no outputs, such as `crash`."""
         return self.is_defect and self is not Verdict.FAIL
 
     def is_worse_than(self, other: Verdict) -> bool:
-        """Whether a change from the other verdict to this one is a regression."""
-        return _VERDICTS[self].badness > _VERDICTS[other].badness
+        """Return whether a change from the other verdict to this verdict is a regression."""
+        return _VERDICTS[self].severity > _VERDICTS[other].severity
 
     def verb(self, cases: int) -> str:
-        """What so many cases do: `fails`, `fail`."""
+        """Return the verb for a number of cases: `fails` for 1, else `fail`."""
         return _VERDICTS[self].verbs[cases > 1]
 
 
 def check_name(*, bound: object | None, choices: object | None) -> str:
-    """How an output is checked: an `index` among choices, within a `bound`, or `exact`, bit for bit."""
+    """Return the kind of check of an output: `index`, `bound` or `exact`.
+
+    Args:
+        bound: the bounds of the elements, or None.
+        choices: the acceptable indices, or None.
+    """
     if choices is not None:
         return "index"
     return "exact" if bound is None else "bound"
 
 
 class Unsupported(Exception):
-    """A runtime, or the reference, says that it has no such operator, type, opset or shape.
+    """The runtime or the reference does not support an operator, type, opset or shape.
 
-    An adapter raises it at load or at run, and the case is `unsupported`, never `error`.
+    An adapter raises it when it loads or runs a model. The verdict is then `unsupported` and not `error`.
     """
 
 
-_LEVELS = {
+_LEVEL_MEANINGS = {
     Level.MUST: "the specification's text or schema determines the answer",
     Level.SHOULD: "IEEE 754 or plain quality determines the answer",
     Level.SILENT: "the specification leaves the answer open: recorded, never failed",
 }
 
-_WRONG = 2
-"""From which badness on a verdict is a defect."""
+_MIN_DEFECT_SEVERITY = 2
+"""Least severity of a defect."""
 
 
 @dataclass(frozen=True)
-class _Row:
-    """What there is to know of a verdict: its meaning, what one case and several do, and how bad it is."""
+class _VerdictInfo:
+    """Properties of a verdict.
+
+    Attributes:
+        meaning: the behaviour of the subject, as a verb phrase.
+        verbs: verb for one case and for several cases: `fails`, `fail`.
+        severity: rank of the verdict; a larger number is a worse verdict.
+    """
 
     meaning: str
     verbs: tuple[str, str]
-    badness: int
+    severity: int
 
 
 _VERDICTS = {
-    Verdict.PASS: _Row("ran, and every output is acceptable", ("passes", "pass"), 0),
-    Verdict.FAIL: _Row("ran, and an output is wrong", ("fails", "fail"), 2),
-    Verdict.ERROR: _Row("raised an error instead of an answer", ("ends in an error", "end in an error"), 2),
-    Verdict.CRASH: _Row("the process died", ("crashes", "crash"), 3),
-    Verdict.TIMEOUT: _Row("did not answer in time", ("takes too long", "take too long"), 3),
-    Verdict.UNSUPPORTED: _Row(
-        "says that it has no such operator, type or opset", ("is unsupported", "are unsupported"), 1
+    Verdict.PASS: _VerdictInfo("ran, and every output is acceptable", ("passes", "pass"), 0),
+    Verdict.FAIL: _VerdictInfo("ran, and an output is wrong", ("fails", "fail"), 2),
+    Verdict.ERROR: _VerdictInfo("raised an error instead of an answer", ("ends in an error", "end in an error"), 2),
+    Verdict.CRASH: _VerdictInfo("the process died", ("crashes", "crash"), 3),
+    Verdict.TIMEOUT: _VerdictInfo("did not answer in time", ("takes too long", "take too long"), 3),
+    Verdict.UNSUPPORTED: _VerdictInfo(
+        "does not support an operator, type or opset", ("is unsupported", "are unsupported"), 1
     ),
-    Verdict.SKIPPED: _Row("was not asked to run", ("is skipped", "are skipped"), 1),
+    Verdict.SKIPPED: _VerdictInfo("was not run", ("is skipped", "are skipped"), 1),
 }

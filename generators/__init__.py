@@ -1,14 +1,17 @@
-"""What to test: one module or folder for each subject, each with a function `cases`; nothing but case definitions.
+"""Definitions of all cases: one module or package for each topic, each with a function `cases`.
 
-No expected value is computed here: the oracle does that, from the serialised model.
+Generators define models and inputs. The oracle later computes the expected outputs from the serialised model.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from generators import argmax, dimensions, eliminate_nop_monotone_argmax, functions, invalid, lowered, training
+from generators import argmax, dimensions, eliminate_nop_monotone_argmax, expanded, functions, invalid, training
+from generators.declarations.families import coverage_lines
 from generators.training_optimizers import table as training_optimizers
+
+__all__ = ["GENERATORS", "coverage_lines"]
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -21,8 +24,8 @@ GENERATORS: Mapping[str, Callable[[], Iterator[Case]]] = {
     "argmax": argmax.cases,
     "eliminate_nop_monotone_argmax": eliminate_nop_monotone_argmax.cases,
     "functions": functions.cases,
-    "lowered": lowered.cases,
+    "expanded": expanded.cases,
     "training": training.cases,
     "invalid": invalid.cases,
 }
-"""The suite's own generators by the name that `generate -g` knows, in the order in which they are run."""
+"""The suite's own generators in the order in which they run, by the name for `generate -g`."""

@@ -6,15 +6,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conformance.generation.models import TYPES
+from conformance.generation.models import FLOAT_TYPE_NAMES
 from conformance.verdicts import Level
-from generators.training_optimizers.families import FLOATS, shared
-from generators.training_optimizers.graphs import structures
-from generators.training_optimizers.matrix import Matrix
-from generators.training_optimizers.operator import FunctionCase, Operator, OperatorSetting, TrainingRun, optimizer_case
-from generators.training_optimizers.page_examples import upstream_case
-from generators.training_optimizers.preparing import preparations
-from generators.training_optimizers.sizes import sizes
+from generators.training_optimizers.families import FLOATS, shared_cases
+from generators.training_optimizers.graphs import graph_cases
+from generators.training_optimizers.operator import (
+    FunctionCase,
+    Operator,
+    OperatorSetting,
+    TrainingRun,
+    optimizer_case,
+    upstream_case,
+)
+from generators.training_optimizers.pairwise import PairwiseFamily
+from generators.training_optimizers.preparation import preparation_cases
+from generators.training_optimizers.sizes import size_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,18 +52,18 @@ ALONE = {
     "epsilon": (0.25, "h_adaptive"),
     "norm_coefficient": (0.5, "g_regularized"),
 }
-"""Attributes set alone: the value and the chief clause it bears on; decay_factor's is that of the update counts."""
+"""Value and main clause for cases in which a single attribute is set. Other cases test decay_factor."""
 
-MATRIX = Matrix(OPERATOR, ("x_new", "r", "h_new", "h_adaptive"))
+MATRIX = PairwiseFamily(OPERATOR, ("x_new", "r", "h_new", "h_adaptive"))
 
 
 def cases() -> Iterator[Case]:
-    """All cases of Adagrad."""
-    yield from _upstream()
-    yield from shared(OPERATOR, {True: ("r", "x_new"), False: ("r", "x_new")})
-    yield from structures(OPERATOR)
-    yield from preparations(OPERATOR)
-    yield from sizes(OPERATOR)
+    """Yield all cases of Adagrad."""
+    yield from _upstream_cases()
+    yield from shared_cases(OPERATOR, {True: ("r", "x_new"), False: ("r", "x_new")})
+    yield from graph_cases(OPERATOR)
+    yield from preparation_cases(OPERATOR)
+    yield from size_cases(OPERATOR)
     yield from MATRIX.cases()
     yield from _attributes()
     yield from _natural_attributes()
@@ -66,7 +72,7 @@ def cases() -> Iterator[Case]:
     yield from _special_values()
 
 
-def _upstream() -> Iterator[Case]:
+def _upstream_cases() -> Iterator[Case]:
     attributes = {"decay_factor": 0.1, "epsilon": 1e-5, "norm_coefficient": 0.001}
     yield upstream_case(
         OPERATOR,
@@ -87,7 +93,7 @@ def _upstream() -> Iterator[Case]:
 
 
 def _attributes() -> Iterator[Case]:
-    """All attributes defaulted, and each set alone."""
+    """Yield a case without attributes, and cases with a single attribute."""
     defaults = [f"{name}_default" for name in OPERATOR.signature.defaults]
     yield optimizer_case(
         OPERATOR,
@@ -111,13 +117,13 @@ def _attributes() -> Iterator[Case]:
 
 
 def _natural_attributes() -> Iterator[Case]:
-    """Attributes as people set them: no float32 value of them is the decimal."""
+    """Yield cases with typical decimal attributes, which float32 cannot represent exactly."""
     natural = {"decay_factor": 0.1, "epsilon": 1e-3, "norm_coefficient": 0.01}
     for dtype, level in ((np.float32, Level.MUST), (np.float64, Level.SHOULD)):
         yield optimizer_case(
             OPERATOR,
-            f"float32_attributes_{level}_{TYPES[dtype]}",
-            f"Adagrad in {TYPES[dtype]} computes with the float32 values of its attributes",
+            f"float32_attributes_{level}_{FLOAT_TYPE_NAMES[dtype]}",
+            f"Adagrad in {FLOAT_TYPE_NAMES[dtype]} computes with the float32 values of its attributes",
             ("attribute_type", "r"),
             natural,
             OperatorSetting(dtype, counts=(0, 7)),
@@ -127,12 +133,13 @@ def _natural_attributes() -> Iterator[Case]:
 
 
 def _many_bits_of_t() -> Iterator[Case]:
-    """A T whose bits spread over a float's precision, so that a narrower copy of it shows in r."""
+    """Yield cases with a large T, which a conversion to a narrower type changes, and so the learning rate r."""
     for dtype in FLOATS:
         yield optimizer_case(
             OPERATOR,
-            f"t_many_bits_{TYPES[dtype]}",
-            f"Adagrad in {TYPES[dtype]} divides R by 1 + T * decay_factor with all bits of T = {0b101010111001101}",
+            f"t_many_bits_{FLOAT_TYPE_NAMES[dtype]}",
+            f"Adagrad in {FLOAT_TYPE_NAMES[dtype]} divides R by 1 + T * decay_factor with all bits of T = "
+            f"{0b101010111001101}",
             ("r", "update_count_type"),
             {**OPERATOR.usual, "decay_factor": 2.0**-12},
             OperatorSetting(dtype, counts=(0b101010111001101,)),
@@ -141,11 +148,11 @@ def _many_bits_of_t() -> Iterator[Case]:
 
 
 def _below_0() -> Case:
-    """The formula as it stands, which is linear below 0 too, and here makes r negative."""
+    """Define a case with negative T, for which the formula gives a negative r."""
     return optimizer_case(
         OPERATOR,
         "t_negative_double",
-        "Adagrad divides R by 1 + T * decay_factor for a negative T as for any other",
+        "Adagrad divides R by 1 + T * decay_factor for a negative T too",
         ("r", "update_count_type"),
         {**OPERATOR.usual, "decay_factor": 1.0},
         OperatorSetting(np.float64, counts=(-3,)),
@@ -154,9 +161,9 @@ def _below_0() -> Case:
 
 
 def _special_values() -> Iterator[Case]:
-    """Where the pseudo-code divides by zero, overflows or takes the root of a negative number."""
+    """Yield cases with division by zero, overflow, or the root of a negative number."""
     for dtype, large in ((np.float32, 1e25), (np.float64, 1e200)):
-        type = TYPES[dtype]
+        type = FLOAT_TYPE_NAMES[dtype]
         unregularized = {**OPERATOR.usual, "norm_coefficient": 0.0}
         for name, title, clauses, attributes, setting in (
             (

@@ -6,15 +6,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conformance.generation.models import TYPES
+from conformance.generation.models import FLOAT_TYPE_NAMES
 from conformance.verdicts import Level
-from generators.training_optimizers.families import FLOATS, shared
-from generators.training_optimizers.graphs import structures
-from generators.training_optimizers.matrix import Matrix
-from generators.training_optimizers.operator import FunctionCase, Operator, OperatorSetting, TrainingRun, optimizer_case
-from generators.training_optimizers.page_examples import upstream_case
-from generators.training_optimizers.preparing import preparations
-from generators.training_optimizers.sizes import sizes
+from generators.training_optimizers.families import FLOATS, shared_cases
+from generators.training_optimizers.graphs import graph_cases
+from generators.training_optimizers.operator import (
+    FunctionCase,
+    Operator,
+    OperatorSetting,
+    TrainingRun,
+    optimizer_case,
+    upstream_case,
+)
+from generators.training_optimizers.pairwise import PairwiseFamily
+from generators.training_optimizers.preparation import preparation_cases
+from generators.training_optimizers.sizes import size_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +58,7 @@ TWO_TENSORS = {
     "V": [[2.0], [4.0, 1.0]],
     "H": [[0.5], [1.0, 10.0]],
 }
-"""The operands of the page's second example, which names an epsilon and makes a node without it."""
+"""Operands of the second example of the specification. Its text defines epsilon but its node omits epsilon."""
 
 ALONE = {
     "alpha": (0.625, "v_new", 2),
@@ -61,18 +67,18 @@ ALONE = {
     "norm_coefficient": (0.5, "g_regularized", 2),
     "norm_coefficient_post": (0.25, "x_final", 2),
 }
-"""Each attribute set alone: its value, the chief clause it bears on, and T."""
+"""Value, main clause and T for cases in which a single attribute is set."""
 
-MATRIX = Matrix(OPERATOR, ("x_final", "r_adjusted", "v_new", "h_new"))
+MATRIX = PairwiseFamily(OPERATOR, ("x_final", "r_adjusted", "v_new", "h_new"))
 
 
 def cases() -> Iterator[Case]:
-    """All cases of Adam."""
-    yield from _upstream()
-    yield from shared(OPERATOR, {True: ("r_adjusted", "x_new"), False: ("t_switch", "x_new")})
-    yield from structures(OPERATOR)
-    yield from preparations(OPERATOR)
-    yield from sizes(OPERATOR)
+    """Yield all cases of Adam."""
+    yield from _upstream_cases()
+    yield from shared_cases(OPERATOR, {True: ("r_adjusted", "x_new"), False: ("t_switch", "x_new")})
+    yield from graph_cases(OPERATOR)
+    yield from preparation_cases(OPERATOR)
+    yield from size_cases(OPERATOR)
     yield from MATRIX.cases()
     yield from _attributes()
     yield from _natural_attributes()
@@ -81,7 +87,7 @@ def cases() -> Iterator[Case]:
     yield from _overflow()
 
 
-def _upstream() -> Iterator[Case]:
+def _upstream_cases() -> Iterator[Case]:
     yield upstream_case(
         OPERATOR,
         "test_adam",
@@ -93,7 +99,7 @@ def _upstream() -> Iterator[Case]:
     yield upstream_case(
         OPERATOR,
         "test_adam_multiple",
-        "Adam computes the two-tensor example of its page, with the epsilon that the example names",
+        "Adam computes the two-tensor example of its page with the epsilon that the example defines",
         ("several_tensors", "h_sqrt", "operands", "results"),
         {"alpha": 0.95, "beta": 0.85, "epsilon": 1e-2, "norm_coefficient": 0.001},
         TWO_TENSORS,
@@ -101,7 +107,7 @@ def _upstream() -> Iterator[Case]:
     yield upstream_case(
         OPERATOR,
         "test_adam_multiple_as_printed",
-        "Adam computes the two-tensor example of its page as printed, without an epsilon, so that the default counts",
+        "Adam computes the two-tensor example of its page as printed: without epsilon, so the default applies",
         ("epsilon_default", "several_tensors", "operands", "results"),
         {"alpha": 0.95, "beta": 0.85, "norm_coefficient": 0.001},
         TWO_TENSORS,
@@ -109,7 +115,7 @@ def _upstream() -> Iterator[Case]:
 
 
 def _attributes() -> Iterator[Case]:
-    """All attributes defaulted, and each set alone."""
+    """Yield a case without attributes, and cases with a single attribute."""
     defaults = [f"{name}_default" for name in OPERATOR.signature.defaults]
     yield optimizer_case(
         OPERATOR,
@@ -134,13 +140,13 @@ def _attributes() -> Iterator[Case]:
 
 
 def _natural_attributes() -> Iterator[Case]:
-    """Attributes as people set them: no float32 value of them is the decimal."""
+    """Yield cases with typical decimal attributes, which float32 cannot represent exactly."""
     natural = {"alpha": 0.9, "beta": 0.999, "epsilon": 1e-3, "norm_coefficient": 0.01, "norm_coefficient_post": 0.1}
     for dtype, level in ((np.float32, Level.MUST), (np.float64, Level.SHOULD)):
         yield optimizer_case(
             OPERATOR,
-            f"float32_attributes_{level}_{TYPES[dtype]}",
-            f"Adam in {TYPES[dtype]} computes with the float32 values of its attributes",
+            f"float32_attributes_{level}_{FLOAT_TYPE_NAMES[dtype]}",
+            f"Adam in {FLOAT_TYPE_NAMES[dtype]} computes with the float32 values of its attributes",
             ("attribute_type", "r_adjusted"),
             natural,
             OperatorSetting(dtype, counts=(1, 7)),
@@ -150,7 +156,7 @@ def _natural_attributes() -> Iterator[Case]:
 
 
 def _inexact_weights() -> Case:
-    """Neither 1 - alpha nor 1 - beta is a float32 value, so computing them in float shows in double."""
+    """Define a case in which computing 1 - alpha and 1 - beta in float32 changes the result."""
     return optimizer_case(
         OPERATOR,
         "inexact_weights_double",
@@ -164,10 +170,10 @@ def _inexact_weights() -> Case:
 
 
 def _division_by_zero() -> Iterator[Case]:
-    """Where the pseudo-code divides by zero, or takes the root of a negative number, IEEE 754 says what comes out."""
+    """Yield cases with division by zero or the root of a negative number, where IEEE 754 defines the result."""
     zero_h = {"X": [1.0, 1.0, 1.0, 1.0], "G": 0.0, "V": [1.0, -1.0, 0.0, 2.0], "H": 0.0}
     for dtype in FLOATS:
-        type = TYPES[dtype]
+        type = FLOAT_TYPE_NAMES[dtype]
         yield optimizer_case(
             OPERATOR,
             f"h_zero_epsilon_zero_{type}",
@@ -214,7 +220,7 @@ def _overflow() -> Iterator[Case]:
     for dtype, large in ((np.float32, 1e25), (np.float64, 1e200)):
         yield optimizer_case(
             OPERATOR,
-            f"squared_gradient_overflows_{TYPES[dtype]}",
+            f"squared_gradient_overflows_{FLOAT_TYPE_NAMES[dtype]}",
             "Adam gives infinite H_new where the squared gradient overflows, and no NaN in X_new",
             ("ieee", "h_new"),
             {**OPERATOR.usual, "norm_coefficient": 0.0},

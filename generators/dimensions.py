@@ -1,4 +1,9 @@
-"""Cases that are rows of the declarations in `conformance.dimensions`, and what those leave out as silent."""
+"""Cases of the training optimizers' families: one case for each row of a family's covering array.
+
+`generators.declarations.families` declares the families.
+
+The module also has special cases for variations that the declaration of `placed` omits.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +15,23 @@ import onnx
 from onnx import helper, numpy_helper
 
 from conformance.corpus.case import Case
-from conformance.dimensions.covering import covering_rows
-from conformance.dimensions.families import FAMILIES
-from conformance.dimensions.numbers import COUNTS, RATES
-from conformance.dimensions.training import FUNCTIONS, TENSORS
+from conformance.dimensions.covering_array import covering_array
+from conformance.dimensions.training import FUNCTION_SCOPES, TENSOR_SHAPES
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level
+from generators.declarations.families import TRAINING_FAMILIES
+from generators.declarations.numbers import LEARNING_RATES, UPDATE_COUNTS
 from generators.training_optimizers.table import OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from conformance.dimensions.contexts import Built
-    from conformance.dimensions.factors import Row
+    from conformance.dimensions.covering_array import Row
+    from conformance.dimensions.wrapping import BuiltModel
     from generators.training_optimizers.operator import Operator
 
 
-PLACE_WORDS = {
+SCOPE_PHRASES = {
     "main": "in the main graph",
     "if_then": "in the taken branch of an If",
     "if_else": "in an If's else_branch",
@@ -37,8 +42,9 @@ PLACE_WORDS = {
     "function_twice": "in a function that is called twice",
     "function_in_function": "in a function that a function calls",
 }
+"""Descriptions of the levels of `scope`, for titles."""
 
-ORIGIN_WORDS = {
+SOURCE_PHRASES = {
     "input": "fed",
     "initializer": "an initializer",
     "overridable": "an initializer that is an input too",
@@ -46,8 +52,9 @@ ORIGIN_WORDS = {
     "rearranged": "rearranged",
     "part": "a part of something larger",
 }
+"""Descriptions of the levels of `source_*`, for titles."""
 
-USE_WORDS = {
+CONSUMER_PHRASES = {
     "output": "an output",
     "unused": "unused",
     "read_too": "an output and read",
@@ -58,13 +65,13 @@ USE_WORDS = {
 
 
 @dataclass(frozen=True)
-class Wording:
-    """How cases of a family are called.
+class FamilyText:
+    """Ids, titles and clauses of the cases of a family.
 
     Attributes:
-        id: the factors whose values are the last words of an id; the row's number comes before them.
-        title: what a case shows, after the operator's name.
-        clauses: without the operator's prefix, the chief one first.
+        id: factors whose levels end the id of a case, after the number of the row.
+        title: function that returns the part of the title after the operator's name.
+        clauses: function that returns the tested clauses without the operator's prefix, the main one first.
     """
 
     id: tuple[str, ...]
@@ -73,15 +80,28 @@ class Wording:
 
 
 def _placed_title(row: Row) -> str:
-    origins = [f"{factor[7:]} {ORIGIN_WORDS[row[factor]]}" for factor in row if factor.startswith("origin_")]
-    uses = [f"{factor[4:]} {USE_WORDS[row[factor]]}" for factor in row if factor.startswith("use_")]
+    sources = _phrases(row, "source_", SOURCE_PHRASES)
+    consumers = _phrases(row, "consumer_", CONSUMER_PHRASES)
     rest = ", ".join(f"{name} {row[name]}" for name in ("tensors", "nodes", "types", "read_by_another"))
-    return f"computes as anywhere {PLACE_WORDS[row['place']]}: {', '.join([*origins, *uses])} ({rest})"
+    return f"computes the same {SCOPE_PHRASES[row['scope']]}: {', '.join([*sources, *consumers])} ({rest})"
+
+
+def _phrases(row: Row, prefix: str, phrases: Mapping[str, str]) -> list[str]:
+    """Return phrases for a title on each operand's source or each result's consumer, such as `X a Constant`.
+
+    Args:
+        row: the levels of all factors.
+        prefix: start of the names of the factors to describe.
+        phrases: phrase for each level.
+    """
+    return [
+        f"{factor.removeprefix(prefix)} {phrases[level]}" for factor, level in row.items() if factor.startswith(prefix)
+    ]
 
 
 def _placed_clauses(operator: Operator, row: Row) -> tuple[str, ...]:
-    several = len(TENSORS[row["tensors"]]) > 1
-    has_defaults = row["place"] in FUNCTIONS and operator.signature.defaults
+    several = len(TENSOR_SHAPES[row["tensors"]]) > 1
+    has_defaults = row["scope"] in FUNCTION_SCOPES and operator.signature.defaults
     return (
         operator.step,
         "operands",
@@ -93,42 +113,43 @@ def _placed_clauses(operator: Operator, row: Row) -> tuple[str, ...]:
 
 
 def _numbers_title(row: Row) -> str:
-    counts = ", ".join(str(T) for T in COUNTS[row["T"]])
+    counts = ", ".join(str(T) for T in UPDATE_COUNTS[row["T"]])
     given = ", ".join(f"{name} {value}" for name, value in row.items() if name not in {"T", "R"})
-    return f"computes with T = {counts} and R = {RATES[row['R']]:g}: {given}"
+    return f"computes with T = {counts} and R = {LEARNING_RATES[row['R']]:g}: {given}"
 
 
-WORDINGS: Mapping[str, Wording] = {
-    "placed": Wording(("place", "tensors", "types"), _placed_title, _placed_clauses),
-    "numbers": Wording(
+FAMILY_TEXTS: Mapping[str, FamilyText] = {
+    "placed": FamilyText(("scope", "tensors", "types"), _placed_title, _placed_clauses),
+    "numbers": FamilyText(
         ("T", "types"),
         _numbers_title,
         lambda operator, _: (operator.step, "attribute_type", "update_count_type"),
     ),
-    "extreme": Wording(
+    "extreme": FamilyText(
         ("scalar", "extreme", "T", "types"),
         lambda row: f"computes with {row['scalar']} of {row['extreme']} value at T = {row['T']} in {row['types']}",
         lambda operator, _: (operator.step, "attribute_type"),
     ),
-    "lengths": Wording(
+    "lengths": FamilyText(
         ("lengths", "types"),
-        lambda row: f"updates short and long tensors beside each other ({row['lengths']}, {row['types']})",
+        lambda row: f"updates short and long tensors in one node ({row['lengths']}, {row['types']})",
         lambda *_: ("several_tensors", "elementwise"),
     ),
-    "constants": Wording(
-        ("constant", "origin", "types"),
+    "constants": FamilyText(
+        ("constant", "source", "types"),
         lambda row: (
-            f"computes with {row['constant'].replace('_', ' ')} {ORIGIN_WORDS[row['origin']]}, of shape {row['shape']},"
+            f"computes with {row['constant'].replace('_', ' ')} {SOURCE_PHRASES[row['source']]}, of shape "
+            f"{row['shape']},"
             f" values {row['values']}, in {row['types']}"
         ),
         lambda operator, _: (operator.step, "operands", "results"),
     ),
-    "readers": Wording(
+    "readers": FamilyText(
         ("read_by_another", "types"),
-        lambda row: f"leaves what another node reads as well as it was: {row['read_by_another']}, in {row['types']}",
+        lambda row: f"does not change an operand that another node reads: {row['read_by_another']}, in {row['types']}",
         lambda operator, _: ("pure", operator.step),
     ),
-    "many_tensors": Wording(
+    "many_tensors": FamilyText(
         ("tensors", "shapes", "types"),
         lambda row: f"takes {row['tensors']} tensors of {row['shapes']} shapes in {row['types']}, each with its state",
         lambda *_: ("several_tensors", "operands", "results"),
@@ -137,19 +158,19 @@ WORDINGS: Mapping[str, Wording] = {
 
 
 def cases() -> Iterator[Case]:
-    """All of them."""
+    """Yield the cases of all families and the special cases."""
     for operator in OPERATORS:
-        for name, family in FAMILIES.items():
-            for number, row in enumerate(covering_rows(family.declaration(operator.name)), 1):
+        for name, family in TRAINING_FAMILIES.items():
+            for number, row in enumerate(covering_array(family.declaration(operator.name)), 1):
                 yield _case(operator, name, number, row)
-        yield from _apart(operator)
+        yield from _special_cases(operator)
 
 
 def _case(operator: Operator, family: str, number: int, row: Row) -> Case:
-    wording = WORDINGS[family]
+    wording = FAMILY_TEXTS[family]
     last = "_".join(row[factor] for factor in wording.id).lower()
     id = f"test_{operator.prefix}_{family}_{number:03}_{last}"
-    built = FAMILIES[family].built(operator.name, id, row)
+    built = TRAINING_FAMILIES[family].build(operator.name, id, row)
     level = _level(built) if family == "extreme" else Level.MUST
     own = row["types"].split("_", maxsplit=1)[0]
     return Case(
@@ -163,22 +184,22 @@ def _case(operator: Operator, family: str, number: int, row: Row) -> Case:
     )
 
 
-def _level(built: Built) -> Level:
-    """`must` where every admissible evaluation agrees but for rounding, as the oracle says of the serialised model."""
-    every = (answer for inputs in built.data_sets for answer in answers(built.model, inputs, Level.MUST))
-    return Level.SHOULD if any(answer.unsettled for answer in every) else Level.MUST
+def _level(built: BuiltModel) -> Level:
+    """Return `must` if all admissible evaluations of a model agree except for rounding, otherwise `should`."""
+    outputs = (answer for inputs in built.data_sets for answer in answers(built.model, inputs, Level.MUST))
+    return Level.SHOULD if any(answer.indeterminacy for answer in outputs) else Level.MUST
 
 
 def _prefixed(operator: Operator, *clauses: str) -> tuple[str, ...]:
     return tuple(f"{operator.prefix}.{clause}" for clause in clauses)
 
 
-def _apart(operator: Operator) -> Iterator[Case]:
-    """What the declaration of `placed` leaves out because no text decides what a runtime must do."""
-    factors = FAMILIES["placed"].declaration(operator.name).factors
-    for name, (level, title, row, change) in APART.items():
+def _special_cases(operator: Operator) -> Iterator[Case]:
+    """Yield cases for variations that `placed` omits, because the specification does not define their results."""
+    factors = TRAINING_FAMILIES["placed"].declaration(operator.name).factors
+    for name, (level, title, row, change) in SPECIAL_CASES.items():
         id = f"test_{operator.prefix}_{name}_float"
-        built = FAMILIES["placed"].built(
+        built = TRAINING_FAMILIES["placed"].build(
             operator.name, id, {**{factor: values[0] for factor, values in factors.items()}, **row}
         )
         model = onnx.load_model_from_string(built.model)
@@ -194,18 +215,18 @@ def _apart(operator: Operator) -> Iterator[Case]:
         )
 
 
-def _without_a_name(graph: onnx.GraphProto) -> None:
+def _remove_result_name(graph: onnx.GraphProto) -> None:
     graph.node[0].output[0] = ""
     del graph.output[0]
 
 
-def _of_one_name(graph: onnx.GraphProto) -> None:
+def _set_equal_node_names(graph: onnx.GraphProto) -> None:
     for node in graph.node:
         node.name = "step"
 
 
-def _sparse(graph: onnx.GraphProto) -> None:
-    """The first initializer as a sparse one, of which every element is stored."""
+def _make_initializer_sparse(graph: onnx.GraphProto) -> None:
+    """Replace the first initializer by a sparse one that stores every element."""
     X = numpy_helper.to_array(graph.initializer[0])
     places = numpy_helper.from_array(np.arange(X.size), f"{graph.initializer[0].name}_places")
     values = numpy_helper.from_array(X.reshape(-1), graph.initializer[0].name)
@@ -213,30 +234,30 @@ def _sparse(graph: onnx.GraphProto) -> None:
     del graph.initializer[0]
 
 
-APART: Mapping[str, tuple[Level, str, Row, Callable[[onnx.GraphProto], None]]] = {
+SPECIAL_CASES: Mapping[str, tuple[Level, str, Row, Callable[[onnx.GraphProto], None]]] = {
     "result_without_a_name": (
         Level.SILENT,
-        "with an X_new without a name, which ONNX has for results that are optional, as these are not",
+        "with an unnamed X_new, although ONNX allows unnamed outputs only for optional results",
         {},
-        _without_a_name,
+        _remove_result_name,
     ),
     "nodes_of_one_name": (
         Level.SILENT,
-        "twice under one name, which ONNX asks to be another for each node of a graph",
+        "twice with the same node name, although ONNX requires unique node names",
         {"nodes": "other_t"},
-        _of_one_name,
+        _set_equal_node_names,
     ),
     "sparse_initializer": (
         Level.SILENT,
-        "with a sparse initializer as X, a tensor to ONNX's checker and none to its shape inference",
-        {"origin_X": "initializer"},
-        _sparse,
+        "with a sparse initializer as X, which ONNX's checker accepts and ONNX's shape inference does not",
+        {"source_X": "initializer"},
+        _make_initializer_sparse,
     ),
     "main_domain_by_name": (
         Level.SHOULD,
-        "beside operators of the main domain, which the model imports under its name, ai.onnx",
-        {"origin_X": "rearranged", "imports": "main_by_name"},
+        "with operators of the main domain, which the model imports by the name ai.onnx",
+        {"source_X": "rearranged", "imports": "main_by_name"},
         lambda _: None,
     ),
 }
-"""By name: level, title, what differs from the first value of each factor, and what is done to the graph then."""
+"""Special cases by name: level, title, levels that differ from the first level of each factor, change of the graph."""

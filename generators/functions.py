@@ -1,7 +1,7 @@
-"""Cases whose model brings its optimizer along as a function, for runtimes without a kernel that then run the body.
+"""Cases in which the optimizer is a model-local function, for runtimes that have no kernel and run the function's body.
 
-Which of the two a runtime runs that has the operator is its own choice, so the oracle admits both. The body is the
-pseudo-code in primitives, in the type of the case's tensors; its attributes have the schema's defaults.
+A runtime with a kernel may run the kernel or the body, so the oracle accepts both. The body has the pseudo-code as
+primitive operators in the type of the tensors, and its attributes have the defaults of the schema.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Case
-from conformance.dimensions.building import numbered
-from conformance.generation.models import TYPES, declared, model
-from conformance.reference.numbers.symbolic import INT64, Emission, Terms, traced
+from conformance.dimensions.training import tensor_names
+from conformance.generation.models import FLOAT_TYPE_NAMES, array_value_info, build_model
+from conformance.reference.numbers.symbolic import INT64, TermEmitter, TermFactory, trace
 from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS
 from generators.training_optimizers.operator import FunctionCase, Operator, OperatorSetting
@@ -28,47 +28,49 @@ if TYPE_CHECKING:
 
 OPSET = 13
 IR_VERSION = 9
-"""The first in which a function's attributes can have defaults."""
+"""First IR version in which function attributes can have defaults."""
 
-
-ACME = "acme"
-"""A domain that no runtime has operators of."""
+CUSTOM_DOMAIN = "acme"
+"""Domain of a function that has no operator of the same name."""
 
 
 def cases() -> Iterator[Case]:
-    """All of them, in both types, at T = 0 and above."""
+    """Yield the function cases of all optimizers in float and double."""
     for operator in OPERATORS:
         for function in operator.functions:
             yield from (_case(operator, function, dtype) for dtype in FLOATS)
-            if len(function.attributes) < len(operator.signature.defaults):  # the call leaves some to what is declared
-                yield _under_another_name(operator, function)
+            if len(function.attributes) < len(operator.signature.defaults):  # the call uses default values
+                yield _custom_name_case(operator, function)
 
 
 def _case(operator: Operator, function: FunctionCase, dtype: Any) -> Case:
-    id = f"test_{operator.prefix}_function_{function.name}_{TYPES[dtype]}"
+    id = f"test_{operator.prefix}_function_{function.name}_{FLOAT_TYPE_NAMES[dtype]}"
     setting = OperatorSetting(dtype, shapes=function.shapes, counts=(0, 1, 3))
     return Case(
         id=id,
-        title=f"{operator.name} as a function of the model, given {function.given}, computes as the operator does",
+        title=f"{operator.name} as a function of the model, given {function.given}, computes the same as the operator",
         level=Level.MUST,
         clauses=tuple(f"{operator.prefix}.{clause}" for clause in function.clauses),
-        tags=(operator.prefix, TYPES[dtype], "function"),
+        tags=(operator.prefix, FLOAT_TYPE_NAMES[dtype], "function"),
         model=_model(operator, id, function.attributes, setting),
         data_sets=setting.data_sets(operator, id),
     )
 
 
-def _under_another_name(operator: Operator, function: FunctionCase) -> Case:
-    """No runtime has an operator of this name, so the body is run, with the defaults that the function declares."""
+def _custom_name_case(operator: Operator, function: FunctionCase) -> Case:
+    """Define a case whose function has a name that no operator has, so that every runtime must run the body."""
     id = f"test_{operator.prefix}_function_own_name_{function.name}_float"
     setting = OperatorSetting(shapes=function.shapes, counts=(0, 1, 3))
     return Case(
         id=id,
-        title=f"{operator.name}'s pseudo-code as a function of its own name, given {function.given}, has its defaults",
+        title=(
+            f"{operator.name}'s pseudo-code as a function with a new name, given {function.given}, uses the "
+            "function's defaults"
+        ),
         level=Level.MUST,
         clauses=tuple(f"{operator.prefix}.{clause}" for clause in ("function_attributes", operator.step)),
         tags=(operator.prefix, "float", "function"),
-        model=_model(operator, id, function.attributes, setting, ACME),
+        model=_model(operator, id, function.attributes, setting, CUSTOM_DOMAIN),
         data_sets=setting.data_sets(operator, id),
     )
 
@@ -76,46 +78,50 @@ def _under_another_name(operator: Operator, function: FunctionCase) -> Case:
 def _model(
     operator: Operator, id: str, attributes: Mapping[str, Any], setting: OperatorSetting, domain: str = ""
 ) -> bytes:
-    """A model of one node that calls the function, which has the operator's name unless a domain is named."""
+    """Build a model that calls the function. The function has the operator's name unless `domain` is given."""
     arrays = setting.data_sets(operator, id)[0]
     tensors = len(setting.shapes)
-    names = ["R", "T", *numbered(operator.signature.operands, tensors)]
-    results = numbered(operator.signature.results, tensors)
-    function = _function(operator, names, results, _chosen(operator, attributes), np.dtype(setting.dtype))
+    names = ["R", "T", *tensor_names(operator.signature.operands, tensors)]
+    results = tensor_names(operator.signature.results, tensors)
+    function = _function(operator, names, results, _text_attributes(operator, attributes), np.dtype(setting.dtype))
     if domain:
         function.domain, function.name = domain, f"{operator.name}Step"
-    return model(
+    return build_model(
         id,
         [helper.make_node(function.name, names, results, domain=function.domain, **attributes)],
-        [declared(name, array) for name, array in zip(names, arrays, strict=True)],
-        [declared(name, arrays[2 + place % tensors]) for place, name in enumerate(results)],
+        [array_value_info(name, array) for name, array in zip(names, arrays, strict=True)],
+        [array_value_info(name, arrays[2 + place % tensors]) for place, name in enumerate(results)],
         {"": OPSET, **({domain: 1} if domain else operator.imports)},
         functions=[function],
         ir_version=IR_VERSION,
     )
 
 
-def _chosen(operator: Operator, attributes: Mapping[str, Any]) -> dict[str, str]:
-    """Those of the attributes that are a text: they select nodes."""
-    return {name: attributes[name] for name in operator.signature.choices if name in attributes}
+def _text_attributes(operator: Operator, attributes: Mapping[str, Any]) -> dict[str, str]:
+    """Return the attributes of type string, such as `mode`, which determine the nodes of the function's body."""
+    return {name: attributes[name] for name in operator.signature.allowed_values if name in attributes}
 
 
 def _function(
-    operator: Operator, names: Sequence[str], results: Sequence[str], chosen: Mapping[str, str], dtype: np.dtype[Any]
+    operator: Operator,
+    names: Sequence[str],
+    results: Sequence[str],
+    text_attributes: Mapping[str, str],
+    dtype: np.dtype[Any],
 ) -> onnx.FunctionProto:
-    """The operator's pseudo-code as a function; what selects its nodes is fixed in its body."""
+    """Return a function with the operator's pseudo-code as nodes, for fixed attributes of type string."""
     signature = operator.signature
-    terms = Terms()
-    numbers = [name for name in (*signature.required, *signature.defaults) if name not in signature.choices]
+    terms = TermFactory()
+    numbers = [name for name in (*signature.required, *signature.defaults) if name not in signature.allowed_values]
     attributes: dict[str, Any] = {name: terms.attribute(name, dtype) for name in numbers}
-    attributes |= chosen
-    operands = [terms.named(name, dtype) for name in names[2:]]
+    attributes |= text_attributes
+    operands = [terms.named_value(name, dtype) for name in names[2:]]
     tensors = len(operands) // len(signature.operands)
-    R, T = terms.named("R", dtype), terms.named("T", INT64)
-    by_tensor = [traced(signature.formula, R, T, operands[i::tensors], attributes) for i in range(tensors)]
+    R, T = terms.named_value("R", dtype), terms.named_value("T", INT64)
+    by_tensor = [trace(signature.formula, R, T, operands[i::tensors], attributes) for i in range(tensors)]
     ordered = [term for terms_of_a_kind in zip(*by_tensor, strict=True) for term in terms_of_a_kind]
-    places = count(1)
-    emission = Emission(lambda hint: f"{hint}_{next(places)}")
+    numbers_of_names = count(1)
+    emission = TermEmitter(lambda hint: f"{hint}_{next(numbers_of_names)}")
     emission.emit(dict(zip(results, ordered, strict=True)))
     constants = [helper.make_node("Constant", [], [tensor.name], value=tensor) for tensor in emission.constants]
     return helper.make_function(

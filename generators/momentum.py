@@ -1,4 +1,4 @@
-"""Cases of Momentum, in both its modes."""
+"""Cases of Momentum in both modes."""
 
 from __future__ import annotations
 
@@ -7,15 +7,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conformance.generation.models import TYPES
+from conformance.generation.models import FLOAT_TYPE_NAMES
 from conformance.verdicts import Level
-from generators.training_optimizers.families import FLOATS, shared
-from generators.training_optimizers.graphs import structures
-from generators.training_optimizers.matrix import Matrix
-from generators.training_optimizers.operator import FunctionCase, Operator, OperatorSetting, TrainingRun, optimizer_case
-from generators.training_optimizers.page_examples import upstream_case
-from generators.training_optimizers.preparing import preparations
-from generators.training_optimizers.sizes import sizes
+from generators.training_optimizers.families import FLOATS, shared_cases
+from generators.training_optimizers.graphs import graph_cases
+from generators.training_optimizers.operator import (
+    FunctionCase,
+    Operator,
+    OperatorSetting,
+    TrainingRun,
+    optimizer_case,
+    upstream_case,
+)
+from generators.training_optimizers.pairwise import PairwiseFamily
+from generators.training_optimizers.preparation import preparation_cases
+from generators.training_optimizers.sizes import size_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +32,7 @@ USUAL = {"alpha": 0.75, "beta": 0.5, "mode": "standard", "norm_coefficient": 0.2
 NESTEROV = {**USUAL, "mode": "nesterov"}
 
 RUN = {"alpha": 0.5, "beta": 0.75, "norm_coefficient": 0.0}
-"""The attributes of training runs, but for the mode."""
+"""Attributes of training runs, without the mode."""
 
 OPERATOR = Operator(
     "Momentum",
@@ -58,28 +64,30 @@ OPERATOR = Operator(
 )
 
 MODES = {"standard": "x_new_standard", "nesterov": "x_new_nesterov"}
+"""Main clause of each mode."""
 
 NEUTRAL = {"alpha": 0.0, "beta": 1.0, "norm_coefficient": 0.0}
+"""Attribute values that have no effect."""
 
 ALONE = {"alpha": (0.625, "v_new"), "norm_coefficient": (0.5, "g_regularized")}
-"""Attributes away from neutral alone: the value and the chief clause; that of beta is the update counts' own."""
+"""Value and main clause for cases in which a single attribute is not neutral. Other cases test beta."""
 
-MATRIX = Matrix(OPERATOR, ("v_new", "beta_adjusted", "g_regularized", "mode"))
+MATRIX = PairwiseFamily(OPERATOR, ("v_new", "beta_adjusted", "g_regularized", "mode"))
 
 
 def cases() -> Iterator[Case]:
-    """All cases of Momentum."""
-    yield from _upstream()
-    yield from shared(OPERATOR, {True: ("beta_adjusted", "v_new"), False: ("t_switch", "v_new")})
-    yield from structures(OPERATOR)
-    yield from preparations(OPERATOR)
-    yield from sizes(OPERATOR)
+    """Yield all cases of Momentum."""
+    yield from _upstream_cases()
+    yield from shared_cases(OPERATOR, {True: ("beta_adjusted", "v_new"), False: ("t_switch", "v_new")})
+    yield from graph_cases(OPERATOR)
+    yield from preparation_cases(OPERATOR)
+    yield from size_cases(OPERATOR)
     yield from MATRIX.cases()
     yield from _attributes()
     yield from _special_values()
 
 
-def _upstream() -> Iterator[Case]:
+def _upstream_cases() -> Iterator[Case]:
     one = {"X": [[1.2, 2.8]], "G": [[-0.94, -2.5]], "V": [[1.7, 3.6]]}
     two = {"X": [[1.0], [1.0, 2.0]], "G": [[-1.0], [-1.0, -3.0]], "V": [[2.0], [4.0, 1.0]]}
     yield upstream_case(
@@ -109,7 +117,7 @@ def _upstream() -> Iterator[Case]:
 
 
 def _attributes() -> Iterator[Case]:
-    """One attribute away from its neutral value, and all as people set them."""
+    """Yield cases in which only one attribute affects the result, and cases with typical decimal attributes."""
     for name, (value, clause) in ALONE.items():
         yield optimizer_case(
             OPERATOR,
@@ -123,8 +131,8 @@ def _attributes() -> Iterator[Case]:
     for dtype, (mode, step) in zip(FLOATS, MODES.items(), strict=True):
         yield optimizer_case(
             OPERATOR,
-            f"float32_attributes_{mode}_{TYPES[dtype]}",
-            f"Momentum in mode {mode} computes with the float32 values of its attributes in {TYPES[dtype]}",
+            f"float32_attributes_{mode}_{FLOAT_TYPE_NAMES[dtype]}",
+            f"Momentum in mode {mode} computes with the float32 values of its attributes in {FLOAT_TYPE_NAMES[dtype]}",
             ("attribute_type", "v_new", step),
             {"alpha": 0.9, "beta": 0.7, "mode": mode, "norm_coefficient": 0.01},
             OperatorSetting(dtype, counts=(0, 7)),
@@ -133,13 +141,13 @@ def _attributes() -> Iterator[Case]:
 
 
 def _special_values() -> Iterator[Case]:
-    """What IEEE 754 decides: a zero coefficient of a NaN, and subnormal state."""
+    """Yield cases whose result IEEE 754 defines: NaN multiplied by 0, and subnormal numbers in the state."""
     unregularized = {**OPERATOR.usual, "norm_coefficient": 0.0}
     for dtype in FLOATS:
         least = float(np.finfo(dtype).smallest_subnormal)
         yield optimizer_case(
             OPERATOR,
-            f"nan_in_x_unregularized_{TYPES[dtype]}",
+            f"nan_in_x_unregularized_{FLOAT_TYPE_NAMES[dtype]}",
             "Momentum multiplies a NaN in X by norm_coefficient = 0 and gets NaN",
             ("ieee", "g_regularized"),
             unregularized,
@@ -149,8 +157,8 @@ def _special_values() -> Iterator[Case]:
         )
         yield optimizer_case(
             replace(OPERATOR, rate=1.0),
-            f"subnormal_v_{TYPES[dtype]}",
-            f"Momentum keeps subnormals of V in {TYPES[dtype]}",
+            f"subnormal_v_{FLOAT_TYPE_NAMES[dtype]}",
+            f"Momentum keeps subnormals of V in {FLOAT_TYPE_NAMES[dtype]}",
             ("ieee", "v_new"),
             {**unregularized, "alpha": 0.5},
             OperatorSetting(

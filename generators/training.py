@@ -1,10 +1,12 @@
-"""Training runs on a convex problem with a known optimum: many steps in one graph, and data sets that feed each other.
+"""Cases of training runs on a convex problem with a known optimum.
 
-The loss is sum(A * (X - B)**2) / 2, so the gradient is A * (X - B), computed by primitives in the graph, and the
-optimum is B. Runs start at T = 0, where no bias is corrected and beta of Momentum does not apply, and at T = 1.
+Some cases have many steps in one graph. In others, each data set continues from the results of the previous one.
 
-Bounds grow from step to step, by about 1 + R * A at each: rates and curvatures are so small that a hundred steps come
-near the optimum, and not near enough for the bound to matter beside the way that is left.
+The loss is sum(A * (X - B)**2) / 2, so the gradient is A * (X - B), which primitive operators compute in the graph. The
+optimum is B. Runs start at T = 0, without bias correction and without beta of Momentum, and at T = 1.
+
+Bounds grow by a factor of about 1 + R * A per step. Rates and curvatures are small, so that the bounds stay much
+smaller than the distance to the optimum after a hundred steps.
 """
 
 from __future__ import annotations
@@ -17,12 +19,12 @@ import onnx
 from onnx import helper
 
 from conformance.corpus.case import Case
-from conformance.generation.models import TYPES, declared, model
-from conformance.reference.evaluation import evaluate
+from conformance.generation.models import FLOAT_TYPE_NAMES, array_value_info, build_model
+from conformance.reference.oracle import evaluate
 from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS
 from generators.training_optimizers.table import OPERATORS
-from generators.training_step import training_steps
+from generators.training_step import training_step_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,87 +36,86 @@ OPSET = 13
 
 
 @dataclass(frozen=True)
-class Run:
-    """An optimizer on its way from START to OPTIMUM."""
+class ConfiguredRun:
+    """An optimizer with the parameters of a training run from START to OPTIMUM."""
 
     operator: Operator
     setting: TrainingRun
 
     @property
     def title(self) -> str:
-        """The first words of its cases' titles."""
+        """Beginning of the titles of the run's cases."""
         mode = self.setting.attributes.get("mode")
         return f"{self.operator.name} in mode {mode}" if mode else self.operator.name
 
     @property
     def state(self) -> list[str]:
-        """The operands that a step hands on to the next, X first."""
+        """Names of the operands that a step passes to the next step: X, then the state."""
         return [name for name in self.operator.signature.operands if name != "G"]
 
 
-RUNS = tuple(Run(operator, setting) for operator in OPERATORS for setting in operator.runs)
+RUNS = tuple(ConfiguredRun(operator, setting) for operator in OPERATORS for setting in operator.runs)
 
 START = (2.0, -1.0, 0.25)
 OPTIMUM = (0.5, 0.75, -1.25)
 CURVATURE = (1.0, 0.75, 1.25)
 
 STEPS = (1, 10, 100)
-FED_STEPS = (1, 10)
-FED_DATA_SETS = 10
+CONTINUED_STEPS = (1, 10)
+CONTINUED_DATA_SETS = 10
 FIRST_COUNTS = (0, 1)
-"""T of the first step."""
+"""T of the first step, for each data set."""
 
 
 def cases() -> Iterator[Case]:
-    """All of them."""
+    """Yield all training cases."""
     for run in RUNS:
         for dtype in FLOATS:
-            yield from (_unrolled(run, steps, dtype) for steps in STEPS)
-            yield from (_fed(run, steps, dtype) for steps in FED_STEPS)
-    yield from training_steps()
+            yield from (_unrolled_case(run, steps, dtype) for steps in STEPS)
+            yield from (_continued_case(run, steps, dtype) for steps in CONTINUED_STEPS)
+    yield from training_step_cases()
 
 
-def _unrolled(run: Run, steps: int, dtype: Any) -> Case:
-    """Steps in a row in one graph."""
-    id = f"test_{run.setting.name}_training_{_counted(steps)}_{TYPES[dtype]}".replace(" ", "_")
-    starts = tuple(_start(run, T, dtype) for T in FIRST_COUNTS)
-    title = f"{run.title} goes {_counted(steps)} towards the optimum of a quadratic"
+def _unrolled_case(run: ConfiguredRun, steps: int, dtype: Any) -> Case:
+    """Define a case with several steps in one graph."""
+    id = f"test_{run.setting.name}_training_{_step_count(steps)}_{FLOAT_TYPE_NAMES[dtype]}".replace(" ", "_")
+    starts = tuple(_start_inputs(run, T, dtype) for T in FIRST_COUNTS)
+    title = f"{run.title} takes {_step_count(steps)} towards the optimum of a quadratic function"
     return _case(run, id, title, _model(run, id, steps, starts[0]), starts, "unrolled")
 
 
-def _fed(run: Run, steps: int, dtype: Any) -> Case:
-    """Data sets each of which starts where the one before it has to end."""
-    id = f"test_{run.setting.name}_training_fed_{FED_DATA_SETS}_times_{steps}_{TYPES[dtype]}"
-    model = _model(run, id, steps, _start(run, 1, dtype))
-    title = (
-        f"{run.title} goes {FED_DATA_SETS} times {_counted(steps)} towards the optimum of a quadratic, run after run"
-    )
-    return _case(run, id, title, model, tuple(_following(model, _start(run, 1, dtype))), "fed")
+def _continued_case(run: ConfiguredRun, steps: int, dtype: Any) -> Case:
+    """Define a case in which each data set starts from the expected results of the previous one."""
+    id = f"test_{run.setting.name}_training_fed_{CONTINUED_DATA_SETS}_times_{steps}_{FLOAT_TYPE_NAMES[dtype]}"
+    model = _model(run, id, steps, _start_inputs(run, 1, dtype))
+    each = f"{_step_count(steps)} in each of {CONTINUED_DATA_SETS} runs"
+    title = f"{run.title} takes {each} towards the optimum of a quadratic function"
+    return _case(run, id, title, model, tuple(_successive_inputs(model, _start_inputs(run, 1, dtype))), "fed")
 
 
-def _counted(steps: int) -> str:
+def _step_count(steps: int) -> str:
     return f"{steps} {'step' if steps == 1 else 'steps'}"
 
 
-def _following(model: bytes, inputs: tuple[Array, ...]) -> Iterator[tuple[Array, ...]]:
-    """Inputs, then those that the model's exact outputs, rounded once to their type, make of them, and so on.
+def _successive_inputs(model: bytes, inputs: tuple[Array, ...]) -> Iterator[tuple[Array, ...]]:
+    """Yield the inputs of successive data sets: the exact outputs of the previous data set, rounded once.
 
-    They are computed as the expected values are later: from the serialised model and nothing else.
+    Like the expected values, the outputs are computed only from the serialised model.
     """
     graph = onnx.load_model_from_string(model)
-    for _ in range(FED_DATA_SETS):
+    for _ in range(CONTINUED_DATA_SETS):
         yield inputs
         inputs = (inputs[0], *evaluate(graph, inputs))
 
 
-def _start(run: Run, T: int, dtype: Any) -> tuple[Array, ...]:
-    """R, T, the first X, and a state of zeros."""
+def _start_inputs(run: ConfiguredRun, T: int, dtype: Any) -> tuple[Array, ...]:
+    """Return the inputs of the first data set: R, T, X, and a state of zeros."""
     zeros = (np.zeros(len(START), dtype=dtype) for _ in run.state[1:])
     return np.array(run.setting.rate, dtype=dtype), np.array(T, dtype=np.int64), np.array(START, dtype=dtype), *zeros
 
 
-def _model(run: Run, id: str, steps: int, inputs: Sequence[Array]) -> bytes:
-    """The graph of some steps; it gives T for the next one, the new X and the new state."""
+def _model(run: ConfiguredRun, id: str, steps: int, inputs: Sequence[Array]) -> bytes:
+    """Build a model with `steps` training steps; its outputs are the next T, the new X and the new state."""
     names = ["R", "T", *run.state]
     results = ["T_new", *(f"{name}_new" for name in run.state)]
     nodes: list[onnx.NodeProto] = []
@@ -129,18 +130,25 @@ def _model(run: Run, id: str, steps: int, inputs: Sequence[Array]) -> bytes:
         "B": np.array(OPTIMUM, dtype=dtype),
         "one": np.array(1, dtype=np.int64),
     }
-    return model(
+    return build_model(
         id,
         nodes,
-        [declared(name, array) for name, array in zip(names, inputs, strict=True)],
-        [declared(name, array) for name, array in zip(results, inputs[1:], strict=True)],
+        [array_value_info(name, array) for name, array in zip(names, inputs, strict=True)],
+        [array_value_info(name, array) for name, array in zip(results, inputs[1:], strict=True)],
         {"": OPSET, **run.operator.imports},
         constants,
     )
 
 
-def _step(run: Run, step: int, taken: Sequence[str], given: Sequence[str]) -> list[onnx.NodeProto]:
-    """One step from T, X and state to the next ones."""
+def _step(run: ConfiguredRun, step: int, taken: Sequence[str], given: Sequence[str]) -> list[onnx.NodeProto]:
+    """Return the nodes of one training step, which compute the next T, X and state.
+
+    Args:
+        run: optimizer and parameters.
+        step: number of the step, for the names of intermediate values.
+        taken: names of the values that the step starts from.
+        given: names of the values that the step computes.
+    """
     T, X, *state = taken
     G = f"G_{step}"
     return [
@@ -157,13 +165,15 @@ def _step(run: Run, step: int, taken: Sequence[str], given: Sequence[str]) -> li
     ]
 
 
-def _case(run: Run, id: str, title: str, model: bytes, data_sets: tuple[tuple[Array, ...], ...], family: str) -> Case:
+def _case(
+    run: ConfiguredRun, id: str, title: str, model: bytes, data_sets: tuple[tuple[Array, ...], ...], family: str
+) -> Case:
     return Case(
         id=id,
         title=title,
         level=Level.MUST,
         clauses=tuple(f"{run.operator.prefix}.{clause}" for clause in run.setting.clauses),
-        tags=(run.operator.prefix, TYPES[data_sets[0][2].dtype.type], "training", family),
+        tags=(run.operator.prefix, FLOAT_TYPE_NAMES[data_sets[0][2].dtype.type], "training", family),
         model=model,
         data_sets=data_sets,
     )

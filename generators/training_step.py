@@ -1,7 +1,7 @@
-"""A whole training step in one graph: forward, loss and gradient in primitives, then the optimizer of all parameters.
+"""Cases of a whole training step in one graph: forward pass, loss and gradient, then the optimizer for all parameters.
 
-The network is Relu(features @ W1 + B1) @ W2 + B2, the loss its mean squared distance from the target. Values are such
-that no hidden unit is so near 0 that rounding would decide whether it is active.
+The network is Relu(features @ W1 + B1) @ W2 + B2. The loss is the mean squared distance from the target. The values are
+chosen so that rounding does not decide whether a hidden unit is active.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Case
-from conformance.dimensions.building import RANGES
-from conformance.generation.models import TYPES, declared, model
-from conformance.generation.values import scattered
+from conformance.dimensions.training import OPERAND_RANGES
+from conformance.generation.models import FLOAT_TYPE_NAMES, array_value_info, build_model, pseudo_random_array
 from conformance.verdicts import Level
 from generators.training_optimizers.families import FLOATS
 from generators.training_optimizers.table import OPERATORS
@@ -31,7 +30,7 @@ OPSET = 13
 BATCH, FEATURES, HIDDEN = 3, 2, 4
 PARAMETERS: Mapping[str, tuple[int, ...]] = {"W1": (FEATURES, HIDDEN), "B1": (HIDDEN,), "W2": (HIDDEN, 1), "B2": (1,)}
 COUNTS = (0, 1, 5)
-"""T of the data sets: the first two start from a state of zeros, the last goes on from another."""
+"""T of the data sets. The first two start from a state of zeros, the last one from another state."""
 
 FORWARD = (
     ("MatMul", ("features", "W1"), "product1"),
@@ -56,24 +55,25 @@ BACKWARD = (
     ("MatMul", ("features_transposed", "d_raw"), "d_W1"),
     ("ReduceSum", ("d_raw", "axis0"), "d_B1"),
 )
-"""Operator, inputs and output of each node, and what the operators need to be told."""
+"""Operator, inputs and output of each node of the forward and the backward pass."""
 
 ATTRIBUTES: Mapping[str, Mapping[str, Any]] = {
     "Transpose": {"perm": [1, 0]},
     "ReduceSum": {"keepdims": 0},
     "ReduceMean": {"keepdims": 0},
 }
+"""Attributes by operator."""
 
 
-def training_steps() -> Iterator[Case]:
-    """A step of each optimizer in both types."""
+def training_step_cases() -> Iterator[Case]:
+    """Yield a training step of each optimizer in float and double."""
     for operator in OPERATORS:
         for dtype in FLOATS:
             yield _case(operator, dtype)
 
 
 def _case(operator: Operator, dtype: Any) -> Case:
-    id = f"test_{operator.prefix}_training_network_{TYPES[dtype]}"
+    id = f"test_{operator.prefix}_training_network_{FLOAT_TYPE_NAMES[dtype]}"
     data_sets = tuple(_inputs(operator, id, T, dtype) for T in COUNTS)
     return Case(
         id=id,
@@ -82,7 +82,7 @@ def _case(operator: Operator, dtype: Any) -> Case:
         clauses=tuple(
             f"{operator.prefix}.{clause}" for clause in (operator.step, "several_tensors", "operands", "results")
         ),
-        tags=(operator.prefix, TYPES[dtype], "training", "network"),
+        tags=(operator.prefix, FLOAT_TYPE_NAMES[dtype], "training", "network"),
         model=_model(operator, id, data_sets[0], dtype),
         data_sets=data_sets,
     )
@@ -93,15 +93,17 @@ def _state(operator: Operator) -> list[str]:
 
 
 def _inputs(operator: Operator, id: str, T: int, dtype: Any) -> tuple[Array, ...]:
-    """R, T, features and target, the parameters and their state, kind by kind."""
+    """Return R, T, features, target, the parameters, and their states grouped by operand."""
     return (
         np.array(operator.rate, dtype=dtype),
         np.array(T, dtype=np.int64),
-        scattered(f"{id}/features", (BATCH, FEATURES), dtype),
-        scattered(f"{id}/target", (BATCH, 1), dtype),
-        *(scattered(f"{id}/{name}", shape, dtype, -1.0, 1.0) for name, shape in PARAMETERS.items()),
+        pseudo_random_array(f"{id}/features", (BATCH, FEATURES), dtype),
+        pseudo_random_array(f"{id}/target", (BATCH, 1), dtype),
+        *(pseudo_random_array(f"{id}/{name}", shape, dtype, -1.0, 1.0) for name, shape in PARAMETERS.items()),
         *(
-            scattered(f"{id}/{kind}{name}", shape, dtype, *RANGES[kind]) if T > 1 else np.zeros(shape, dtype=dtype)
+            pseudo_random_array(f"{id}/{kind}{name}", shape, dtype, *OPERAND_RANGES[kind])
+            if T > 1
+            else np.zeros(shape, dtype=dtype)
             for kind in _state(operator)
             for name, shape in PARAMETERS.items()
         ),
@@ -125,13 +127,13 @@ def _model(operator: Operator, id: str, inputs: Sequence[Array], dtype: Any) -> 
         "two_by_batch": np.array(2 / BATCH, dtype=dtype),
         "axis0": np.array([0], dtype=np.int64),
     }
-    return model(
+    return build_model(
         id,
         [*(_node(*row) for row in (*FORWARD, *BACKWARD)), optimizer],
-        [declared(name, array) for name, array in zip(names, inputs, strict=True)],
+        [array_value_info(name, array) for name, array in zip(names, inputs, strict=True)],
         [
-            declared("loss", inputs[0]),
-            *(declared(name, array) for name, array in zip(results, inputs[4:], strict=True)),
+            array_value_info("loss", inputs[0]),
+            *(array_value_info(name, array) for name, array in zip(results, inputs[4:], strict=True)),
         ],
         {"": OPSET, **operator.imports},
         constants,

@@ -1,6 +1,6 @@
-"""`python -m oracle [--data DIR] [--case TEXT]` computes the corpus's expected values again.
+"""`python -m oracle [--data DIR] [--case TEXT]`: recompute the expected values of the corpus, and print differences.
 
-Every difference is printed. It ends with 1 where there is one, and with 2 where there is no corpus or no such case.
+The exit status is 1 if there is a difference, and 2 if there is no corpus or no such case.
 """
 
 from __future__ import annotations
@@ -11,30 +11,32 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from oracle.comparison import compared
+from oracle.comparison import compare_case
 from oracle.corpus import cases
 
 
 def main() -> int:
-    """Recompute the chosen cases; gives the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m oracle", description="Compute the corpus's expected values again.")
+    """Recompute the selected cases, and return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m oracle", description="Recompute the expected values of the corpus."
+    )
     parser.add_argument("--data", type=Path, default=Path("data"), help="the corpus (default: data)")
-    parser.add_argument("--case", default="", metavar="TEXT", help="only cases whose place holds this text")
+    parser.add_argument("--case", default="", metavar="TEXT", help="only cases whose id contains this text")
     options = parser.parse_args()
     if not (options.data / "manifest.json").is_file():
-        parser.error(f"There is no corpus in {options.data}. Name one with --data.")
+        parser.error(f"{options.data} is not a corpus. Pass its folder with --data.")
     chosen = [case for case in cases(options.data) if options.case in case.id]
     if not chosen:
-        parser.error(f"No case's place holds {options.case!r}.")
+        parser.error(f"No case id contains {options.case!r}.")
     counts: Counter[str] = Counter()
     differences = 0
     for case in chosen:
-        comparison = compared(case)
+        comparison = compare_case(case)
         counts += comparison.counts
         differences += len(comparison.differences)
         sys.stdout.writelines(f"{difference}\n" for difference in comparison.differences)
-    told = ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
-    sys.stdout.write(f"{told} in {time.process_time():.1f} processor seconds: {differences:,} differences\n")
+    summary = ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
+    sys.stdout.write(f"{summary} in {time.process_time():.1f} processor seconds: {differences:,} differences\n")
     return 1 if differences else 0
 
 

@@ -1,4 +1,4 @@
-"""What operators compute with: numbers as they are or rounded, integers, or enclosures of what evaluations may give."""
+"""The arithmetics that operators compute with: exact numbers, rounded numbers, integers, and enclosures."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from flint import fmpq
 
-from oracle import reals, steps
-from oracle.formats import FloatFormat, fraction_near, wrap
+from oracle import reals, stepwise_functions
+from oracle.formats import FloatFormat, nearby_fraction, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,29 +23,29 @@ if TYPE_CHECKING:
 
 
 class Arithmetic(Protocol):
-    """Applies functions of `reals` and `steps` to elements, and compares elements."""
+    """Applies functions of `reals` and `stepwise_functions` to elements, and compares elements."""
 
     def __call__(self, function: Function, *operands: Any) -> Any:
-        """The function's value, as this arithmetic has it."""
+        """Return the value of a function in this arithmetic."""
 
     def less(self, x: Any, y: Any) -> bool | None:
-        """Whether x is below y; False where one is NaN, None where that is open."""
+        """Return whether x is below y: False if one of them is NaN, None if both answers are possible."""
 
-    def either(self, condition: bool | None, x: Any, y: Any) -> Any:
-        """`x` where the condition holds, y where it does not, what encloses both where that is open."""
+    def select(self, condition: bool | None, x: Any, y: Any) -> Any:
+        """Return x if the condition is true, y if it is false, and an enclosure of both if it is None."""
 
     def low(self, x: Any) -> Any:
-        """The least that the element may be."""
+        """Return the smallest possible value of an element."""
 
     def high(self, x: Any) -> Any:
-        """The most that the element may be."""
+        """Return the largest possible value of an element."""
 
-    def between(self, function: Function, low: Any, high: Any, *, nan: bool) -> Any:
-        """A value of the function that lies between two others, or may be NaN."""
+    def enclose_between(self, function: Function, low: Any, high: Any, *, has_nan: bool) -> Any:
+        """Return a value of a function that lies between two numbers, or may be NaN."""
 
 
-class Exact:
-    """Numbers are never rounded."""
+class ExactArithmetic:
+    """Real numbers that are never rounded."""
 
     def __call__(self, function: Function, *operands: Real) -> Real:
         return function(*operands)
@@ -53,7 +53,7 @@ class Exact:
     def less(self, x: Real, y: Real) -> bool:
         return not (reals.is_nan(x) or reals.is_nan(y)) and reals.compare(x, y) < 0
 
-    def either(self, condition: bool | None, x: Real, y: Real) -> Real:
+    def select(self, condition: bool | None, x: Real, y: Real) -> Real:
         return x if condition else y
 
     def low(self, x: Real) -> Real:
@@ -62,13 +62,13 @@ class Exact:
     def high(self, x: Real) -> Real:
         return x
 
-    def between(self, function: Function, low: Real, high: Real, *, nan: bool) -> Real:  # noqa: ARG002
-        return math.nan if nan else low
+    def enclose_between(self, function: Function, low: Real, high: Real, *, has_nan: bool) -> Real:  # noqa: ARG002
+        return math.nan if has_nan else low
 
 
 @dataclass(frozen=True)
-class Stepwise(Exact):
-    """Each function's value is rounded to the format."""
+class StepwiseArithmetic(ExactArithmetic):
+    """Real numbers that each function rounds to a format."""
 
     format: FloatFormat
 
@@ -83,75 +83,82 @@ INTEGER_FUNCTIONS: dict[Function, Callable[..., int]] = {
     reals.divide: lambda x, y: x // y if (x < 0) == (y < 0) else -(-x // y),
     reals.negative: operator.neg,
     reals.absolute: abs,
-    steps.larger: max,
-    steps.smaller: min,
-    steps.signum: lambda x: (x > 0) - (x < 0),
+    stepwise_functions.maximum: max,
+    stepwise_functions.minimum: min,
+    stepwise_functions.signum: lambda x: (x > 0) - (x < 0),
 }
 
 
 @dataclass(frozen=True)
-class Integers(Exact):
-    """Integers of a type, modulo two to its width; a division goes towards zero. An operand may be a set of them."""
+class IntegerArithmetic(ExactArithmetic):
+    """Integers of a type, modulo two to its width. A quotient is truncated. An operand may be a set of integers."""
 
     type: int
 
     def __call__(self, function: Function, *operands: Any) -> Any:
-        choices = product(*map(_choices, operands))
-        return one_or_several(wrap(self.type, INTEGER_FUNCTIONS[function](*items)) for items in choices)
+        choices = product(*map(_alternatives, operands))
+        return single_or_set(wrap(self.type, INTEGER_FUNCTIONS[function](*items)) for items in choices)
 
     def less(self, x: Any, y: Any) -> bool | None:  # type: ignore[override]
-        answers = {bool(a < b) for a, b in product(_choices(x), _choices(y))}
+        answers = {bool(a < b) for a, b in product(_alternatives(x), _alternatives(y))}
         return answers.pop() if len(answers) == 1 else None
 
-    def either(self, condition: bool | None, x: Any, y: Any) -> Any:
-        return one_or_several((*_choices(x), *_choices(y))) if condition is None else x if condition else y
+    def select(self, condition: bool | None, x: Any, y: Any) -> Any:
+        return single_or_set((*_alternatives(x), *_alternatives(y))) if condition is None else x if condition else y
 
 
-def _choices(item: int | frozenset[int]) -> Iterable[int]:
+def _alternatives(item: int | frozenset[int]) -> Iterable[int]:
     return item if isinstance(item, frozenset) else (item,)
 
 
-def one_or_several(items: Iterable[int]) -> int | frozenset[int]:
-    """The integer, or all of them where evaluations may give several."""
+def single_or_set(items: Iterable[int]) -> int | frozenset[int]:
+    """Return the only integer of a collection, or the set of all integers if there are several."""
     several = frozenset(items)
     return next(iter(several)) if len(several) == 1 else several
 
 
 @dataclass(frozen=True)
 class Enclosure:
-    """All numbers from low to high, and NaN where it is possible."""
+    """All numbers from `low` to `high`, and NaN if `has_nan`."""
 
     low: Real
     high: Real
-    nan: bool = False
+    has_nan: bool = False
 
 
-ANYTHING = Enclosure(-math.inf, math.inf, nan=True)
+ANYTHING = Enclosure(-math.inf, math.inf, has_nan=True)
 
 EXACT_FUNCTIONS: frozenset[Function] = frozenset(
     {
         *(reals.negative, reals.absolute),
-        *(steps.larger, steps.smaller, steps.floor, steps.ceiling, steps.rounded, steps.signum),
+        *(
+            stepwise_functions.maximum,
+            stepwise_functions.minimum,
+            stepwise_functions.floor,
+            stepwise_functions.ceiling,
+            stepwise_functions.round_half_even,
+            stepwise_functions.signum,
+        ),
     },
 )
-"""What no evaluation rounds."""
+"""The functions that no evaluation rounds."""
 
-TURNS: dict[Function, tuple[Real, ...]] = {
+TURNING_POINTS: dict[Function, tuple[Real, ...]] = {
     reals.hyperbolic_cosine: (0.0,),
     reals.absolute: (0.0,),
     reals.square_root: (0.0,),
     reals.logarithm: (0.0,),
     reals.inverse_hyperbolic_tangent: (fmpq(-1), fmpq(1)),
 }
-"""Where a function changes direction or begins; between these and elsewhere it rises or falls throughout."""
+"""The points at which a function changes direction or its domain begins. Elsewhere it is monotone."""
 
 
 @dataclass(frozen=True)
-class Enclosing:
-    """Each inexact result lies within so many units in the last place, may be flushed to zero, and may overflow.
+class EnclosureArithmetic:
+    """Enclosures of the results of all evaluations with an error of at most `units` units in the last place (ULP).
 
-    A quotient may be inexact where it need not be: OpenCL gives division an accuracy and no exact cases, so what allows
-    more than a unit allows that too.
+    An inexact result may also be flushed to zero, and it may overflow. A quotient with a representable value may be
+    inexact if more than 1 ULP is allowed: OpenCL states an error for divisions and no exact cases.
     """
 
     format: FloatFormat
@@ -160,16 +167,18 @@ class Enclosing:
     def __call__(self, function: Function, *operands: Real | Enclosure) -> Real | Enclosure:
         if not any(isinstance(operand, Enclosure) for operand in operands):
             value = function(*operands)
-            exact = self.format.holds(value) and not (function is reals.divide and self.units > 1)
-            return value if exact else self._widened(value, value, function, nan=False)
-        if _escapes(function, *operands):
+            exact = self.format.represents(value) and not (function is reals.divide and self.units > 1)
+            return value if exact else self._widen(value, value, function, has_nan=False)
+        if _is_unbounded(function, *operands):
             return ANYTHING
-        values = [function(*corner) for corner in product(*(_corners(function, operand) for operand in operands))]
+        values = [
+            function(*corner) for corner in product(*(_extreme_arguments(function, operand) for operand in operands))
+        ]
         numbers = [value for value in values if not reals.is_nan(value)]
-        nan = len(numbers) < len(values) or any(isinstance(o, Enclosure) and o.nan for o in operands)
+        has_nan = len(numbers) < len(values) or any(isinstance(o, Enclosure) and o.has_nan for o in operands)
         if not numbers:
             return math.nan
-        return self._widened(_least(numbers), -_least([-x for x in numbers]), function, nan=nan)
+        return self._widen(_minimum(numbers), -_minimum([-x for x in numbers]), function, has_nan=has_nan)
 
     def less(self, x: Real | Enclosure, y: Real | Enclosure) -> bool | None:
         if may_be_nan(x) or may_be_nan(y):
@@ -178,13 +187,13 @@ class Enclosing:
             return True
         return None if reals.compare(self.low(x), self.high(y)) < 0 else False
 
-    def either(self, condition: bool | None, x: Real | Enclosure, y: Real | Enclosure) -> Real | Enclosure:
+    def select(self, condition: bool | None, x: Real | Enclosure, y: Real | Enclosure) -> Real | Enclosure:
         if condition is not None:
             return x if condition else y
         if not isinstance(x, Enclosure) and not isinstance(y, Enclosure) and (reals.is_nan(x) or reals.is_nan(y)):
             return ANYTHING
-        ends = (_least([self.low(x), self.low(y)]), -_least([-self.high(x), -self.high(y)]))
-        return Enclosure(*ends, nan=may_be_nan(x) or may_be_nan(y))
+        ends = (_minimum([self.low(x), self.low(y)]), -_minimum([-self.high(x), -self.high(y)]))
+        return Enclosure(*ends, has_nan=may_be_nan(x) or may_be_nan(y))
 
     def low(self, x: Real | Enclosure) -> Real:
         return x.low if isinstance(x, Enclosure) else x
@@ -192,22 +201,22 @@ class Enclosing:
     def high(self, x: Real | Enclosure) -> Real:
         return x.high if isinstance(x, Enclosure) else x
 
-    def between(self, function: Function, low: Real, high: Real, *, nan: bool) -> Real | Enclosure:
+    def enclose_between(self, function: Function, low: Real, high: Real, *, has_nan: bool) -> Real | Enclosure:
         if reals.is_nan(low) or reals.is_nan(high):
             return ANYTHING
-        if low is high and not nan and self.format.holds(low):
+        if low is high and not has_nan and self.format.represents(low):
             return low
-        return self._widened(low, high, function, nan=nan)
+        return self._widen(low, high, function, has_nan=has_nan)
 
-    def _widened(self, low: Real, high: Real, function: Function, *, nan: bool) -> Enclosure:
+    def _widen(self, low: Real, high: Real, function: Function, *, has_nan: bool) -> Enclosure:
         units = 0 if function in EXACT_FUNCTIONS else self.units
-        return Enclosure(-self._above(-low, units), self._above(high, units), nan=nan)
+        return Enclosure(-self._above(-low, units), self._above(high, units), has_nan=has_nan)
 
     def _above(self, x: Real, units: int) -> Real:
-        """The most that a result may be where it should be x."""
+        """Return the largest possible result of an operation whose exact result is x."""
         if isinstance(x, float) or units == 0:
             return x
-        near = fraction_near(x)
+        near = nearby_fraction(x)
         least_normal = fmpq(2) ** self.format.least_exponent
         most = near + units * self.format.ulp(near) + (least_normal if abs(near) < 2 * least_normal else 0)
         largest = self.format.largest
@@ -215,33 +224,33 @@ class Enclosing:
 
 
 def may_be_nan(x: Real | Enclosure) -> bool:
-    """Whether NaN is among what the element may be."""
-    return x.nan if isinstance(x, Enclosure) else reals.is_nan(x)
+    """Return whether an element may be NaN."""
+    return x.has_nan if isinstance(x, Enclosure) else reals.is_nan(x)
 
 
-def _corners(function: Function, operand: Real | Enclosure) -> list[Real]:
-    """Where the function takes its least and its greatest value over the operand."""
+def _extreme_arguments(function: Function, operand: Real | Enclosure) -> list[Real]:
+    """Return the arguments at which a function can have its smallest and largest value over an operand."""
     if not isinstance(operand, Enclosure):
         return [operand]
     inside = [
         turn
-        for turn in TURNS.get(function, ())
+        for turn in TURNING_POINTS.get(function, ())
         if reals.compare(operand.low, turn) < 0 < reals.compare(operand.high, turn)
     ]
     return [operand.low, operand.high, *inside]
 
 
-def _escapes(function: Function, *operands: Real | Enclosure) -> bool:
-    """Whether a divisor may be zero, or the base of a power be below it, so that nothing can be said."""
+def _is_unbounded(function: Function, *operands: Real | Enclosure) -> bool:
+    """Return whether the result has no limits: a divisor may be zero, or the base of a power negative."""
     if function is reals.divide and isinstance(operands[1], Enclosure):
         return reals.compare(operands[1].low, 0.0) <= 0 <= reals.compare(operands[1].high, 0.0)
     return function is reals.power and isinstance(operands[0], Enclosure) and reals.compare(operands[0].low, 0.0) < 0
 
 
-def _least(numbers: list[Real]) -> Real:
-    """The least number; of balls that overlap, and so are nearer than any ULP, one of them."""
+def _minimum(numbers: list[Real]) -> Real:
+    """Return the smallest number. If balls overlap, their distance is below any ULP, and one of them is returned."""
     least = numbers[0]
     for number in numbers[1:]:
-        with suppress(reals.Undecided):
+        with suppress(reals.PrecisionTooLow):
             least = number if reals.compare(number, least) < 0 else least
     return least

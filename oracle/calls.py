@@ -1,4 +1,4 @@
-"""What an operator is given beside its operands: its attributes and version, and how to compute."""
+"""The context of an operator's evaluation: attributes, version, and the mode of computation."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from oracle.arithmetic import Arithmetic, Enclosing, Exact, Integers, Stepwise
+from oracle.arithmetic import Arithmetic, EnclosureArithmetic, ExactArithmetic, IntegerArithmetic, StepwiseArithmetic
 from oracle.formats import FLOATS
-from oracle.tensors import Tensor, Value, each
+from oracle.tensors import Tensor, Value, map_elements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -20,34 +20,42 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Mode:
-    """How numbers are computed.
+    """A mode of computation.
 
     Attributes:
-        arithmetic: what elements of a floating-point type are computed with.
-        rounds: each node's results are rounded to their declared types.
-        encloses: an element may be an `Enclosure`, and an index a set of indices.
+        arithmetic: returns the arithmetic for elements of a floating-point format.
+        rounds: whether each node's results are rounded to their declared types.
+        has_enclosures: whether an element may be an `Enclosure`, and an index a set of indices.
     """
 
     arithmetic: Callable[[FloatFormat], Arithmetic]
     rounds: bool
-    encloses: bool = False
+    has_enclosures: bool = False
 
 
-EXACT = Mode(lambda _: Exact(), rounds=False)
-"""Nothing is rounded: the graph as a formula of real numbers."""
-DECLARED = Mode(lambda _: Exact(), rounds=True)
-"""Each node's result is the exact one of its operands, rounded once to its declared type: the graph as it stands."""
-STEPWISE = Mode(Stepwise, rounds=True)
-"""The same, and each operation of an operator's formula is rounded too."""
-NARROW = Mode(partial(Enclosing, units=1), rounds=False, encloses=True)
-"""All results of evaluations whose operations are within 1 ULP, enclosed."""
-WIDE = Mode(partial(Enclosing, units=8), rounds=False, encloses=True)
-"""All results of evaluations whose operations are within 8 ULP, enclosed."""
+EXACT = Mode(lambda _: ExactArithmetic(), rounds=False)
+"""No rounding: the graph is a formula of real numbers."""
+DECLARED_TYPES = Mode(lambda _: ExactArithmetic(), rounds=True)
+"""Each node computes exactly, and rounds its results once to their declared types."""
+STEPWISE = Mode(StepwiseArithmetic, rounds=True)
+"""Each node rounds its results, and each operation of an operator's formula rounds as well."""
+WITHIN_1_ULP = Mode(partial(EnclosureArithmetic, units=1), rounds=False, has_enclosures=True)
+"""Enclosures of all evaluations whose operations have errors of at most 1 ULP."""
+WITHIN_8_ULP = Mode(partial(EnclosureArithmetic, units=8), rounds=False, has_enclosures=True)
+"""Enclosures of all evaluations whose operations have errors of at most 8 ULP."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """What an operator knows of the node beside its operands."""
+    """The node that an operator evaluates, without its operands.
+
+    Attributes:
+        node: the node.
+        version: the version of the operator's domain.
+        attributes: the attributes with their defaults, by name.
+        mode: the mode of computation.
+        run: evaluates a subgraph of the node for some inputs.
+    """
 
     node: NodeProto
     version: int
@@ -56,12 +64,12 @@ class Call:
     run: Callable[[GraphProto, Sequence[Value]], tuple[Value, ...]]
 
     def arithmetic(self, type_: int) -> Arithmetic:
-        """What elements of this type are computed with."""
-        return self.mode.arithmetic(FLOATS[type_]) if type_ in FLOATS else Integers(type_)
+        """Return the arithmetic for elements of a type."""
+        return self.mode.arithmetic(FLOATS[type_]) if type_ in FLOATS else IntegerArithmetic(type_)
 
 
-def rounded(tensor: Tensor) -> Tensor:
-    """The tensor with each element rounded to its type."""
+def round_tensor(tensor: Tensor) -> Tensor:
+    """Return a tensor with each element rounded to its type."""
     if tensor.type not in FLOATS:
         return tensor
-    return tensor.with_elements(each(FLOATS[tensor.type].round, tensor.elements))
+    return tensor.with_elements(map_elements(FLOATS[tensor.type].round, tensor.elements))

@@ -1,4 +1,4 @@
-"""The element types of ONNX: what their bits mean, and rounding to them."""
+"""The element types of ONNX: decoding of their bits, and rounding to them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from flint import arb, fmpq, fmpz
 from onnx import TensorProto
 
-from oracle.reals import Real, Undecided
-from oracle.steps import nearest_even
+from oracle.reals import PrecisionTooLow, Real
+from oracle.stepwise_functions import nearest_even
 
-FARTHEST_EXPONENT = 40_000
-"""No format has a number beyond two to this power, or below its reciprocal."""
+MAX_EXPONENT = 40_000
+"""An exponent of 2 beyond all formats: no format has a larger number, or a number below the reciprocal."""
 
 
 @dataclass(frozen=True)
 class FloatFormat:
-    """A binary format of IEEE 754's kind, by the sizes of its fields in bits."""
+    """A binary floating-point format like those of IEEE 754, given by the sizes of its fields in bits."""
 
     exponent_bits: int
     fraction_bits: int
@@ -38,10 +38,10 @@ class FloatFormat:
     @property
     def largest(self) -> fmpq:
         """The largest finite number."""
-        return (2 - _two_to(-self.fraction_bits)) * _two_to(self.bias)
+        return (2 - _power_of_two(-self.fraction_bits)) * _power_of_two(self.bias)
 
     def decode(self, bits: int) -> Real:
-        """The number that these bits stand for."""
+        """Return the number with these bits."""
         negative = bits >> (self.bits - 1)
         exponent = bits >> self.fraction_bits & ((1 << self.exponent_bits) - 1)
         fraction = bits & ((1 << self.fraction_bits) - 1)
@@ -51,25 +51,25 @@ class FloatFormat:
         if significand == 0:
             return -0.0 if negative else 0.0
         quantum = max(exponent, 1) - self.bias - self.fraction_bits
-        return fmpq(-significand if negative else significand) * _two_to(quantum)
+        return fmpq(-significand if negative else significand) * _power_of_two(quantum)
 
     def ulp(self, x: fmpq) -> fmpq:
-        """The distance of this format's numbers where x lies."""
-        return _two_to(max(_exponent(x), self.least_exponent) - self.fraction_bits)
+        """Return the distance between adjacent numbers of the format near x."""
+        return _power_of_two(max(_exponent(x), self.least_exponent) - self.fraction_bits)
 
     def round(self, x: Real) -> Real:
-        """The nearest number of the format, of two the even one. Raises Undecided where a ball reaches into both."""
+        """Return the nearest number of the format, the even one of two. Raise PrecisionTooLow if a ball is too wide."""
         if isinstance(x, float):
             return x
         if isinstance(x, fmpq):
             return self._round_fraction(x)
         low, high = (self._round_fraction(end) for end in ends(x))
         if low != high:
-            raise Undecided
+            raise PrecisionTooLow
         return low
 
-    def holds(self, x: Real) -> bool:
-        """Whether the number is one of the format's."""
+    def represents(self, x: Real) -> bool:
+        """Return whether the format represents a number exactly."""
         return isinstance(x, float) or (isinstance(x, fmpq) and self._round_fraction(x) == x)
 
     def _round_fraction(self, x: fmpq) -> Real:
@@ -97,11 +97,11 @@ UNSIGNED: dict[int, int] = {
     TensorProto.UINT64: 64,
 }
 WIDTHS: dict[int, int] = {**SIGNED, **UNSIGNED, **{type_: format.bits for type_, format in FLOATS.items()}}
-"""Bits of an element; types beside these the corpus does not compute with."""
+"""The width of an element in bits, for each type that the corpus computes with."""
 
 
 def decode(type_: int, bits: int) -> Real | int | bool:
-    """The element that these bits stand for."""
+    """Return the element with these bits."""
     if type_ in FLOATS:
         return FLOATS[type_].decode(bits)
     if type_ == TensorProto.BOOL:
@@ -110,40 +110,40 @@ def decode(type_: int, bits: int) -> Real | int | bool:
 
 
 def wrap(type_: int, value: int) -> int:
-    """The integer of this type that is congruent to the value."""
+    """Return the integer of a type that is congruent to a value."""
     width = WIDTHS[type_]
     value &= (1 << width) - 1
     return value - (1 << width) if type_ in SIGNED and value >> (width - 1) else value
 
 
 def ends(x: arb) -> tuple[fmpq, fmpq]:
-    """The exact ends of a ball; where they are beyond every format, fractions that are so too."""
+    """Return the exact ends of a ball. If they are beyond every format, return other fractions beyond every format."""
     middle, exponent = x.mid().man_exp()
     radius, radius_exponent = x.rad().man_exp()
     top = int(exponent) + int(middle).bit_length()
-    if max(abs(top), int(radius_exponent)) > FARTHEST_EXPONENT:
+    if max(abs(top), int(radius_exponent)) > MAX_EXPONENT:
         if x.rel_accuracy_bits() < 2:
-            raise Undecided
-        far = _two_to(FARTHEST_EXPONENT if top > 0 else -FARTHEST_EXPONENT)
+            raise PrecisionTooLow
+        far = _power_of_two(MAX_EXPONENT if top > 0 else -MAX_EXPONENT)
         return (far, far) if x > 0 else (-far, -far)
-    spread = fmpq(radius) * _two_to(max(int(radius_exponent), -2 * FARTHEST_EXPONENT))
-    centre = fmpq(middle) * _two_to(int(exponent))
+    spread = fmpq(radius) * _power_of_two(max(int(radius_exponent), -2 * MAX_EXPONENT))
+    centre = fmpq(middle) * _power_of_two(int(exponent))
     return centre - spread, centre + spread
 
 
-def fraction_near(x: fmpq | arb) -> fmpq:
-    """A fraction as near as the ball's own width, for errors and distances."""
+def nearby_fraction(x: fmpq | arb) -> fmpq:
+    """Return a fraction near a number: the middle of a ball. It serves to compute errors and distances."""
     return x if isinstance(x, fmpq) else sum(ends(x), fmpq(0)) / 2
 
 
-def _two_to(exponent: int) -> fmpq:
+def _power_of_two(exponent: int) -> fmpq:
     return fmpq(fmpz(1) << exponent) if exponent >= 0 else fmpq(fmpz(1), fmpz(1) << -exponent)
 
 
 def _exponent(x: fmpq) -> int:
-    """The integer e with 2**e ≤ |x| < 2**(e + 1)."""
+    """Return the integer e with 2**e ≤ |x| < 2**(e + 1)."""
     size = abs(x)
     if size == 0:
-        return -FARTHEST_EXPONENT
+        return -MAX_EXPONENT
     guess = size.p.bit_length() - size.q.bit_length()
-    return guess if size >= _two_to(guess) else guess - 1
+    return guess if size >= _power_of_two(guess) else guess - 1

@@ -1,7 +1,7 @@
-"""Real numbers as far as they are needed, with IEEE 754's zeros, infinities and NaN.
+"""Real numbers and their functions, with the zeros, infinities and NaN of IEEE 754.
 
-A number is a float where it is a zero, an infinity or NaN. Otherwise it is a fraction or, where it is irrational or the
-fraction would grow long, a ball of Arb that encloses it.
+A zero, an infinity or NaN is a Python float. Any other number is a fraction. If it is irrational, or the fraction would
+become too long, it is a ball of Arb that encloses it.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 Real: TypeAlias = "float | fmpq | arb"
 
-LONGEST_FRACTION = 6000
-"""Bits of a numerator or denominator; a longer fraction becomes a ball."""
+MAX_FRACTION_BITS = 6000
+"""The most bits of a numerator or denominator. A longer fraction becomes a ball."""
 
 
-class Undecided(Exception):
-    """A ball is too wide to say what is asked of it: more bits are needed."""
+class PrecisionTooLow(Exception):
+    """A ball is too wide to decide a comparison or a rounding. The computation needs more bits."""
 
 
 @contextmanager
 def precision(bits: int) -> Iterator[None]:
-    """Compute balls with so many bits."""
+    """Compute balls with a precision of `bits` bits in this context."""
     before = ctx.prec
     ctx.prec = bits
     try:
@@ -37,26 +37,26 @@ def precision(bits: int) -> Iterator[None]:
 
 
 def real(value: int | fmpz | fmpq | arb) -> Real:
-    """The number in its one form. Raises Undecided where a ball is infinite."""
+    """Return a number in its canonical type. Raise PrecisionTooLow if a ball is infinite."""
     if isinstance(value, arb):
         if not value.is_finite():
-            raise Undecided
+            raise PrecisionTooLow
         return 0.0 if value.is_zero() else value
     fraction = fmpq(value)
     if fraction == 0:
         return 0.0
-    return fraction if fraction.height_bits() <= LONGEST_FRACTION else arb(fraction)
+    return fraction if fraction.height_bits() <= MAX_FRACTION_BITS else arb(fraction)
 
 
 def sign(x: Real) -> int:
-    """-1, 0 or 1, of anything but NaN."""
+    """Return the sign of a number other than NaN: -1, 0 or 1."""
     if isinstance(x, arb) and not (x > 0 or x < 0):
-        raise Undecided
+        raise PrecisionTooLow
     return (x > 0) - (x < 0)
 
 
-def _simple(x: Real) -> float:
-    """A float that behaves as the number does where the other operand, or the result, is a zero, an infinity or NaN."""
+def _float_substitute(x: Real) -> float:
+    """Return a float that gives the same result if the other operand is a zero, an infinity or NaN."""
     return x if isinstance(x, float) else math.copysign(1.0, sign(x))
 
 
@@ -68,63 +68,63 @@ def _ball(x: Real) -> arb:
     return x if isinstance(x, arb) else arb(x)
 
 
-def _alike(x: fmpq | arb, y: fmpq | arb) -> tuple[fmpq, fmpq] | tuple[arb, arb]:
+def _common_type(x: fmpq | arb, y: fmpq | arb) -> tuple[fmpq, fmpq] | tuple[arb, arb]:
     if isinstance(x, fmpq) and isinstance(y, fmpq):
         return x, y
     return _ball(x), _ball(y)
 
 
 def negative(x: Real) -> Real:
-    """The number with the other sign."""
+    """Return the number with the opposite sign."""
     return -x
 
 
 def absolute(x: Real) -> Real:
-    """The size of the number."""
+    """Return the absolute value."""
     return abs(x) if isinstance(x, float) else x if sign(x) > 0 else -x
 
 
 def add(x: Real, y: Real) -> Real:
-    """The sum."""
+    """Return the sum."""
     if isinstance(x, float) or isinstance(y, float):
         if _is_zero(x) and not _is_zero(y):
             return y
         if _is_zero(y) and not _is_zero(x):
             return x
-        return _simple(x) + _simple(y)
-    left, right = _alike(x, y)
+        return _float_substitute(x) + _float_substitute(y)
+    left, right = _common_type(x, y)
     return real(left + right)
 
 
 def subtract(x: Real, y: Real) -> Real:
-    """The difference."""
+    """Return the difference."""
     return add(x, -y)
 
 
 def multiply(x: Real, y: Real) -> Real:
-    """The product."""
+    """Return the product."""
     if isinstance(x, float) or isinstance(y, float):
-        return _simple(x) * _simple(y)
-    left, right = _alike(x, y)
+        return _float_substitute(x) * _float_substitute(y)
+    left, right = _common_type(x, y)
     return real(left * right)
 
 
 def divide(x: Real, y: Real) -> Real:
-    """The quotient, infinite or NaN where y is zero."""
+    """Return the quotient. It is infinite or NaN if y is zero."""
     if isinstance(x, float) or isinstance(y, float):
-        numerator, denominator = _simple(x), _simple(y)
+        numerator, denominator = _float_substitute(x), _float_substitute(y)
         if denominator == 0:
             undefined = numerator == 0 or math.isnan(numerator)
             return math.nan if undefined else math.copysign(math.inf, numerator) * math.copysign(1.0, denominator)
         return numerator / denominator
-    left, right = _alike(x, y)
+    left, right = _common_type(x, y)
     if isinstance(right, arb) and right.contains(0):
-        raise Undecided
+        raise PrecisionTooLow
     return real(left / right)
 
 
 def square_root(x: Real) -> Real:
-    """The square root; NaN below zero, and -0 of -0."""
+    """Return the square root: NaN for a negative number, -0 for -0."""
     if isinstance(x, float):
         return x if x in {0, math.inf} else math.nan
     if sign(x) < 0:
@@ -135,14 +135,14 @@ def square_root(x: Real) -> Real:
 
 
 def exponential(x: Real) -> Real:
-    """Euler's number to the power x."""
+    """Return the natural exponential."""
     if isinstance(x, float):
         return fmpq(1) if x == 0 else math.exp(x)
     return real(_ball(x).exp())
 
 
 def logarithm(x: Real) -> Real:
-    """The natural logarithm; infinite at zero, NaN below."""
+    """Return the natural logarithm: minus infinity for zero, NaN for a negative number."""
     if isinstance(x, float):
         return -math.inf if x == 0 else math.nan if x < 0 else x
     if sign(x) < 0:
@@ -150,28 +150,28 @@ def logarithm(x: Real) -> Real:
     return real(_ball(x).log())
 
 
-def logarithm_of_one_more(x: Real) -> Real:
-    """log(1 + x) for x ≥ 0, near zero too."""
+def log1p(x: Real) -> Real:
+    """Return log(1 + x) for x ≥ 0, without cancellation near zero."""
     return x if isinstance(x, float) else real(_ball(x).log1p())
 
 
 def power(x: Real, y: Real) -> Real:
-    """X to the power y, as IEEE 754's pow and C's have it: 1 wherever y is zero or x is 1."""
+    """Return x to the power y like `pow` of IEEE 754 and C: 1 if y is zero or x is 1."""
     if _is_zero(y) or x == 1:
         return fmpq(1)
-    if isinstance(y, float) or (isinstance(x, float) and not _whole(y)):
+    if isinstance(y, float) or (isinstance(x, float) and not _nonzero_integer(y)):
         return math.nan if _is_nan(x, y) else _extreme_power(x, y)
     if isinstance(x, float):
-        return _simple_power(x, sign(y), odd=_whole(y) % 2 == 1)
-    if _whole(y):
-        return _whole_power(x, _whole(y))
+        return _special_power(x, sign(y), odd=_nonzero_integer(y) % 2 == 1)
+    if _nonzero_integer(y):
+        return _integer_power(x, _nonzero_integer(y))
     if sign(x) < 0:
         return math.nan
     return real(_ball(x) ** _ball(y))
 
 
-def _whole(y: Real) -> int:
-    """The number where it is an integer other than zero, else zero."""
+def _nonzero_integer(y: Real) -> int:
+    """Return a nonzero integer as it is, and 0 for any other number."""
     return int(y.p) if isinstance(y, fmpq) and y.q == 1 else 0
 
 
@@ -180,41 +180,41 @@ def _is_nan(*numbers: Real) -> bool:
 
 
 def _extreme_power(x: Real, y: Real) -> Real:
-    """The power where y is infinite, or where x is a zero or infinite and y no integer."""
+    """Return the power if y is infinite, or if x is zero or infinite and y is not an integer."""
     if isinstance(y, float):
         size = sign(subtract(absolute(x), fmpq(1)))
         return fmpq(1) if size == 0 else math.inf if (size > 0) == (y > 0) else 0.0
-    return _simple_power(x, sign(y), odd=False)
+    return _special_power(x, sign(y), odd=False)
 
 
-def _simple_power(x: Real, direction: int, *, odd: bool) -> Real:
-    """The power of a zero, an infinity or NaN with a finite exponent of this sign."""
-    base = _simple(x)
+def _special_power(x: Real, direction: int, *, odd: bool) -> Real:
+    """Return the power of a zero, an infinity or NaN. `direction` is the sign of the finite exponent."""
+    base = _float_substitute(x)
     size = abs(base) if direction > 0 else math.inf if base == 0 else 1 / abs(base)
     return math.copysign(size, base) if odd else size
 
 
-def _whole_power(x: fmpq | arb, exponent: int) -> Real:
-    if isinstance(x, fmpq) and x.height_bits() * abs(exponent) <= LONGEST_FRACTION:
+def _integer_power(x: fmpq | arb, exponent: int) -> Real:
+    if isinstance(x, fmpq) and x.height_bits() * abs(exponent) <= MAX_FRACTION_BITS:
         return real(x**exponent)
     return real(_ball(x) ** fmpz(exponent))
 
 
-def _function(of_ball: Callable[[arb], arb], of_special: Callable[[float], Real]) -> Callable[[Real], Real]:
+def _elementary_function(of_ball: Callable[[arb], arb], of_special: Callable[[float], Real]) -> Callable[[Real], Real]:
     def apply(x: Real) -> Real:
         return of_special(x) if isinstance(x, float) else real(of_ball(_ball(x)))
 
     return apply
 
 
-hyperbolic_sine = _function(arb.sinh, lambda x: x)
-hyperbolic_cosine = _function(arb.cosh, lambda x: fmpq(1) if x == 0 else abs(x))
-hyperbolic_tangent = _function(arb.tanh, lambda x: fmpq(int(math.copysign(1, x))) if math.isinf(x) else x)
-inverse_hyperbolic_sine = _function(arb.asinh, lambda x: x)
+hyperbolic_sine = _elementary_function(arb.sinh, lambda x: x)
+hyperbolic_cosine = _elementary_function(arb.cosh, lambda x: fmpq(1) if x == 0 else abs(x))
+hyperbolic_tangent = _elementary_function(arb.tanh, lambda x: fmpq(int(math.copysign(1, x))) if math.isinf(x) else x)
+inverse_hyperbolic_sine = _elementary_function(arb.asinh, lambda x: x)
 
 
 def inverse_hyperbolic_tangent(x: Real) -> Real:
-    """Artanh x; infinite at ±1, NaN beyond."""
+    """Return artanh x: infinite at ±1, NaN beyond."""
     if isinstance(x, float):
         return x if x == 0 else math.nan
     beyond = sign(subtract(absolute(x), fmpq(1)))
@@ -224,15 +224,15 @@ def inverse_hyperbolic_tangent(x: Real) -> Real:
 
 
 def compare(x: Real, y: Real) -> int:
-    """-1, 0 or 1 for x below, equal to or above y, neither of which is NaN; both may be integers."""
+    """Return -1, 0 or 1 if x is below, equal to or above y. Neither may be NaN; both may be Python integers."""
     if isinstance(x, (float, int)) and isinstance(y, (float, int)):
         return (x > y) - (x < y)
     if isinstance(x, float) or isinstance(y, float):
         return sign(subtract(x, y)) if x != y else 0
-    left, right = _alike(x, y)
+    left, right = _common_type(x, y)
     return sign(real(left - right))
 
 
 def is_nan(x: Real) -> bool:
-    """Whether the number is NaN."""
+    """Return whether a number is NaN."""
     return _is_nan(x)

@@ -1,4 +1,4 @@
-"""Tensors of numbers, and how ONNX's messages store them."""
+"""Tensors of numbers, and how to read them from ONNX's protobuf messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tensor:
-    """An element type and elements of any shape; elements of a type that is not computed with stay bits."""
+    """A tensor: its element type and an array of its elements. Elements of a type without arithmetic are None."""
 
     type: int
     elements: Elements
@@ -37,84 +37,86 @@ class Tensor:
         return self.elements.ndim
 
     def integers(self) -> list[int]:
-        """The elements of a tensor of integers, in order. Raises NotImplementedError where one may be several."""
+        """Return the elements of an integer tensor. Raise NotImplementedError if an element is a set of integers."""
         if any(isinstance(element, frozenset) for element in self.elements.ravel()):
-            raise NotImplementedError("The second oracle does not follow an index that may be several.")
+            raise NotImplementedError(
+                "The second oracle does not compute with an index that has several acceptable values."
+            )
         return [int(element) for element in self.elements.ravel()]
 
     def scalar(self) -> Any:
-        """The only element. Raises ValueError where there are several."""
+        """Return the only element. Raise ValueError if there are several."""
         return self.elements.item()
 
-    def at(self, place: tuple[int, ...]) -> Any:
-        """The element, or the row of elements, at a place."""
+    def element(self, place: tuple[int, ...]) -> Any:
+        """Return the element, or the row of elements, at an index."""
         return self.elements[place]
 
     def with_elements(self, elements: Elements) -> Tensor:
-        """Other elements of the same type."""
+        """Return a tensor of the same type with other elements."""
         return Tensor(self.type, elements)
 
 
 Value: TypeAlias = "Tensor | list[Tensor] | None"
-"""A tensor, a sequence of tensors, or the absence of an optional's element."""
+"""A tensor, a sequence of tensors, or None for an empty optional."""
 
 
-def elements_of(items: Iterable[Any], shape: Sequence[int]) -> Elements:
-    """An array of Python objects of this shape."""
+def object_array(items: Iterable[Any], shape: Sequence[int]) -> Elements:
+    """Return an array of Python objects with a given shape."""
     listed = list(items)
     flat = np.empty(len(listed), dtype=object)
     flat[:] = listed
     return flat.reshape(tuple(shape))
 
 
-def each(function: Callable[..., Any], *operands: Elements) -> Elements:
-    """The function of the elements at each place, broadcast as NumPy does.
+def map_elements(function: Callable[..., Any], *operands: Elements) -> Elements:
+    """Apply a function to the corresponding elements of arrays, which are broadcast as in NumPy.
 
-    Of elements that are the same objects, as where a tensor was tiled, it is asked once.
+    The function is called once for elements that are the same objects, for example after a Tile.
     """
     together = np.broadcast_arrays(*operands)
     columns = [array.ravel().tolist() for array in together]
     objects = list(zip(*(map(id, column) for column in columns), strict=True))
     asked = dict(zip(objects, zip(*columns, strict=True), strict=True))
     results = {key: function(*items) for key, items in asked.items()}
-    return elements_of(map(results.__getitem__, objects), together[0].shape)
+    return object_array(map(results.__getitem__, objects), together[0].shape)
 
 
-def distinct(items: Sequence[Any]) -> list[Any]:
-    """The items without those that are the same object as an earlier one."""
+def distinct_objects(items: Sequence[Any]) -> list[Any]:
+    """Return the items without repeated objects."""
     return list(dict(zip(map(id, items), items, strict=True)).values())
 
 
-def scalar(type_: int, element: Any) -> Tensor:
-    """A tensor of rank 0."""
-    return Tensor(type_, elements_of([element], ()))
+def scalar_tensor(type_: int, element: Any) -> Tensor:
+    """Return a tensor of rank 0."""
+    return Tensor(type_, object_array([element], ()))
 
 
-def int64(items: Iterable[int], shape: Sequence[int]) -> Tensor:
-    """A tensor of 64-bit integers."""
-    return Tensor(TensorProto.INT64, elements_of(items, shape))
+def int64_tensor(items: Iterable[int], shape: Sequence[int]) -> Tensor:
+    """Return a tensor of 64-bit integers."""
+    return Tensor(TensorProto.INT64, object_array(items, shape))
 
 
 def tensor_of(message: TensorProto, folder: Path) -> Tensor:
-    """What the message holds; external data are read from this folder."""
+    """Return the tensor of a message. External data are read from a folder."""
     shape = tuple(message.dims)
-    return Tensor(message.data_type, elements_of(_decoded(message, folder, math.prod(shape)), shape))
+    return Tensor(message.data_type, object_array(_decode(message, folder, math.prod(shape)), shape))
 
 
 def bits_of(message: TensorProto, folder: Path) -> list[int]:
-    """The bits of each element of a message whose type is computed with."""
+    """Return the bits of each element of a message. Its type must have arithmetic."""
     width = WIDTHS[message.data_type] // 8
-    data = _stored(message, folder)
+    data = _stored_bytes(message, folder)
     if data is not None:
         return [int.from_bytes(data[at : at + width], "little") for at in range(0, len(data), width)]
-    return [_bits(message.data_type, item) for item in _field(message)]
+    return [_bits(message.data_type, item) for item in _typed_field(message)]
 
 
-def dense(message: SparseTensorProto, folder: Path) -> Tensor:
-    """A sparse tensor with its zeros; its indices are positions, or a row of coordinates for each value."""
+def dense_tensor(message: SparseTensorProto, folder: Path) -> Tensor:
+    """Return a sparse tensor with its zeros. Its indices are linear, or one row of coordinates per value."""
     values = tensor_of(message.values, folder)
     shape = tuple(message.dims)
-    elements = elements_of([decode(values.type, 0)] * math.prod(shape), shape)
+    elements = object_array([decode(values.type, 0)] * math.prod(shape), shape)
     indices = tensor_of(message.indices, folder)
     for at, value in enumerate(values.elements):
         row = indices.elements[at]
@@ -123,31 +125,31 @@ def dense(message: SparseTensorProto, folder: Path) -> Tensor:
     return Tensor(values.type, elements)
 
 
-def _decoded(message: TensorProto, folder: Path, count: int) -> list[Any]:
+def _decode(message: TensorProto, folder: Path, count: int) -> list[Any]:
     if message.data_type == TensorProto.STRING:
         return list(message.string_data)
     if message.data_type not in WIDTHS:
         return [None] * count
     bits = bits_of(message, folder)
     if len(bits) != count:
-        raise ValueError(f"The tensor {message.name!r} has {len(bits)} elements where its shape has {count}.")
+        raise ValueError(f"The tensor {message.name!r} has {len(bits)} elements, but its shape requires {count}.")
     return [decode(message.data_type, item) for item in bits]
 
 
-def _stored(message: TensorProto, folder: Path) -> bytes | None:
+def _stored_bytes(message: TensorProto, folder: Path) -> bytes | None:
     if message.data_location == TensorProto.EXTERNAL:
         entries = {entry.key: entry.value for entry in message.external_data}
         start = int(entries.get("offset", "0"))
         place = (folder / entries["location"]).resolve()
         if not place.is_relative_to(folder.resolve()):
-            raise ValueError(f"The tensor {message.name!r} has its data outside of the case's folder.")
+            raise ValueError(f"The tensor {message.name!r} stores its data outside the folder of the case.")
         data = place.read_bytes()
         return bytes(data[start : start + int(entries["length"])] if "length" in entries else data[start:])
     return bytes(message.raw_data) if message.HasField("raw_data") else None
 
 
-def _field(message: TensorProto) -> list[Any]:
-    """What the typed field that stores elements of this type holds."""
+def _typed_field(message: TensorProto) -> list[Any]:
+    """Return the typed field that stores elements of the message's type."""
     fields: dict[int, Iterable[Any]] = {
         TensorProto.FLOAT: message.float_data,
         TensorProto.DOUBLE: message.double_data,

@@ -1,6 +1,7 @@
-"""Badges of the board, as shields.io reads them: a file for each subject and operator.
+"""The badges of the board, one JSON file for shields.io for each subject and operator.
 
-A badge says how much is right of what was computed at `must`, so a cell without anything computed has none.
+A badge shows the number of correct cases of level `must` and the number of computed cases. A subject that computed no
+case of an operator has no badge for it.
 """
 
 from __future__ import annotations
@@ -17,27 +18,27 @@ if TYPE_CHECKING:
 
     from board_page import Cell
 
-VERSION = 1
-"""Of shields.io's endpoint schema."""
+SCHEMA_VERSION = 1
+"""Version of the endpoint schema of shields.io."""
 
 
 def badge(label: str, cell: Cell) -> dict[str, object]:
-    """What shields.io shows for a cell."""
+    """Return the badge of a cell as shields.io reads it."""
     unsupported = f" ({cell.unsupported} unsupported)" if cell.unsupported else ""
     message = f"{cell.right}/{cell.computed}{unsupported}"
-    return {"schemaVersion": VERSION, "label": label, "message": message, "color": shade(cell).removeprefix("#")}
+    return {"schemaVersion": SCHEMA_VERSION, "label": label, "message": message, "color": shade(cell).removeprefix("#")}
 
 
 def file_name(subject: str, operator: str) -> str:
-    """A file's name for a subject and what its badge is of: `onnxruntime-level-all-argmax.json`."""
+    """Return the file name of a badge, such as `onnxruntime-level-all-argmax.json`."""
     return "-".join(re.findall(r"[a-z0-9.]+", f"{subject} {operator}".lower())) + ".json"
 
 
 def badges(cells: Mapping[str, Mapping[str, Cell]]) -> Iterator[tuple[str, str]]:
-    """The files' names and texts.
+    """Yield file name and text of every badge.
 
     Args:
-        cells: by the subject's name and the operator's.
+        cells: the cells by subject and operator.
     """
     for subject, by_operator in cells.items():
         for operator, cell in by_operator.items():
@@ -46,7 +47,7 @@ def badges(cells: Mapping[str, Mapping[str, Cell]]) -> Iterator[tuple[str, str]]
 
 
 def write_badges(folder: Path, cells: Mapping[str, Mapping[str, Cell]]) -> None:
-    """Write the badges into a folder, in the place of those that are there."""
+    """Write the badges into a folder, and remove all older badges from it."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.json"):
         old.unlink()

@@ -1,6 +1,6 @@
-"""The board's heat map as an SVG: what each subject got right of what it judged, a row for each, without a script.
+"""The heat map of the board as an SVG: correct and computed cases of each subject, one row per subject.
 
-A cell has its number in it, so that nothing is told by colour alone.
+Every cell contains its numbers, so that the colour is not the only information. The SVG has no script.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from board_page import Cell
 
 LEFT, TOP, WIDTH, HEIGHT, BELOW = 190, 64, 78, 26, 40
+"""Pixels: space left of and above the cells, width and height of a cell, space below the cells."""
+
 NOTHING = "#eaeef2"
 SHADES = (
     (1.0, "#1a9850", "all"),
@@ -25,14 +27,19 @@ WORST = "#f46d43"
 
 
 def shade(cell: Cell) -> str:
-    """The colour of a cell, by the share that is right of what was computed."""
+    """Return the colour of a cell, by the share of correct cases among the computed cases."""
     if not cell.computed:
         return NOTHING
     return next((colour for least, colour, _ in SHADES if cell.right >= least * cell.computed), WORST)
 
 
 def heat_map(rows: Mapping[str, Mapping[str, Cell]], columns: Sequence[str], title: str) -> bytes:
-    """The map as a file: rows by the subjects' names, cells by the columns'."""
+    """Return the SVG of the heat map.
+
+    Args:
+        rows: the cells by subject and column.
+        columns: the columns in order.
+    """
     width, height = LEFT + WIDTH * len(columns) + 10, TOP + HEIGHT * len(rows) + BELOW
     root = ET.Element(
         "svg",
@@ -64,8 +71,8 @@ def heat_map(rows: Mapping[str, Mapping[str, Cell]], columns: Sequence[str], tit
 
 def _cell(root: ET.Element, left: float, top: float, name: str, cell: Cell) -> None:
     box = _box(root, left + 1, top + 1, WIDTH - 2, HEIGHT - 2, shade(cell))
-    told = f"{name}: {cell.right} right, {cell.wrong} wrong, {cell.unsupported} unsupported"
-    ET.SubElement(box, "title").text = told
+    text = f"{name}: {cell.right} right, {cell.wrong} wrong, {cell.unsupported} unsupported"
+    ET.SubElement(box, "title").text = text
     _text(root, left + WIDTH / 2, top + 17, f"{cell.right}/{cell.computed}" if cell.computed else "-")
 
 

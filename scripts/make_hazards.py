@@ -1,4 +1,4 @@
-"""Writes the tables of docs/hazards.md: the classes, and from results files what every subject answered.
+"""Write the tables of reports/hazards.md: the hazard classes, and the outputs of every subject in results files.
 
 python scripts/make_hazards.py reports/scoreboard/*.jsonl
 """
@@ -9,23 +9,25 @@ import re
 import sys
 from pathlib import Path
 
-from conformance.report.formats.hazards import classes, render
-from conformance.results.file import read_all
+from conformance.report.formats.hazard_table import class_table, render
+from conformance.results.file import read_results_of_one_corpus
 
-PAGE = Path(__file__).parent.parent / "docs" / "hazards.md"
+PAGE = Path(__file__).parent.parent / "reports" / "hazards.md"
 
 
-def replaced(page: str, mark: str, table: str) -> str:
-    """The page with a table between `<!-- mark -->` and `<!-- end -->`."""
+def replace_table(page: str, mark: str, table: str) -> str:
+    """Return the page with another table between `<!-- mark -->` and `<!-- end -->`."""
     pattern = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- end -->)", re.DOTALL)
     return pattern.sub(lambda match: f"{match[1]}\n{table}\n{match[2]}", page)
 
 
 def main() -> None:
-    """Write the tables into the page; that of results only where results are given."""
-    page = replaced(PAGE.read_text(encoding="utf-8"), "classes", classes())
+    """Write the tables into the page; the table of results is only written if results are given."""
+    page = replace_table(PAGE.read_text(encoding="utf-8"), "classes", class_table())
     if sys.argv[1:]:
-        page = replaced(page, "results", "".join(render(read_all([Path(name) for name in sys.argv[1:]]))))
+        page = replace_table(
+            page, "results", "".join(render(read_results_of_one_corpus([Path(name) for name in sys.argv[1:]])))
+        )
     PAGE.write_text(page, encoding="utf-8")
 
 

@@ -1,11 +1,10 @@
-"""Failures of level must by subject and check, a column for each results file: before and after, say.
+"""Count the failures of level must by subject and check, with a column for each results file.
 
 python scripts/must_failures.py BEFORE.jsonl AFTER.jsonl
 
-What complains of a case is counted once for each check: `bound`, `index` or `exact` of a backend's outputs, the checks
-of a graph optimizer, and where nothing was compared how and when it ended. So a case may count in several rows; the
-row `cases` has each once. An answer that is `unsupported` or `skipped` is no failure. A dash stands where a subject was
-not run.
+A failing case counts once for each violated check: `bound`, `index` or `exact` for outputs of a backend, and the checks
+of a graph optimizer. A case without compared outputs counts under its verdict and phase. The row `cases` counts every
+failing case once. Verdicts `unsupported` and `skipped` are not failures. A dash means that the subject was not run.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.errors import ConformanceError
-from conformance.results.file import read
+from conformance.results.file import read_results
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -27,29 +26,29 @@ if TYPE_CHECKING:
 
 CASES = "cases"
 
-NO_FAILURES = {Verdict.PASS, Verdict.UNSUPPORTED, Verdict.SKIPPED}
+NOT_FAILURES = {Verdict.PASS, Verdict.UNSUPPORTED, Verdict.SKIPPED}
 
 
 def must_failures(run: Results) -> Counter[tuple[str, str]]:
-    """How many cases fail at must, by subject and check."""
+    """Return the number of failing must cases, by subject and check."""
     counts: Counter[tuple[str, str]] = Counter()
     for (subject, case), row in run.rows.items():
-        if row["level"] == Level.MUST and row["verdict"] not in NO_FAILURES:
+        if row["level"] == Level.MUST and row["verdict"] not in NOT_FAILURES:
             counts.update((subject, check) for check in {CASES, *_checks(run.results[subject, case])})
     return counts
 
 
 def _checks(result: ResultRecord) -> Iterator[str]:
-    complaints = [check for check in result.get("checks", ()) if "complaint" in check]
-    wrong = [output for output in result["outputs"] if "complaint" in output]
-    yield from (check["name"] for check in complaints if check.get("level", Level.MUST) == Level.MUST)
+    violations = [check for check in result.get("checks", ()) if "violation" in check]
+    wrong = [output for output in result["outputs"] if "violation" in output]
+    yield from (check["name"] for check in violations if check["level"] == Level.MUST)
     yield from (output["check"] for output in wrong)
-    if not complaints and not wrong:
+    if not violations and not wrong:
         yield f"{result['verdict']} at {result['phase']}"
 
 
 def table(runs: Sequence[Results], names: Sequence[str]) -> Iterator[str]:
-    """The lines of the table: of each subject the cases first, then each check with what it complains of."""
+    """Yield the lines of the table; the row `cases` comes first for each subject."""
     columns = [must_failures(run) for run in runs]
     ran = [{subject["id"] for subject in run.header["subjects"]} for run in runs]
     rows = sorted({row for column in columns for row in column}, key=lambda row: (row[0], row[1] != CASES, row[1]))
@@ -64,13 +63,13 @@ def table(runs: Sequence[Results], names: Sequence[str]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Print the table of the results files that are named; gives the exit status."""
+    """Print the table of the given results files; return the exit status."""
     if len(sys.argv) < 2:
-        sys.stderr.write(f"{__doc__}\nName one results file or more.\n")
+        sys.stderr.write(f"{__doc__}\nGive one or more results files.\n")
         return 2
     paths = list(map(Path, sys.argv[1:]))
     try:
-        runs = [read(path) for path in paths]
+        runs = [read_results(path) for path in paths]
     except ConformanceError as error:
         sys.stderr.write(f"{error}\n")
         return 2

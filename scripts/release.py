@@ -1,9 +1,9 @@
-"""Makes what a release consists of: wheel, sdist, the corpus as an archive that needs no Python, and their checksums.
+"""Make the files of a release: wheel, sdist, an archive of the corpus, and their checksums.
 
 python scripts/release.py [FOLDER]
 
-FOLDER is by default dist, and made anew. The same checkout gives the same files: nothing in them tells when or where
-they were made. What gzip makes of the archive depends on the version of zlib, so the tar within has a checksum too.
+FOLDER is `dist` by default; it is deleted first. The same checkout gives the same files, because they contain no times
+and no paths. The compressed bytes of the archive depend on the version of zlib, so the tar in it has its own checksum.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "judge-without-python.md"
+PAGE = ROOT / "docs" / "how-to" / "judge-without-python.md"
 LICENSE = ROOT / "LICENSE"
-SUMS = "SHA256SUMS"
+CHECKSUMS = "SHA256SUMS"
 EPOCH = "1577836800"
-"""What the files in wheel and sdist have for a date: 2020-01-01, as zip has none before 1980."""
+"""Time of the files in wheel and sdist, in seconds since 1970: 2020-01-01. Zip files have no time before 1980."""
 
 
 def corpus_archive(corpus: Path, name: str) -> bytes:
-    """A corpus and the page on it as a tar, the same bytes whenever and wherever it is made.
+    """Return a tar of a corpus with a README and the licence; the same corpus gives the same bytes.
 
     Raises:
-        CorpusError: it is not whole.
+        CorpusError: a file of the corpus is missing, extra or altered.
     """
     open_corpus(corpus).verify()
     stream = io.BytesIO()
@@ -58,7 +58,7 @@ def _files(corpus: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def write_corpus_archive(corpus: Path, folder: Path) -> dict[str, str]:
-    """Write a corpus's archive into a folder, and return the SHA-256 of it and of the tar within, by name."""
+    """Write the archive of a corpus into a folder; return the SHA-256 of the archive and of its tar, by name."""
     name = f"onnx-conformance-corpus-{open_corpus(corpus).version}"
     tar = corpus_archive(corpus, name)
     packed = gzip.compress(tar, mtime=0)
@@ -71,7 +71,7 @@ def _hash(content: bytes) -> str:
 
 
 def main() -> None:
-    """Make all of it."""
+    """Make all files of the release."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "dist").resolve()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -79,8 +79,8 @@ def main() -> None:
     subprocess.run(build, check=True, stdout=sys.stderr, env={**os.environ, "SOURCE_DATE_EPOCH": EPOCH})
     sums = {file.name: _hash(file.read_bytes()) for file in sorted(folder.iterdir())}
     sums |= write_corpus_archive(ROOT / "data", folder)
-    (folder / SUMS).write_text("".join(f"{digest}  {name}\n" for name, digest in sums.items()), encoding="utf-8")
-    sys.stdout.write((folder / SUMS).read_text(encoding="utf-8"))
+    (folder / CHECKSUMS).write_text("".join(f"{digest}  {name}\n" for name, digest in sums.items()), encoding="utf-8")
+    sys.stdout.write((folder / CHECKSUMS).read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

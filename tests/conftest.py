@@ -1,4 +1,4 @@
-"""Fixtures of the suite's own tests: the generators' cases, a small corpus, and the command line."""
+"""Fixtures of the tests: the cases of the generators, a small corpus, and the command line."""
 
 from __future__ import annotations
 
@@ -14,35 +14,34 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import measured
 import pytest
 from corpora import SMALL, write_corpus
 from hypothesis import settings
-from once import once
 from repository import DATA, SUPPORT
+from session_cache import compute_once
 
-from conformance.cli import main
+from conformance import cli
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import LoadedCase, load_case
-from conformance.generation.defined import defined_cases
+from conformance.generation.generators import define_cases
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from conformance.corpus.case import Case
     from conformance.corpus.corpus import Corpus
-    from conformance.strength.operators import Strength
+    from mutation.operators import MutationScore
 
 settings.register_profile("suite", derandomize=True, deadline=None, max_examples=40)
 settings.load_profile("suite")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let the hundreds of processes that tests start begin quickly: with compiled modules and one thread for BLAS.
+    """Speed up the start of the hundreds of processes that tests start: use compiled modules and one BLAS thread.
 
-    Where the environment keeps Python from writing compiled modules, they go to a directory of this run.
+    If the environment forbids compiled modules, they are written to a temporary directory of this run.
     """
-    atexit.register(quiet_onnxsim)
+    atexit.register(silence_onnxsim)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", "") and "PYTHONPYCACHEPREFIX" not in os.environ:
         directory = tempfile.mkdtemp(prefix="onnx-conformance-tests-")
@@ -52,43 +51,44 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what starts the suite's programs as a shell does."""
+    """Add the marker `programs` to tests that start installed programs."""
     for item in items:
         if process.__name__ in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.programs)
 
 
-def quiet_onnxsim() -> None:
-    """Keep the last words of onnxsim, of what it leaves behind when the interpreter ends, from the terminal."""
+def silence_onnxsim() -> None:
+    """Close stderr at exit if onnxsim is loaded, which reports leaked objects there."""
     if "onnxsim" in sys.modules:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended."""
+    """Exit status and output of a command."""
 
     status: int
     out: str
     err: str
+    code: str = ""
 
 
 @pytest.fixture(scope="session")
 def defined(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, Case]]:
-    """Every case that the suite's generators define, with its generator's name, by id."""
-    made = once(tmp_path_factory, "defined", lambda: list(defined_cases(())))
+    """Return every case of the generators with the name of its generator, by id."""
+    made = compute_once(tmp_path_factory, "defined", lambda: list(define_cases(())))
     return {case.id: (generator, case) for generator, case in made}
 
 
 @pytest.fixture(scope="session")
 def case_named(defined: dict[str, tuple[str, Case]]) -> Callable[[str], Case]:
-    """A case that the suite's generators define, by its id."""
+    """Return a function that returns a case of the generators by its id."""
     return lambda name: defined[name][1]
 
 
 @pytest.fixture(scope="session")
 def small_corpus(tmp_path_factory: pytest.TempPathFactory, defined: dict[str, tuple[str, Case]]) -> Path:
-    """A corpus of a few cases; not to be written to."""
+    """Write a corpus of a few cases; tests must not change it."""
     directory = tmp_path_factory.mktemp("corpora") / "few"
     write_corpus(directory, [defined[id][1] for id in SMALL])
     return directory
@@ -96,42 +96,46 @@ def small_corpus(tmp_path_factory: pytest.TempPathFactory, defined: dict[str, tu
 
 @pytest.fixture(scope="session")
 def opened(small_corpus: Path) -> Corpus:
-    """The small corpus, opened."""
+    """Return the small corpus, opened."""
     return open_corpus(small_corpus)
 
 
 @pytest.fixture(scope="session")
 def whole_corpus() -> Corpus:
-    """The committed corpus, opened; that it is what the generators give is a test of its own."""
+    """Return the committed corpus, opened."""
     return open_corpus(DATA)
 
 
 @pytest.fixture(scope="session")
-def strength(tmp_path_factory: pytest.TempPathFactory) -> Strength:
-    """What the whole corpus notices of the catalogue of deviations, and whom it accuses."""
+def mutation_score(tmp_path_factory: pytest.TempPathFactory) -> MutationScore:
+    """Measure the mutation score of the committed corpus, once per run of pytest."""
+    import corpus_measurements
+
     corpus = open_corpus(DATA)
-    told = {
-        family: once(tmp_path_factory, f"strength-{family}", partial(measured.told, corpus, family))
-        for family in measured.parts()
+    measured = {
+        family: compute_once(
+            tmp_path_factory, f"mutation-score-{family}", partial(corpus_measurements.measure_family, corpus, family)
+        )
+        for family in corpus_measurements.families()
     }
-    return measured.read(told)
+    return corpus_measurements.read_measurement(measured)
 
 
 @pytest.fixture
 def corpus_copy(tmp_path: Path, small_corpus: Path) -> Path:
-    """A copy of the small corpus, to be spoilt."""
+    """Return a copy of the small corpus that a test may change."""
     return Path(shutil.copytree(small_corpus, tmp_path / "copy"))
 
 
 @pytest.fixture
 def case_of(opened: Corpus) -> Callable[[str], LoadedCase]:
-    """A case of the small corpus by its id, as a run loads it."""
+    """Return a function that loads a case of the small corpus by its id."""
     return lambda name: load_case(opened, opened.cases[name])
 
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty current directory, and a cache of its own."""
+    """Change to an empty directory, and use an empty cache."""
     directory = tmp_path / "here"
     directory.mkdir()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -141,24 +145,35 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def command(here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
-    """Runs `onnx-conformance` with some arguments, in this process and in an empty directory."""
+    """Return a function that runs `onnx-conformance` in this process and in an empty directory."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setattr(sys, "path", [*sys.path])
+    codes = here.parent / "error-codes"  # a file, because a run without isolation prints its error in a child
+    print_error = cli._print_error
+
+    def record_code(problem: str, hint: str, code: str = "", *, with_code: bool = False) -> None:
+        codes.write_text(code)
+        print_error(problem, hint, code, with_code=with_code)
+
+    monkeypatch.setattr(cli, "_print_error", record_code)
 
     def run(*arguments: Any) -> Ended:
         monkeypatch.setattr(sys, "argv", ["onnx-conformance", *map(str, arguments)])
         capfd.readouterr()
+        codes.unlink(missing_ok=True)
         with pytest.raises(SystemExit) as ending:
-            main()
+            cli.main()
         captured = capfd.readouterr()
-        return Ended(int(ending.value.code or 0), captured.out, captured.err)
+        return Ended(
+            int(ending.value.code or 0), captured.out, captured.err, codes.read_text() if codes.exists() else ""
+        )
 
     return run
 
 
 @pytest.fixture
 def process(here: Path) -> Callable[..., Ended]:
-    """Runs a program of this environment in a process of its own, in an empty directory, with the fakes importable."""
+    """Return a function that runs an installed program in an empty directory, with the fakes on its module path."""
 
     def run(program: str, *arguments: Any, **variables: str) -> Ended:
         path = os.pathsep.join(filter(None, (str(SUPPORT), variables.pop("PYTHONPATH", ""))))
@@ -179,13 +194,13 @@ def process(here: Path) -> Callable[..., Ended]:
 
 
 @pytest.fixture
-def moody_run(
+def run_with_faults(
     command: Callable[..., Ended], small_corpus: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Ended]:
-    """Runs `onnx-conformance run` on the small corpus in this process, with a mood for the backend that has them."""
+    """Return a function that runs the small corpus in this process, with faults for `FollowsEnvironment`."""
 
-    def run(*arguments: Any, mood: str = "") -> Ended:
-        monkeypatch.setenv("MOODS", mood)
-        return command("run", "--data", small_corpus, "--in-process", *arguments)
+    def run(*arguments: Any, faults: str = "") -> Ended:
+        monkeypatch.setenv("FAULTS", faults)
+        return command("run", "--data", small_corpus, "--no-isolation", *arguments)
 
     return run

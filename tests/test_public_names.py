@@ -1,4 +1,4 @@
-"""What authors of cases and adapters import from the package itself."""
+"""Names that authors of cases and adapters import from the package."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import conformance
 
 
 @pytest.mark.parametrize("name", conformance.__all__)
-def test_a_public_name_is_there(name):
+def test_public_name_is_importable(name):
     assert getattr(conformance, name)
 
 
-def test_a_name_that_is_not_public_is_told(process):
-    with pytest.raises(AttributeError, match="has no attribute 'Cases'"):
+def test_unknown_public_name_raises_attribute_error(process):
+    with pytest.raises(AttributeError, match="'Cases'"):
         conformance.Cases  # noqa: B018
 
 

@@ -1,4 +1,6 @@
-"""Every value of a type through a monotone operator: what is out of order, merged, and how far from the truth.
+"""Census: exhaustive measurement of monotone operators and ArgMax for all values of an element type.
 
-A census tells facts about a runtime on a processor. It is no part of the corpus, and judges nobody.
+A backend computes the operator for all values of the type in ascending order. The census counts neighbouring values
+with results in the wrong order or with equal results, and measures the distance of each result from the correctly
+rounded value. The figures describe a runtime on a processor; they are not verdicts.
 """

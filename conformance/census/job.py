@@ -1,4 +1,4 @@
-"""A census as a campaign's job: cells of subject, operator and type, each cut into pieces."""
+"""A census as a distributed job: cells of subject, operator and element type, each divided into chunks."""
 
 from __future__ import annotations
 
@@ -10,47 +10,47 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from conformance.boundary.decoding import Count
-from conformance.census import rows
-from conformance.census.asking import Asked, NoAnswer, asking
-from conformance.census.cell import Cell
-from conformance.census.pieces import counted, is_symmetric
-from conformance.census.tally import Row
+from conformance.census import softmax
+from conformance.census.chunks import Cell, count_chunk, is_shift_symmetric
+from conformance.census.counters import BinadeCounters
+from conformance.census.query import QueryClient, QueryFailure, open_client
 from conformance.errors import SubjectError
 from conformance.results.environment import cpu_features
+from conformance.serialization.decoding import Count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
 
-class PieceResult(TypedDict):
-    """What came of a piece.
+class CellChunkResult(TypedDict):
+    """Result of one chunk.
 
     Attributes:
-        cell: which cell it is of.
-        failure: why there is no answer, of the subject's own; empty if there is.
-        refused: whether the subject says that it has no such operator or type.
-        symmetric: whether rows [a, b] are ordered as [0, b - a]; of the first piece of Softmax and LogSoftmax.
-        rows: what was counted.
+        cell: index of the cell.
+        failure: the subject's failure; empty if the chunk has counters.
+        refused: whether the subject reports that it does not support the operator or type.
+        symmetric: whether results for rows [a, b] have the same order as for [0, b - a]; tested in the first chunk of
+            Softmax and LogSoftmax.
+        rows: counters by binade.
     """
 
     cell: Count
     failure: str
     refused: bool
     symmetric: bool
-    rows: list[Row]
+    rows: list[BinadeCounters]
 
 
 @dataclass(frozen=True)
-class Census:
-    """All cells of a command.
+class CensusJob:
+    """The job of a census.
 
     Args:
-        cells: the cells, those of one subject together.
-        versions: of the subjects, by name.
-        timeout: seconds that a subject may take for one input.
-        in_process: whether subjects in Python run in the process that does the pieces.
-        cpu: the processor's instructions, which a worker's must be too.
+        cells: the cells; those of one subject are adjacent.
+        versions: versions of the subjects, by name.
+        timeout: time limit of a subject for one query, in seconds.
+        in_process: whether subjects written in Python run in the worker's process.
+        cpu: instruction sets of the processor; the processors of all workers must have the same ones.
     """
 
     cells: tuple[Cell, ...]
@@ -61,71 +61,72 @@ class Census:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """See `conformance.campaigns.job.Job`."""
+        """See `conformance.jobs.job.Job`."""
         cells = [[cell.subject, cell.operator, cell.type, cell.sampled] for cell in self.cells]
         return {"cells": cells, "versions": dict(self.versions), "cpu features": self.cpu}
 
     @property
-    def result(self) -> Any:
-        """See `conformance.campaigns.job.Job`."""
-        return PieceResult
+    def result_type(self) -> Any:
+        """See `conformance.jobs.job.Job`."""
+        return CellChunkResult
 
     @cached_property
     def _ends(self) -> list[int]:
-        return list(accumulate(cell.pieces for cell in self.cells))
+        return list(accumulate(cell.chunk_count for cell in self.cells))
 
-    def pieces(self) -> Iterable[int]:
-        """See `conformance.campaigns.job.Job`."""
+    def chunk_numbers(self) -> Iterable[int]:
+        """See `conformance.jobs.job.Job`."""
         return range(self._ends[-1] if self._ends else 0)
 
     @contextmanager
-    def opened(self) -> Iterator[Callable[[int], PieceResult]]:
-        """See `conformance.campaigns.job.Job`."""
+    def open(self) -> Iterator[Callable[[int], CellChunkResult]]:
+        """See `conformance.jobs.job.Job`."""
         cpu = cpu_features().get("cpu features", "")
         if cpu != self.cpu:
             raise SubjectError(
-                f"This processor has other instructions ({cpu}) than the one where the census was begun ({self.cpu}).",
-                "Figures depend on them: take workers of one kind.",
+                "other-processor",
+                f"This processor has other instruction sets ({cpu}) than that of the census ({self.cpu}).",
+                "Use workers of one kind: results depend on the instruction sets.",
             )
         with ExitStack() as stack:
-            yield _Opened(self, stack).piece
+            yield _CensusWorker(self, stack).run_chunk
 
-    def place_of(self, number: int) -> tuple[int, int]:
-        """The cell of a piece, and which of its pieces it is."""
+    def locate_chunk(self, number: int) -> tuple[int, int]:
+        """Return the index of the cell to which a chunk belongs, and the number of the chunk within the cell."""
         cell = int(np.searchsorted(self._ends, number, side="right"))
         return cell, number - (self._ends[cell - 1] if cell else 0)
 
 
-class _Opened:
-    """Does pieces, with one subject at a time."""
+class _CensusWorker:
+    """Executes chunks in a worker process; one subject is running at a time."""
 
-    def __init__(self, census: Census, stack: ExitStack) -> None:
+    def __init__(self, census: CensusJob, stack: ExitStack) -> None:
         self._census, self._stack = census, stack
         self._name = ""
-        self._asked: Asked | None = None
-        self._without: dict[int, NoAnswer] = {}
+        self._client: QueryClient | None = None
+        self._failed: dict[int, QueryFailure] = {}
 
-    def piece(self, number: int) -> PieceResult:
-        index, piece = self._census.place_of(number)
+    def run_chunk(self, number: int) -> CellChunkResult:
+        index, chunk = self._census.locate_chunk(number)
         cell = self._census.cells[index]
-        result: PieceResult = {"cell": index, "failure": "", "refused": False, "symmetric": True, "rows": []}
+        result: CellChunkResult = {"cell": index, "failure": "", "refused": False, "symmetric": True, "rows": []}
         try:
-            if index in self._without:
-                raise self._without[index]
-            asked = self._subject(cell.subject)
-            result["rows"] = counted(asked, cell, piece)
-            if cell.operator in rows.OPERATORS and piece == 0:
-                result["symmetric"] = is_symmetric(asked, cell)
-        except NoAnswer as error:
-            self._without[index] = error
-            said = str(error).partition("\n")[0]  # what follows is a trace of calls, with paths of this machine
-            result |= {"failure": said, "refused": error.is_refusal}
+            if index in self._failed:
+                raise self._failed[index]
+            client = self._subject(cell.subject)
+            result["rows"] = count_chunk(client, cell, chunk)
+            if cell.operator in softmax.SOFTMAX_OPERATORS and chunk == 0:
+                result["symmetric"] = is_shift_symmetric(client, cell)
+        except QueryFailure as error:
+            self._failed[index] = error
+            failure = str(error).partition("\n")[0]  # further lines are a traceback with paths of this machine
+            result |= {"failure": failure, "refused": error.is_refusal}
         return result
 
-    def _subject(self, name: str) -> Asked:
-        if self._asked is None or name != self._name:
+    def _subject(self, name: str) -> QueryClient:
+        if self._client is None or name != self._name:
             self._stack.close()
             census = self._census
-            opening = asking(name, census.timeout, census.versions[name], in_process=census.in_process)
-            self._name, self._asked = name, self._stack.enter_context(opening)
-        return self._asked
+            opening = open_client(name, census.timeout, census.versions[name], in_process=census.in_process)
+            self._name, self._client = name, self._stack.enter_context(opening)
+        return self._client

@@ -1,4 +1,7 @@
-"""A census as a page that needs nothing else: a table, and of each cell pictures over its arguments."""
+"""HTML page with the results of a census: tables, and charts by binade of the argument for each cell.
+
+A cell is one operator with one element type on one subject. The page is a single file.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +9,25 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from conformance.census.findings import COLUMNS, line, percent
-from conformance.census.notes import notes
-from conformance.census.report import ASSUMPTION, EFFECT, EXPLAINED, effect_line
+from conformance.census.report import ASSUMPTION, IMPACT_EXPLANATION, PASS_IMPACT_COLUMNS, footnotes, pass_impact_row
+from conformance.census.results import TABLE_COLUMNS, format_percent, table_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from conformance.census.findings import CellFindings
-    from conformance.census.tally import Row
+    from conformance.census.counters import BinadeCounters
+    from conformance.census.results import CellResult
 
-HEIGHT = 100
+CHART_HEIGHT = 100
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One binade of a picture.
+    """A bar of a chart.
 
     Attributes:
-        height: from 0 to `HEIGHT`.
-        title: what it says when it is pointed at.
+        height: height from 0 to `CHART_HEIGHT`.
+        title: text that is shown when the pointer is over the bar.
     """
 
     height: float
@@ -33,13 +35,14 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Picture:
-    """Something over the arguments of an operator, a bar for each binade.
+class Chart:
+    """A bar chart over the arguments of an operator, with one bar per binade.
 
     Attributes:
-        title: what is shown.
-        top: what the full height stands for.
-        ends: the first and the last binade.
+        title: title of the chart.
+        top: value of the full height, as text.
+        bars: the bars.
+        ends: names of the first and the last binade.
     """
 
     title: str
@@ -48,105 +51,115 @@ class Picture:
     ends: tuple[str, str]
 
 
-def page(found: Sequence[CellFindings], facts: Mapping[str, str]) -> str:
-    """The page."""
+def render_page(found: Sequence[CellResult], facts: Mapping[str, str]) -> str:
+    """Return the HTML page for the results of all cells; `facts` describes the environment."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("conformance.census")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     cells = [each for each in found if each.number("pairs")]
     return environment.get_template("census.html.j2").render(
-        columns=COLUMNS,
-        lines=[(line(each), _anchor(each)) for each in found],
-        effects=EFFECT,
-        effect_lines=[effect_line(each) for each in cells if each.has_order],
-        cells=[_shown(each) for each in cells],
+        columns=TABLE_COLUMNS,
+        lines=[(table_row(each), _anchor(each)) for each in found],
+        effects=PASS_IMPACT_COLUMNS,
+        effect_lines=[pass_impact_row(each) for each in cells if each.has_order],
+        cells=[_cell_view(each) for each in cells],
         facts=facts,
         assumption=ASSUMPTION,
-        explained=EXPLAINED,
-        height=HEIGHT,
+        explained=IMPACT_EXPLANATION,
+        height=CHART_HEIGHT,
     )
 
 
-def _anchor(found: CellFindings) -> str:
+def _anchor(found: CellResult) -> str:
     return f"{found.cell.subject} {found.cell.operator} {found.cell.type}"
 
 
-def _shown(found: CellFindings) -> dict[str, Any]:
+def _cell_view(found: CellResult) -> dict[str, Any]:
     name = f"{found.cell.operator} of {found.cell.type} on {found.cell.subject} {found.version}"
     return {
         "name": name,
         "anchor": _anchor(found),
-        "notes": notes(found),
-        "pictures": pictures(found) if found.has_order else [],
+        "notes": footnotes(found),
+        "charts": cell_charts(found) if found.has_order else [],
     }
 
 
-def pictures(found: CellFindings) -> list[Picture]:
-    """What there is to see: disorder, ties, errors and the share of values that are not the correctly rounded ones."""
+def cell_charts(found: CellResult) -> list[Chart]:
+    """Return the charts of a cell: order, equal neighbours, and errors if they were measured."""
     shown = [
-        _picture(found, "neighbours out of order", lambda row: row["counts"].get("out_of_order", 0), count=True),
-        _picture(found, "share of neighbours merged", lambda row: _share(row, "merged", "pairs")),
+        _binade_chart(found, "neighbours out of order", lambda row: row["counts"].get("out_of_order", 0), count=True),
+        _binade_chart(found, "share of neighbours merged", lambda row: _count_ratio(row, "merged", "pairs")),
     ]
     if found.has_errors:
         shown += [
-            _picture(found, "share of values not correctly rounded", lambda row: _share(row, "wrong", "values")),
-            _picture(found, "largest error in ULP", _error, ulp=True),
-            _distances(found),
+            _binade_chart(
+                found, "share of values not correctly rounded", lambda row: _count_ratio(row, "wrong", "values")
+            ),
+            _binade_chart(found, "largest error in ULP", _largest_error, ulp=True),
+            _distance_chart(found),
         ]
     return shown
 
 
-def _distances(found: CellFindings) -> Picture:
-    """A histogram: how many values are how many neighbours off."""
+def _distance_chart(found: CellResult) -> Chart:
+    """Return a histogram of the values by their distance from the correctly rounded value."""
     off = {int(kind[7:]): number for kind, number in found.whole["counts"].items() if kind.startswith("off_by_")}
     steps = [2**power for power in range(max(off, default=1).bit_length())]
     numbers = {0: found.number("values") - sum(off.values()), **{step: off.get(step, 0) for step in steps}}
     top = max(numbers.values())
     bars = [
-        Bar(HEIGHT * math.log1p(number) / math.log1p(top), f"{_span(step)} off: {number:,} values")
+        Bar(CHART_HEIGHT * math.log1p(number) / math.log1p(top), f"{_format_distances(step)} off: {number:,} values")
         for step, number in numbers.items()
     ]
-    return Picture("values by how many neighbours they are off", f"{top:,}, logarithmic", bars, ("0", _span(steps[-1])))
+    return Chart(
+        "values by how many neighbours they are off", f"{top:,}, logarithmic", bars, ("0", _format_distances(steps[-1]))
+    )
 
 
-def _span(step: int) -> str:
-    """The distances that are counted together with one."""
+def _format_distances(step: int) -> str:
+    """Return the distances in the bucket that ends with `step`."""
     return str(step) if step < 3 else f"{step // 2 + 1} to {step}"
 
 
-def _picture(
-    found: CellFindings, title: str, of: Callable[[Row], float], *, count: bool = False, ulp: bool = False
-) -> Picture:
-    """A picture; counts on a logarithmic scale, shares from none to all, errors up to the largest."""
+def _binade_chart(
+    found: CellResult, title: str, of: Callable[[BinadeCounters], float], *, count: bool = False, ulp: bool = False
+) -> Chart:
+    """Return a chart with a bar for each binade.
+
+    Args:
+        of: function that returns the height of the bar from the counters of its binade.
+        count: whether heights are counts, which get a logarithmic scale.
+        ulp: whether heights are errors in ULP; otherwise, without `count`, they are shares.
+    """
     rows = {binade: row for binade, row in found.rows.items() if binade and row["counts"].get("pairs")}
     values = {binade: of(row) for binade, row in rows.items()}
     top = max([*values.values(), 1.0])
     bars = []
     for binade, value in values.items():
         height = math.log1p(value) / math.log1p(top) if count else value / top
-        shown = f"{value:,.0f}" if count else f"{value:.3f} ULP" if ulp else percent(value)
-        bars.append(Bar(HEIGHT * height, f"{binade_name(found, binade)}: {shown}"))
+        shown = f"{value:,.0f}" if count else f"{value:.3f} ULP" if ulp else format_percent(value)
+        bars.append(Bar(CHART_HEIGHT * height, f"{format_binade(found, binade)}: {shown}"))
     full = f"{top:,.0f}, logarithmic" if count else f"{top:.3f} ULP" if ulp else "all"
-    names = [binade_name(found, binade) for binade in rows]
-    return Picture(title, full, bars, (names[0], names[-1]) if names else ("", ""))
+    names = [format_binade(found, binade) for binade in rows]
+    return Chart(title, full, bars, (names[0], names[-1]) if names else ("", ""))
 
 
-def binade_name(found: CellFindings, binade: int) -> str:
-    """The arguments of a binade, in words."""
-    scale = found.cell.scale
+def format_binade(found: CellResult, binade: int) -> str:
+    """Return the magnitude of the arguments of a binade as text."""
+    float_type = found.cell.float_type
     sign = "-" if binade < 0 else ""
     if abs(binade) == 1:
         return f"{sign}subnormal"
-    if scale.exponent(binade) > scale.format.largest_exponent:
+    if float_type.exponent(binade) > float_type.format.largest_exponent:
         return f"{sign}infinity"
-    return f"{sign}2^{scale.exponent(binade)}"
+    return f"{sign}2^{float_type.exponent(binade)}"
 
 
-def _share(row: Row, kind: str, of: str) -> float:
+def _count_ratio(row: BinadeCounters, kind: str, of: str) -> float:
     return row["counts"].get(kind, 0) / (row["counts"].get(of, 0) or 1)
 
 
-def _error(row: Row) -> float:
+def _largest_error(row: BinadeCounters) -> float:
     extreme = row["extremes"].get("error")
     return extreme["value"] if extreme is not None else 0.5

@@ -1,4 +1,8 @@
-"""The clauses: every normative statement that the suite holds backends to, as data in TOML files by operator."""
+"""Clauses: the normative statements of the specification that the suite tests.
+
+Each TOML file in this package has the clauses of one operator or pass. A clause has an id (`adam.v_new`), a text in our
+words, a source for readers, and the passages of the specification as character ranges.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +17,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _FAMILY = "family"
-"""The key under which a file says what it is about."""
+"""Key of a TOML file that holds the display name of its operator or pass."""
 
 
 @dataclass(frozen=True)
 class Passage:
-    """Where the specification says something: a stretch of a text, known by its digest, since it is not copied here.
+    """A range of characters in a document of the specification, identified by its digest.
+
+    The words themselves are not copied into this repository.
 
     Attributes:
-        document: the text: an operator's schema (`onnx.defs ai.onnx ArgMax-13`), a file of an installed package
-            (`onnx onnx.proto`), or a file or page that no package carries (`onnx/onnx v1.22.0 docs/IR.md`).
-        part: what of it: of an operator its `summary`, its `signature`, or one attribute, input, output or type
-            constraint (`attribute alpha`), and the offsets are in that; of others the section, message or function.
-        start: the first character's offset.
-        end: the offset after the last character.
-        sha256: the digest of the stretch, in UTF-8.
+        document: an operator schema (`onnx.defs ai.onnx ArgMax-13`), a file of an installed package
+            (`onnx onnx.proto`), or a file or page that no package contains (`onnx/onnx v1.22.0 docs/IR.md`).
+        part: part of the document. For an operator: `summary`, `signature`, or one attribute, input, output or type
+            constraint (`attribute alpha`); offsets count from its start. Otherwise: section, message or function.
+        start: offset of the first character.
+        end: offset after the last character.
+        sha256: digest of the characters in UTF-8.
     """
 
     document: str
@@ -37,21 +43,24 @@ class Passage:
     sha256: str
 
     def found_in(self, text: str) -> str | None:
-        """The stretch, at its offsets or else anywhere in a text that has been added to; None where it is not."""
+        """Return the passage's words if `text` contains them, else None.
+
+        The search starts at the passage's offsets. In other versions of the text, the words can be elsewhere.
+        """
         length = self.end - self.start
         places = (self.start, *range(len(text) - length + 1))
-        return next((found for at in places if digest(found := text[at : at + length]) == self.sha256), None)
+        return next((found for at in places if text_digest(found := text[at : at + length]) == self.sha256), None)
 
 
 @dataclass(frozen=True)
 class Clause:
-    """One normative statement.
+    """A normative statement.
 
     Attributes:
-        id: stable name, the operator's and then the statement's.
-        source: where the specification says it, for readers.
-        text: what it says, in our words.
-        passages: where it says so, for whoever checks; none where nothing that ONNX publishes does.
+        id: stable name: the operator or pass, a dot, and the statement.
+        source: citation for readers.
+        text: the statement in our words.
+        passages: exact citations that programs can check. It is empty if no document of ONNX contains the statement.
     """
 
     id: str
@@ -60,20 +69,20 @@ class Clause:
     passages: tuple[Passage, ...] = ()
 
 
-def digest(text: str) -> str:
-    """The SHA-256 of a text in UTF-8, as a passage's locator has it."""
+def text_digest(text: str) -> str:
+    """Return the SHA-256 of a text in UTF-8, in hexadecimal."""
     return sha256(text.encode()).hexdigest()
 
 
 @cache
 def clauses() -> Mapping[str, Clause]:
-    """All clauses by id, in the order of their files."""
+    """Return all clauses by id, in file order."""
     return {id: _clause(id, entry) for table in _tables() for id, entry in table.items() if id != _FAMILY}
 
 
 @cache
-def families() -> Mapping[str, str]:
-    """What the first part of a clause's id is called in prose: the operator or pass that its file is about."""
+def family_titles() -> Mapping[str, str]:
+    """Return the display name of an operator or pass for each first part of a clause id."""
     return {id.partition(".")[0]: table[_FAMILY] for table in _tables() for id in table if id != _FAMILY}
 
 

@@ -1,1 +1,1 @@
-"""One module per verb of the command line; each imports what it needs only when it runs."""
+"""The verbs of the command line. A verb imports most modules only when it runs, so that `--help` is fast."""

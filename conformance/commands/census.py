@@ -1,4 +1,4 @@
-"""`onnx-conformance census`: every value of a type through the operators that the pass takes for monotone."""
+"""`onnx-conformance census`: run monotone operators and ArgMax on every value of an element type."""
 
 from __future__ import annotations
 
@@ -9,15 +9,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from conformance.commands.completion import backend_names
-from conformance.commands.terminal import say
+from conformance.commands.options import (
+    Dask,
+    NoIsolation,
+    Results,
+    Timeout,
+    Workers,
+    add_options,
+    echo,
+    report_option,
+    run_option,
+)
 
 if TYPE_CHECKING:
-    from conformance.census.job import Census
+    from conformance.census.job import CensusJob
 
 
 class Operator(StrEnum):
-    """What can be counted."""
+    """The operators that a census can test."""
 
     EXP = "Exp"
     LOG = "Log"
@@ -28,7 +37,7 @@ class Operator(StrEnum):
 
 
 class Type(StrEnum):
-    """The types of which values are taken."""
+    """The element types whose values a census can test."""
 
     FLOAT16 = "float16"
     BFLOAT16 = "bfloat16"
@@ -36,80 +45,86 @@ class Type(StrEnum):
     DOUBLE = "double"
 
 
+@add_options
 def census(
-    backend: Annotated[
-        list[str],
-        typer.Option(
-            *("-b", "--backend"), metavar="SUBJECT", help="A backend, as for `run`.", autocompletion=backend_names
-        ),
-    ],
+    backend: Annotated[list[str], run_option("backend")],
     operator: Annotated[
-        list[Operator] | None, typer.Option("--operator", help="Only these operators; by default all.")
+        list[Operator] | None,
+        typer.Option(
+            "--operator",
+            metavar="OPERATOR",
+            help="Test only this operator: Exp, Log, Sqrt, Softmax, LogSoftmax or ArgMax (default: all).",
+        ),
     ] = None,
     type: Annotated[
-        list[Type] | None, typer.Option("--type", help="Only these types; by default float16, bfloat16 and float.")
+        list[Type] | None,
+        typer.Option(
+            "--type",
+            metavar="TYPE",
+            help="Test only this type: float16, bfloat16, float or double (default: all but double).",
+        ),
     ] = None,
-    results: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all figures as lines of JSON.")] = None,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page with tables and pictures.")] = None,
-    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write tables in Markdown.")] = None,
-    workers: Annotated[int | None, typer.Option("-n", metavar="N", help="Work in N processes of this machine.")] = None,
-    dask: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Work on the workers of this scheduler of Dask's.")
-    ] = None,
+    results: Results = None,
+    html: Annotated[Path | None, report_option("html", "Write a page with tables and plots.")] = None,
+    markdown: Annotated[Path | None, report_option("markdown", "Write tables as Markdown.")] = None,
+    workers: Workers = None,
+    dask: Dask = None,
     resume: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep what is done in this file, and go on with what it has.")
+        Path | None, typer.Option(metavar="FILE", help="Save progress to FILE; if FILE exists, continue from it.")
     ] = None,
     sample: Annotated[
-        bool, typer.Option("--sample", help="Of float and of ArgMax try a sample: 2^24 pairs, and neighbourhoods.")
+        bool,
+        typer.Option(
+            "--sample", help="Test float and ArgMax on a sample: 2^24 pairs, and the neighbours of special values."
+        ),
     ] = False,
-    timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", help="How long a subject may take for 2^20 values.")
-    ] = 60.0,
-    in_process: Annotated[bool, typer.Option("--in-process", help="Run subjects in Python without isolation.")] = False,
+    timeout: Timeout = 60.0,
+    no_isolation: NoIsolation = False,
 ) -> None:
-    """Count where Exp, Log, Sqrt, Softmax, LogSoftmax and ArgMax are out of order, merged or wrongly rounded.
+    """Count the values for which Exp, Log, Sqrt, Softmax, LogSoftmax or ArgMax gives a wrong order or a wrong rounding.
 
-    Of float16, bfloat16 and float all values are tried, of double a sample. Exit status: 0 whatever is found, 1 where
-    no subject answers anything.
+    All values of float16, bfloat16 and float are tested, and a sample of the values of double. A subject receives up to
+    2^20 values at a time.
+
+    Exit status: 0 if at least one subject computes outputs, whatever the counts are; 1 if none does.
     """
-    from conformance.campaigns.campaign import campaign
-    from conformance.campaigns.choice import workers_of
-    from conformance.campaigns.state import State
-    from conformance.census.findings import findings
-    from conformance.census.page import page
-    from conformance.census.report import facts, json_lines, text
+    from conformance.census.page import render_page
+    from conformance.census.report import environment_facts, json_lines, terminal_lines
     from conformance.census.report import markdown as markdown_of
-    from conformance.files.regular import (
-        check_apart,
+    from conformance.census.results import collect_cells
+    from conformance.files.atomic_write import (
+        check_distinct_targets,
         check_target,
         is_standard_output,
-        write_pieces,
-        write_whole,
+        write_chunks_atomically,
+        write_text_atomically,
     )
-    from conformance.run.progress import counting
+    from conformance.jobs.job import JobState, run_job
+    from conformance.jobs.process_pool import create_workers
+    from conformance.run.progress import progress_counter
 
     targets = [target for target in (results, html, markdown) if target is not None]
-    check_apart([*targets, *([resume] if resume else [])])
+    check_distinct_targets([*targets, *([resume] if resume else [])])
     for target in targets:
         check_target(target)
-    team = workers_of(workers, dask, lambda sentence: say(sentence, err=True))
-    job = _job(backend, operator, type, timeout, is_sampled=sample, in_process=in_process)
+    team = create_workers(workers, dask, lambda sentence: echo(sentence, err=True))
+    job = _job(backend, operator, type, timeout, is_sampled=sample, no_isolation=no_isolation)
     with ExitStack() as stack:
-        state = stack.enter_context(State(resume, job)) if resume else None
-        advance = stack.enter_context(counting("counting", len(list(job.pieces()))))
-        pieces = []
-        for piece in campaign(job, team, state):
-            pieces.append(piece.result)
+        state = stack.enter_context(JobState(resume, job)) if resume else None
+        advance = stack.enter_context(progress_counter("counting", len(list(job.chunk_numbers()))))
+        chunks = []
+        for chunk in run_job(job, team, state):
+            chunks.append(chunk.result)
             advance("")
-    found = findings(job, pieces)
+    found = collect_cells(job, chunks)
     if results is not None:
-        write_pieces(results, json_lines(found, facts()))
+        write_chunks_atomically(results, json_lines(found, environment_facts()))
     if html is not None:
-        write_whole(html, page(found, facts()))
+        write_text_atomically(html, render_page(found, environment_facts()))
     if markdown is not None:
-        write_whole(markdown, markdown_of(found, facts()))
-    for line in text(found):
-        say(line, err=any(map(is_standard_output, targets)))
+        write_text_atomically(markdown, markdown_of(found, environment_facts()))
+    for line in terminal_lines(found):
+        echo(line, err=any(map(is_standard_output, targets)))
     raise typer.Exit(0 if any(each.number("pairs") for each in found) else 1)
 
 
@@ -120,45 +135,55 @@ def _job(
     timeout: float,
     *,
     is_sampled: bool,
-    in_process: bool,
-) -> Census:
-    """The census of these subjects, of which each is started once to see what it is.
+    no_isolation: bool,
+) -> CensusJob:
+    """Return the census job of some backends; each backend is started once to read its version and capabilities.
 
     Raises:
-        ConformanceError: one is not there, or there is nothing to count.
+        ConformanceError: a backend cannot be started, or the operators and types exclude each other.
     """
-    from conformance.census.asking import asking, has_files
-    from conformance.census.cell import Cell
-    from conformance.census.job import Census
+    from conformance.census.chunks import Cell
+    from conformance.census.job import CensusJob
+    from conformance.census.query import open_client, transfers_files
     from conformance.errors import UsageError
 
     if len(set(backends)) < len(backends):
-        raise UsageError("A backend is named twice.", "Name each once.")
+        raise UsageError("subject-twice", "A backend is named twice.", "Name each backend once.")
     versions, cells = {}, []
     for name in backends:
-        with asking(name, timeout, in_process=in_process) as asked:
-            versions[name], is_whole = asked.subject.version, has_files(asked.subject) and not is_sampled
+        with open_client(name, timeout, in_process=no_isolation) as asked:
+            versions[name], is_whole = asked.subject.version, transfers_files(asked.subject) and not is_sampled
         pairs = [
             (o, t)
             for o in operators or Operator
             for t in types or (Type.FLOAT16, Type.BFLOAT16, Type.FLOAT)
-            if _is_counted(o, t)
+            if _can_be_tested(o, t)
         ]
-        cells += [Cell(name, str(o), str(t), _has_many(o, t) and not is_whole) for o, t in pairs]
+        cells += [Cell(name, str(o), str(t), _has_many_inputs(o, t) and not is_whole) for o, t in pairs]
     if not cells:
-        raise UsageError("ArgMax is counted in float16 and bfloat16 alone.", "Leave --type out, or name one of them.")
-    return Census(tuple(cells), versions, timeout, in_process)
+        raise UsageError(
+            "type-unsupported",
+            "ArgMax can only be tested in float16 and bfloat16.",
+            "Leave --type out, or name float16 or bfloat16.",
+        )
+    return CensusJob(tuple(cells), versions, timeout, no_isolation)
 
 
-def _is_counted(operator: Operator, type: Type) -> bool:
-    """Every pair of values is tried of ArgMax, which are too many of the wider types."""
-    return operator is not Operator.ARGMAX or not _is_large(type)
+def _can_be_tested(operator: Operator, type: Type) -> bool:
+    """Return whether a census can test an operator with an element type.
+
+    ArgMax is tested on pairs of values, and types with more than 16 bits have too many pairs.
+    """
+    return operator is not Operator.ARGMAX or not _is_wide(type)
 
 
-def _has_many(operator: Operator, type: Type) -> bool:
-    """Whether there are so many values, or pairs of them, that some subjects are asked for a sample."""
-    return operator is Operator.ARGMAX or _is_large(type)
+def _has_many_inputs(operator: Operator, type: Type) -> bool:
+    """Return whether the operator has too many inputs for a subject that cannot exchange tensors in files.
+
+    Such a subject is tested on a sample of the inputs.
+    """
+    return operator is Operator.ARGMAX or _is_wide(type)
 
 
-def _is_large(type: Type) -> bool:
+def _is_wide(type: Type) -> bool:
     return type in {Type.FLOAT, Type.DOUBLE}

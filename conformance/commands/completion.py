@@ -1,4 +1,7 @@
-"""What a shell completes: the names that options and arguments take, those of a corpus from the one that is used."""
+"""Shell completion of names: functions that return the possible values of an option or argument.
+
+Ids of cases, tags and operators come from the corpus that `--data` names, or from the corpus of this suite.
+"""
 
 from __future__ import annotations
 
@@ -13,92 +16,92 @@ if TYPE_CHECKING:
 
 
 def backend_names(incomplete: str) -> list[str]:
-    """Names of backends."""
-    return _registered("backends", incomplete)
+    """Return the short names of backends that complete `incomplete`."""
+    return _registered_names("backends", incomplete)
 
 
 def optimizer_names(incomplete: str) -> list[str]:
-    """Names of graph optimizers."""
-    return _registered("optimizers", incomplete)
+    """Return the short names of graph optimizers that complete `incomplete`."""
+    return _registered_names("optimizers", incomplete)
 
 
 def pass_names(incomplete: str) -> list[str]:
-    """Names of passes."""
+    """Return the names of passes that complete `incomplete`."""
     from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
 
-    return _beginning([PASS_NAME], incomplete)
+    return _with_prefix([PASS_NAME], incomplete)
 
 
 def profile_names(incomplete: str) -> list[str]:
-    """Names of profiles."""
+    """Return the names of requirement profiles that complete `incomplete`."""
     from conformance.profiles import bundled_profiles
 
-    return _beginning(bundled_profiles(), incomplete)
+    return _with_prefix(bundled_profiles(), incomplete)
 
 
 def generator_names(incomplete: str) -> list[str]:
-    """Names of generators."""
+    """Return the names of generators that complete `incomplete`."""
     from conformance.errors import ConformanceError
-    from conformance.generation.defined import generator_places
+    from conformance.generation.generators import generator_locations
 
     try:
-        return _beginning(generator_places(), incomplete)
+        return _with_prefix(generator_locations(), incomplete)
     except ConformanceError:
         return []
 
 
 def case_ids(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Ids of cases."""
+    """Return the ids of the corpus's cases that complete `incomplete`."""
     corpus = _corpus(ctx)
-    return _beginning(corpus.cases, incomplete) if corpus is not None else []
+    return _with_prefix(corpus.cases, incomplete) if corpus is not None else []
 
 
 def clause_ids(incomplete: str) -> list[str]:
-    """Ids of clauses."""
+    """Return the ids of clauses that complete `incomplete`."""
     from conformance.clauses import clauses
 
-    return _beginning(clauses(), incomplete)
+    return _with_prefix(clauses(), incomplete)
 
 
 def tags(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Tags of cases."""
-    return _traits(ctx, "tag", incomplete)
+    """Return the tags of the corpus's cases that complete `incomplete`."""
+    return _trait_names(ctx, "tag", incomplete)
 
 
 def operators(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Operators of models."""
-    return _traits(ctx, "operator", incomplete)
+    """Return the operators of the corpus's models that complete `incomplete`."""
+    return _trait_names(ctx, "operator", incomplete)
 
 
-def _registered(group: str, incomplete: str) -> list[str]:
-    from conformance.plugins import registered
+def _registered_names(group: str, incomplete: str) -> list[str]:
+    from conformance.plugins import registered_entry_points
 
-    return _beginning(registered(group), incomplete)
+    return _with_prefix(registered_entry_points(group), incomplete)
 
 
-def _traits(context: typer.Context, kind: str, incomplete: str) -> list[str]:
+def _trait_names(context: typer.Context, kind: str, incomplete: str) -> list[str]:
     from conformance.errors import ConformanceError
-    from conformance.run.selection import traits
+    from conformance.run.selection import case_traits
 
     if (corpus := _corpus(context)) is None:
         return []
     try:
-        found = set().union(*(traits(corpus, case)[kind] for case in corpus.cases.values()))
+        found = set().union(*(case_traits(corpus, case)[kind] for case in corpus.cases.values()))
     except ConformanceError:
         return []
-    return _beginning(sorted(found), incomplete)
+    return _with_prefix(sorted(found), incomplete)
 
 
 def _corpus(context: typer.Context) -> Corpus | None:
-    """The corpus that the command line names so far, or the bundled one; None where there is none."""
-    from conformance.corpus.corpus import bundled, read_manifest
+    """Return the corpus that `--data` names, or the corpus of this suite; None if it cannot be read."""
+    from conformance.corpus.corpus import bundled_corpus_path, read_manifest
     from conformance.errors import ConformanceError
 
     try:
-        return read_manifest(context.params.get("data") or bundled())
+        return read_manifest(context.params.get("data") or bundled_corpus_path())
     except (ConformanceError, OSError):
         return None
 
 
-def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
+def _with_prefix(names: Iterable[str], incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]

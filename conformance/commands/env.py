@@ -1,4 +1,4 @@
-"""`onnx-conformance env make|list|remove`: releases of runtimes, each in an environment of its own."""
+"""`onnx-conformance env create|list|remove`: releases of runtimes, each in its own virtual environment."""
 
 from __future__ import annotations
 
@@ -7,82 +7,92 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from conformance.commands.completion import backend_names
-from conformance.commands.terminal import say
+from conformance.commands.options import PythonForEnvironment, Verb, Verbs, add_options, echo
 
 if TYPE_CHECKING:
     from conformance.environments.requirements import Requirements
 
-app = typer.Typer(no_args_is_help=True, help="Keep releases of runtimes, each in an environment of its own.")
+app = typer.Typer(cls=Verbs, no_args_is_help=True)
 
 Releases = Annotated[
     list[str],
     typer.Argument(
         metavar="NAME[@RELEASE]…",
         show_default=False,
-        help="As in onnxruntime@1.20.1.",
+        help="Name of a runtime, with or without a release: onnxruntime@1.20.1.",
         autocompletion=backend_names,
     ),
 ]
 
 
 @app.callback()
-def _env() -> None:
-    """Keep releases of runtimes, each in an environment of its own."""
+def env() -> None:
+    """Manage virtual environments, each with one release of a runtime."""
 
 
-@app.command("make")
-def make(
+@app.command("create", cls=Verb)
+@add_options
+def create(
     releases: Releases,
-    python: Annotated[str, typer.Option(metavar="PROGRAM", help="The Python to make it with, if not this one.")] = "",
+    python: PythonForEnvironment = "",
     find_links: Annotated[
-        list[str] | None, typer.Option("--find-links", metavar="DIR", help="Where wheels lie, as for pip.")
+        list[str] | None,
+        typer.Option("--find-links", metavar="DIR", help="Look for wheels in DIR; the option is passed to pip or uv."),
     ] = None,
-    no_index: Annotated[bool, typer.Option("--no-index", help="Ask no index; take what lies there.")] = False,
+    no_index: Annotated[
+        bool, typer.Option("--no-index", help="Use no package index; install only wheels from --find-links.")
+    ] = False,
 ) -> None:
-    """Install releases of runtimes, each with NumPy in an environment of its own; then `run -b NAME@RELEASE` has it.
+    """Install releases of runtimes for `run -b NAME@RELEASE`, each with NumPy in its own virtual environment.
 
-    It is the only command that installs anything, by uv where that is there and else by venv and pip. Without a release
-    it is the one that this suite has pinned. Exit status: 2 where one does not install or does not start.
+    No other command installs anything. uv installs the packages if it is available, otherwise venv and pip. For a name
+    without a release, the release that this suite pins is installed.
+
+    Exit status: 2 if a release cannot be installed or does not start.
     """
     import sys
 
-    from conformance.environments.making import Sources
-    from conformance.environments.making import make as made_of
+    from conformance.environments.create import PackageSources, create_environment
 
-    sources = Sources(python or sys.executable, tuple(find_links or ()), no_index)
+    sources = PackageSources(python or sys.executable, tuple(find_links or ()), no_index)
     for requirements in [_requirements(release) for release in releases]:
-        environment, is_new = made_of(requirements, sources)
-        say(f"{requirements.subject}: {'made' if is_new else 'is there'}, {environment.folder}")
+        environment, is_new = create_environment(requirements, sources)
+        echo(f"{requirements.subject}: {'created' if is_new else 'exists'}, {environment.folder}")
 
 
-@app.command("list")
+@app.command("list", cls=Verb)
+@add_options
 def list_() -> None:
-    """List the environments that are there, with the Python of each."""
-    from conformance.environments.store import environments
+    """List the environments with their Python versions."""
+    from conformance.environments.registry import list_environments
 
-    for environment in environments():
-        told = f"Python {environment.document['python']}" if environment.document else "unreadable"
-        say(f"{environment.subject}  {told if environment.is_usable else 'no longer usable'}  {environment.folder}")
+    for environment in list_environments():
+        python = f"Python {environment.document['python']}" if environment.document else "unreadable"
+        echo(f"{environment.subject}  {python if environment.is_usable else 'no longer usable'}  {environment.folder}")
 
 
-@app.command("remove")
+@app.command("remove", cls=Verb)
+@add_options
 def remove(releases: Releases) -> None:
-    """Remove environments; a name without a release means all of its releases that are there."""
-    from conformance.environments.store import environments
-    from conformance.environments.store import remove as taken_away
+    """Remove environments; a name without a release removes all releases of that runtime."""
+    from conformance.environments.registry import list_environments, remove_environment
     from conformance.errors import UnknownName
 
     for release in releases:
-        found = [one for one in environments() if release in one.names]
+        found = [environment for environment in list_environments() if release in environment.names]
         if not found:
-            raise UnknownName(f"There is no environment of {release}.", "See onnx-conformance env list.")
+            raise UnknownName(
+                "no-such-environment",
+                f"There is no environment of {release}.",
+                "Run `onnx-conformance env list` to see the environments.",
+            )
         for environment in found:
-            taken_away(environment)
-            say(f"{environment.subject}: removed")
+            remove_environment(environment)
+            echo(f"{environment.subject}: removed")
 
 
 def _requirements(release: str) -> Requirements:
-    from conformance.environments.requirements import requirements_of
+    from conformance.environments.requirements import find_requirements
     from conformance.subjects.naming import SubjectKind, SubjectName
 
-    return requirements_of(SubjectName.of(release, SubjectKind.BACKEND))
+    return find_requirements(SubjectName.parse(release, SubjectKind.BACKEND))

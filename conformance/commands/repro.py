@@ -1,52 +1,53 @@
-"""`onnx-conformance repro CASE -b X -o DIR`: a failing case to take away, without this suite."""
+"""`onnx-conformance repro`: write a folder with a script that reproduces a failing case without this suite."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from conformance.commands.completion import backend_names, optimizer_names, pass_names
-from conformance.commands.options import CaseId, Data
-from conformance.commands.terminal import say
+from conformance.commands.options import (
+    Backend,
+    CaseId,
+    Data,
+    FromResults,
+    Implements,
+    Optimizer,
+    Python,
+    Timeout,
+    add_options,
+    echo,
+    output_option,
+)
 
 if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.judging.outcome import Outcome
+    from conformance.results.records import SubjectRecord
     from conformance.run.settings import Settings
 
 
+@add_options
 def repro(
     case: CaseId,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The folder to write; new or empty.")],
-    backend: Annotated[
-        str | None,
-        typer.Option("-b", "--backend", metavar="NAME", help="The backend.", autocompletion=backend_names),
-    ] = None,
-    optimizer: Annotated[
-        str | None,
-        typer.Option("--optimizer", metavar="NAME", help="The graph optimizer.", autocompletion=optimizer_names),
-    ] = None,
-    claims: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PASS", help="A pass that it implements and does not say so itself.", autocompletion=pass_names
-        ),
-    ] = None,
+    output: Annotated[Path, output_option("DIR", "Write to this folder, which must be new or empty.")],
+    backend: Backend = None,
+    optimizer: Optimizer = None,
+    implements: Implements = None,
+    from_results: FromResults = None,
     data: Data = None,
-    python: Annotated[
-        Path | None, typer.Option(metavar="PROGRAM", help="The Python that it runs in, with what is installed there.")
-    ] = None,
-    timeout: Annotated[float, typer.Option(metavar="S", help="Seconds for it to start, and for the case.")] = 60,
+    python: Python = None,
+    timeout: Timeout = 60,
 ) -> None:
-    """Write a failing case as a folder: model, data, a script that needs only the runtime, and an issue's text.
+    """Write a folder that reproduces a failing case: model, data, a script that needs only the runtime, an issue text.
 
-    Exit status: 0 where the folder is written, 2 where the case passes, a name is wrong, or the folder is not empty.
+    Without -b and -o, the subject is the first subject in the results file of -r that fails the case.
+
+    Exit status: 0 if the folder is written, 2 if the case passes, a name is wrong, or the folder is not empty.
     """
     from shutil import which
 
-    from conformance.corpus.corpus import bundled, find_case, open_corpus
+    from conformance.corpus.corpus import bundled_corpus_path, find_case, open_corpus
     from conformance.diagnosis.reproduction.folder import check_empty, write_folder
     from conformance.errors import UsageError
     from conformance.isolation.limits import Limits
@@ -54,78 +55,106 @@ def repro(
     from conformance.run.settings import Settings
     from conformance.subjects.naming import SubjectKind, SubjectName
 
+    if from_results is not None and backend is None and optimizer is None:
+        subject, words = _failing_subject(from_results, case)
+        backend, optimizer = (subject["id"] if subject["kind"] == kind else None for kind in SubjectKind)
+        implements = implements or words
     if (backend is None) == (optimizer is None):
         raise UsageError(
-            "One subject is to be named.", "Name a backend with -b, or a graph optimizer with --optimizer."
+            "subject-count", "Exactly one subject is needed.", "Name a backend with -b, or an optimizer with -o."
         )
     check_empty(output)
     kind = SubjectKind.BACKEND if optimizer is None else SubjectKind.OPTIMIZER
     settings = Settings(
-        (SubjectName.of(backend or optimizer or "", kind),),
+        (SubjectName.parse(backend or optimizer or "", kind),),
         data,
-        Selection(cases=(case,)),
-        claims=tuple(claims or ()),
+        Selection(case=(case,)),
+        implements=tuple(implements or ()),
         python=Path(which(python) or python).absolute() if python else None,
         limits=Limits(timeout),
     )
-    corpus = open_corpus(data or bundled())
+    corpus = open_corpus(data or bundled_corpus_path())
     files, verdict = _files(settings, corpus, find_case(corpus, case))
     write_folder(output, files)
-    say(f"Wrote {output}: {case} on {settings.subjects[0].text} is {verdict}; run {output / 'reproduce.py'}.")
+    echo(f"Wrote {output}. The verdict of {case} on {settings.subjects[0].text} is {verdict}.")
+    echo(f"Run {output / 'reproduce.py'}.")
+
+
+def _failing_subject(path: Path, case: str) -> tuple[SubjectRecord, list[str]]:
+    """Return the first subject of a results file that fails a case, and the passes of `--implements` in that run.
+
+    Raises:
+        ResultsError: the file is malformed, or no subject in it fails the case.
+    """
+    from conformance.errors import ResultsError
+    from conformance.results.environment import rerun_options
+    from conformance.results.file import read_results
+    from conformance.verdicts import Verdict
+
+    run = read_results(path)
+    for subject in run.header["subjects"]:
+        row = run.rows.get((subject["id"], case))
+        if row is not None and Verdict(row["verdict"]).is_defect:
+            words = rerun_options(run.header, subject)
+            return subject, [value for word, value in pairwise(words) if word == "--implements"]
+    raise ResultsError(
+        "case-missing", f"{path} has no failure of {case}.", "Name another case or another results file."
+    )
 
 
 def _files(settings: Settings, corpus: Corpus, case: CorpusCase) -> tuple[dict[str, bytes], str]:
-    """The folder's files by their paths, and the verdict.
+    """Run the case; return the contents of the reproduction folder's files by path, and the verdict.
 
     Raises:
-        UsageError: the case passes, or is not asked.
+        UsageError: the case passes, or does not apply to the subject.
     """
-    from conformance.diagnosis.reproduction.contents import contents, level_of
-    from conformance.results.environment import environment
-    from conformance.results.rerun import rerun_command
-    from conformance.run.dependencies import dependencies
+    from conformance.diagnosis.reproduction.folder import outcome_level, reproduction_files
+    from conformance.results.environment import describe_environment, rerun_command
+    from conformance.run.environment_versions import dependency_versions
     from conformance.verdicts import Level
 
     (named,) = settings.subjects
     outcome, version, stderr = _outcome(settings, corpus, case)
     subject: Any = {"id": named.text, "kind": str(named.kind), "version": version}
-    level = level_of(case, outcome)
-    judged = [] if level is Level.MUST else ["--level", str(level)]
+    level = outcome_level(case, outcome)
+    judged = [] if level is Level.MUST else ["--fail-level", str(level)]
     header: Any = {"options": {named.text: [*settings.options_of(named.kind), *judged]}}
-    versions = environment() | dependencies([named.text])
+    versions = describe_environment() | dependency_versions([named.text])
     command = rerun_command(header, subject, case.id)
-    return contents(corpus, case, named, version, outcome, versions, command, stderr), str(outcome.verdict)
+    return reproduction_files(corpus, case, named, version, outcome, versions, command, stderr), str(outcome.verdict)
 
 
 def _outcome(settings: Settings, corpus: Corpus, case: CorpusCase) -> tuple[Outcome, str, str]:
-    """What the subject makes of the case, its version, and what it wrote to standard error.
+    """Run the case on the subject; return the outcome, the subject's version and its output on standard error.
 
     Raises:
-        UsageError: the case passes, or is not asked.
+        UsageError: the case passes, or does not apply to the subject.
     """
     from conformance.corpus.loading import load_case
-    from conformance.environments.interpreters import interpreters_of
+    from conformance.environments.registry import find_interpreters
     from conformance.errors import UsageError
-    from conformance.isolation.starting import StartingSubjects, host_of
+    from conformance.isolation.start_subjects import StartingSubjects, client_of
     from conformance.judging.backend import judge_backend
     from conformance.judging.optimizer import judge_optimizer
     from conformance.subjects.naming import SubjectKind
 
-    interpreters = interpreters_of(settings.subjects, settings.python)
+    interpreters = find_interpreters(settings.subjects, settings.python)
     starting = StartingSubjects(
-        settings.subjects, settings.limits, {}, claims=settings.claims, interpreters=interpreters
+        settings.subjects, settings.limits, {}, implements=settings.implements, interpreters=interpreters
     )
     (subject,) = starting.subjects()
     try:
         loaded = load_case(corpus, case)
         is_backend = subject.kind is SubjectKind.BACKEND
         outcome = judge_backend(subject.target, loaded) if is_backend else judge_optimizer(subject, loaded)
-        host = host_of(subject)
-        said = host.said() if host is not None else ""
+        client = client_of(subject)
+        said = client.stderr_tail() if client is not None else ""
     finally:
         starting.end()
     if not outcome.verdict.is_defect:
         raise UsageError(
-            f"{case.id} on {subject.id} is {outcome.verdict}: there is nothing to reproduce.", "Name another case."
+            "nothing-to-reproduce",
+            f"The verdict of {case.id} on {subject.id} is {outcome.verdict}: there is no failure to reproduce.",
+            "Name a case that fails.",
         )
     return outcome, subject.version, said

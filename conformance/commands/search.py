@@ -1,4 +1,4 @@
-"""`onnx-conformance search`: draws beyond the corpus, and what they find made small."""
+"""`onnx-conformance search`: search for failing examples beyond the corpus by random testing."""
 
 from __future__ import annotations
 
@@ -11,125 +11,106 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from conformance.commands.completion import backend_names, optimizer_names, pass_names
-from conformance.commands.options import GateLevel, with_outputs
-from conformance.commands.terminal import say
-from conformance.report.outputs import Outputs
+from conformance.commands.options import (
+    Backends,
+    Dask,
+    FailLevel,
+    FailLevelOption,
+    Implements,
+    NoIsolation,
+    Optimizers,
+    Results,
+    Timeout,
+    Workers,
+    add_options,
+    check_positive,
+    echo,
+    output_option,
+)
+from conformance.report.report_files import ReportFiles
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
-    from conformance.search.finds import Finds
-    from conformance.search.job import Find, SearchJob
+    from conformance.search.failing_examples import FailingExamples
+    from conformance.search.job import FailingExample, SearchJob
     from conformance.subjects.naming import SubjectKind
 
 DEFAULT_SECONDS = 60.0
 
 
 class SearchedOperator(StrEnum):
-    """What draws can be about."""
+    """The values of `--operator`: the operators, and the pass, that random examples can test."""
 
-    ADAM = "adam"
-    MOMENTUM = "momentum"
-    ADAGRAD = "adagrad"
-    ARGMAX = "argmax"
-    PASS = "pass"  # noqa: S105
-
-
-_NAMES = {
-    "adam": "Adam",
-    "momentum": "Momentum",
-    "adagrad": "Adagrad",
-    "argmax": "ArgMax",
-    "pass": "eliminate_nop_monotone_argmax",
-}
+    ADAM = "Adam"
+    MOMENTUM = "Momentum"
+    ADAGRAD = "Adagrad"
+    ARGMAX = "ArgMax"
+    PASS = "eliminate_nop_monotone_argmax"  # noqa: S105
 
 
-@with_outputs
+@add_options
 def search(
-    backend: Annotated[
-        list[str] | None,
-        typer.Option(
-            *("-b", "--backend"),
-            metavar="NAME",
-            help="A backend, as `run` takes it.",
-            autocompletion=backend_names,
-        ),
-    ] = None,
-    optimizer: Annotated[
-        list[str] | None,
-        typer.Option(
-            *("-o", "--optimizer"),
-            metavar="NAME",
-            help="A graph optimizer, likewise.",
-            autocompletion=optimizer_names,
-        ),
-    ] = None,
-    claims: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PASS",
-            help="A pass that graph optimizers implement which do not say so themselves.",
-            autocompletion=pass_names,
-        ),
-    ] = None,
+    backend: Backends = None,
+    optimizer: Optimizers = None,
+    implements: Implements = None,
     operator: Annotated[
         list[SearchedOperator] | None,
-        typer.Option("--operator", help="What draws are about; all that the subjects can be asked of by default."),
+        typer.Option(
+            "--operator",
+            metavar="OPERATOR",
+            help="Test only this operator (Adam, Momentum, Adagrad or ArgMax), or only the pass with this name.",
+        ),
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option(metavar="S", help=f"How long to search (default: {DEFAULT_SECONDS:g}).")
+        float | None,
+        typer.Option(
+            metavar="SECONDS", callback=check_positive, help=f"Duration of the search (default: {DEFAULT_SECONDS:g})."
+        ),
     ] = None,
     examples: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="How many draws at least, instead of --seconds; the finds repeat."),
+        typer.Option(
+            metavar="N", min=1, help="Run at least N examples instead of --seconds; such a search is reproducible."
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Another seed, other draws.")] = 0,
-    level: Annotated[
-        GateLevel, typer.Option(metavar="must|should", help="At which level draws are judged.")
-    ] = GateLevel.MUST,
-    keep: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write the finds as a corpus, which run --data DIR takes.")
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Random seed of the examples.")] = 0,
+    fail_level: FailLevelOption = FailLevel.MUST,
+    output: Annotated[
+        Path | None, output_option("DIR", "Write the failing examples as a corpus; `run --data DIR` runs them.")
     ] = None,
-    results: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Run the finds once more, and write the results.")
-    ] = None,
+    results: Results = None,
     *,
-    outputs: Outputs,
-    workers: Annotated[
-        int | None, typer.Option("-n", metavar="N", help="Search in that many processes of this machine.")
-    ] = None,
-    dask: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Search on the workers of a Dask scheduler: tcp://HOST:8786.")
-    ] = None,
-    in_process: Annotated[
-        bool, typer.Option("--in-process", help="Run subjects in the searching process: a crash of theirs ends it.")
-    ] = False,
-    timeout: Annotated[float, typer.Option(metavar="S", help="Seconds that a subject has for a draw.")] = 10.0,
+    outputs: ReportFiles,
+    workers: Workers = None,
+    dask: Dask = None,
+    no_isolation: NoIsolation = False,
+    timeout: Timeout = 10.0,
 ) -> None:
-    """Search for inputs and models beyond the corpus that a subject gets wrong, and make what is found small.
+    """Search for models and inputs beyond the corpus on which a subject fails, and shrink them.
 
-    Draws come from the dimensions that the corpus is made of, and are judged as its cases are. Equal causes are one
-    find. Exit status: 0 where nothing is found, 1 where something is or a subject supports nothing, 2 where the command
-    line is wrong, 130 after an interruption, which keeps the finds.
+    Random examples vary the same properties as the cases of the corpus, and are judged in the same way. Failing
+    examples with the same failure are reported once. At the end the failing examples are run as a corpus; reports and
+    results files describe that run.
+
+    Exit status: 0 if no example fails, 1 if an example fails or a subject supports no example, 2 if the command line is
+    wrong, 130 after an interruption. After an interruption, the failing examples found so far are kept.
     """
-    from conformance.campaigns.campaign import campaign
-    from conformance.campaigns.choice import workers_of
     from conformance.errors import ExitStatus, UsageError
-    from conformance.files.regular import check_results_target
-    from conformance.files.scratch import scratch_folder
-    from conformance.search.finds import Finds
+    from conformance.files.atomic_write import check_results_target
+    from conformance.files.temp_dir import supervised_temp_dir
+    from conformance.jobs.job import run_job
+    from conformance.jobs.process_pool import create_workers
+    from conformance.search.failing_examples import FailingExamples
     from conformance.search.job import SearchJob
     from conformance.subjects.naming import SubjectKind
 
     subjects = [(text, SubjectKind.BACKEND) for text in backend or ()]
     subjects += [(text, SubjectKind.OPTIMIZER) for text in optimizer or ()]
     if not subjects:
-        raise UsageError("Nothing to search is named.", "Name a backend with -b, or a graph optimizer with -o.")
+        raise UsageError("subject-missing", "No subject is named.", "Name a backend with -b, or an optimizer with -o.")
     if seconds is not None and examples is not None:
-        raise UsageError("--seconds and --examples exclude each other.", "Leave one out.")
-    if seconds is not None and not 0 < seconds < float("inf"):
-        raise UsageError(f"--seconds {seconds:g} is no time to search for.", "Give a positive number of seconds.")
-    _check_empty(keep)
+        raise UsageError("options-conflict", "--seconds and --examples exclude each other.", "Leave one of them out.")
+    _check_empty(output)
     if results is not None:
         check_results_target(results)
     outputs.check(*[results] if results else ())
@@ -139,110 +120,122 @@ def search(
         seed,
         examples or 0,
         timeout,
-        isolated=not in_process,
-        claims=tuple(claims or ()),
-        level=Level(level),
+        isolated=not no_isolation,
+        claims=tuple(implements or ()),
+        level=Level(fail_level),
         until=float("inf") if examples else time.time() + (seconds or DEFAULT_SECONDS),
     )
-    finds, started = Finds(job), time.monotonic()
-    status = ExitStatus.HOLDS
+    found, started = FailingExamples(job), time.monotonic()
+    status = ExitStatus.PASSES
     try:
-        for piece in campaign(job, workers_of(workers, dask, lambda text: say(text, err=True))):
-            finds.add(piece)
-            _progress(finds, time.monotonic() - started)
+        for chunk in run_job(job, create_workers(workers, dask, lambda text: echo(text, err=True))):
+            found.add(chunk)
+            _print_progress(found, time.monotonic() - started)
             if time.time() >= job.until:
                 break
     except KeyboardInterrupt:
         status = ExitStatus.INTERRUPTED
-    _say_what_came(finds, time.monotonic() - started)
-    if status is ExitStatus.HOLDS and (len(finds) or finds.unsupporting()):
+    if status is ExitStatus.PASSES and (len(found) or found.unsupporting_subjects()):
         status = ExitStatus.FAILS
-    if not len(finds):
+    _print_outcome(found, time.monotonic() - started)
+    if not len(found):
         raise typer.Exit(status)
-    with scratch_folder(Path(gettempdir()), "onnx-conformance-") as scratch:
-        kept = keep or scratch / "finds"
-        finds.keep(kept)
-        if keep is not None:
-            say(f"Wrote {keep}: run it with `onnx-conformance run --data {keep}`.")
+    with supervised_temp_dir(Path(gettempdir()), "onnx-conformance-") as scratch:
+        corpus = output or scratch / "failing"
+        found.write_corpus(corpus)
+        if output is not None:
+            echo(f"Wrote {output}. Run it with `onnx-conformance run --data {output}`.")
         if results is not None or outputs.paths:
-            _run_finds(job, kept, results or scratch / "results.jsonl", outputs)
+            _run_failing_examples(job, corpus, results or scratch / "results.jsonl", outputs)
     raise typer.Exit(status)
 
 
-def _check_empty(keep: Path | None) -> None:
-    """Refuse to write finds where something is already or nothing can be, before anything is searched."""
-    from conformance.errors import UsageError
-    from conformance.files.regular import check_target
+def _check_empty(output: Path | None) -> None:
+    """Check that the folder for the failing examples is empty and can be created; None is accepted.
 
-    if keep is not None and keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
-        raise UsageError(f"{keep} is not an empty directory.", "Name one that is empty, or that is not there yet.")
-    if keep is not None and not keep.exists():
-        check_target(keep)
+    Raises:
+        UsageError: the folder is not empty, or it cannot be created.
+    """
+    from conformance.errors import UsageError
+    from conformance.files.atomic_write import check_target
+
+    if output is not None and output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise UsageError(
+            "output-not-empty", f"--output: {output} is not an empty directory.", "Name an empty or a new directory."
+        )
+    if output is not None and not output.exists():
+        check_target(output)
 
 
 def _operators(operators: list[SearchedOperator] | None, subjects: list[tuple[str, SubjectKind]]) -> tuple[str, ...]:
-    """The op_types that draws are about."""
+    """Return the operators that examples test: `operators` if given, otherwise all that apply to the subjects."""
     from conformance.subjects.naming import SubjectKind
 
     if operators:
-        return tuple(dict.fromkeys(_NAMES[one] for one in operators))
+        return tuple(dict.fromkeys(map(str, operators)))
     kinds = {kind for _, kind in subjects}
-    of_backends = [name for word, name in _NAMES.items() if word != "pass" and SubjectKind.BACKEND in kinds]
-    return (*of_backends, *([_NAMES["pass"]] if SubjectKind.OPTIMIZER in kinds else []))
+    return tuple(
+        str(operator)
+        for operator in SearchedOperator
+        if (SubjectKind.OPTIMIZER if operator is SearchedOperator.PASS else SubjectKind.BACKEND) in kinds
+    )
 
 
-def _progress(finds: Finds, seconds: float) -> None:
+def _print_progress(found: FailingExamples, seconds: float) -> None:
     if sys.stderr.isatty():
-        say(f"\r{finds.draws} draws, {len(finds)} finds, {seconds:.0f} s ", nl=False, err=True)
+        counts = f"{found.examples} examples, {len(found)} failing, {seconds:.0f} s "
+        echo(f"\r{counts}", nl=False, err=True)
 
 
-def _say_what_came(finds: Finds, seconds: float) -> None:
+def _print_outcome(found: FailingExamples, seconds: float) -> None:
     if sys.stderr.isatty():
-        say("", err=True)
-    for find in finds:
-        _say_find(find)
-    answered = finds.draws - sum(finds.unanswered.values())
-    say(f"{finds.draws} draws in {seconds:.0f} s ({finds.draws / max(seconds, 0.001):.0f} a second), {answered} with a")
-    say(f"must answer; {len(finds)} {'find' if len(finds) == 1 else 'finds'}.")
-    for reason, number in finds.unanswered.most_common():
-        say(f"  {number} left out: {reason}")
-    for subject, counts in finds.verdicts.items():
-        say(f"  {subject}: " + ", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items())))
-        say(f"    {finds.unfilled[subject]} of them without the oracle, since the native reference decided")
-    say("  in the place: " + ", ".join(f"{place} {number}" for place, number in finds.places.most_common()))
-    for subject in finds.unsupporting():
-        say(f"{subject} supported nothing of what was drawn: nothing is known of it.")
+        echo("", err=True)
+    echo("FAILED" if len(found) or found.unsupporting_subjects() else "PASSED")
+    for example in found:
+        _print_failing_example(example)
+    judged = found.examples - sum(found.without_outputs.values())
+    rate = found.examples / max(seconds, 0.001)
+    echo(f"{found.examples} examples in {seconds:.0f} s ({rate:.0f} per second), {judged} of them judged")
+    echo(f"{len(found)} failing {'example' if len(found) == 1 else 'examples'}")
+    for reason, number in found.without_outputs.most_common():
+        echo(f"  {number} not judged: {reason}")
+    for subject, counts in found.verdicts.items():
+        echo(f"  {subject}: " + ", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items())))
+        echo(f"    {found.decided_natively[subject]} of them judged by the native reference, without the oracle")
+    echo("  scopes: " + ", ".join(f"{scope} {number}" for scope, number in found.scopes.most_common()))
+    for subject in found.unsupporting_subjects():
+        echo(f"{subject} supported no example, so nothing is known about it.")
 
 
-def _say_find(find: Find) -> None:
-    from conformance.boundary.text import one_line
-    from conformance.results.evidence import bounded
-    from conformance.search.cases import described
-    from conformance.search.choice import Choice
-    from conformance.search.filled import id_of
+def _print_failing_example(failing: FailingExample) -> None:
+    from conformance.results.evidence import truncate_line
+    from conformance.search.cases import case_id
+    from conformance.search.example import Example
+    from conformance.search.failing_examples import describe
+    from conformance.serialization.text import one_line
 
-    choice = Choice.of(find["choice"])
-    say(f"{find['subject']}: {find['verdict']}: {one_line(bounded(find['message']))}")
-    say(f"  {described(choice)} ({id_of(choice)})")
+    example = Example.from_document(failing["example"])
+    echo(f"{failing['subject']}: {failing['verdict']}: {one_line(truncate_line(failing['message']))}")
+    echo(f"  {describe(example)} ({case_id(example)})")
 
 
-def _run_finds(job: SearchJob, corpus: Path, results: Path, outputs: Outputs) -> None:
-    """Run the finds as a corpus, so that every report can be made of them."""
+def _run_failing_examples(job: SearchJob, corpus: Path, results: Path, outputs: ReportFiles) -> None:
+    """Run the failing examples as a corpus, and write the results file and the reports of that run."""
     from conformance.isolation.limits import Limits
-    from conformance.report.writing import write_reports
-    from conformance.run.runner import Request, run_corpus
-    from conformance.run.selection import Selection
+    from conformance.report.report_files import write_reports
+    from conformance.run.runner import RunRequest, run_corpus
     from conformance.run.settings import Settings
-    from conformance.run.terminal import Telling
+    from conformance.run.terminal import OutputOptions
     from conformance.subjects.naming import SubjectName
 
-    subjects = tuple(SubjectName.of(text, kind) for text, kind in job.subjects)
     settings = Settings(
-        *(subjects, corpus, Selection(), Level(job.level), ()),
+        tuple(SubjectName.parse(text, kind) for text, kind in job.subjects),
+        corpus,
+        fail_level=Level(job.level),
         results=results,
-        claims=job.claims,
-        in_process=not job.isolated,
+        implements=job.claims,
+        no_isolation=not job.isolated,
         limits=Limits(job.timeout),
     )
-    run_corpus(Request(settings, telling=Telling(to_stderr=outputs.take_standard_output)))
+    run_corpus(RunRequest(settings, output=OutputOptions(to_stderr=outputs.take_standard_output)))
     write_reports([results], outputs)

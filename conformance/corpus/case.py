@@ -1,4 +1,7 @@
-"""A case: what a generator defines. The oracle adds what the outputs must be, the corpus keeps both on disk."""
+"""Definition of a case, as a generator yields it.
+
+The oracle computes the expected outputs of a case later. A corpus stores the case with them.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +20,22 @@ IDENTIFIER = re.compile(r"test_[a-z0-9_]{1,120}")
 
 
 class CaseKind(StrEnum):
-    """What a case is about, and the corpus's folder that it is in."""
+    """Kind of a case; the value is the name of a folder of the corpus."""
 
     NODE = "node"
-    """What a backend answers."""
+    """Tests the outputs of a backend."""
     PASS = "pass"  # noqa: S105
-    """What a graph-optimizer pass does with the model, and what a backend answers before and after."""
+    """Tests what a graph-optimizer pass does with the model, and the outputs of a backend."""
     INVALID = "invalid"
-    """A model that must be rejected: it has inputs, and nothing that may come out."""
+    """Tests that an invalid model is rejected; it has inputs, but no expected outputs."""
 
 
-class Firing(StrEnum):
-    """What a graph-optimizer pass does with a model."""
+class PassEffect(StrEnum):
+    """Whether a graph-optimizer pass must, must not or may rewrite a model."""
 
-    FIRES = "fires"
-    STAYS = "stays"
-    MAY = "may"
+    APPLIES = "applies"
+    DOES_NOT_APPLY = "does_not_apply"
+    OPTIONAL = "optional"
 
 
 @dataclass(frozen=True)
@@ -40,55 +43,61 @@ class Rewrite:
     """What the pass must do with a case's model.
 
     Attributes:
-        answer: fire, stay away, or either.
-        once: the values whose producers are gone after one run; one in a subgraph is named by the path to it, the
-            subgraph's node by its first output, as in `taken/then_branch/Y`.
-        fixed_point: the same after runs until nothing changes.
-        check: the check of graph optimizers that the case is about, by its name; None where it is about no single one.
+        effect: whether the pass applies to the model, does not apply, or may do either.
+        once: paths of the values whose producers one run removes. A value in a subgraph has a path such as
+            `taken/then_branch/Y`: the first output of the node with the subgraph, the attribute, the value.
+        fixed_point: paths of the values whose producers runs to a fixed point remove.
+        check: name of the optimizer check that the case tests; None if it tests several.
     """
 
-    answer: Firing
+    effect: PassEffect
     once: tuple[str, ...] = ()
     fixed_point: tuple[str, ...] = ()
     check: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what contradicts itself.
+        """Check that effect and removals are consistent.
 
         Raises:
-            CaseError: the pass fires without taking anything away, stays and takes something away, or takes away in
-                one run what it leaves in several.
+            CaseError: a pass that applies removes nothing, a pass that does not apply removes something, or one run
+                removes a value that runs to a fixed point keep.
         """
-        takes_away = bool(self.once), bool(self.fixed_point)
-        if self.answer is not Firing.MAY and takes_away != (self.answer is Firing.FIRES,) * 2:
+        removes = bool(self.once), bool(self.fixed_point)
+        if self.effect is not PassEffect.OPTIONAL and removes != (self.effect is PassEffect.APPLIES,) * 2:
             raise CaseError(
-                f"A pass that {self.answer} names the wrong values.", "Name values if and only if it fires."
+                "rewrite-contradictory",
+                f"The effect is {self.effect}, but the removals are {self.once} and {self.fixed_point}.",
+                f"List removed values if and only if the effect is {PassEffect.APPLIES}.",
             )
         if not {*self.once} <= {*self.fixed_point}:
-            raise CaseError("A rewrite takes away in one run what it leaves in several.", "Name it in both.")
+            raise CaseError(
+                "rewrite-contradictory",
+                f"The rewrite removes {self.once} once, but only {self.fixed_point} at the fixed point.",
+                "List every value of `once` in `fixed_point` too.",
+            )
 
 
 @dataclass(frozen=True)
 class Case:
-    """A model, its inputs, and what it is there to show.
+    """A test case: a model, its inputs, and the clauses that it tests.
 
     Attributes:
-        id: its directory's name: `test_` and lower-case words.
-        title: a sentence that states the fact it shows.
-        level: how strongly the specification stands behind it.
-        clauses: ids of the clauses it tests, the chief one first.
-        tags: words to select it by: operator, types, family.
-        model: the serialised ModelProto; the oracle sees nothing else of how it was made. It is not asked about an
-            invalid one.
-        data_sets: per data set the graph's inputs in order, but for those that have an initializer; all are run on one
-            prepared model. Only a case of the pass may have none: of a graph whose inputs or outputs are no tensors
-            its structure alone is judged.
-        kind: a CaseKind, the corpus's folder that it belongs to.
-        rewrite: of a case of the pass, what the pass must do with the model.
-        hazards: per data set the class of hazard that it exposes, None where the rewrite keeps the answer; empty where
-            all are such.
-        beside: the id of a case whose model is prepared after this one's, and run in turns with it; the case's own id
-            where its model is prepared twice. What comes of that other model is judged where it is a case itself.
+        id: name of its directory: `test_` and lower-case words.
+        title: sentence that states the tested fact.
+        level: how strongly the specification supports the case.
+        clauses: ids of the tested clauses, the most important one first.
+        tags: words for the selection of cases: operator, types, family.
+        model: serialised ModelProto. The oracle computes the expected outputs from it, unless the model is invalid.
+        data_sets: for each data set, the graph's inputs without an initializer, in order. All data sets run on one
+            prepared model. Only a case of kind `pass` may have no data set. Such a case has inputs or outputs that are
+            not tensors, and only the structure of its graph is judged.
+        kind: a `CaseKind`, the folder of the corpus.
+        rewrite: what the pass must do with the model; None if the case does not define it.
+        hazards: for each data set, the class of hazard that it exposes, or None if the rewrite keeps the answer. An
+            empty tuple means None for all data sets.
+        companion: the id of a second case whose model is loaded after the model of this case. The two models then run
+            in turns. If the companion is this case itself, the same model is loaded twice. Only the outputs of this
+            case are judged. None if the case has no companion.
     """
 
     id: str
@@ -101,31 +110,47 @@ class Case:
     kind: str = CaseKind.NODE
     rewrite: Rewrite | None = None
     hazards: tuple[str | None, ...] = ()
-    beside: str | None = None
+    companion: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what could not be a directory of the corpus.
+        """Check that the case can be stored in a corpus.
 
         Raises:
             CaseError: the id, kind, clauses, data sets or rewrite are malformed.
         """
         if not IDENTIFIER.fullmatch(self.id):
-            raise CaseError(f"{self.id!r} cannot be a case's id.", "Use test_ and lower-case letters, digits and _.")
+            raise CaseError(
+                "id-malformed",
+                f"{self.id!r} is not a valid case id.",
+                "Use test_ followed by at most 120 lower-case letters, digits and _.",
+            )
         if self.kind not in set(CaseKind):
-            raise CaseError(f"Case {self.id} is of kind {self.kind!r}.", f"Use one of {', '.join(CaseKind)}.")
+            raise CaseError(
+                "kind-unknown",
+                f"Case {self.id} has the unknown kind {self.kind!r}.",
+                f"Use one of {', '.join(CaseKind)}.",
+            )
         if not (self.title and self.clauses and (self.data_sets or self.kind == CaseKind.PASS)):
-            raise CaseError(f"Case {self.id} lacks a title, a clause or a data set.", "Give it all three.")
+            raise CaseError(
+                "incomplete", f"Case {self.id} has no title, no clause or no data set.", "Define all three properties."
+            )
         if len(self.hazards) not in (0, len(self.data_sets)):
-            raise CaseError(f"Case {self.id} does not say of each data set its hazard.", "Give one or None to each.")
+            raise CaseError(
+                "hazards-mismatch",
+                f"Case {self.id} has {len(self.data_sets)} data sets and {len(self.hazards)} hazards.",
+                "Define a hazard or None for each data set, or no hazards.",
+            )
         if self.kind == CaseKind.PASS and self.rewrite is None:
-            raise CaseError(f"Case {self.id} does not say what the pass does with its model.", "Give it a rewrite.")
+            raise CaseError(
+                "rewrite-missing", f"Case {self.id} of kind pass has no rewrite.", "Define the rewrite of the case."
+            )
 
     @property
     def path(self) -> str:
-        """Its directory, relative to the corpus."""
+        """Directory of the case, relative to the corpus."""
         return f"{self.kind}/{self.id}"
 
     @property
     def is_invalid(self) -> bool:
-        """Whether its model must be rejected, so that no output is expected."""
+        """Whether the model is invalid: a subject must reject it, and there are no expected outputs."""
         return self.kind == CaseKind.INVALID

@@ -1,10 +1,15 @@
-"""The frozen corpus on disk: opened only when whole, read only as hashed."""
+"""A corpus on disk: a directory of cases, and a manifest with the level and the file hashes of each case.
+
+`open_corpus` checks the names of all files; `Corpus.read` checks the hash of a file when it is read; `Corpus.verify`
+checks all hashes. The digest identifies the content of the whole corpus.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -12,34 +17,72 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from conformance.boundary.decoding import MalformedError, parsed
 from conformance.corpus.case import CaseKind
-from conformance.corpus.file_hashes import FileHashes
 from conformance.errors import CorpusError, UnknownName, did_you_mean
-from conformance.files.regular import read_regular
-from conformance.schemas import complaint
+from conformance.files.atomic_write import read_regular
+from conformance.serialization.decoding import MalformedError, decode_json
+from conformance.serialization.json_schema import schema_violation
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
+    from collections.abc import Container, Iterable, Iterator
+
+
+SHA256_BYTES = 32
+"""Size of a SHA-256 hash."""
+
+
+class FileHashes(Mapping[str, str]):
+    """Mapping from the file paths of a case to their SHA-256 in hexadecimal, stored in binary to save memory.
+
+    Args:
+        names: paths relative to the case's directory; many cases share one tuple.
+        hashes: hash of each file, in the same order.
+    """
+
+    __slots__ = ("_hashes", "_names")
+
+    def __init__(self, names: tuple[str, ...], hashes: Iterable[str]) -> None:
+        self._names = names
+        self._hashes = bytes.fromhex("".join(hashes))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __getitem__(self, name: str) -> str:
+        if name not in self._names:
+            raise KeyError(name)
+        start = SHA256_BYTES * self._names.index(name)
+        return self._hashes[start : start + SHA256_BYTES].hex()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
 
 FORMAT = 1
 MANIFEST = "manifest.json"
 RELEASED = "released.json"
-"""What may lie beside the manifest and is no part of the corpus, see `released`."""
+"""File next to the manifest that is not part of the corpus, see `corpus.released`."""
 
-LARGEST_FILE = 2**28
-LARGEST_MANIFEST = 2**26
-MOST_LAYOUTS = 512
-"""Of how many cases the folders are known; most cases have the files of another, by name."""
+MAX_FILE_BYTES = 2**28
+"""Largest size of a file of a case."""
+
+MAX_MANIFEST_BYTES = 2**26
+"""Largest size of the manifest."""
+
+LAYOUT_CACHE_SIZE = 512
+"""Number of cached lists of file names; most cases have the same file names as another case."""
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusCase:
-    """A case as the manifest has it.
+    """The entry of a case in the manifest.
 
     Attributes:
-        files: the SHA-256 of each of its files, by the file's path in the case's directory.
+        files: SHA-256 of each file, by its path relative to the case's directory.
     """
 
     id: str
@@ -49,29 +92,29 @@ class CorpusCase:
 
     @property
     def path(self) -> str:
-        """Its directory in the corpus: `node/test_…`."""
+        """Directory of the case in the corpus: `node/test_…`."""
         return f"{self.kind}/{self.id}"
 
     @property
     def is_invalid(self) -> bool:
-        """Whether its model must be rejected, so that no output is expected."""
+        """Whether the model is invalid: a subject must reject it, and there are no expected outputs."""
         return self.kind is CaseKind.INVALID
 
     @property
     def is_structural(self) -> bool:
-        """Whether it has no data set, since it is about what a graph optimizer does with its graph and no more."""
+        """Whether the case has no data set, so that it only tests how a graph optimizer rewrites the graph."""
         return self.kind is CaseKind.PASS and not any(file.startswith("test_data_set_") for file in self.files)
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """A directory of cases and its manifest.
+    """A directory of cases with its manifest.
 
     Attributes:
         path: the directory.
-        version: semantic in what it judges: only a change that can fail no backend that passed is a patch.
-        digest: SHA-256 over version, levels, names and hashes of all files.
-        cases: by their ids, in the manifest's order.
+        version: semantic version. A patch release never fails a backend that passed before.
+        digest: SHA-256 of the version, levels, file names and file hashes.
+        cases: the cases by id, in the manifest's order.
     """
 
     path: Path
@@ -80,66 +123,75 @@ class Corpus:
     cases: Mapping[str, CorpusCase]
 
     def read(self, case: CorpusCase, file: str) -> bytes:
-        """A file of a case, by its path therein.
+        """Return the content of a file of a case.
+
+        Args:
+            file: path relative to the case's directory.
 
         Raises:
-            CorpusError: it is missing, no regular file, too large or not what the manifest says.
+            CorpusError: the file is missing, not a regular file, too large, or its hash is not that of the manifest.
         """
         name = f"{case.path}/{file}"
         try:
-            content = read_regular(f"{self.path}/{name}", LARGEST_FILE)
+            content = read_regular(f"{self.path}/{name}", MAX_FILE_BYTES)
         except OSError as error:
-            raise unfit(self.path, f"{name} cannot be read ({error.strerror})") from None
+            raise damaged_corpus_error(
+                "file-unreadable", self.path, f"{name} cannot be read ({error.strerror})"
+            ) from None
         if hashlib.sha256(content).hexdigest() != case.files[file]:
-            raise unfit(self.path, f"{name} is altered or truncated: it is not what {MANIFEST} hashes")
+            raise damaged_corpus_error(
+                "file-altered", self.path, f"{name} is altered or truncated: its hash is not that in {MANIFEST}"
+            )
         return content
 
     def verify(self) -> int:
-        """Read and hash every file, and return how many there are.
+        """Check the hash of every file, and return the number of files.
 
         Raises:
-            CorpusError: one is missing, extra, truncated or altered.
+            CorpusError: a file is missing, truncated or altered.
         """
         return sum(len(self.read(case, file)) >= 0 for case in self.cases.values() for file in case.files)
 
 
-def bundled() -> Path:
-    """The corpus that comes with the suite: within the installed package, or beside it in a checkout."""
+def bundled_corpus_path() -> Path:
+    """Return the directory of the suite's corpus: inside the installed package, or in the checkout."""
     package = Path(__file__).parent.parent
     installed = package / "data"
     return installed if installed.is_dir() else package.parent / "data"
 
 
 def open_corpus(path: Path) -> Corpus:
-    """Open a corpus after making sure that its files are those of its manifest, by name.
+    """Open a corpus, and check that its files are exactly those in its manifest, by name.
 
-    Their content is held against its hash when it is read.
+    Hashes are checked when files are read.
 
     Raises:
-        CorpusError: the directory is no corpus, or files are missing or extra.
+        CorpusError: the directory is not a corpus, or files are missing or unexpected.
     """
     corpus = read_manifest(path)
-    missing, extra = odds(corpus)
+    missing, unexpected = missing_and_unexpected_files(corpus)
     if missing:
-        raise unfit(path, f"{missing[0]} is missing{_and_others(missing)}")
-    if extra:
-        raise unfit(path, f"{extra[0]} is not in {MANIFEST}{_and_others(extra)}")
+        raise damaged_corpus_error("file-missing", path, f"{missing[0]} is missing{_and_others(missing)}")
+    if unexpected:
+        raise damaged_corpus_error(
+            "unexpected-file", path, f"{unexpected[0]} is not in {MANIFEST}{_and_others(unexpected)}"
+        )
     return corpus
 
 
-def odds(corpus: Corpus) -> tuple[list[str], list[str]]:
-    """The files that the manifest names and the directory lacks, and the reverse."""
+def missing_and_unexpected_files(corpus: Corpus) -> tuple[list[str], list[str]]:
+    """Return the files that are only in the manifest, and the files that are only in the directory; both sorted."""
     root, cases = str(corpus.path), {case.path: tuple(case.files) for case in corpus.cases.values()}
-    whole = {path for path, files in cases.items() if _is_whole(f"{root}/{path}", _folders(files))}
-    present = set(_files(root, whole))
-    others = cases.keys() - (whole - present)  # what is present as a file is a link to a case
+    whole = {path for path, files in cases.items() if _has_expected_files(f"{root}/{path}", _names_by_folder(files))}
+    present = set(_iter_files(root, whole))
+    others = cases.keys() - (whole - present)  # a case that is listed as a file is a symbolic link
     listed = {f"{path}/{name}" for path in others for name in cases[path]}
     return sorted(listed - present), sorted(present - listed - {MANIFEST, RELEASED})
 
 
-@lru_cache(maxsize=MOST_LAYOUTS)
-def _folders(files: tuple[str, ...]) -> dict[str, set[str]]:
-    """What each folder of a case has, by the folder's name; files beside the model are in the one without."""
+@lru_cache(maxsize=LAYOUT_CACHE_SIZE)
+def _names_by_folder(files: tuple[str, ...]) -> dict[str, set[str]]:
+    """Return the file names of a case by folder; the key of the case's own directory is an empty text."""
     folders: dict[str, set[str]] = {"": set()}
     for file in files:
         folder, _, name = file.rpartition("/")
@@ -147,8 +199,8 @@ def _folders(files: tuple[str, ...]) -> dict[str, set[str]]:
     return folders
 
 
-def _is_whole(case: str, folders: Mapping[str, set[str]]) -> bool:
-    """Whether a case's directory has what it should by name; no link is followed."""
+def _has_expected_files(case: str, folders: Mapping[str, set[str]]) -> bool:
+    """Return whether a case's directory has exactly the files in `folders`; symbolic links are not followed."""
     try:
         with os.scandir(case) as entries:
             found = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
@@ -160,101 +212,126 @@ def _is_whole(case: str, folders: Mapping[str, set[str]]) -> bool:
 
 
 def read_document(corpus: Path, name: str, largest: int) -> Any:
-    """A JSON document in a corpus's directory, which satisfies the schema of its name.
+    """Return a JSON document of a corpus, validated against the schema with the same name.
 
     Args:
-        largest: how many bytes it may have.
+        name: `manifest.json` or `released.json`.
+        largest: maximum size in bytes.
 
     Raises:
-        CorpusError: it cannot be read, or is malformed.
+        CorpusError: the file cannot be read, or is malformed.
     """
     try:
-        document = parsed(read_regular(corpus / name, largest))
+        document = decode_json(read_regular(corpus / name, largest))
     except OSError as error:
-        raise unfit(corpus, f"{name} cannot be read ({error.strerror})") from None
+        raise damaged_corpus_error("file-unreadable", corpus, f"{name} cannot be read ({error.strerror})") from None
     except MalformedError as error:
-        raise unfit(corpus, f"{name} cannot be read ({error})") from None
-    if problem := complaint(Path(name).stem, document):
-        raise unfit(corpus, f"{name} is malformed: {problem}")
+        raise damaged_corpus_error("file-unreadable", corpus, f"{name} cannot be read ({error})") from None
+    if problem := schema_violation(Path(name).stem, document):
+        raise damaged_corpus_error("malformed", corpus, f"{name} is malformed: {problem}")
     return document
 
 
 def read_manifest(path: Path) -> Corpus:
-    """The corpus as its manifest describes it, whether or not the files are there.
+    """Return the corpus that the manifest in the directory `path` describes; the cases' files are not checked.
 
     Raises:
-        CorpusError: there is no manifest, or it is malformed.
+        CorpusError: there is no manifest, or it is malformed or altered.
     """
     manifest = path / MANIFEST
     if not manifest.is_file():
         raise CorpusError(
-            f"{path} is not a corpus: it has no {MANIFEST}.", "Name a directory that `onnx-conformance generate` wrote."
+            "manifest-missing",
+            f"{path} is not a corpus: it has no {MANIFEST}.",
+            "Pass a directory that `onnx-conformance generate` wrote.",
         )
-    document = read_document(path, MANIFEST, LARGEST_MANIFEST)
+    document = read_document(path, MANIFEST, MAX_MANIFEST_BYTES)
     if document["levels"].keys() != document["cases"].keys():
-        raise unfit(path, f"{MANIFEST} is malformed: its levels are not of its cases")
-    if document["digest"] != digest(document["version"], document["levels"], document["cases"]):
-        raise unfit(path, f"{MANIFEST} is altered: its digest is not that of its content")
-    return Corpus(path, document["version"], document["digest"], _cases(path, document["cases"], document["levels"]))
+        raise damaged_corpus_error(
+            "malformed", path, f"{MANIFEST} is malformed: its levels and its cases have different keys"
+        )
+    if document["digest"] != corpus_digest(document["version"], document["levels"], document["cases"]):
+        raise damaged_corpus_error(
+            "file-altered", path, f"{MANIFEST} is altered: its digest is not that of its content"
+        )
+    return Corpus(
+        path, document["version"], document["digest"], _cases_of_manifest(path, document["cases"], document["levels"])
+    )
 
 
-def _cases(corpus: Path, files: Mapping[str, Mapping[str, str]], levels: Mapping[str, str]) -> dict[str, CorpusCase]:
-    """The cases of a manifest by their ids.
+def _cases_of_manifest(
+    corpus: Path, files: Mapping[str, Mapping[str, str]], levels: Mapping[str, str]
+) -> dict[str, CorpusCase]:
+    """Return the cases of a manifest by id.
 
     Raises:
-        CorpusError: two have one id.
+        CorpusError: two cases have the same id.
     """
     cases: dict[str, CorpusCase] = {}
-    names_in_common: dict[tuple[str, ...], tuple[str, ...]] = {}
+    shared_names: dict[tuple[str, ...], tuple[str, ...]] = {}
     for path, hashes in files.items():
         kind, _, id = path.partition("/")
         if id in cases:
-            raise unfit(corpus, f"{cases[id].path} and {path} are two cases of one name")
+            raise damaged_corpus_error("duplicate-case", corpus, f"{cases[id].path} and {path} have the same id")
         names = tuple(hashes)
-        names = names_in_common.setdefault(names, names)
+        names = shared_names.setdefault(names, names)
         cases[id] = CorpusCase(id, CaseKind(kind), Level(levels[path]), FileHashes(names, hashes.values()))
     return cases
 
 
 def manifest_bytes(version: str, cases: Mapping[str, Mapping[str, str]], levels: Mapping[str, str]) -> bytes:
-    """The manifest of a corpus with these hashes and levels."""
+    """Return the content of the manifest of a corpus.
+
+    Args:
+        cases: for each case path, the SHA-256 of each of its files.
+        levels: for each case path, the level of the case.
+    """
     document = {
         "format": FORMAT,
         "version": version,
-        "digest": digest(version, levels, cases),
+        "digest": corpus_digest(version, levels, cases),
         "levels": dict(sorted(levels.items())),
         "cases": {case: dict(sorted(cases[case].items())) for case in sorted(cases)},
     }
     return (json.dumps(document, indent=1) + "\n").encode()
 
 
-def digest(version: str, levels: Mapping[str, str], cases: Mapping[str, Mapping[str, str]]) -> str:
-    """One hash for a whole corpus: of [version, levels, cases] as JSON with sorted keys, which is never held whole."""
-    hashed = hashlib.sha256(b"[%b,%b,{" % (_canonical(version), _canonical(levels)))
+def corpus_digest(version: str, levels: Mapping[str, str], cases: Mapping[str, Mapping[str, str]]) -> str:
+    """Return the digest of a corpus: the SHA-256 of [version, levels, cases] as JSON with sorted keys.
+
+    The arguments are those of `manifest_bytes`.
+    """
+    hashed = hashlib.sha256(b"[%b,%b,{" % (_encode_canonical(version), _encode_canonical(levels)))
     for number, case in enumerate(sorted(cases)):
-        hashed.update(b"%b%b:%b" % (b"," if number else b"", _canonical(case), _canonical(dict(cases[case]))))
+        hashed.update(
+            b"%b%b:%b" % (b"," if number else b"", _encode_canonical(case), _encode_canonical(dict(cases[case])))
+        )
     hashed.update(b"}]")
     return hashed.hexdigest()
 
 
-_canonical = msgspec.json.Encoder(order="sorted").encode
-"""JSON with sorted keys and without blanks, of what is ASCII throughout."""
+_encode_canonical = msgspec.json.Encoder(order="sorted").encode
+"""Encode ASCII data as JSON with sorted keys and without blanks."""
 
 
 def find_case(corpus: Corpus, id: str) -> CorpusCase:
-    """The case of that name.
+    """Return the case with this id.
 
     Raises:
-        UnknownName: the corpus has no such case.
+        UnknownName: the corpus does not have such a case.
     """
     if id in corpus.cases:
         return corpus.cases[id]
     hint = did_you_mean(id, corpus.cases, "See `onnx-conformance list`.")
-    raise UnknownName(f"There is no case {id} in {corpus.path}.", hint)
+    raise UnknownName("case-not-found", f"There is no case {id} in {corpus.path}.", hint)
 
 
-def _files(root: str, but: Container[str]) -> Iterator[str]:
-    """Every file below a directory by its path from there, save what is in some folders; no link is followed."""
+def _iter_files(root: str, but: Container[str]) -> Iterator[str]:
+    """Yield the relative path of every file below a directory; symbolic links are yielded, not followed.
+
+    Args:
+        but: relative paths of folders whose files are left out.
+    """
     folders = [""]
     while folders:
         prefix = folders.pop()
@@ -271,9 +348,16 @@ def _and_others(names: list[str]) -> str:
     return f", and {len(names) - 1} more" if len(names) > 1 else ""
 
 
-def unfit(path: Path, what: str) -> CorpusError:
-    """The error where a corpus is not as it was written."""
+def damaged_corpus_error(name: str, path: Path, what: str) -> CorpusError:
+    """Return the error for a corpus that differs from what `generate` wrote.
+
+    Args:
+        name: name of the error code: `file-missing`, `file-altered`, `malformed` …
+        path: directory of the corpus.
+        what: what is wrong, as a clause.
+    """
     return CorpusError(
-        f"The corpus in {path} is not whole: {what}.",
-        "Restore it (from git, or by reinstalling), or write it anew with `onnx-conformance generate`.",
+        name,
+        f"The corpus in {path} is damaged: {what}.",
+        "Restore it (from git, or by reinstalling), or write it again with `onnx-conformance generate`.",
     )

@@ -1,4 +1,7 @@
-"""A case as a run needs it: its model, and each data set's inputs and what the outputs are held against."""
+"""Load a case for a run: its model, the inputs of each data set, and the expected outputs.
+
+`LoadedCase` reads data sets on demand. `CaseInMemory` reads all files once and returns copies.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +24,23 @@ if TYPE_CHECKING:
 
     from conformance.corpus.corpus import Corpus, CorpusCase
 
-_MEND = "Write the corpus anew with `onnx-conformance generate`."
-MOST_NAMED = 512
-"""Of how many cases the files' names are known by data set; most cases have the names of another."""
+_HINT = "Write the corpus again with `onnx-conformance generate`."
+LAYOUT_CACHE_SIZE = 512
+"""Number of cached lists of file names; most cases have the same file names as another case."""
 
 _FILE = re.compile(r"test_data_set_(\d+)/(input|output|bound|accept)_(\d+)\.pb")
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedTensor:
-    """What an output is held against: bits, a distance from the expected value, or acceptable indices."""
+    """The expected value of an output, with its bounds or acceptable indices.
+
+    Attributes:
+        expected: expected value.
+        bound: largest accepted distance of each element from the expected value (double, the output's shape). None if
+            the check is `exact` or `index`.
+        choices: acceptable indices (bool, the output's shape with one more axis); None if the output is not an index.
+    """
 
     name: str
     expected: Array
@@ -39,13 +49,13 @@ class ExpectedTensor:
 
     @property
     def check(self) -> str:
-        """How it is checked: `exact`, `bound` or `index`."""
+        """Name of the check: `exact`, `bound` or `index`."""
         return check_name(bound=self.bound, choices=self.choices)
 
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """Inputs in graph-input order, and expected outputs in graph-output order; none of a model to be rejected."""
+    """Inputs and expected outputs in the order of the graph; an invalid model has no expected outputs."""
 
     inputs: tuple[Array, ...]
     outputs: tuple[ExpectedTensor, ...]
@@ -53,90 +63,92 @@ class DataSet:
 
 @dataclass(frozen=True, slots=True)
 class LoadedCase:
-    """A case read from the corpus for one run: nothing of it is shared with another run, so a subject may spoil it.
+    """A case loaded for one run. It shares no objects with other runs, so a subject may modify it.
 
     Attributes:
-        entry: what the manifest has of it.
-        model: what a subject is to prepare.
-        early: the inputs of the first data set, where they were read before it is asked for.
+        entry: the case in the manifest.
+        model: the model that a subject prepares.
+        early: inputs of the first data set if they were read in advance, see `with_prefetched_inputs`; else None.
     """
 
     corpus: Corpus
     entry: CorpusCase
     model: onnx.ModelProto
-    early: tuple[Array, ...] | None = field(default=None, kw_only=True)
+    prefetched_inputs: tuple[Array, ...] | None = field(default=None, kw_only=True)
 
-    def with_early_inputs(self) -> LoadedCase:
-        """The same case, with the inputs of its first data set read, which are then given out once.
+    def with_prefetched_inputs(self) -> LoadedCase:
+        """Return the case with the inputs of its first data set in memory; `data_sets` returns these arrays.
 
-        One without data sets is as it was.
+        Return the case unchanged if it has no data sets.
 
         Raises:
-            CorpusError: a file is altered, or is not what its name says.
+            CorpusError: a file is altered or malformed.
         """
-        first = next(iter(_by_data_set(tuple(self.entry.files))), None)
+        first = next(iter(_files_by_data_set(tuple(self.entry.files))), None)
         if first is None:
             return self
-        with _readable(self.corpus, self.entry):
-            tensors = [_tensor(self.corpus.read(self.entry, first["input", i])) for i in range(_inputs(first))]
-        return replace(self, early=tuple(tensors))
+        with _corpus_errors(self.corpus, self.entry):
+            tensors = [
+                _decode_tensor(self.corpus.read(self.entry, first["input", i])) for i in range(_count_inputs(first))
+            ]
+        return replace(self, prefetched_inputs=tuple(tensors))
 
     @property
     def id(self) -> str:
-        """Its name."""
+        """Id of the case."""
         return self.entry.id
 
     @property
     def is_invalid(self) -> bool:
-        """Whether its model must be rejected, so that no output is expected."""
+        """Whether the model is invalid: a subject must reject it, and there are no expected outputs."""
         return self.entry.is_invalid
 
     @property
     def is_structural(self) -> bool:
-        """Whether it has no data set, since it is about what a graph optimizer does with its graph and no more."""
+        """Whether the case has no data set, so that it only tests how a graph optimizer rewrites the graph."""
         return self.entry.is_structural
 
     def data_sets(self) -> Iterator[DataSet]:
-        """The data sets in order, each read when it is asked for: a model that is refused costs no reading.
-
-        A structural case has none.
+        """Yield the data sets in order, each read on demand; a structural case has none.
 
         Raises:
-            CorpusError: a file is altered, or is not what its name says.
+            CorpusError: a file is altered or malformed, or a case that needs a data set has none.
         """
         names = [] if self.is_invalid else [value.name for value in self.model.graph.output]
-        data_sets = _by_data_set(tuple(self.entry.files))
+        data_sets = _files_by_data_set(tuple(self.entry.files))
         if not data_sets and not self.is_structural:
-            raise CorpusError(f"Case {self.entry.path} in {self.corpus.path} has no data set.", _MEND)
+            raise CorpusError("malformed", f"Case {self.entry.path} in {self.corpus.path} has no data set.", _HINT)
         for number, files in enumerate(data_sets):
-            with _readable(self.corpus, self.entry):
-                yield _data_set(self.corpus, self.entry, files, names, None if number else self.early)
+            with _corpus_errors(self.corpus, self.entry):
+                yield _read_data_set(self.corpus, self.entry, files, names, None if number else self.prefetched_inputs)
 
 
 def load_case(corpus: Corpus, case: CorpusCase) -> LoadedCase:
-    """Read a case.
+    """Load a case.
 
     Raises:
-        CorpusError: its model is altered, or is none.
+        CorpusError: the model is altered or malformed.
     """
-    with _readable(corpus, case):
+    with _corpus_errors(corpus, case):
         return LoadedCase(corpus, case, onnx.ModelProto.FromString(corpus.read(case, "model.onnx")))
 
 
 @contextmanager
-def _readable(corpus: Corpus, case: CorpusCase) -> Iterator[None]:
+def _corpus_errors(corpus: Corpus, case: CorpusCase) -> Iterator[None]:
+    """Replace an error of decoding a case's files in the `with` block by a CorpusError."""
     try:
         yield
     except (DecodeError, ValueError, KeyError, TypeError) as error:
         raise CorpusError(
+            "malformed",
             f"Case {case.path} in {corpus.path} cannot be read: {type(error).__name__}: {error}.",
-            _MEND,
+            _HINT,
         ) from None
 
 
-@lru_cache(maxsize=MOST_NAMED)
-def _by_data_set(files: tuple[str, ...]) -> list[Mapping[tuple[str, int], str]]:
-    """The files of each data set, by what they hold and its number."""
+@lru_cache(maxsize=LAYOUT_CACHE_SIZE)
+def _files_by_data_set(files: tuple[str, ...]) -> list[Mapping[tuple[str, int], str]]:
+    """Return for each data set its files by (content, number); content is `input`, `output`, `bound` or `accept`."""
     found: dict[int, dict[tuple[str, int], str]] = {}
     for file in files:
         if match := _FILE.fullmatch(file):
@@ -144,12 +156,12 @@ def _by_data_set(files: tuple[str, ...]) -> list[Mapping[tuple[str, int], str]]:
     return [found[number] for number in sorted(found)]
 
 
-def _inputs(files: Iterable[tuple[str, int]]) -> int:
-    """How many inputs a data set has."""
+def _count_inputs(files: Iterable[tuple[str, int]]) -> int:
+    """Return the number of inputs of a data set, given the (content, number) pairs of its files."""
     return sum(what == "input" for what, _ in files)
 
 
-def _data_set(
+def _read_data_set(
     corpus: Corpus,
     case: CorpusCase,
     files: Mapping[tuple[str, int], str],
@@ -157,22 +169,25 @@ def _data_set(
     early: tuple[Array, ...] | None,
 ) -> DataSet:
     tensors = {
-        key: _tensor(corpus.read(case, file)) for key, file in files.items() if early is None or key[0] != "input"
+        key: _decode_tensor(corpus.read(case, file))
+        for key, file in files.items()
+        if early is None or key[0] != "input"
     }
     return DataSet(
-        tuple(tensors["input", i] for i in range(_inputs(files))) if early is None else early,
+        tuple(tensors["input", i] for i in range(_count_inputs(files))) if early is None else early,
         tuple(
-            _expected(name, tensors["output", i], tensors.get(("bound", i)), tensors.get(("accept", i)))
+            _expected_tensor(name, tensors["output", i], tensors.get(("bound", i)), tensors.get(("accept", i)))
             for i, name in enumerate(names)
         ),
     )
 
 
-def _expected(name: str, expected: Array, bound: Array | None, choices: Array | None) -> ExpectedTensor:
-    """What an output is held against; nothing is broadcast.
+def _expected_tensor(name: str, expected: Array, bound: Array | None, choices: Array | None) -> ExpectedTensor:
+    """Return the expected output `name`, after a check of the shapes; nothing is broadcast.
 
     Raises:
-        ValueError: a bound is not of the output's shape, or choices are not of it with one more axis.
+        ValueError: the bound does not have the shape of the output, or the acceptable indices (`choices`) do not have
+            that shape and one more axis.
     """
     if bound is not None and bound.shape != expected.shape:
         raise ValueError(f"the bound of {name} has shape {bound.shape} instead of {expected.shape}")
@@ -181,43 +196,46 @@ def _expected(name: str, expected: Array, bound: Array | None, choices: Array | 
     return ExpectedTensor(name, expected, bound, choices)
 
 
-def _tensor(content: bytes) -> Array:
-    """A writable array of its own; the corpus keeps every tensor as raw bytes."""
+def _decode_tensor(content: bytes) -> Array:
+    """Return the tensor in a file of the corpus as a new, writable array.
+
+    Every tensor of the corpus stores its elements in `raw_data`.
+    """
     proto = onnx.TensorProto.FromString(content)
     return np.frombuffer(proto.raw_data, dtype=dtype_of(proto.data_type)).reshape(tuple(proto.dims)).copy()
 
 
 @dataclass(frozen=True, slots=True)
 class CaseInMemory(LoadedCase):
-    """A case whose data sets are read once; each run gets copies, so a subject may spoil them.
+    """A case whose files are read once. Each run receives copies of the inputs, which a subject may modify.
 
     Attributes:
-        held: its data sets.
+        held: the data sets in memory.
     """
 
     held: tuple[DataSet, ...]
 
     @property
     def level(self) -> Level:
-        """Its level."""
+        """Level of the case."""
         return self.entry.level
 
     def data_sets(self) -> Iterator[DataSet]:
-        """The data sets, with inputs that a subject may spoil."""
+        """Yield the data sets with copies of their inputs."""
         return (DataSet(tuple(array.copy() for array in kept.inputs), kept.outputs) for kept in self.held)
 
     def fresh_model(self) -> onnx.ModelProto:
-        """A copy of the model, which a subject may spoil."""
+        """Return a copy of the model, which a subject may modify."""
         copy = type(self.model)()
         copy.CopyFrom(self.model)
         return copy
 
 
-def case_in_memory(corpus: Corpus, case: CorpusCase) -> CaseInMemory:
-    """Read a case whole.
+def load_case_in_memory(corpus: Corpus, case: CorpusCase) -> CaseInMemory:
+    """Load a case with all its data sets.
 
     Raises:
-        CorpusError: it is altered, or cannot be read.
+        CorpusError: a file is altered or malformed.
     """
     loaded = load_case(corpus, case)
     return CaseInMemory(corpus, case, loaded.model, tuple(loaded.data_sets()))

@@ -1,7 +1,7 @@
-"""The last released corpus, as `released.json` beside the manifest has it: what the next one's version is measured by.
+"""The last released corpus, recorded in `released.json` next to the manifest.
 
-It has a level and two hashes for each case, so that any number of changes go into one version until that is released.
-It is no part of the corpus: neither manifest nor digest count it, and no run reads it.
+`generate` compares the new corpus with the released corpus to determine the new version. The file has the level and two
+hashes of each case. It is not part of the corpus: the manifest does not list it, and runs do not read it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from conformance.corpus.corpus import RELEASED, read_document, unfit
+from conformance.corpus.corpus import RELEASED, damaged_corpus_error, read_document
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -20,21 +20,24 @@ if TYPE_CHECKING:
 
     from conformance.corpus.corpus import Corpus
 
+
 FORMAT = 1
-LARGEST = 2**24
+MAX_RELEASED_BYTES = 2**24
+"""Largest size of released.json."""
+
 CASE_JSON = "case.json"
 
-_DIGITS = 32
-"""Hexadecimal digits of a hash: 128 bits tell a corpus's cases apart, and nobody is to be kept from forging one."""
+HASH_DIGITS = 32
+"""Hexadecimal digits of a hash: 128 bits distinguish cases; protection against forgery is not a goal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What tells whether a case is as it was.
+    """Level and hashes of a case, from which `generate` finds out whether the case changed.
 
     Attributes:
-        judged: a hash of what a subject is given and held to: all of its files but `case.json`.
-        described: a hash of `case.json`, which says of it what people read.
+        judged: hash of the files that affect verdicts, which are all files except `case.json`.
+        described: hash of `case.json`, the description for readers.
     """
 
     level: Level
@@ -44,10 +47,10 @@ class Fingerprint:
 
 @dataclass(frozen=True)
 class Released:
-    """A corpus as it was released.
+    """The record of a released corpus.
 
     Attributes:
-        cases: by their paths in it.
+        cases: fingerprints by the path of the case in the corpus.
     """
 
     version: str
@@ -55,54 +58,57 @@ class Released:
 
 
 def fingerprints(files: Mapping[str, Mapping[str, str]], levels: Mapping[str, str]) -> dict[str, Fingerprint]:
-    """The fingerprints of cases by their paths.
+    """Return the fingerprints of cases by path.
 
     Args:
-        files: the SHA-256 of each of a case's files, by the case's path.
-        levels: likewise its level.
+        files: for each case path, the SHA-256 of each of its files.
+        levels: for each case path, the level of the case.
     """
     return {
-        path: Fingerprint(Level(levels[path]), _judged(own), own[CASE_JSON][:_DIGITS]) for path, own in files.items()
+        path: Fingerprint(Level(levels[path]), _judged_hash(own), own[CASE_JSON][:HASH_DIGITS])
+        for path, own in files.items()
     }
 
 
-def as_released(corpus: Corpus) -> Released:
-    """A corpus as it would be if it were released now."""
+def release_of(corpus: Corpus) -> Released:
+    """Return the record that declares `corpus` as released."""
     cases = corpus.cases.values()
     files, levels = {case.path: case.files for case in cases}, {case.path: case.level for case in cases}
     return Released(corpus.version, fingerprints(files, levels))
 
 
 def read_released(corpus: Path) -> Released | None:
-    """What `released.json` in a corpus's directory says; None where there is none.
+    """Return the content of `released.json` in a corpus's directory; None if there is no such file.
 
     Raises:
-        CorpusError: it is malformed or altered.
+        CorpusError: the file is malformed or altered.
     """
     if not (corpus / RELEASED).is_file():
         return None
-    document = read_document(corpus, RELEASED, LARGEST)
-    if document["digest"] != _digest(document["version"], document["cases"]):
-        raise unfit(corpus, f"{RELEASED} is altered: its digest is not that of its content")
+    document = read_document(corpus, RELEASED, MAX_RELEASED_BYTES)
+    if document["digest"] != _released_digest(document["version"], document["cases"]):
+        raise damaged_corpus_error(
+            "file-altered", corpus, f"{RELEASED} is altered: its digest is not that of its content"
+        )
     rows = {path: row.split(" ") for path, row in document["cases"].items()}
     return Released(document["version"], {path: Fingerprint(Level(row[0]), *row[1:]) for path, row in rows.items()})
 
 
 def released_bytes(released: Released) -> bytes:
-    """The content of `released.json`: a line for each case."""
+    """Return the content of `released.json`, with one line per case."""
     cases = {path: f"{one.level} {one.judged} {one.described}" for path, one in sorted(released.cases.items())}
-    digest = _digest(released.version, cases)
+    digest = _released_digest(released.version, cases)
     document = {"format": FORMAT, "version": released.version, "digest": digest, "cases": cases}
     return (json.dumps(document, indent=1) + "\n").encode()
 
 
-def _judged(files: Mapping[str, str]) -> str:
-    return _hash(sorted((name, hash) for name, hash in files.items() if name != CASE_JSON))[:_DIGITS]
+def _judged_hash(files: Mapping[str, str]) -> str:
+    return _json_hash(sorted((name, hash) for name, hash in files.items() if name != CASE_JSON))[:HASH_DIGITS]
 
 
-def _digest(version: str, cases: Mapping[str, str]) -> str:
-    return _hash([version, cases])
+def _released_digest(version: str, cases: Mapping[str, str]) -> str:
+    return _json_hash([version, cases])
 
 
-def _hash(value: Any) -> str:
+def _json_hash(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

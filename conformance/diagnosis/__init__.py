@@ -1,1 +1,1 @@
-"""Why a subject fails: the deviation that gives what it gave, on every failing case and against no passing one."""
+"""Explain the failures of a subject by mutants that fail in the same way, and write reproductions of failing cases."""

@@ -1,170 +1,644 @@
-"""Why a subject fails: the deviations that give what it gave, and what the cases have in common that none explains.
+"""Explain a subject's failures by mutants: known wrong implementations that fail the same cases in the same way.
 
-Where a case fails, the worker writes down what the subject made of it. At the end the deviations of the case's family
-are run on the same inputs: `cover` finds the fewest that fail where the subject does, as it does, and nowhere
-else. No diagnosis is better than a wrong one: a fault that the catalogue does not have is not named, but `shared` says
-what its cases are that the passing ones are not.
+A mutant explains a failing case if it returns the same wrong outputs, apart from rounding. The report names the mutants
+that together explain the most failing cases and that fail none of the cases that the subject passes. The remaining
+failures are grouped by failure mode, with the properties that distinguish the failing cases from the passing ones.
+
+The module has three parts: `MutantRunner` compares mutants with the subject on single cases, `select_explanations`
+chooses the mutants, and `diagnose` puts the result together.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cache, cached_property, lru_cache
+from itertools import combinations, permutations
+from typing import TYPE_CHECKING, TypeAlias
 
-from conformance.deviations import catalogue
-from conformance.diagnosis import transcript
-from conformance.diagnosis.cover import cover
-from conformance.diagnosis.evidence import Evidence
-from conformance.diagnosis.manner import manner
-from conformance.diagnosis.observation import fails
-from conformance.diagnosis.properties import properties
-from conformance.diagnosis.shared import Shared, shared
+from conformance.diagnosis.properties import CommonProperty, case_properties, common_properties, failure_mode
+from conformance.diagnosis.recorded_outputs import (
+    Observation,
+    are_equivalent,
+    is_failure,
+    observation_from_record,
+    observe,
+)
+from conformance.mutants import catalogue, op_types
+from conformance.mutants.mutant import IncompatibleMutantsError, compose
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from conformance.corpus.loading import CaseInMemory
-    from conformance.diagnosis.cover import Explanation
-    from conformance.diagnosis.findings import Finding
-    from conformance.diagnosis.observation import Observation
+    from conformance.diagnosis.collected_results import CollectedResult
     from conformance.diagnosis.properties import Properties
-    from conformance.results.diagnosis_records import DiagnosisRecord, UnexplainedRecord
+    from conformance.diagnosis.recorded_outputs import Observation
+    from conformance.mutants import Mutant
+    from conformance.results.records import DiagnosisRecord, UnexplainedRecord
+
+
+MutantCombination: TypeAlias = "tuple[Mutant, ...]"
+"""Mutants that one implementation has at the same time, in the order in which they are applied."""
+
+
+class FailureComparison(Enum):
+    """The result of running mutants on a case that the subject fails."""
+
+    REPRODUCES = "fails in the same way as the subject"
+    FAILS_DIFFERENTLY = "fails in another way"
+    PASSES = "does not fail"
+
+
+class MutantRunner:
+    """Runs combinations of mutants on cases and caches the results.
+
+    A combination is one implementation with several mutants at once.
+
+    Args:
+        cases: the cases by id.
+        observations: the outputs and errors of the subject on the cases that it fails, by id.
+    """
+
+    def __init__(self, cases: Mapping[str, CaseInMemory], observations: Mapping[str, Observation]) -> None:
+        self._cases = cases
+        self._operators = {id: op_types(case.model) for id, case in cases.items()}
+        self._observations = observations
+        self._compare = cache(self._compare_relevant)
+        self._reproduces = cache(self._reproduces_relevant)
+        self._fails = cache(self._fails_relevant)
+
+    def compare(self, mutants: MutantCombination, id: str) -> FailureComparison:
+        """Compare the outputs of a combination of mutants with those of the subject on a failing case."""
+        return self._compare(self._relevant_mutants(mutants, id), id)
+
+    def explains(self, mutants: MutantCombination, id: str) -> bool:
+        """Return whether a combination of mutants fails a case in the same way as the subject.
+
+        A run of several mutants stops at the first difference. A run of a single mutant is completed, because its
+        comparison is needed later.
+        """
+        relevant = self._relevant_mutants(mutants, id)
+        if len(relevant) < 2:
+            return self._compare(relevant, id) is FailureComparison.REPRODUCES
+        return self._reproduces(relevant, id)
+
+    def fails(self, mutants: MutantCombination, id: str) -> bool:
+        """Return whether a combination of mutants fails a case."""
+        return self._fails(self._relevant_mutants(mutants, id), id)
+
+    def _fails_relevant(self, mutants: MutantCombination, id: str) -> bool:
+        observation = self._observe_mutants(mutants, id)
+        return observation is not None and is_failure(observation, self._cases[id])
+
+    def _compare_relevant(self, mutants: MutantCombination, id: str) -> FailureComparison:
+        observation, case = self._observe_mutants(mutants, id), self._cases[id]
+        if observation is None or not is_failure(observation, case):
+            return FailureComparison.PASSES
+        return (
+            FailureComparison.REPRODUCES
+            if are_equivalent(observation, self._observations[id], case)
+            else FailureComparison.FAILS_DIFFERENTLY
+        )
+
+    def _reproduces_relevant(self, mutants: MutantCombination, id: str) -> bool:
+        case, expected = self._cases[id], self._observations[id]
+        observation = self._observe_mutants(mutants, id, expected)
+        return observation is not None and are_equivalent(observation, expected, case) and is_failure(observation, case)
+
+    def _observe_mutants(
+        self, mutants: MutantCombination, id: str, like: Observation | None = None
+    ) -> Observation | None:
+        if not mutants or not can_compose(mutants):
+            return None
+        return observe(compose(mutants), self._cases[id], like)
+
+    def _relevant_mutants(self, mutants: MutantCombination, id: str) -> MutantCombination:
+        """Return the mutants whose operator is in the model of a case; other mutants have no effect on the case."""
+        present = self._operators[id]
+        return _canonical_order(tuple(mutant for mutant in mutants if mutant.operator in present))
+
+
+@lru_cache(maxsize=2**16)
+def _canonical_order(mutants: MutantCombination) -> MutantCombination:
+    """Return the mutants in a canonical order, so that the cache has one entry for equivalent orders.
+
+    Two mutants are reordered if their order has no effect, as for most pairs of mutants of a training optimizer.
+    """
+    if len(mutants) != 2 or not can_compose(mutants):
+        return mutants
+    other = mutants[::-1]
+    is_same = mutants[0].id > mutants[1].id and compose(mutants) == compose(other)
+    return other if is_same else mutants
+
+
+def can_compose(mutants: MutantCombination) -> bool:
+    """Return whether one implementation can have all of these mutants."""
+    try:
+        compose(mutants)
+    except IncompatibleMutantsError:
+        return False
+    return True
+
+
+MAX_CASES_TRIED = 32
+"""Number of failing cases after which a mutant that explains none of them is discarded."""
+
+MAX_OTHER_FAILURES = 12
+"""Number of cases that a mutant may fail differently from the subject before it is discarded."""
+
+PARTNER_SAMPLE_SIZE = 8
+"""Number of unexplained cases on which all mutants are tried in combination with a selected one."""
 
 
 @dataclass(frozen=True)
-class Unexplained:
-    """Failing cases that no deviation explains and that fail in one manner.
+class Evidence:
+    """A subject's results on the cases of one operator family.
 
     Attributes:
-        manner: how they fail: "wrong values", the error that is raised, or the verdict.
-        cases: their ids.
-        passing: how many cases of the family pass.
-        shared: what they have in common that the passing ones have not.
+        catalogue: the mutants that are considered.
+        cases: the cases that the subject passes or fails, by id.
+        observations: the outputs and errors of the subject on the cases that it fails, by id.
+        passed: the ids of the passed cases. A mutant that fails one of these cases is refuted.
+        passed_at_lower_level: the ids of passed cases of a weaker level. A mutant that fails one of these cases is less
+            likely.
+        clauses: the ids of the clauses that a failing case tests, by case id.
     """
 
-    manner: str
+    catalogue: Sequence[Mutant]
+    cases: Mapping[str, CaseInMemory]
+    observations: Mapping[str, Observation]
+    passed: Sequence[str]
+    passed_at_lower_level: Sequence[str] = ()
+    clauses: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @cached_property
+    def runner(self) -> MutantRunner:
+        """The runner of mutants on these cases."""
+        return MutantRunner(self.cases, self.observations)
+
+    @cached_property
+    def failing(self) -> frozenset[str]:
+        """The ids of the cases to be explained."""
+        return frozenset(self.observations)
+
+    def explained_cases(self, mutants: MutantCombination, among: Iterable[str] | None = None) -> frozenset[str]:
+        """Return the failing cases (all, or those in `among`) that the combination of mutants explains."""
+        ids = self.failing if among is None else among
+        return frozenset(id for id in ids if self.runner.explains(mutants, id))
+
+    def explains_all(self, mutants: MutantCombination, ids: Iterable[str]) -> bool:
+        """Return whether the combination of mutants explains all of these failing cases."""
+        return all(self.runner.explains(mutants, id) for id in ids)
+
+    def is_refuted(self, mutants: MutantCombination) -> bool:
+        """Return whether the mutants cannot be combined, or fail a case that the subject passes."""
+        return not can_compose(mutants) or any(self.runner.fails(mutants, id) for id in self.passed)
+
+    def without_failures_below(self, alternatives: Sequence[MutantCombination]) -> list[MutantCombination]:
+        """Return the combinations that fail none of the cases in `passed_at_lower_level`.
+
+        If all combinations fail such a case, return all combinations.
+        """
+        fails = self.runner.fails
+        holding = [each for each in alternatives if not any(fails(each, id) for id in self.passed_at_lower_level)]
+        return holding or list(alternatives)
+
+    @cached_property
+    def candidates(self) -> Sequence[Mutant]:
+        """The mutants that explain a failing case; each mutant is tried on a part of the failing cases."""
+        return [mutant for mutant in self.catalogue if self._explains_any_case(mutant)]
+
+    @cached_property
+    def _alone(self) -> dict[Mutant, frozenset[str]]:
+        return {}
+
+    def explained_alone(self, mutant: Mutant) -> frozenset[str]:
+        """Return the ids of all failing cases that a single mutant explains."""
+        if mutant not in self._alone:
+            self._alone[mutant] = self.explained_cases((mutant,))
+        return self._alone[mutant]
+
+    def possible_partners(self, mutants: MutantCombination, left: frozenset[str]) -> list[Mutant]:
+        """Return the mutants that explain an unexplained case in combination with `mutants`.
+
+        Args:
+            left: the ids of the unexplained cases; a sample of them is tried.
+        """
+        sample = sorted((id for id in left if self.observations[id].error is None), key=_shuffle_key)[
+            :PARTNER_SAMPLE_SIZE
+        ]
+        others = [one for one in self.catalogue if one not in mutants]
+        orders = {one: ((*mutants, one), (one, *mutants)) for one in others}
+        return [one for one in others if any(self.explained_cases(order, sample) for order in orders[one])]
+
+    def contradicting_cases(self, mutant: Mutant, among: Iterable[str]) -> list[str]:
+        """Return the cases for which the subject and the mutant return different wrong outputs."""
+        answered = (id for id in among if self.observations[id].error is None)
+        return [id for id in answered if self.runner.compare((mutant,), id) is FailureComparison.FAILS_DIFFERENTLY]
+
+    def _explains_any_case(self, mutant: Mutant) -> bool:
+        """Return whether a mutant explains a failing case. Cases that test the clause of the mutant are tried first."""
+        others = 0
+        for id in self._cases_in_order(mutant.clause)[:MAX_CASES_TRIED]:
+            compare = self.runner.compare((mutant,), id)
+            if compare is FailureComparison.REPRODUCES:
+                return True
+            others += compare is FailureComparison.FAILS_DIFFERENTLY
+            if others >= MAX_OTHER_FAILURES:
+                return False
+        return False
+
+    def _cases_in_order(self, clause: str) -> list[str]:
+        return sorted(self._cases_to_try, key=lambda case: clause not in self.clauses.get(case, ()))
+
+    @cached_property
+    def _cases_to_try(self) -> list[str]:
+        """The failing cases in the order in which to try them.
+
+        Cases that test few clauses come first. Of several cases with the same error, only two are tried.
+        """
+        ids = sorted(self.failing, key=lambda case: (len(self.clauses.get(case, ())), _shuffle_key(case)))
+        seen: dict[str, int] = {}
+        kept = []
+        for id in ids:
+            ended = self.observations[id].error
+            if ended is not None:
+                seen[ended] = seen.get(ended, 0) + 1
+            if ended is None or seen[ended] <= 2:
+                kept.append(id)
+        return kept
+
+
+def _shuffle_key(case: str) -> int:
+    """Return a pseudo-random sort key for a case id; it is the same in every run."""
+    return zlib.crc32(case.encode())
+
+
+SelectedMutants: TypeAlias = "tuple[MutantCombination, ...]"
+"""The selected mutants. Each item starts with a mutant, followed by those that no case distinguishes from it."""
+
+MAX_EXPLANATIONS = 5
+"""Maximum number of mutants reported for one subject and family."""
+
+MIN_SUPPORT_RATIO = 9
+"""Number of cases that a mutant must explain for each case that it fails differently from the subject."""
+
+MIN_SUPPORT = 3
+"""Number of cases that a mutant must explain if some cases stay unexplained. Fewer may be coincidence."""
+
+MAX_PAIR_SEEDS = 3
+"""Number of best-scoring mutants that are combined with every other one."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A mutant that explains failures of a subject.
+
+    Attributes:
+        indistinguishable: other mutants that explain the same cases; the cases do not distinguish them from the mutant.
+        cases: the ids of the cases that the mutant explains, alone or jointly with other selected mutants.
+        jointly_explained: the part of `cases` that the mutant explains only together with other mutants.
+    """
+
+    mutant: Mutant
+    indistinguishable: tuple[Mutant, ...]
+    cases: frozenset[str]
+    jointly_explained: frozenset[str] = frozenset()
+
+
+def select_explanations(evidence: Evidence) -> list[Explanation]:
+    """Select the mutants that explain the failures of a subject; the result is empty if too few cases are explained.
+
+    A single mutant that explains all failures is preferred, then a pair of mutants that explains all failures, then
+    several mutants that explain a part of the failures.
+    """
+    return _explain_with_one(evidence) or _explain_with_pair(evidence) or _explain_with_several(evidence)
+
+
+def _explain_with_one(evidence: Evidence) -> list[Explanation]:
+    """Explain all failing cases by one mutant; return an empty list if that is not possible."""
+    complete = [(one,) for one in evidence.candidates if evidence.explains_all((one,), evidence.failing)]
+    whole = [alone for alone in complete if not evidence.is_refuted(alone)]
+    if not whole:
+        return []
+    (first,), *others = evidence.without_failures_below(whole)
+    return [Explanation(first, tuple(other for (other,) in others), evidence.failing)]
+
+
+def _explain_with_pair(evidence: Evidence) -> list[Explanation]:
+    """Explain all failing cases by two mutants of one implementation; return an empty list if that is not possible."""
+    whole = _complete_pairs(evidence, combinations(evidence.candidates, 2))
+    if not whole:
+        chief = sorted(evidence.candidates, key=lambda one: -len(evidence.explained_alone(one)))[:MAX_PAIR_SEEDS]
+        pairs = (
+            (one, other)
+            for one in chief
+            for other in evidence.possible_partners((one,), _unexplained_cases(evidence, (one,)))
+        )
+        whole = _complete_pairs(evidence, pairs)
+    if not whole:
+        return []
+    whole.sort(key=lambda pair: -len(evidence.explained_alone(pair[0]) | evidence.explained_alone(pair[1])))
+    (one, other), *others = evidence.without_failures_below([*whole, *_alternative_pairs(evidence, whole[0], whole)])
+    return [_pair_explanation(evidence, *halves, others) for halves in ((one, other), (other, one))]
+
+
+def _complete_pairs(evidence: Evidence, pairs: Iterable[MutantCombination]) -> list[MutantCombination]:
+    """Return the ordered pairs that explain all failing cases.
+
+    A pair is skipped if one mutant, alone, explains only cases that the other one explains too.
+    """
+    apart = (
+        pair
+        for pair in pairs
+        if all(evidence.explained_alone(a) - evidence.explained_alone(b) for a, b in permutations(pair))
+    )
+    return [order for pair in apart for order in permutations(pair) if _is_complete_pair(evidence, order)]
+
+
+def _is_complete_pair(evidence: Evidence, pair: MutantCombination) -> bool:
+    """Return whether a pair of mutants explains all failing cases and is not refuted.
+
+    Cases that neither mutant explains alone are tried first, because they often decide the question.
+    """
+    explained_alone = evidence.explained_alone(pair[0]) | evidence.explained_alone(pair[1])
+    order = [*sorted(evidence.failing - explained_alone), *sorted(explained_alone)]
+    return evidence.explains_all(pair, order) and not evidence.is_refuted(pair)
+
+
+def _alternative_pairs(
+    evidence: Evidence, pair: MutantCombination, known: Sequence[MutantCombination]
+) -> list[MutantCombination]:
+    """Return further pairs that explain all failing cases and share a mutant with `pair`.
+
+    The other mutant of these pairs may explain almost no case alone, so `_complete_pairs` does not try it.
+
+    Args:
+        known: the pairs that were found before, which are not returned.
+    """
+    explained_alone = evidence.explained_alone(pair[0]) | evidence.explained_alone(pair[1])
+    telling = [*sorted(evidence.failing - explained_alone), *sorted(explained_alone)]
+    others = ((kept, one) for kept in pair for one in evidence.catalogue if one not in pair)
+    orders = (order for two in others for order in permutations(two) if order not in known)
+    return [order for order in orders if evidence.explains_all(order, telling) and not evidence.is_refuted(order)]
+
+
+def _pair_explanation(
+    evidence: Evidence, mutant: Mutant, beside: Mutant, others: Sequence[MutantCombination]
+) -> Explanation:
+    """Return the part of a pair's explanation that belongs to `mutant`.
+
+    Args:
+        beside: the other mutant of the pair.
+        others: other pairs that explain all failing cases. A mutant that can replace `mutant` in the pair is
+            indistinguishable from it.
+    """
+    indistinguishable = dict.fromkeys(
+        one for pair in others if beside in pair for one in pair if one not in (mutant, beside)
+    )
+    explained_alone, without = evidence.explained_alone(mutant), evidence.explained_alone(beside)
+    cases, jointly_explained = (
+        evidence.failing - (without - explained_alone),
+        evidence.failing - without - explained_alone,
+    )
+    return Explanation(mutant, tuple(indistinguishable), cases, jointly_explained)
+
+
+def _explain_with_several(evidence: Evidence) -> list[Explanation]:
+    """Explain as many failing cases as possible by several mutants; some cases may stay unexplained."""
+    pool = [
+        one for one in evidence.candidates if _has_enough_support(evidence, one) and not evidence.is_refuted((one,))
+    ]
+    selection = _extend_selection(evidence, pool)
+    while (doubtful := _least_supported(evidence, selection)) is not None:
+        pool.remove(doubtful)
+        selection = _extend_selection(evidence, pool)
+    if selection:
+        chosen = _representatives(selection)
+        possible_partners = evidence.possible_partners(chosen, _unexplained_cases(evidence, chosen))
+        beside = [one for one in possible_partners if not evidence.is_refuted((one,))]
+        more = _extend_selection(evidence, beside, selection)
+        selection = selection if _least_supported(evidence, more) else more
+    reasons = _explaining_combinations(evidence, _representatives(selection))
+    return [_build_explanation(alternatives, reasons) for alternatives in selection]
+
+
+def _has_enough_support(evidence: Evidence, mutant: Mutant) -> bool:
+    """Return whether a mutant alone explains at least as many cases as it fails in another way than the subject."""
+    return len(evidence.explained_alone(mutant)) >= len(evidence.contradicting_cases(mutant, evidence.failing))
+
+
+def _extend_selection(evidence: Evidence, pool: Sequence[Mutant], selection: SelectedMutants = ()) -> SelectedMutants:
+    """Return the selection extended: each step adds the mutant of `pool` that explains most unexplained cases."""
+    while len(selection) < MAX_EXPLANATIONS:
+        left = _unexplained_cases(evidence, _representatives(selection))
+        gains = {
+            one: frozenset(_explaining_combinations(evidence, (*_representatives(selection), one), left))
+            for one in pool
+        }
+        most = max(gains.values(), key=len, default=frozenset())
+        if not most:
+            break
+        alternatives = evidence.without_failures_below([(one,) for one, gain in gains.items() if gain == most])
+        selection = (*selection, tuple(one for (one,) in alternatives))
+        pool = [one for one in pool if one not in selection[-1]]
+    return selection
+
+
+def _representatives(selection: SelectedMutants) -> MutantCombination:
+    """Return the first mutant of each group of indistinguishable mutants."""
+    return tuple(alternatives[0] for alternatives in selection)
+
+
+def _explaining_combinations(
+    evidence: Evidence, mutants: MutantCombination, among: Collection[str] | None = None
+) -> dict[str, MutantCombination]:
+    """Return, by case id, the smallest combination of the mutants that explains the case."""
+    found: dict[str, MutantCombination] = {}
+    for some in _combinations(mutants):
+        ids = [id for id in (evidence.failing if among is None else among) if id not in found]
+        explained_cases = evidence.explained_cases(some, ids)
+        if explained_cases and (len(some) == 1 or not evidence.is_refuted(some)):
+            found |= dict.fromkeys(explained_cases, some)
+    return found
+
+
+def _unexplained_cases(evidence: Evidence, mutants: MutantCombination) -> frozenset[str]:
+    """Return the failing cases that no combination of the mutants explains."""
+    return evidence.failing - _explaining_combinations(evidence, mutants).keys()
+
+
+def _combinations(mutants: MutantCombination) -> Iterator[MutantCombination]:
+    """Yield each mutant alone, every ordered pair, and all mutants in their order."""
+    yield from permutations(mutants, 1)
+    yield from permutations(mutants, 2)
+    if len(mutants) > 2:
+        yield mutants
+
+
+def _least_supported(evidence: Evidence, selection: SelectedMutants) -> Mutant | None:
+    """Return the selected mutant with the least support if its support is too low, otherwise None.
+
+    The support is the number of cases that a mutant explains. `MIN_SUPPORT` and `MIN_SUPPORT_RATIO` define the least
+    sufficient number. If every failing case is explained, the result is None.
+    """
+    reasons = _explaining_combinations(evidence, _representatives(selection))
+    left = evidence.failing - reasons.keys()
+    if not left:
+        return None
+    margins = {
+        one: sum(one in some for some in reasons.values())
+        - max(MIN_SUPPORT, MIN_SUPPORT_RATIO * len(evidence.contradicting_cases(one, left)))
+        for one in _representatives(selection)
+    }
+    worst = min(margins, key=margins.__getitem__, default=None)
+    return worst if worst is not None and margins[worst] < 0 else None
+
+
+def _build_explanation(alternatives: MutantCombination, reasons: Mapping[str, MutantCombination]) -> Explanation:
+    own = {id: some for id, some in reasons.items() if alternatives[0] in some}
+    jointly_explained = frozenset(id for id, some in own.items() if len(some) > 1)
+    return Explanation(alternatives[0], alternatives[1:], frozenset(own), jointly_explained)
+
+
+@dataclass(frozen=True)
+class UnexplainedGroup:
+    """Failing cases that no mutant explains and that have the same failure mode.
+
+    Attributes:
+        failure_mode: "wrong values", another kind of wrong output, the error, or the verdict.
+        cases: the ids of the cases.
+        passing: the number of cases of the family that pass.
+        common_properties: the properties that distinguish these cases from the passing ones.
+    """
+
+    failure_mode: str
     cases: frozenset[str]
     passing: int
-    shared: tuple[Shared, ...]
+    common_properties: tuple[CommonProperty, ...]
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What is wrong with a subject, seen from the cases of a family of operators.
+    """The explanation of a subject's failures on the cases of one operator family.
 
     Attributes:
-        family: the operator whose cases they are; of several in a model the chief one.
-        failing: how many of the cases fail.
+        family: the operator family. A model with several operators belongs to its main operator's family.
+        failing: the number of failing cases.
     """
 
     subject: str
     family: str
     failing: int
     explanations: tuple[Explanation, ...]
-    unexplained: tuple[Unexplained, ...]
+    unexplained: tuple[UnexplainedGroup, ...]
 
     @property
     def diagnosis_records(self) -> list[DiagnosisRecord]:
-        """The deviations that explain something, as the results file has them."""
+        """The explaining mutants, in the format of the results file."""
         return [self._record(explanation) for explanation in self.explanations]
 
     def _record(self, explanation: Explanation) -> DiagnosisRecord:
-        deviation = explanation.deviation
+        mutant = explanation.mutant
         return {
             "subject": self.subject,
-            "operator": deviation.operator,
-            "deviation": deviation.id,
-            "text": deviation.sentence,
-            "agrees": len(explanation.cases),
-            "of": self.failing,
-            "alike": [alike.id for alike in explanation.alike],
+            "operator": mutant.operator,
+            "mutant": mutant.id,
+            "text": mutant.description,
+            "explained": len(explanation.cases),
+            "failing": self.failing,
+            "indistinguishable": [other.id for other in explanation.indistinguishable],
             "cases": sorted(explanation.cases),
-            "together": sorted(explanation.together),
+            "jointly_explained": sorted(explanation.jointly_explained),
         }
 
     @property
     def unexplained_records(self) -> list[UnexplainedRecord]:
-        """What is left, as the results file has it."""
+        """The unexplained groups, in the format of the results file."""
         return [
             {
                 "subject": self.subject,
                 "operator": self.family,
-                "manner": group.manner,
+                "failure_mode": group.failure_mode,
                 "cases": sorted(group.cases),
-                "of": self.failing,
+                "failing": self.failing,
                 "passing": group.passing,
-                "shared": [{"text": one.text, "cases": len(one.cases), "passing": one.others} for one in group.shared],
+                "shared": [
+                    {"text": one.text, "cases": len(one.cases), "passing": one.others}
+                    for one in group.common_properties
+                ],
             }
             for group in self.unexplained
         ]
 
 
 @dataclass(frozen=True)
-class Topics:
-    """What a case's case.json says that it is about."""
+class CaseTopics:
+    """The clauses and tags of a case, from its case.json."""
 
     clauses: tuple[str, ...]
     tags: tuple[str, ...]
 
 
-def diagnosis(
+def diagnose(
     subject: str,
     family: str,
-    findings: Mapping[str, Finding],
+    findings: Mapping[str, CollectedResult],
     cases: Mapping[str, CaseInMemory],
-    topics: Callable[[str], Topics],
+    topics: Callable[[str], CaseTopics],
 ) -> Diagnosis:
-    """What is wrong with a subject that fails some cases of a family.
+    """Explain a subject's failures on the cases of one operator family.
 
     Args:
-        findings: those on the family's cases, by id.
-        cases: the cases, by id.
-        topics: gives what a case is about, by its id.
+        findings: the subject's results on the cases of the family, by case id.
+        cases: the cases by id.
+        topics: returns the clauses and tags of a case by its id.
     """
     failing = {id for id, finding in findings.items() if finding.verdict.is_defect}
-    observations = dict(_observations(findings, cases))
+    observations = dict(_reproduced_failures(findings, cases))
     level = Level.MUST if any(findings[id].level is Level.MUST for id in failing) else Level.SHOULD
     passed = [id for id, finding in findings.items() if finding.verdict is Verdict.PASS]
     evidence = Evidence(
         catalogue()[family],
         {id: cases[id] for id in findings},
         observations,
-        [id for id in passed if findings[id].level.within(level)],
-        [id for id in passed if not findings[id].level.within(level)],
+        [id for id in passed if findings[id].level.is_within(level)],
+        [id for id in passed if not findings[id].level.is_within(level)],
         {id: topics(id).clauses for id in observations},
     )
-    explanations = tuple(cover(evidence)) if observations else ()
+    explanations = tuple(select_explanations(evidence)) if observations else ()
     left = failing.difference(*(explanation.cases for explanation in explanations))
-    manners = {id: manner(findings[id], observations.get(id), cases[id]) for id in left}
-    described = {id: properties(cases[id], topics(id).tags) for id in (*left, *passed)} if left else {}
-    groups = tuple(_grouped(family, manners, {id: described[id] for id in passed if left}, described))
+    manners = {id: failure_mode(findings[id], observations.get(id), cases[id]) for id in left}
+    described = {id: case_properties(cases[id], topics(id).tags) for id in (*left, *passed)} if left else {}
+    groups = tuple(_group_by_failure_mode(family, manners, {id: described[id] for id in passed if left}, described))
     return Diagnosis(subject, family, len(failing), explanations, groups)
 
 
-def _observations(
-    findings: Mapping[str, Finding], cases: Mapping[str, CaseInMemory]
+def _reproduced_failures(
+    findings: Mapping[str, CollectedResult], cases: Mapping[str, CaseInMemory]
 ) -> Iterator[tuple[str, Observation]]:
-    """What can be read of what the subject made of the cases that it fails, where it failed them once more."""
+    """Yield the recorded outputs of each failing case, if they are readable and are wrong for the case."""
     for id, finding in findings.items():
-        observation = transcript.read(finding.observed) if finding.observed is not None else None
-        if observation is not None and finding.verdict.is_defect and fails(observation, cases[id]):
+        if finding.recorded_outputs is None or not finding.verdict.is_defect:
+            continue
+        observation = observation_from_record(finding.recorded_outputs)
+        if observation is not None and is_failure(observation, cases[id]):
             yield id, observation
 
 
-def _grouped(
+def _group_by_failure_mode(
     family: str, manners: Mapping[str, str], passing: Mapping[str, Properties], described: Mapping[str, Properties]
-) -> Iterator[Unexplained]:
-    """The cases that are left, those that fail in one manner together, the most first."""
+) -> Iterator[UnexplainedGroup]:
+    """Yield the unexplained cases grouped by failure mode, the largest group first."""
     groups: dict[str, set[str]] = defaultdict(set)
     for id, how in manners.items():
         groups[how].add(id)
     for how, ids in sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])):
         own = {id: described[id] for id in sorted(ids)}
-        common = shared(own, passing) if passing else [_everything(family, ids)]
-        yield Unexplained(how, frozenset(ids), len(passing), tuple(common))
-
-
-def _everything(family: str, ids: Iterable[str]) -> Shared:
-    return Shared(f"are cases of {family}, of which none passes", frozenset(ids), 0)
+        whole = CommonProperty(f"are cases of {family}, of which none passes", frozenset(ids), 0)
+        common = common_properties(own, passing) if passing else [whole]
+        yield UnexplainedGroup(how, frozenset(ids), len(passing), tuple(common))

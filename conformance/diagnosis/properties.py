@@ -1,71 +1,104 @@
-"""What can be said of a case by looking at it: its attributes, types, shapes, data, and how its model is built."""
+"""Describe how cases fail and which properties of their models and data distinguish them from passing cases.
+
+`failure_mode` names the way in which a case fails. `case_properties` lists the properties of a case, and
+`common_properties` finds those that failing cases share and passing cases lack.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from itertools import chain
-from math import isfinite
+from itertools import chain, combinations
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
 
 from conformance.models.arrays import type_name
-from conformance.models.constants import initializers_of
-from conformance.models.feeds import fed_names
-from conformance.models.graphs import graphs_of
-from conformance.models.signatures import MAIN_DOMAINS
-from conformance.reference.operators.training import TRAINING_OPTIMIZERS
+from conformance.models.graphs import top_level_graphs
+from conformance.models.inputs import initializer_arrays, required_input_names
+from conformance.models.summaries import shortest_decimal
+from conformance.models.types import MAIN_DOMAINS
+from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from conformance.results.failure_groups import normalize_message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from conformance.corpus.loading import CaseInMemory
+    from conformance.diagnosis.collected_results import CollectedResult
+    from conformance.diagnosis.recorded_outputs import Observation
     from conformance.models.arrays import Array
 
-LARGE, SMALL = 1e6, 1e-6
-"""Magnitudes from which on data is said to be large, and up to which it is said to be small."""
+
+def failure_mode(finding: CollectedResult, observation: Observation | None, case: CaseInMemory) -> str:
+    """Return the failure mode of a case as text: the error, the kind of wrong output, or the verdict with the message.
+
+    Args:
+        observation: the recorded outputs of the subject, if available.
+    """
+    if observation is None:
+        return f"{finding.verdict}: {finding.message}" if finding.message else str(finding.verdict)
+    if observation.error is not None:
+        return normalize_message(observation.error)
+    if any(observation.changed_inputs):
+        return "changed inputs"
+    pairs = [
+        (output.expected, came)
+        for data_set, outputs in zip(case.held, observation.outputs, strict=False)
+        for output, came in zip(data_set.outputs, outputs, strict=False)
+    ]
+    if any(len(data_set.outputs) != len(came) for data_set, came in zip(case.held, observation.outputs, strict=False)):
+        return "wrong number of outputs"
+    if any(not isinstance(came, np.ndarray) or came.dtype != expected.dtype for expected, came in pairs):
+        return "wrong types"
+    return "wrong shapes" if any(came.shape != expected.shape for expected, came in pairs) else "wrong values"
+
+
+LARGE_MAGNITUDE, SMALL_MAGNITUDE = 1e6, 1e-6
+"""Data counts as large from the first magnitude on, and as small up to the second."""
 
 
 @dataclass(frozen=True)
 class Properties:
-    """What can be said of a case.
+    """The properties of a case.
 
     Attributes:
-        words: what it does, as of several: "set alpha", "have double tensors". What tells most comes first.
-        numbers: by what they are of, all that the case has: every T of its data sets.
+        words: properties of the case as verb phrases in the plural: "set alpha", "have double tensors". The most
+            informative phrases come first.
+        numbers: by the name of a numeric property, all its values in the case, such as the T of every data set.
     """
 
     words: tuple[str, ...]
     numbers: Mapping[str, tuple[float, ...]]
 
 
-def properties(case: CaseInMemory, tags: Iterable[str] = ()) -> Properties:
-    """What can be said of a case.
+def case_properties(case: CaseInMemory, tags: Iterable[str] = ()) -> Properties:
+    """Return the properties of a case.
 
     Args:
-        tags: those of its case.json.
+        tags: the tags of its case.json.
     """
     numbers: dict[str, list[float]] = defaultdict(list)
-    words = dict.fromkeys(chain(_of_nodes(case, numbers), _of_model(case, numbers)))
+    words = dict.fromkeys(chain(_node_properties(case, numbers), _model_properties(case, numbers)))
     tagged = (f"are tagged {tag}" for tag in tags)
     return Properties((*words, *tagged), {name: tuple(filter(isfinite, values)) for name, values in numbers.items()})
 
 
-def _of_nodes(case: CaseInMemory, numbers: dict[str, list[float]]) -> Iterator[str]:
-    constants = initializers_of(case.model.graph)
-    fed = fed_names(case.model.graph)
+def _node_properties(case: CaseInMemory, numbers: dict[str, list[float]]) -> Iterator[str]:
+    constants = initializer_arrays(case.model.graph)
+    fed = required_input_names(case.model.graph)
     runs = [{**constants, **dict(zip(fed, data_set.inputs, strict=False))} for data_set in case.held]
     produced = {name for node in case.model.graph.node for name in node.output}
     for node in case.model.graph.node:
-        yield from _of_attributes(node, numbers)
-        yield from _of_place(node, set(constants) - set(fed), produced)
+        yield from _attribute_properties(node, numbers)
+        yield from _connection_properties(node, set(constants) - set(fed), produced)
         for values in runs:
-            yield from _of_operands(node, [values.get(name) for name in node.input], numbers)
+            yield from _operand_properties(node, [values.get(name) for name in node.input], numbers)
 
 
-def _of_attributes(node: onnx.NodeProto, numbers: dict[str, list[float]]) -> Iterator[str]:
+def _attribute_properties(node: onnx.NodeProto, numbers: dict[str, list[float]]) -> Iterator[str]:
     given = {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in node.attribute}
     optimizer = TRAINING_OPTIMIZERS.get(node.op_type)
     for name, value in given.items():
@@ -86,8 +119,8 @@ def _of_attributes(node: onnx.NodeProto, numbers: dict[str, list[float]]) -> Ite
             yield f"have a negative axis of {node.op_type}"
 
 
-def _of_place(node: onnx.NodeProto, constants: set[str], produced: set[str]) -> Iterator[str]:
-    groups = _operands(node)
+def _connection_properties(node: onnx.NodeProto, constants: set[str], produced: set[str]) -> Iterator[str]:
+    groups = _operand_names(node)
     for name, group in zip(node.input, groups, strict=False):
         if name in constants:
             yield f"have {group} as an initializer"
@@ -99,8 +132,8 @@ def _of_place(node: onnx.NodeProto, constants: set[str], produced: set[str]) -> 
         yield "leave outputs of a node without names"
 
 
-def _operands(node: onnx.NodeProto) -> list[str]:
-    """What each of a node's inputs is called on the operator's page."""
+def _operand_names(node: onnx.NodeProto) -> list[str]:
+    """Return, for each input of a node, its name in the specification of the operator."""
     optimizer = TRAINING_OPTIMIZERS.get(node.op_type)
     if optimizer is None:
         return [f"the input of {node.op_type}"] * len(node.input)
@@ -108,10 +141,10 @@ def _operands(node: onnx.NodeProto) -> list[str]:
     return ["R", "T", *(name for name in optimizer.operands for _ in range(count))]
 
 
-def _of_operands(
+def _operand_properties(
     node: onnx.NodeProto, operands: Sequence[Array | None], numbers: dict[str, list[float]]
 ) -> Iterator[str]:
-    known = [(name, array) for name, array in zip(_operands(node), operands, strict=False) if array is not None]
+    known = [(name, array) for name, array in zip(_operand_names(node), operands, strict=False) if array is not None]
     tensors = [(name, array) for name, array in known if name not in {"R", "T"}]
     for name, array in known:
         if name in {"R", "T"} and array.size == 1:
@@ -125,11 +158,11 @@ def _of_operands(
         if len(types) == 1 and any(name == "R" and type_name(array.dtype) not in types for name, array in known):
             yield "have an R of another type than the tensors"
     for name, array in tensors:
-        yield from _of_shape(array, numbers)
-        yield from (f"have {what} in {name}" for what in _in_data(array))
+        yield from _shape_properties(array, numbers)
+        yield from (f"have {what} in {name}" for what in _data_properties(array))
 
 
-def _of_shape(array: Array, numbers: dict[str, list[float]]) -> Iterator[str]:
+def _shape_properties(array: Array, numbers: dict[str, list[float]]) -> Iterator[str]:
     numbers["elements of a tensor"].append(array.size)
     numbers["dimensions of a tensor"].append(array.ndim)
     yield f"have a tensor of shape {list(array.shape)}"
@@ -141,7 +174,7 @@ def _of_shape(array: Array, numbers: dict[str, list[float]]) -> Iterator[str]:
         yield "have a dimension of size 1"
 
 
-def _in_data(array: Array) -> Iterator[str]:
+def _data_properties(array: Array) -> Iterator[str]:
     if not array.size:
         return
     values = array.astype(np.float64) if array.dtype.kind in "fV" else array
@@ -155,8 +188,8 @@ def _in_data(array: Array) -> Iterator[str]:
                 ("an infinity", np.isinf(values).any()),
                 ("a negative zero", ((values == 0) & np.signbit(values)).any()),
                 ("a subnormal", _has_subnormal(array)),
-                ("a large number", (finite >= LARGE).any()),
-                ("a small number", ((finite > 0) & (finite <= SMALL)).any()),
+                ("a large number", (finite >= LARGE_MAGNITUDE).any()),
+                ("a small number", ((finite > 0) & (finite <= SMALL_MAGNITUDE)).any()),
             )
             if found
         )
@@ -174,7 +207,7 @@ def _has_subnormal(array: Array) -> bool:
     return bool(((array != 0) & (np.abs(array) < np.finfo(array.dtype).tiny)).any())
 
 
-def _of_model(case: CaseInMemory, numbers: dict[str, list[float]]) -> Iterator[str]:
+def _model_properties(case: CaseInMemory, numbers: dict[str, list[float]]) -> Iterator[str]:
     model = case.model
     numbers["runs of a prepared model"].append(len(case.held))
     numbers["nodes of the graph"].append(len(model.graph.node))
@@ -182,14 +215,172 @@ def _of_model(case: CaseInMemory, numbers: dict[str, list[float]]) -> Iterator[s
     numbers["opset"].extend(one.version for one in model.opset_import if one.domain in MAIN_DOMAINS)
     if model.functions:
         yield "have a function"
-    if any(node.op_type in TRAINING_OPTIMIZERS for graph in graphs_of(model)[1:] for node in graph.node):
+    if any(node.op_type in TRAINING_OPTIMIZERS for graph in top_level_graphs(model)[1:] for node in graph.node):
         yield "have training information"
     declared = chain(model.graph.input, model.graph.output)
     dimensions = [dimension for value in declared for dimension in value.type.tensor_type.shape.dim]
     if any(not dimension.HasField("dim_value") for dimension in dimensions):
-        yield "have a dimension whose size the model does not say"
+        yield "have a dimension of unspecified size"
     shapes = {tuple(array.shape for array in data_set.inputs) for data_set in case.held}
     if len(shapes) > 1:
         yield "have data sets of several shapes"
     if len({tuple(array.tobytes() for array in data_set.inputs) for data_set in case.held}) > 1:
         yield "run a prepared model on other data"
+
+
+MAX_SHARE_OF_OTHERS = 0.1
+"""Maximum share of the passing cases with a property that is reported as common to all failing cases."""
+
+MAX_SHARE_IF_NOTHING_BETTER = 0.5
+"""Maximum share of the passing cases with such a property if no property distinguishes the cases better."""
+
+MIN_SHARE_OF_CASES = 0.25
+"""Minimum share of the failing cases with a property that is reported for a part of them."""
+
+MAX_CHANCE = 0.05
+"""A property is reported only if the probability that the failing cases share it by chance is at most this."""
+
+
+@dataclass(frozen=True)
+class CommonProperty:
+    """A property that cases have in common.
+
+    Attributes:
+        text: a verb phrase in the plural: "set alpha", "have T ≥ 2 and set beta".
+        cases: the ids of the failing cases that have the property.
+        others: the number of passing cases that have the property.
+    """
+
+    text: str
+    cases: frozenset[str]
+    others: int
+
+
+@dataclass(frozen=True)
+class _Trait:
+    """A property, with the failing cases and the passing cases that have it."""
+
+    text: str
+    cases: frozenset[str]
+    others: frozenset[str]
+
+    def __and__(self, trait: _Trait) -> _Trait:
+        return _Trait(f"{self.text} and {trait.text}", self.cases & trait.cases, self.others & trait.others)
+
+    @property
+    def shared(self) -> CommonProperty:
+        return CommonProperty(self.text, self.cases, len(self.others))
+
+    def is_telling(self, among: int) -> bool:
+        """Return whether it is improbable that the failing cases have the property by chance.
+
+        Args:
+            among: the number of passing cases.
+        """
+        part = (len(self.cases) + len(self.others)) / (len(self.cases) + among)
+        return len(self.cases) > 1 and part ** len(self.cases) <= MAX_CHANCE
+
+
+def common_properties(cases: Mapping[str, Properties], others: Mapping[str, Properties]) -> list[CommonProperty]:
+    """Return the properties that distinguish failing cases from passing ones.
+
+    If one property, or two together, belong to all failing cases and to few passing cases, the result is that property
+    or pair. Otherwise the result is properties that no passing case has, each of which a part of the failing cases has.
+    It then starts with a property of all failing cases that at most half of the passing cases have, if there is one.
+
+    Args:
+        cases: the properties of the failing cases, by case id.
+        others: the properties of the passing cases, by case id; at least one.
+    """
+    traits = list(_traits(cases, others))
+    of_all = sorted((trait for trait in traits if len(trait.cases) == len(cases)), key=lambda one: len(one.others))
+    pairs = (one & other for one, other in combinations(of_all, 2))
+    best = [*of_all[:1], *sorted(pairs, key=lambda one: len(one.others))[:1]]
+    best = [trait for trait in best if trait.is_telling(len(others))]
+    for trait in best:
+        if len(trait.others) <= MAX_SHARE_OF_OTHERS * len(others) and (
+            not trait.others or trait is best[-1] or _is_pair_redundant(*best)
+        ):
+            return [trait.shared]
+    own = [trait for trait in traits if not trait.others and trait.is_telling(len(others))]
+    parts = list(_covering_traits([trait for trait in own if len(trait.cases) >= MIN_SHARE_OF_CASES * len(cases)]))
+    weak = [trait.shared for trait in best[-1:] if len(trait.others) <= MAX_SHARE_IF_NOTHING_BETTER * len(others)]
+    return [*weak, *parts]
+
+
+def _is_pair_redundant(one: _Trait, pair: _Trait) -> bool:
+    """Return whether two properties together distinguish the cases only slightly better than one of them."""
+    return len(pair.others) * 2 > len(one.others)
+
+
+def _covering_traits(traits: list[_Trait]) -> Iterator[CommonProperty]:
+    """Yield properties, those of most cases first; each covers at least two cases that earlier ones do not cover."""
+    seen: frozenset[str] = frozenset()
+    while traits and len((largest := max(traits, key=lambda one: len(one.cases - seen))).cases - seen) > 1:
+        yield largest.shared
+        seen |= largest.cases
+
+
+def _traits(cases: Mapping[str, Properties], others: Mapping[str, Properties]) -> Iterator[_Trait]:
+    """Yield all properties of the cases: attributes first, then types, shapes, data, structure and tags."""
+    words = dict.fromkeys(word for one in cases.values() for word in one.words)
+    tags = [word for word in words if word.startswith("are tagged")]
+    names = dict.fromkeys(name for one in cases.values() for name, values in one.numbers.items() if values)
+    for word in (word for word in words if word not in tags):
+        yield _phrase_trait(word, cases, others)
+    for name in names:
+        yield from _numeric_traits(name, cases, others)
+    for word in tags:
+        yield _phrase_trait(word, cases, others)
+
+
+def _phrase_trait(word: str, cases: Mapping[str, Properties], others: Mapping[str, Properties]) -> _Trait:
+    having = [frozenset(id for id, one in group.items() if word in one.words) for group in (cases, others)]
+    return _Trait(word, *having)
+
+
+def _numeric_traits(name: str, cases: Mapping[str, Properties], others: Mapping[str, Properties]) -> Iterator[_Trait]:
+    """Yield conditions on a numeric property (=, ≠, ≥, ≤) that may distinguish the failing cases from the passing ones.
+
+    The numbers in the conditions are the smallest and largest values of the failing cases, and values of failing cases
+    that no passing case reaches.
+    """
+    numbers = [
+        {id: one.numbers[name] for id, one in group.items() if one.numbers.get(name)} for group in (cases, others)
+    ]
+    own, foreign = numbers
+
+    def trait(relation: str, limit: float) -> _Trait:
+        holds = _RELATIONS[relation]
+        having = [frozenset(id for id, values in group.items() if holds(values, limit)) for group in numbers]
+        return _Trait(f"have {name} {relation} {_format_number(limit)}", *having)
+
+    for value in sorted({value for values in own.values() for value in values}):
+        if all(set(values) == {value} for values in own.values()) or value == 0:
+            yield trait("=", value)
+    yield trait("≠", 0)
+    yield trait("≥", min(max(values) for values in own.values()))
+    yield trait("≤", max(min(values) for values in own.values()))
+    above = [max(values) for values in own.values() if max(values) > max(map(max, foreign.values()), default=inf)]
+    below = [min(values) for values in own.values() if min(values) < min(map(min, foreign.values()), default=-inf)]
+    if above:
+        yield trait("≥", min(above))
+    if below:
+        yield trait("≤", max(below))
+
+
+def _format_number(number: float) -> str:
+    """Format a number with as few digits as identify it; attributes are 32-bit floats."""
+    single = np.float32(number)
+    return str(number) if isinstance(number, int) or float(single) != number else shortest_decimal(single)
+
+
+_RELATIONS: Mapping[str, Callable[[Sequence[float], float], bool]] = {
+    "=": lambda values, limit: all(value == limit for value in values),
+    "≠": lambda values, limit: any(value != limit for value in values),
+    "≥": lambda values, limit: max(values) >= limit,
+    "≤": lambda values, limit: min(values) <= limit,
+}
+"""By symbol: whether the values of a case satisfy a condition. A case can have several values, such as T in each
+run.
+"""

@@ -1,1 +1,4 @@
-"""What can vary in a case, declared once: factors, rows that cover them, and the builders of models."""
+"""Combinatorial test design: factors, levels and covering arrays, and builders of models from their rows.
+
+`covering_array` explains the terms. A *dimension* in the package's name is such a factor, not a tensor dimension.
+"""

@@ -1,4 +1,7 @@
-"""The declaration for ArgMax: what surrounds one, what stands before it, and what it is given."""
+"""The case family `placed` of ArgMax: declaration of its factors, and builder of a model from a row of levels.
+
+The factors are the enclosing scope, the operator before ArgMax, the attributes of ArgMax and the data.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.dimensions.contexts import IMPORTS, Built, Context, in_context
-from conformance.dimensions.factors import Declaration, LeftOut, Meeting
-from conformance.dimensions.fragments import Fragment
-from conformance.dimensions.origins import ORIGINS
-from conformance.dimensions.places import PLACES
-from conformance.dimensions.uses import USES
-from conformance.generation.values import ranked
+from conformance.dimensions.connections import CONSUMERS, SOURCES, Fragment
+from conformance.dimensions.covering_array import Declaration, LevelCombination, Omission
+from conformance.dimensions.scopes import SCOPES
+from conformance.dimensions.wrapping import IMPORT_LEVELS, BuiltModel, Context, build_in_context
+from conformance.generation.models import permuted_quarters
 from conformance.models.arrays import dtype_of, type_number
 
 if TYPE_CHECKING:
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.dimensions.factors import Row
+    from conformance.dimensions.covering_array import Row
     from conformance.models.arrays import Array
 
-CHAINS: Mapping[str, tuple[str, str] | None] = {
+PRODUCERS: Mapping[str, tuple[str, str] | None] = {
     "none": None,
     "exp": ("Exp", ""),
     "log": ("Log", ""),
@@ -37,26 +38,29 @@ CHAINS: Mapping[str, tuple[str, str] | None] = {
     "log_softmax_default": ("LogSoftmax", ""),
     "log_softmax_default_coerced": ("LogSoftmax", ""),
 }
-"""What stands before ArgMax: an operator, and whether it is told ArgMax's axis; what is coerced is below opset 13."""
+"""Operator before ArgMax by level, and `same` if it has ArgMax's axis as attribute.
 
-POSITIVE = ("log", "sqrt")
-"""What takes positive numbers alone."""
+The levels `*_coerced` use an opset below 13, in which Softmax and LogSoftmax coerce their input to a matrix.
+"""
 
-ORDERED = (
+POSITIVE_DOMAIN = ("log", "sqrt")
+"""Preceding operators that need positive numbers."""
+
+ARGMAX_TYPES = (
     *("float", "double", "float16", "bfloat16"),
     *("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"),
 )
-"""The types that ArgMax takes."""
+"""Element types of ArgMax's input."""
 
-INTEGERS = tuple(name for name in ORDERED if "int" in name)
-UNSIGNED = tuple(name for name in INTEGERS if name.startswith("u"))
+INTEGER_TYPES = tuple(name for name in ARGMAX_TYPES if "int" in name)
+UNSIGNED_TYPES = tuple(name for name in INTEGER_TYPES if name.startswith("u"))
 
-SUPPLIES: Mapping[str, tuple[str, str]] = {
-    **{origin: (origin, "raw") for origin in ORIGINS},
+SOURCE_LEVELS: Mapping[str, tuple[str, str]] = {
+    **{source: (source, "raw") for source in SOURCES},
     "initializer_of_numbers": ("initializer", "typed"),
     "constant_of_numbers": ("constant", "typed"),
 }
-"""Where X comes from: an origin, and how a constant holds its elements."""
+"""Levels of the factor `source_X`: a level of `SOURCES` and a level of `TENSOR_ENCODINGS`."""
 
 SHAPES: Mapping[str, Sequence[int]] = {
     "2x3": (2, 3),
@@ -68,67 +72,98 @@ SHAPES: Mapping[str, Sequence[int]] = {
     "rank_6": (2, 1, 2, 1, 1, 2),
 }
 
-AXES = ("first", "default", "last", "minus_one", "minus_rank")
+AXIS_LEVELS = ("first", "default", "last", "minus_one", "minus_rank")
 
-TIED: Mapping[str, int | None] = {"tied": None, "tied_first": 0, "tied_last": 1}
-"""Of values that are equal, which index `select_last_index` asks for."""
+TIE_LEVELS: Mapping[str, int | None] = {"tied": None, "tied_first": 0, "tied_last": 1}
+"""Values of `select_last_index` for data with equal maxima, by level. None: the attribute is omitted."""
 
-VALUES = ("apart", *TIED)
+VALUE_LEVELS = ("apart", *TIE_LEVELS)
 
-COERCED = ("softmax_default_coerced", "log_softmax_default_coerced")
-BY_DEFAULT = ("softmax_default", "log_softmax_default", *COERCED)
-"""What normalizes along an axis that need not be ArgMax's: of three, so that first, second and last differ."""
+COERCED_PRODUCERS = ("softmax_default_coerced", "log_softmax_default_coerced")
+DEFAULT_AXIS_PRODUCERS = ("softmax_default", "log_softmax_default", *COERCED_PRODUCERS)
+"""Producers with a default axis, which can differ from ArgMax's axis. They need at least three axes."""
 
-RULER = (0, 2, 6, 24, 29, 40, 43, 55, 68, 75, 76, 85)
-"""A Golomb ruler: no two marks are as far apart as two others, so that rows which are normalized do not tie."""
+GOLOMB_RULER = (0, 2, 6, 24, 29, 40, 43, 55, 68, 75, 76, 85)
+"""Golomb ruler: all differences between two marks are distinct, so normalised rows have no ties."""
 
-THREE_AXES = "Of two axes or one, or of sizes of 1, one default is as good as another."
+THREE_AXES_REASON = "With fewer axes, or with sizes of 1, a wrong default axis does not change the result."
 
 
-def argmax_placed() -> Declaration:
-    """What surrounds an ArgMax and the operator before it; how that reads its axis goes by opset and by origin."""
-    along_none = "ArgMax along an axis without elements has no answer."
+def argmax_placed_declaration() -> Declaration:
+    """Return the factors of the family `placed`: enclosing scope, preceding operator, attributes and data of ArgMax."""
+    empty_axis = "ArgMax along an empty axis has no result."
     return Declaration(
         factors={
-            "before": tuple(CHAINS),
-            "place": tuple(place for place in PLACES if place not in {"loop", "scan"}),
-            "origin_X": tuple(SUPPLIES),
-            "use_index": tuple(use for use in USES if use != "unused"),
+            "before": tuple(PRODUCERS),
+            "scope": tuple(place for place in SCOPES if place not in {"loop", "scan"}),
+            "source_X": tuple(SOURCE_LEVELS),
+            "consumer_index": tuple(use for use in CONSUMERS if use != "unused"),
             "read_by_another": ("none", "X"),
-            "type": ORDERED,
-            "values": VALUES,
+            "type": ARGMAX_TYPES,
+            "values": VALUE_LEVELS,
             "shape": tuple(SHAPES),
-            "axis": AXES,
+            "axis": AXIS_LEVELS,
             "opset": ("13", "11", "12"),
             "keepdims": ("default", "0"),
-            "imports": tuple(spelling for spelling in IMPORTS if spelling not in {"main_by_name", "training_first"}),
+            "imports": tuple(
+                spelling for spelling in IMPORT_LEVELS if spelling not in {"main_by_name", "training_first"}
+            ),
             "training_info": ("absent", "present"),
         },
-        excluded=(
-            Meeting({"before": tuple(CHAINS)[1:], "type": INTEGERS}, "The operators take no integers."),
-            Meeting({"before": tuple(CHAINS)[1:], "values": tuple(TIED)}, "Rounding decides what comes of a tie."),
-            Meeting({"type": ("bfloat16",), "opset": ("11", "12")}, "ArgMax has it since opset 13."),
-            Meeting({"type": UNSIGNED, "read_by_another": ("X",)}, "Neg takes no unsigned integers."),
-            Meeting({"opset": ("11",), "values": ("tied_first", "tied_last")}, "select_last_index came with opset 12."),
-            Meeting({"shape": ("no_rows",), "axis": ("first", "default", "minus_rank")}, along_none),
-            Meeting({"before": COERCED, "opset": ("13",)}, "Nothing is coerced since opset 13."),
-            Meeting({"before": BY_DEFAULT[:2], "opset": ("11", "12")}, "Below opset 13 it is coerced."),
-            Meeting({"before": BY_DEFAULT, "shape": tuple(name for name in SHAPES if name != "cube")}, THREE_AXES),
-            Meeting({"before": BY_DEFAULT, "axis": ("last", "minus_one")}, "The order along its own axis stays."),
-            Meeting({"before": BY_DEFAULT, "type": ("float16",)}, "Rounding may decide across axes."),
-            Meeting({"before": tuple(CHAINS)[1:], "type": ("bfloat16",)}, "Rounding may decide; the pass has such."),
-            Meeting({"shape": ("one",), "values": tuple(TIED)}, "One element is equal to no other."),
-            Meeting({"shape": ("no_rows", "none_between"), "values": tuple(TIED)}, "No elements are equal."),
+        forbidden=(
+            LevelCombination(
+                {"before": tuple(PRODUCERS)[1:], "type": INTEGER_TYPES}, "The operators do not accept integers."
+            ),
+            LevelCombination(
+                {"before": tuple(PRODUCERS)[1:], "values": tuple(TIE_LEVELS)},
+                "Rounding decides which element wins a tie.",
+            ),
+            LevelCombination({"type": ("bfloat16",), "opset": ("11", "12")}, "ArgMax accepts bfloat16 since opset 13."),
+            LevelCombination(
+                {"type": UNSIGNED_TYPES, "read_by_another": ("X",)}, "Neg does not accept unsigned integers."
+            ),
+            LevelCombination(
+                {"opset": ("11",), "values": ("tied_first", "tied_last")}, "select_last_index came with opset 12."
+            ),
+            LevelCombination({"shape": ("no_rows",), "axis": ("first", "default", "minus_rank")}, empty_axis),
+            LevelCombination({"before": COERCED_PRODUCERS, "opset": ("13",)}, "Coercion was removed in opset 13."),
+            LevelCombination(
+                {"before": DEFAULT_AXIS_PRODUCERS[:2], "opset": ("11", "12")}, "Below opset 13 the input is coerced."
+            ),
+            LevelCombination(
+                {"before": DEFAULT_AXIS_PRODUCERS, "shape": tuple(name for name in SHAPES if name != "cube")},
+                THREE_AXES_REASON,
+            ),
+            LevelCombination(
+                {"before": DEFAULT_AXIS_PRODUCERS, "axis": ("last", "minus_one")},
+                "Softmax keeps the order along its own axis.",
+            ),
+            LevelCombination(
+                {"before": DEFAULT_AXIS_PRODUCERS, "type": ("float16",)}, "Rounding may change the order across axes."
+            ),
+            LevelCombination(
+                {"before": tuple(PRODUCERS)[1:], "type": ("bfloat16",)},
+                "Rounding may decide; cases of the pass test this.",
+            ),
+            LevelCombination({"shape": ("one",), "values": tuple(TIE_LEVELS)}, "A single element has no tie."),
+            LevelCombination(
+                {"shape": ("no_rows", "none_between"), "values": tuple(TIE_LEVELS)}, "An empty tensor has no tie."
+            ),
         ),
-        hiding=(
-            Meeting({"shape": ("one",)}, "Its index is 0 whatever is done."),
-            Meeting({"shape": ("no_rows", "none_between")}, "There is no index."),
+        masking=(
+            LevelCombination({"shape": ("one",)}, "The index is always 0."),
+            LevelCombination({"shape": ("no_rows", "none_between")}, "The result is empty."),
         ),
-        structural={"before": ("before",), "opset": ("opset",), "origin": ("origin_X",)},
-        left_out=(
-            LeftOut("a Loop that carries the result", "An index cannot take the place of X; the pass has such cases."),
-            LeftOut("a Scan", "`test_argmax_pass_subgraphs_scan_*` and `test_argmax_pass_contexts_*` have it."),
-            LeftOut("infinities, NaN and zeros of both signs", "`generators/argmax/values.py` has them in every type."),
+        three_way={"before": ("before",), "opset": ("opset",), "source": ("source_X",)},
+        omissions=(
+            Omission(
+                "a Loop that carries the result",
+                "An index cannot replace X in the next iteration; cases of the pass test this.",
+            ),
+            Omission("a Scan", "`test_argmax_pass_subgraphs_scan_*` and `test_argmax_pass_contexts_*` test this."),
+            Omission(
+                "infinities, NaN and zeros of both signs", "`generators/argmax/values.py` tests them in every type."
+            ),
         ),
     )
 
@@ -136,12 +171,12 @@ def argmax_placed() -> Declaration:
 def argmax_fragment(
     X: Array, before: Sequence[tuple[str, Mapping[str, Any]]], attributes: Mapping[str, Any], opset: int
 ) -> Fragment:
-    """An ArgMax of X and the operators before it, each with its attributes, the first one first."""
+    """Return tested nodes: the operators `before`, applied to X one after the other, and then an ArgMax."""
     nodes, taken = [], "X"
     for place, (op_type, own) in enumerate(before):
         nodes.append(helper.make_node(op_type, [taken], [f"Y{place}"], **own))
         taken = f"Y{place}"
-    last = [_argmax(taken, each) for each in (attributes, _otherwise(attributes))]
+    last = [_argmax(taken, each) for each in (attributes, _opposite_tie_attributes(attributes))]
     axis, shape = attributes.get("axis", 0), [*X.shape]
     shape[axis] = 1
     index = np.zeros(shape, dtype=np.int64)
@@ -152,50 +187,54 @@ def argmax_fragment(
 
 
 def _argmax(taken: str, attributes: Mapping[str, Any]) -> onnx.NodeProto:
-    """The node, its attributes in the order given, which `make_node` would sort."""
+    """Return an ArgMax node of the value `taken`, with its attributes in the given order; `make_node` sorts them."""
     node = helper.make_node("ArgMax", [taken], ["index"])
     node.attribute.extend(helper.make_attribute(*attribute) for attribute in attributes.items())
     return node
 
 
-def _otherwise(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """The same for a second call, which takes the other of equal maxima where it can."""
+def _opposite_tie_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of the attributes with the opposite value of `select_last_index`, if it is present."""
     return {name: 1 - value if name == "select_last_index" else value for name, value in attributes.items()}
 
 
-def built_placed(name: str, row: Row) -> Built:
-    """The model and data of a row of `argmax_placed`."""
+def build_argmax_placed(name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `argmax_placed_declaration`."""
     shape, opset = SHAPES[row["shape"]], int(row["opset"])
     axis = {"first": 0, "last": len(shape) - 1, "minus_one": -1, "minus_rank": -len(shape)}.get(row["axis"])
     attributes: dict[str, Any] = {} if axis is None else {"axis": axis}
     if row["keepdims"] != "default":
         attributes["keepdims"] = int(row["keepdims"])
-    if (last := TIED.get(row["values"])) is not None:
+    if (last := TIE_LEVELS.get(row["values"])) is not None:
         attributes["select_last_index"] = last
-    chain = CHAINS[row["before"]]
+    chain = PRODUCERS[row["before"]]
     own = {"axis": axis or 0} if chain and chain[1] else {}
     fragment = argmax_fragment(_data(name, row), [(chain[0], own)] if chain else [], attributes, opset)
-    origin, stored = SUPPLIES[row["origin_X"]]
+    source, stored = SOURCE_LEVELS[row["source_X"]]
     context = Context(
-        place=row["place"],
-        origins={"X": origin},
-        uses={"index": row["use_index"]},
+        scope=row["scope"],
+        sources={"X": source},
+        consumers={"index": row["consumer_index"]},
         shared=("X",) if row["read_by_another"] == "X" else (),
         stored=stored,
         imports=row["imports"],
         trains=row["training_info"] == "present",
     )
-    return in_context(name, fragment, context)
+    return build_in_context(name, fragment, context)
 
 
 def _data(name: str, row: Row) -> Array:
-    """Elements that every operator tells apart in any type, of both signs where they may be; or all of them equal."""
+    """Return the input X of a row: distinct elements, or equal elements if the row tests ties.
+
+    Distinct elements remain distinct after every preceding operator in any type. The elements have both signs if the
+    operator and the type allow it.
+    """
     shape, dtype = SHAPES[row["shape"]], dtype_of(type_number(row["type"]))
-    if row["values"] in TIED:
+    if row["values"] in TIE_LEVELS:
         return np.ones(shape, dtype=dtype)
-    steps = ranked(f"{name}/X", (prod(shape),), np.float64) * 4
-    if row["before"] in BY_DEFAULT:
-        steps = np.array(RULER)[steps.astype(np.int64) - 1] / 2
-    elif row["before"] not in POSITIVE and row["type"] not in UNSIGNED:
+    steps = permuted_quarters(f"{name}/X", (prod(shape),), np.float64) * 4
+    if row["before"] in DEFAULT_AXIS_PRODUCERS:
+        steps = np.array(GOLOMB_RULER)[steps.astype(np.int64) - 1] / 2
+    elif row["before"] not in POSITIVE_DOMAIN and row["type"] not in UNSIGNED_TYPES:
         steps -= (steps.size + 1) // 2
-    return (steps if row["type"] in INTEGERS else steps / 4).astype(dtype).reshape(tuple(shape))
+    return (steps if row["type"] in INTEGER_TYPES else steps / 4).astype(dtype).reshape(tuple(shape))

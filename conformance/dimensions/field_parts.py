@@ -1,4 +1,7 @@
-"""What has the fields that the cases of fields set: nodes, tensors and attributes beside the pair, and their texts."""
+"""Parts of models that use every field of the ONNX protobuf messages.
+
+Cases of the pass and the random search add these parts to a model. They check that a graph optimizer keeps all fields.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +12,64 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from conformance.dimensions.blocks import branch, constant, function, if_node
-from conformance.generation.models import declared_as
+from conformance.generation.models import make_value_info
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-TEXT = 'Sentence with a quote ", a line\nbreak and an umlaut: größer.'
-DEVICES = "two devices"
-"""The name of the configuration that nodes refer to."""
+    from conformance.generation.models import DimensionSize
+    from conformance.models.arrays import Array
 
-NEG, COPY = (helper.make_node(op_type, ["A"], ["B"]) for op_type in ("Neg", "Identity"))
-OVERLOADS = (function("Same", [NEG], opset=21), function("Same", [COPY], overload="fast", opset=21))
-"""Two functions that nothing but the overload tells apart."""
 
-LISTS: Mapping[str, Sequence[Any]] = {
+def constant_node(name: str, array: Array) -> onnx.NodeProto:
+    """Return a Constant node."""
+    return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(array))
+
+
+def make_branch(
+    name: str,
+    nodes: Sequence[onnx.NodeProto],
+    outputs: Sequence[str],
+    shape: Sequence[DimensionSize],
+    type: str = "bool",
+) -> onnx.GraphProto:
+    """Return a branch of If: a graph without inputs, whose outputs all have the same type and shape."""
+    return helper.make_graph(nodes, name, [], [make_value_info(output, type, shape) for output in outputs])
+
+
+def if_node(condition: str, result: str, then: onnx.GraphProto, otherwise: onnx.GraphProto) -> onnx.NodeProto:
+    """Return an If node with one output."""
+    return helper.make_node("If", [condition], [result], then_branch=then, else_branch=otherwise)
+
+
+def make_function(
+    name: str,
+    nodes: Sequence[onnx.NodeProto],
+    inputs: Sequence[str] = ("A",),
+    outputs: Sequence[str] = ("B",),
+    domain: str = "acme",
+    attributes: Sequence[str] = (),
+    opset: int = 13,
+    **rest: Any,
+) -> onnx.FunctionProto:
+    """Return a model-local function."""
+    return helper.make_function(
+        domain, name, inputs, outputs, nodes, [helper.make_opsetid("", opset)], attributes, **rest
+    )
+
+
+SAMPLE_TEXT = 'Sentence with a quote ", a line\nbreak and an umlaut: größer.'
+DEVICE_CONFIGURATION = "two devices"
+"""Name of the device configuration that nodes refer to."""
+
+NEG, IDENTITY = (helper.make_node(op_type, ["A"], ["B"]) for op_type in ("Neg", "Identity"))
+OVERLOADED_FUNCTIONS = (
+    make_function("Same", [NEG], opset=21),
+    make_function("Same", [IDENTITY], overload="fast", opset=21),
+)
+"""Two functions that differ only in the overload."""
+
+LIST_ATTRIBUTES: Mapping[str, Sequence[Any]] = {
     "tensors": [numpy_helper.from_array(np.array([1, 2], dtype=np.int64), "listed")],
     "graphs": [helper.make_graph([], "listed", [], [])],
     "sparse_tensors": [
@@ -35,16 +81,20 @@ LISTS: Mapping[str, Sequence[Any]] = {
     ],
     "type_protos": [helper.make_tensor_type_proto(TensorProto.FLOAT, [3])],
 }
-"""What attributes of lists hold that no standard operator has."""
+"""Values of list attributes whose types no standard operator uses, by protobuf field."""
 
 
 @dataclass(frozen=True)
-class Parts:
-    """What stands beside the pair.
+class ExtraNodes:
+    """Nodes that are added to a model next to the nodes that the pass removes, with everything that they need.
 
     Attributes:
-        nodes: of the value X.
-        output: what they give.
+        nodes: nodes that compute `output` from the value X.
+        output: declaration of an additional graph output.
+        initializers: dense initializers to add.
+        sparse: sparse initializers to add.
+        value_info: declarations of intermediate values.
+        functions: model-local functions that the nodes call.
     """
 
     nodes: Sequence[onnx.NodeProto]
@@ -55,8 +105,8 @@ class Parts:
     functions: Sequence[onnx.FunctionProto] = ()
 
 
-def graph_parts(shape: Sequence[int]) -> Parts:
-    """An initializer, a sparse one, which no operator takes, and what is declared of a value on the way."""
+def graph_parts(shape: Sequence[int]) -> ExtraNodes:
+    """Return nodes that use an initializer, with an unused sparse initializer and a declared intermediate value."""
     places = np.arange(int(np.prod(shape)), dtype=np.int64)[1::2]
     sparse = helper.make_sparse_tensor(
         numpy_helper.from_array(np.full(places.shape, 0.5, dtype=np.float32), "S"),
@@ -67,37 +117,37 @@ def graph_parts(shape: Sequence[int]) -> Parts:
         helper.make_node("Less", ["W", "X"], ["above_W"]),
         helper.make_node("Identity", ["above_W"], ["Z"]),
     ]
-    return Parts(
+    return ExtraNodes(
         nodes,
-        declared_as("Z", "bool", shape),
+        make_value_info("Z", "bool", shape),
         [numpy_helper.from_array(np.full(shape, 0.625, dtype=np.float32), "W")],
         [sparse],
-        [declared_as("above_W", "bool", shape)],
+        [make_value_info("above_W", "bool", shape)],
     )
 
 
-def node_parts(shape: Sequence[int]) -> Parts:
-    """A call of one of two functions of a name, and a node that cannot do without its attribute."""
+def node_parts(shape: Sequence[int]) -> ExtraNodes:
+    """Return a call of an overloaded function, and a node with a required attribute."""
     nodes = [
         helper.make_node("Same", ["X"], ["same"], domain="acme", overload="fast"),
         helper.make_node("Concat", ["same", "X"], ["Z"], axis=0),
     ]
-    return Parts(nodes, declared_as("Z", "float", [2 * shape[0], *shape[1:]]), functions=OVERLOADS)
+    return ExtraNodes(nodes, make_value_info("Z", "float", [2 * shape[0], *shape[1:]]), functions=OVERLOADED_FUNCTIONS)
 
 
-def value_parts(shape: Sequence[int]) -> Parts:
-    """Two values on the way, and what is declared of each."""
+def value_parts(shape: Sequence[int]) -> ExtraNodes:
+    """Return nodes with two declared intermediate values."""
     nodes = [
         helper.make_node("Neg", ["X"], ["minus"]),
         helper.make_node("Abs", ["minus"], ["size"]),
         helper.make_node("Less", ["minus", "size"], ["Z"]),
     ]
-    said = [declared_as(name, "float", shape) for name in ("minus", "size")]
-    return Parts(nodes, declared_as("Z", "bool", shape), value_info=said)
+    said = [make_value_info(name, "float", shape) for name in ("minus", "size")]
+    return ExtraNodes(nodes, make_value_info("Z", "bool", shape), value_info=said)
 
 
-def tensor_parts(shape: Sequence[int]) -> Parts:
-    """A tensor for each field that elements can be stored in, of which one is used."""
+def tensor_parts(shape: Sequence[int]) -> ExtraNodes:
+    """Return initializers that store elements in every data field of `TensorProto`. One of them is used."""
     size = int(np.prod(shape))
     rows: Mapping[str, tuple[int, Sequence[Any]]] = {
         "int32_data": (TensorProto.INT8, [1, -2]),
@@ -113,28 +163,31 @@ def tensor_parts(shape: Sequence[int]) -> Parts:
     for name, (kind, elements) in rows.items():
         tensors.append(onnx.TensorProto(name=name, dims=[2], data_type=kind))
         getattr(tensors[-1], name).extend(elements)
-    return Parts([helper.make_node("Less", ["W", "X"], ["Z"])], declared_as("Z", "bool", shape), tensors)
+    return ExtraNodes([helper.make_node("Less", ["W", "X"], ["Z"])], make_value_info("Z", "bool", shape), tensors)
 
 
-def attribute_parts(shape: Sequence[int]) -> Parts:
-    """An attribute of each kind that standard operators have, and a call with those that they have not."""
-    sparse = LISTS["sparse_tensors"][0]
-    body = function("Tagged", [NEG], attributes=["text", "texts", *LISTS], opset=21)
-    then = branch("then", [helper.make_node("Neg", ["scaled"], ["then_Z"])], ["then_Z"], shape, "float")
-    otherwise = branch("else", [helper.make_node("Abs", ["scaled"], ["else_Z"])], ["else_Z"], shape, "float")
+def attribute_parts(shape: Sequence[int]) -> ExtraNodes:
+    """Return nodes that together have attributes of every type.
+
+    No operator has attributes of some types; a call of a model-local function has these.
+    """
+    sparse = LIST_ATTRIBUTES["sparse_tensors"][0]
+    body = make_function("Tagged", [NEG], attributes=["text", "texts", *LIST_ATTRIBUTES], opset=21)
+    then = make_branch("then", [helper.make_node("Neg", ["scaled"], ["then_Z"])], ["then_Z"], shape, "float")
+    otherwise = make_branch("else", [helper.make_node("Abs", ["scaled"], ["else_Z"])], ["else_Z"], shape, "float")
     call = helper.make_node("Tagged", ["X"], ["tagged"], domain="acme", text="größer", texts=["one", "größer"])
-    for name, content in LISTS.items():
+    for name, content in LIST_ATTRIBUTES.items():
         attribute = call.attribute.add(name=name, type=getattr(onnx.AttributeProto, name.upper()))
         getattr(attribute, name).extend(content)
     nodes = [
         call,
-        constant("yes", np.array(True)),
+        constant_node("yes", np.array(True)),
         helper.make_node("LeakyRelu", ["tagged"], ["leaky"], alpha=0.123456789),
         helper.make_node("Constant", [], ["number"], value_int=2**62 + 1),
         helper.make_node("Constant", [], ["numbers"], value_floats=[0.123456789, -0.0]),
         helper.make_node("Constant", [], ["counts"], value_ints=[3, 4]),
         helper.make_node("Cast", ["counts"], ["count_numbers"], to=TensorProto.FLOAT),
-        constant("small", np.array([0.0625], dtype=np.float32)),
+        constant_node("small", np.array([0.0625], dtype=np.float32)),
         helper.make_node("Concat", ["numbers", "small"], ["most_of"], axis=0),
         helper.make_node("Concat", ["count_numbers", "small"], ["most_counted_of"], axis=0),
         helper.make_node("ReduceMax", ["most_of"], ["most"], keepdims=0),
@@ -143,32 +196,34 @@ def attribute_parts(shape: Sequence[int]) -> Parts:
         helper.make_node("Softmax", ["leaky"], ["soft"], axis=0),
         helper.make_node("Mul", ["soft", "factor"], ["scaled"]),
         helper.make_node("Constant", [], ["sparse"], sparse_value=sparse),
-        helper.make_node("Optional", [], ["none"], type=LISTS["type_protos"][0]),
+        helper.make_node("Optional", [], ["none"], type=LIST_ATTRIBUTES["type_protos"][0]),
         if_node("yes", "Z", then, otherwise),
     ]
-    return Parts(nodes, declared_as("Z", "float", shape), functions=[body])
+    return ExtraNodes(nodes, make_value_info("Z", "float", shape), functions=[body])
 
 
-def say_all(message: Any) -> None:
-    """Fill in what a message says of itself: names, texts, metadata, the devices that it runs on."""
+def fill_annotations(message: Any) -> None:
+    """Fill the fields of a message that do not affect results: name, doc_string, metadata and devices."""
     fields = message.DESCRIPTOR.fields_by_name
     if "doc_string" in fields:
-        message.doc_string = TEXT
+        message.doc_string = SAMPLE_TEXT
     if "metadata_props" in fields:
         message.metadata_props.add(key="source/größe", value="a converter")
         message.metadata_props.add(key="empty", value="")
     if "device_configurations" in fields:
         message.name = f"model/{message.op_type}:0"
-        shards = message.device_configurations.add(configuration_id=DEVICES, pipeline_stage=1).sharding_spec
+        shards = message.device_configurations.add(
+            configuration_id=DEVICE_CONFIGURATION, pipeline_stage=1
+        ).sharding_spec
         shards.add(tensor_name=message.output[0], device=[0, 1]).sharded_dim.add(axis=0)
     if "quantization_annotation" in fields:
-        annotate(message, *(value.name for value in (*message.input, *message.value_info)))
+        add_quantization_annotations(message, *(value.name for value in (*message.input, *message.value_info)))
     if "data_location" in fields:
         message.data_location = TensorProto.DEFAULT
 
 
-def annotate(graph: onnx.GraphProto, *names: str) -> None:
-    """Say of values of a graph by which scalars they are quantized."""
+def add_quantization_annotations(graph: onnx.GraphProto, *names: str) -> None:
+    """Add quantization annotations for values of a graph, with scalar scale and zero point."""
     for name in names:
         note = graph.quantization_annotation.add(tensor_name=name)
         for kind, array in (("SCALE", np.array(0.125, np.float32)), ("ZERO_POINT", np.array(0, np.uint8))):
@@ -176,10 +231,10 @@ def annotate(graph: onnx.GraphProto, *names: str) -> None:
             note.quant_parameter_tensor_names.add(key=f"{kind}_TENSOR", value=f"{name}_{kind.lower()}")
 
 
-def train(model: onnx.ModelProto) -> None:
-    """Give a model training information with all of its fields: one initializer, and a step that squares it."""
+def add_training_info(model: onnx.ModelProto) -> None:
+    """Add training information that sets all fields of the message. Its algorithm squares a new initializer."""
     model.graph.initializer.append(numpy_helper.from_array(np.array([0.5, 2.0], dtype=np.float32), "trained"))
-    shown = {name: [declared_as(name, "float", (2,))] for name in ("start", "next")}
+    shown = {name: [make_value_info(name, "float", (2,))] for name in ("start", "next")}
     start = helper.make_node("Constant", [], ["start"], value_floats=[1.0, 1.0])
     step = helper.make_node("Mul", ["trained", "trained"], ["next"])
     info = model.training_info.add()

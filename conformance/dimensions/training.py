@@ -1,20 +1,28 @@
-"""The declaration for the training optimizers: what surrounds a node of one, as factors with their values."""
+"""The case family `placed` of training optimizers: factors of the graph around the node, and builder of models."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from onnx import helper
 
-from conformance.dimensions.contexts import IMPORTS
-from conformance.dimensions.factors import Declaration, LeftOut, Meeting
-from conformance.dimensions.origins import ORIGINS, STORED
-from conformance.dimensions.places import PLACES
-from conformance.dimensions.uses import USES
-from conformance.reference.operators.training import TRAINING_OPTIMIZERS
+from conformance.dimensions.connections import CONSUMERS, SOURCES, TENSOR_ENCODINGS, Fragment
+from conformance.dimensions.covering_array import Declaration, LevelCombination, Omission
+from conformance.dimensions.scopes import SCOPES
+from conformance.dimensions.wrapping import IMPORT_LEVELS, Context, build_in_context
+from conformance.generation.models import pseudo_random_array
+from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    import onnx
+
+    from conformance.dimensions.covering_array import Row
+    from conformance.dimensions.wrapping import BuiltModel
+    from conformance.models.arrays import Array
+
 
 TYPES: Mapping[str, tuple[Any, Any]] = {
     "float": (np.float32, np.float32),
@@ -22,9 +30,9 @@ TYPES: Mapping[str, tuple[Any, Any]] = {
     "float_r_double": (np.float32, np.float64),
     "double_r_float": (np.float64, np.float32),
 }
-"""The tensors' type and that of R: one factor, because it is the mixture that kernels treat apart."""
+"""Element types of the tensors and of R. They form one factor, because kernels treat mixed types separately."""
 
-TENSORS: Mapping[str, Sequence[Sequence[int]]] = {
+TENSOR_SHAPES: Mapping[str, Sequence[Sequence[int]]] = {
     "one": ((2, 3),),
     "0d": ((),),
     "two_alike": ((2, 2), (2, 2)),
@@ -32,94 +40,228 @@ TENSORS: Mapping[str, Sequence[Sequence[int]]] = {
     "one_twice": ((2, 3), (2, 3)),
     "g_as_state": ((2, 2), (2, 2)),
 }
-"""The tensors' shapes. In all but `0d` they are as many rows, so that one Scan can go over them."""
+"""Shapes of the optimized tensors. Except in `0d`, all tensors have equally many rows, as Scan requires."""
 
-NODES: Mapping[str, str] = {
+NODE_LEVELS: Mapping[str, str] = {
     "one": "a node",
     "named": "a node with a name",
-    "other_attributes": "two nodes of which the second has other attributes for the same operands",
-    "other_r": "two nodes of which the second has another R for the same other operands",
-    "other_t": "two nodes of which the second has another T for the same other operands",
+    "other_attributes": "two nodes; the second has different attributes and the same operands",
+    "other_r": "two nodes; the second has a different R",
+    "other_t": "two nodes; the second has a different T",
 }
+"""Number and kind of optimizer nodes by level, with a description."""
 
 READ_BY_ANOTHER: Mapping[str, str] = {"none": "", "scalars": "RT", "X": "X", "G": "G", "state": "VH"}
-"""Operands that another node reads as well, by their letters."""
+"""First letters of the operands that another node also reads, by level."""
 
 TWO_NODES = ("other_attributes", "other_r", "other_t")
-FUNCTIONS = ("function", "function_twice", "function_in_function")
+FUNCTION_SCOPES = ("function", "function_twice", "function_in_function")
 
-USUAL: Mapping[str, Mapping[str, Any]] = {
+USUAL_ATTRIBUTES: Mapping[str, Mapping[str, Any]] = {
     "Adam": {"alpha": 0.75, "beta": 0.5, "epsilon": 0.0625, "norm_coefficient": 0.25, "norm_coefficient_post": 0.125},
     "Momentum": {"alpha": 0.75, "beta": 0.5, "mode": "nesterov", "norm_coefficient": 0.25},
     "Adagrad": {"decay_factor": 0.5, "epsilon": 0.0625, "norm_coefficient": 0.25},
 }
-"""Attributes that all matter and are exact in float32, and so keep bounds sharp in double."""
+"""Attributes that all affect the result. They are exact in float32, which keeps the bounds in double small."""
 
-LEFT_OUT = (
-    LeftOut(
+OMISSIONS = (
+    Omission(
         "an operand in external data",
-        "A case is one message, and the oracle is asked for what it says; a file beside it is not of it.",
+        "A case is a single model file, and the oracle reads only that file.",
     ),
-    LeftOut(
+    Omission(
         "a result without a name",
-        "The page lists all results and the schema's variadic ones are not optional: `test_*_last_output_left_out` and"
-        " `test_*_result_without_a_name` ask at level silent.",
+        "The page lists all results, and variadic results of the schema are not optional. "
+        "`test_*_last_output_left_out` and"
+        " `test_*_result_without_a_name` test this at level silent.",
     ),
-    LeftOut(
+    Omission(
         "two nodes of one name",
-        "ONNX's IR page asks for names that differ within a graph; `test_*_nodes_of_one_name` asks at level silent.",
+        "ONNX's IR page requires unique names within a graph. `test_*_nodes_of_one_name` tests this at level silent.",
     ),
-    LeftOut(
+    Omission(
         "a sparse initializer",
-        "ONNX's checker and this reference take one for a tensor; ONNX's shape inference gives it a sparse type, which"
-        " the operators do not take. `test_*_sparse_initializer` asks at level silent.",
+        "ONNX's checker and this reference treat it as a tensor. ONNX's shape inference gives it a "
+        "sparse type, which the"
+        " operators do not accept. `test_*_sparse_initializer` tests this at level silent.",
     ),
-    LeftOut(
+    Omission(
         "the training domain under another name",
-        "ONNX's checker refuses every other spelling.",
+        "ONNX's checker rejects every other name.",
     ),
-    LeftOut(
+    Omission(
         "the main domain as `ai.onnx`",
-        "ONNX's checker takes it for the empty name, and its ReferenceEvaluator does not:"
-        " `test_*_main_domain_by_name` asks at level should.",
+        "ONNX's checker treats it as the empty name, but ONNX's ReferenceEvaluator does not."
+        " `test_*_main_domain_by_name` tests this at level should.",
     ),
 )
 
 
-def structure(op_type: str) -> Declaration:
-    """What surrounds the node of an optimizer: where it stands, where operands come from, what becomes of results."""
+def has_state(op_type: str) -> bool:
+    """Return whether a training optimizer has state: tensor operands besides X and G."""
+    return len(TRAINING_OPTIMIZERS[op_type].operands) > len("XG")
+
+
+def placed_declaration(op_type: str) -> Declaration:
+    """Return the factors of the graph around an optimizer node: enclosing scope, operand sources and more."""
     optimizer = TRAINING_OPTIMIZERS[op_type]
-    origins = {f"origin_{name}": tuple(ORIGINS) for name in ("R", "T", *optimizer.operands)}
-    uses = {f"use_{name}": tuple(USES) for name in optimizer.results}
+    sources = {f"source_{name}": tuple(SOURCES) for name in ("R", "T", *optimizer.operands)}
+    consumers = {f"consumer_{name}": tuple(CONSUMERS) for name in optimizer.results}
     return Declaration(
         factors={
-            "place": tuple(PLACES),
-            **origins,
-            **uses,
-            "read_by_another": tuple(READ_BY_ANOTHER),
-            "tensors": tuple(TENSORS),
-            "nodes": tuple(NODES),
+            "scope": tuple(SCOPES),
+            **sources,
+            **consumers,
+            "read_by_another": tuple(level for level in READ_BY_ANOTHER if level != "state" or has_state(op_type)),
+            "tensors": tuple(level for level in TENSOR_SHAPES if level != "g_as_state" or has_state(op_type)),
+            "nodes": tuple(NODE_LEVELS),
             "types": tuple(TYPES),
-            "imports": tuple(spelling for spelling in IMPORTS if spelling != "main_by_name"),
-            "stored": tuple(STORED),
+            "imports": tuple(spelling for spelling in IMPORT_LEVELS if spelling != "main_by_name"),
+            "stored": tuple(TENSOR_ENCODINGS),
             "training_info": ("absent", "present"),
         },
-        excluded=(
-            Meeting(dict.fromkeys(uses, ("unused",)), "A graph of which nothing comes out shows nothing."),
-            Meeting({"place": ("scan",), "tensors": ("0d",)}, "Scan takes rows, which a scalar has not."),
-            Meeting(
-                {"place": ("loop",), "tensors": ("one_twice", "g_as_state")},
-                "Two results cannot take the place of one operand.",
+        forbidden=(
+            LevelCombination(dict.fromkeys(consumers, ("unused",)), "A graph without outputs shows nothing."),
+            LevelCombination(
+                {"scope": ("scan",), "tensors": ("0d",)}, "Scan iterates over rows, and a scalar has no rows."
             ),
-            Meeting(
-                {"place": ("loop",), "nodes": TWO_NODES},
-                "The second node's results have no operand whose place they could take.",
+            LevelCombination(
+                {"scope": ("loop",), "tensors": ("one_twice", "g_as_state")},
+                "Two results cannot replace the same operand.",
             ),
-            Meeting(
-                {"place": FUNCTIONS, "nodes": ("other_attributes",)},
-                "A function hands on one attribute of a name; `function_twice` has calls with their own.",
+            LevelCombination(
+                {"scope": ("loop",), "nodes": TWO_NODES},
+                "The second node's results have no operand to replace.",
+            ),
+            LevelCombination(
+                {"scope": FUNCTION_SCOPES, "nodes": ("other_attributes",)},
+                "A function has one attribute of each name. `function_twice` has calls with different attributes.",
             ),
         ),
-        structural={"place": ("place",), "origin": tuple(origins), "use": tuple(uses)},
-        left_out=LEFT_OUT,
+        three_way={"scope": ("scope",), "source": tuple(sources), "consumer": tuple(consumers)},
+        omissions=OMISSIONS,
     )
+
+
+OPERAND_RANGES = {"X": (-2.0, 2.0), "G": (-2.0, 2.0), "V": (-1.0, 1.0), "H": (0.25, 4.25)}
+"""Range of the values of each operand. The states are reachable by real training."""
+
+RATE, OTHER_RATE = 0.1, 0.7
+"""Values of R that use all bits of a type, so that a conversion to a narrower type changes them."""
+
+COUNT, OTHER_COUNT = 2, 0
+
+
+def build_placed(op_type: str, name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `placed_declaration`.
+
+    Args:
+        op_type: type of the optimizer.
+        name: name of the graph and seed of the data.
+        row: the level of each factor.
+    """
+    fragment = _fragment(op_type, name, row)
+    shared = READ_BY_ANOTHER[row["read_by_another"]]
+    context = Context(
+        scope=row["scope"],
+        sources={name: row[f"source_{_slot(name)}"] for name in fragment.operands},
+        consumers={name: row[f"consumer_{_slot(name)}"] for name in fragment.results},
+        shared=tuple(name for name in fragment.operands if name[0] in shared and not name.endswith(TWIN_SUFFIX)),
+        stored=row["stored"],
+        imports=row["imports"],
+        trains=row["training_info"] == "present",
+    )
+    return build_in_context(name, fragment, context)
+
+
+TWIN_SUFFIX = "_twin"
+"""Suffix of the names of the second node's own operands and results."""
+
+
+def _slot(name: str) -> str:
+    """Return the name without tensor number and twin suffix, as in the operator's signature: X_new for X2_new_twin.
+
+    >>> _slot("X2_new_twin")
+    'X_new'
+    """
+    bare = name.removesuffix(TWIN_SUFFIX)
+    return bare[0] + bare[1:].lstrip("0123456789")
+
+
+def _fragment(op_type: str, name: str, row: Row) -> Fragment:
+    optimizer = TRAINING_OPTIMIZERS[op_type]
+    shapes = TENSOR_SHAPES[row["tensors"]]
+    own, rate = TYPES[row["types"]]
+    operands = {"R": np.array(RATE, dtype=rate), "T": np.array(COUNT, dtype=np.int64)}
+    operands |= {
+        operand: pseudo_random_array(f"{name}/{operand}", shape, own, *OPERAND_RANGES[operand[0]])
+        for operand, shape in operand_shapes(optimizer.operands, shapes).items()
+    }
+    taken, operands = _shared_inputs(op_type, name, row["tensors"], operands)
+    results = {name: np.zeros(shape, dtype=own) for name, shape in operand_shapes(optimizer.results, shapes).items()}
+    attributes = USUAL_ATTRIBUTES[op_type]
+    others: dict[str, Any] = {
+        key: value / 2 if isinstance(value, float) else value for key, value in attributes.items()
+    }
+    nodes = [helper.make_node(op_type, taken, list(results), domain=optimizer.domain, **attributes)]
+    again = [helper.make_node(op_type, taken, list(results), domain=optimizer.domain, **others)]
+    carried = {result: operand for result in results if (operand := result.removesuffix("_new")) in operands}
+    if row["nodes"] == "named":
+        nodes[0].name = again[0].name = f"{op_type}_step"
+    if row["nodes"] in TWO_NODES:
+        twin = _twin(row["nodes"], nodes[0], again[0], operands)
+        nodes.append(twin)
+        again.append(twin)
+        results |= {f"{result}{TWIN_SUFFIX}": array for result, array in results.items()}
+    opsets = {optimizer.domain: optimizer.version}
+    return Fragment(tuple(nodes), operands, results, opsets, carried, tuple(again))
+
+
+def _shared_inputs(
+    op_type: str, name: str, tensors: str, operands: Mapping[str, Array]
+) -> tuple[list[str], dict[str, Array]]:
+    """Return the names of the node's inputs, and the operands by name.
+
+    If the level `tensors` requires it, one value is passed for two inputs, and the operand that it replaces is omitted.
+    """
+    state = TRAINING_OPTIMIZERS[op_type].operands[2:]
+    replaced = {"one_twice": {"X2": "X1"}, "g_as_state": {f"{letter}2": "G1" for letter in state[:1]}}.get(tensors, {})
+    remaining = {operand: array for operand, array in operands.items() if operand not in replaced}
+    for operand, passed in replaced.items():  # use the range of a reachable state
+        remaining[passed] = pseudo_random_array(
+            f"{name}/{passed}", remaining[passed].shape, remaining[passed].dtype, *OPERAND_RANGES[operand[0]]
+        )
+    return [replaced.get(operand, operand) for operand in operands], remaining
+
+
+def _twin(nodes: str, node: onnx.NodeProto, other: onnx.NodeProto, operands: dict[str, Array]) -> onnx.NodeProto:
+    """Return a second node that differs from `node` as the level `nodes` requires: other attributes, R or T.
+
+    A different R or T is added to `operands`. `other` is the node with other attributes.
+    """
+    twin = type(node)()
+    twin.CopyFrom(other if nodes == "other_attributes" else node)
+    twin.output[:] = [f"{name}{TWIN_SUFFIX}" for name in node.output]
+    own = {"other_r": ("R", OTHER_RATE), "other_t": ("T", OTHER_COUNT)}.get(nodes)
+    if own is not None:
+        name, value = own
+        operands[f"{name}{TWIN_SUFFIX}"] = np.array(value, dtype=operands[name].dtype)
+        twin.input[:] = [f"{taken}{TWIN_SUFFIX}" if taken == name else taken for taken in twin.input]
+    return twin
+
+
+def operand_shapes(names: Sequence[str], shapes: Sequence[Sequence[int]]) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each operand or result by its numbered name (`tensor_names`), for tensors of these shapes."""
+    count = len(shapes)
+    return {name: tuple(shapes[place % count]) for place, name in enumerate(tensor_names(names, count))}
+
+
+def tensor_names(names: Sequence[str], count: int) -> list[str]:
+    """Return numbered names for several tensors: X1, X2, G1, … or X1_new, …. For one tensor return `names`.
+
+    >>> tensor_names(["X_new", "V_new"], 2)
+    ['X1_new', 'X2_new', 'V1_new', 'V2_new']
+    """
+    if count == 1:
+        return list(names)
+    return [f"{name[0]}{number}{name[1:]}" for name in names for number in range(1, count + 1)]

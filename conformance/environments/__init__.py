@@ -1,5 +1,7 @@
-"""Releases of runtimes beside each other: each in an environment of its own, which is made once and never by a run.
+"""Environments: virtual environments, each with one release of a runtime.
 
-`requirements` says what a release needs, `store` where environments are, `making` how one is made, whole or not at all,
-and `interpreters` in which Python a subject runs.
+The verb `env create` creates them; a run only uses them.
+
+`requirements` lists the packages of a release, `create` installs them, and `registry` finds the environments and the
+Python interpreter of each subject.
 """

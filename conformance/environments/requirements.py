@@ -1,4 +1,7 @@
-"""What is installed for a release of a runtime: the pins of `backends/runtimes.toml`, with that release among them."""
+"""Packages to install for one release of a runtime.
+
+They are the pinned packages of `adapters/runtimes.toml`, but the runtime itself has the requested release.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Requirements:
-    """What an environment has.
+    """The packages of an environment.
 
     Attributes:
-        name: the runtime's name, which is its adapter's.
+        name: name of the runtime, which is also the name of its adapter.
         release: the release, as in `1.20.1`.
-        packages: what is installed, with its dependencies.
-        bare: what is installed without its dependencies.
+        packages: requirements (as for pip) that are installed with their dependencies.
+        bare: requirements that are installed without their dependencies.
     """
 
     name: str
@@ -39,76 +42,92 @@ class Requirements:
 
     @property
     def subject(self) -> str:
-        """How a command line names it."""
+        """The name of the subject on the command line."""
         return f"{self.name}@{self.release}"
 
     @property
     def key(self) -> str:
-        """What tells it from every other environment: its name, and a hash of exactly what it has."""
+        """The name of the environment's folder: runtime, release, and a hash of all requirements."""
         content = json.dumps([self.packages, self.bare]).encode()
         return f"{self.name}-{self.release}-{hashlib.sha256(content).hexdigest()[:12]}"
 
 
 def has_adapter(name: str) -> bool:
-    """Whether a name is that of a runtime whose adapter needs nothing else of this suite."""
-    return any(runtime["subject"] == name for runtime in _pinned()["runtimes"].values())
+    """Return whether `name` is a runtime with an adapter that can run where this suite is not installed."""
+    return any(runtime["subject"] == name for runtime in _read_runtimes()["runtimes"].values())
 
 
-def requirements_of(named: SubjectName) -> Requirements:
-    """What the release needs that a subject names, or the pinned one where it names none.
+def find_requirements(named: SubjectName) -> Requirements:
+    """Return the packages for the release in the name of a subject; without a release, for the pinned release.
 
     Raises:
-        UnknownName: it has no pins, or the release is none.
+        UnknownName: the runtime has no pins, or the release is not a version number.
     """
-    runtime = _runtime(named)
+    runtime = _find_runtime(named)
     pinned = [Requirement(text) for text in (*runtime["requirements"], *runtime.get("bare", ()))]
     released = runtime.get("released", [pinned[0].name])
-    release = named.release or next(_version(each) for each in pinned if each.name in released)
+    release = named.release or next(_pinned_version(each) for each in pinned if each.name in released)
     try:
         version = Version(release)
     except InvalidVersion:
-        raise UnknownName(f"{release} is no release of {named.name}.", "Write it as in onnxruntime@1.20.1.") from None
+        raise UnknownName(
+            "malformed-release",
+            f"{release} is not a version number of {named.name}.",
+            "Write the release as in onnxruntime@1.20.1.",
+        ) from None
     packages, bare = (
-        tuple(_at(text, released, release) for text in runtime.get(kind, ())) for kind in ("requirements", "bare")
+        tuple(_pin_release(text, released, release) for text in runtime.get(kind, ()))
+        for kind in ("requirements", "bare")
     )
-    return Requirements(named.name, release, (*packages, *_beside(named.name, version, packages)), bare)
+    return Requirements(named.name, release, (*packages, *_adapter_requirements(named.name, version, packages)), bare)
 
 
-def _runtime(named: SubjectName) -> Mapping[str, Any]:
+def _find_runtime(named: SubjectName) -> Mapping[str, Any]:
     known: dict[str, Mapping[str, Any]] = {
-        told["subject"]: told for told in _pinned()["runtimes"].values() if told.get("requirements")
+        runtime["subject"]: runtime for runtime in _read_runtimes()["runtimes"].values() if runtime.get("requirements")
     }
     if named.is_command or named.name not in known:
         names = ", ".join(sorted(name for name in known if "[" not in name))
-        raise UnknownName(f"There are no releases of {named.name} to be had.", f"Name one of {names}.")
+        raise UnknownName(
+            "no-releases", f"{named.name} has no releases that can be installed.", f"Name one of {names}."
+        )
     return known[named.name]
 
 
-def _at(text: str, released: Iterable[str], release: str) -> str:
-    """A pin, at the release that is asked for if it is of the runtime itself."""
+def _pin_release(text: str, released: Iterable[str], release: str) -> str:
+    """Return the requirement `text`, pinned to `release` if its package is one of `released`.
+
+    Args:
+        released: the packages of the runtime whose version is the release.
+    """
     name = Requirement(text).name
     return f"{name}=={release}" if name in released else text
 
 
-def _beside(name: str, version: Version, packages: Iterable[str]) -> list[str]:
-    """What adapters need besides what is pinned."""
-    environments = _pinned()["environments"]
+def _adapter_requirements(name: str, version: Version, packages: Iterable[str]) -> list[str]:
+    """Return the requirements of an adapter, without packages that are already in `packages`.
+
+    Args:
+        name: name of the runtime.
+        version: release of the runtime; old releases have additional requirements.
+    """
+    environments = _read_runtimes()["environments"]
     earlier = [
         text
-        for told in environments["earlier"]
-        if told["subject"] == name and version < Version(told["before"])
-        for text in told["requirements"]
+        for rule in environments["earlier"]
+        if rule["subject"] == name and version < Version(rule["before"])
+        for text in rule["requirements"]
     ]
-    there = {Requirement(text).name for text in (*packages, *earlier)}
-    return [*earlier, *(text for text in environments["beside"] if Requirement(text).name not in there)]
+    present = {Requirement(text).name for text in (*packages, *earlier)}
+    return [*earlier, *(text for text in environments["adapter"] if Requirement(text).name not in present)]
 
 
-def _version(requirement: Requirement) -> str:
+def _pinned_version(requirement: Requirement) -> str:
     return next(iter(requirement.specifier)).version
 
 
 @cache
-def _pinned() -> Mapping[str, Any]:
-    text = resources.files("conformance.backends").joinpath("runtimes.toml").read_text(encoding="utf-8")
+def _read_runtimes() -> Mapping[str, Any]:
+    text = resources.files("conformance.adapters").joinpath("runtimes.toml").read_text(encoding="utf-8")
     pinned: Mapping[str, Any] = tomllib.loads(text)
     return pinned

@@ -1,1 +1,4 @@
-"""Known non-passes of a subject, with reasons, in a TOML file that its owner keeps: read, applied and kept true."""
+"""The pass criterion, which decides whether a run passes, and expectations files.
+
+An expectations file lists the known failures of one subject, each with its verdict and a reason.
+"""

@@ -1,4 +1,4 @@
-"""When an expectation applies: on which versions of the subject, on which platforms, under which Python.
+"""Conditions of expectations: the versions of the subject, the platforms and the Pythons to which an entry applies.
 
 when = { version = ">=1.31,<1.33", platform = ["linux", "darwin arm64"], python = ">=3.12" }
 """
@@ -13,18 +13,18 @@ from conformance.errors import ExpectationsError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-KEYS = ("version", "platform", "python")
+CONDITION_KEYS = ("version", "platform", "python")
 PLATFORMS = ("linux", "darwin", "windows", "freebsd")
 
 
 @dataclass(frozen=True)
-class Situation:
-    """What conditions are held against.
+class ConditionContext:
+    """The properties of a run with which conditions are compared.
 
     Attributes:
-        version: the subject's.
-        platform: the system, and after a space the machine: `linux x86_64`.
-        python: the interpreter's version.
+        version: version of the subject.
+        platform: operating system and machine: `linux x86_64`.
+        python: version of the Python interpreter.
     """
 
     version: str
@@ -32,30 +32,37 @@ class Situation:
     python: str
 
     @classmethod
-    def of(cls, version: str, environment: Mapping[str, str]) -> Situation:
-        """The situation that a results file's header tells of, for a subject of that version."""
+    def from_environment(cls, version: str, environment: Mapping[str, str]) -> ConditionContext:
+        """Return the context of a run.
+
+        Args:
+            version: version of the subject.
+            environment: the entry `environment` of the header of the results file.
+        """
         return cls(version, environment.get("platform", "").lower(), environment.get("python", ""))
 
 
 @dataclass(frozen=True)
 class Condition:
-    """All that must hold for an entry to apply; empty where nothing must.
+    """The condition under which an entry applies; an empty attribute is always satisfied.
 
     Attributes:
-        place: the entry's place, for messages.
-        platforms: systems, each with or without a machine.
+        location: location of the entry, for messages.
+        version: version specifier for the subject, such as `>=1.31,<1.33`.
+        python: version specifier for Python.
+        platforms: operating systems, each with or without a machine: `linux`, `darwin arm64`.
     """
 
-    place: str
+    location: str
     version: str = ""
     python: str = ""
     platforms: tuple[str, ...] = ()
 
-    def holds(self, situation: Situation) -> bool:
-        """Whether an entry applies.
+    def holds(self, situation: ConditionContext) -> bool:
+        """Return whether a run with these properties satisfies the condition.
 
         Raises:
-            ExpectationsError: it asks for a version of what has none that can be compared.
+            ExpectationsError: the condition has a version specifier, but the version of the run is not comparable.
         """
         return (
             self._includes(self.version, situation.version, "the subject's version")
@@ -63,7 +70,7 @@ class Condition:
             and self._is_on(situation.platform)
         )
 
-    def _includes(self, specifier: str, version: str, whose: str) -> bool:
+    def _includes(self, specifier: str, version: str, what: str) -> bool:
         if not specifier:
             return True
         from packaging.specifiers import SpecifierSet
@@ -73,49 +80,60 @@ class Condition:
             return SpecifierSet(specifier).contains(Version(version), prereleases=True)
         except InvalidVersion:
             raise ExpectationsError(
-                f"{self.place} applies where {whose} is {specifier}, but it is {version!r}.",
-                "Remove the condition; it cannot be judged.",
+                "incomparable-version",
+                f"{self.location}: {what} must be {specifier}, but {version!r} is not a comparable version.",
+                "Remove the condition.",
             ) from None
 
     def _is_on(self, platform: str) -> bool:
         return not self.platforms or platform in self.platforms or platform.partition(" ")[0] in self.platforms
 
 
-def read_condition(place: str, given: Any) -> Condition:
-    """The condition of an entry, from its `when`.
+def parse_condition(location: str, given: Any) -> Condition:
+    """Return the condition that the key `when` of an entry in an expectations file describes.
 
     Raises:
-        ExpectationsError: a key or a platform is unknown, or a version is no specifier.
+        ExpectationsError: a key or a platform is unknown, or a version specifier is malformed.
     """
-    if not isinstance(given, dict) or not given or set(given) - set(KEYS):
-        unknown = sorted(set(given) - set(KEYS)) if isinstance(given, dict) else []
-        told = f"Give it a table of {', '.join(KEYS)}."
-        hint = did_you_mean(unknown[0], KEYS, told) if unknown else told
-        raise ExpectationsError(f"{place} has a malformed `when`{f': {unknown[0]}' if unknown else ''}.", hint)
-    version, python = (_specifier(place, key, given[key]) if key in given else "" for key in ("version", "python"))
-    return Condition(place, version, python, _platforms(place, given["platform"]) if "platform" in given else ())
+    if not isinstance(given, dict) or not given or set(given) - set(CONDITION_KEYS):
+        unknown = sorted(set(given) - set(CONDITION_KEYS)) if isinstance(given, dict) else []
+        keys = f"Write a table with some of the keys {', '.join(CONDITION_KEYS)}."
+        hint = did_you_mean(unknown[0], CONDITION_KEYS, keys) if unknown else keys
+        problem = f"{location} has a malformed `when`{f': {unknown[0]}' if unknown else ''}."
+        raise ExpectationsError("malformed-condition", problem, hint)
+    version, python = (
+        _parse_specifier(location, key, given[key]) if key in given else "" for key in ("version", "python")
+    )
+    return Condition(
+        location, version, python, _parse_platforms(location, given["platform"]) if "platform" in given else ()
+    )
 
 
-def _specifier(place: str, key: str, given: Any) -> str:
+def _parse_specifier(location: str, key: str, given: Any) -> str:
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
     try:
-        return str(SpecifierSet(given)) if given and isinstance(given, str) else _no_specifier(place, key, given)
+        return str(SpecifierSet(given)) if given and isinstance(given, str) else _reject_specifier(location, key, given)
     except InvalidSpecifier:
-        return _no_specifier(place, key, given)
+        return _reject_specifier(location, key, given)
 
 
-def _no_specifier(place: str, key: str, given: Any) -> str:
-    raise ExpectationsError(f"{place} asks for the {key} {given!r}.", 'Write version numbers as ">=1.31,<1.33".')
+def _reject_specifier(location: str, key: str, given: Any) -> str:
+    raise ExpectationsError(
+        "malformed-condition",
+        f"{location}: {key} = {given!r} is not a version specifier.",
+        'Write a specifier such as ">=1.31,<1.33".',
+    )
 
 
-def _platforms(place: str, given: Any) -> tuple[str, ...]:
+def _parse_platforms(location: str, given: Any) -> tuple[str, ...]:
     names = [given] if isinstance(given, str) else given
     if isinstance(names, list) and names and all(isinstance(name, str) and _is_platform(name) for name in names):
         return tuple(names)
     raise ExpectationsError(
-        f"{place} asks for the platform {given!r}.",
-        f'Name one of {", ".join(PLATFORMS)}, or one with its machine as in "linux x86_64".',
+        "malformed-condition",
+        f"{location}: platform = {given!r} is unknown.",
+        f'Name one of {", ".join(PLATFORMS)}, with or without the machine, such as "linux x86_64".',
     )
 
 

@@ -1,64 +1,60 @@
-"""Known non-passes of a subject, with reasons, in a TOML file that the subject's owner keeps.
+"""Expectations files: TOML files that list the known failures of one subject, with reasons.
 
-    subject = "onnx-reference"
+subject = "acme"
 
-    [[expect]]
-    cases = ["test_adam_*_double"]
-    verdict = "fail"
-    reason = "casts double tensors to float where there are several"
-
-An entry may leave cases out of its patterns with `except`, name an `issue`, and apply only `when` the version of the
-subject or of Python, or the platform, is a given one. One about failures of a graph optimizer may name the `checks`
-that complain, so that a complaint of another is a surprise. Of several entries that apply and match a case the first
-counts. Everything that no entry matches is expected to pass.
+[[expect]]
+cases = ["test_adam_*", "test_momentum"]
+verdict = "fail"
+reason = "The learning rate is not decayed."
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
+import uuid
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fnmatch import translate
 from functools import cached_property
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from conformance.errors import ExpectationsError, did_you_mean
-from conformance.expectations.conditions import Condition, Situation, read_condition
-from conformance.expectations.places import EntryPlace, entry_places, line_of
-from conformance.files.regular import read_input
+from conformance.expectations.conditions import Condition, ConditionContext, parse_condition
+from conformance.files.atomic_write import read_input
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-LARGEST_FILE = 2**24
-"""Bytes."""
+MAX_FILE_BYTES = 2**24
 
-_REQUIRED = {"cases", "verdict", "reason"}
-_OPTIONAL = {"checks", "except", "issue", "when"}
+_REQUIRED_KEYS = {"cases", "verdict", "reason"}
+_OPTIONAL_KEYS = {"checks", "except", "issue", "when"}
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """One entry.
+    """One entry of an expectations file.
 
     Attributes:
-        cases: patterns with `*` and `?` over case ids.
-        exceptions: patterns over those of them that the entry is not about.
-        verdict: what becomes of them.
-        reason: why, for people.
-        place: the file and the entry's line in it, for messages.
-        issue: where it is reported, or nothing.
-        condition: when the entry applies, or None for always.
-        lines: the place of each pattern; empty where they are not known.
-        checks: the checks of a graph optimizer that may complain; empty for any.
+        cases: patterns over ids of cases, with `*` and `?`.
+        verdict: the expected verdict.
+        reason: why the verdict is expected.
+        location: file and line of the entry, for messages.
+        exceptions: patterns over ids of cases to which the entry does not apply.
+        issue: URL of an issue about the failure, or empty.
+        condition: condition under which the entry applies, or None if it always applies.
+        lines: location of each pattern; empty if unknown.
+        checks: names of the checks that a graph optimizer may violate; empty if it may violate any check.
     """
 
     cases: tuple[str, ...]
     verdict: Verdict
     reason: str
-    place: str
+    location: str
     exceptions: tuple[str, ...] = ()
     issue: str = ""
     condition: Condition | None = None
@@ -66,196 +62,256 @@ class Expectation:
     checks: tuple[str, ...] = ()
 
     @cached_property
-    def _patterns(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
-        return _any_of(self.cases), _any_of(self.exceptions)
+    def _compiled(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
+        return _compile(self.cases), _compile(self.exceptions)
 
     @cached_property
-    def _each(self) -> tuple[re.Pattern[str], ...]:
-        return tuple(_any_of([pattern]) for pattern in self.cases)
+    def _compiled_each(self) -> tuple[re.Pattern[str], ...]:
+        return tuple(_compile([pattern]) for pattern in self.cases)
 
     def matches(self, case: str) -> bool:
-        """Whether this entry is about a case."""
-        cases, exceptions = self._patterns
+        """Return whether a pattern of the entry, and no exception, matches a case."""
+        cases, exceptions = self._compiled
         return cases.fullmatch(case) is not None and exceptions.fullmatch(case) is None
 
     def matching(self, case: str) -> list[int]:
-        """The numbers of the patterns that a case of this entry matches."""
-        return [number for number, pattern in enumerate(self._each) if pattern.fullmatch(case)]
+        """Return the indices of the patterns that match a case."""
+        return [number for number, pattern in enumerate(self._compiled_each) if pattern.fullmatch(case)]
 
-    def place_of(self, case: str) -> str:
-        """The place of the first pattern that a case of this entry matches."""
-        return self.place_of_pattern(self.matching(case)[0])
+    def location_of(self, case: str) -> str:
+        """Return the location of the first pattern that matches a case."""
+        return self.location_of_pattern(self.matching(case)[0])
 
-    def place_of_pattern(self, number: int) -> str:
-        """The place of a pattern, or that of the entry where the pattern's is not known."""
-        return self.lines[number] if number < len(self.lines) else self.place
+    def location_of_pattern(self, number: int) -> str:
+        """Return the location of a pattern; if it is unknown, the location of the entry."""
+        return self.lines[number] if number < len(self.lines) else self.location
 
 
-def _any_of(patterns: Sequence[str]) -> re.Pattern[str]:
+def _compile(patterns: Sequence[str]) -> re.Pattern[str]:
     return re.compile("|".join(translate(pattern) for pattern in patterns) or r"(?!)")
 
 
 @dataclass(frozen=True)
 class Expectations:
-    """One subject's file."""
+    """The expectations file of one subject.
+
+    Attributes:
+        subject: name of the subject.
+        entries: the entries; the first that matches a case applies.
+    """
 
     subject: str
     entries: tuple[Expectation, ...]
 
-    def of(self, case: str) -> Expectation | None:
-        """The entry that counts for a case, or None where it is expected to pass."""
+    def entry_for(self, case: str) -> Expectation | None:
+        """Return the entry that applies to a case, or None if the case is expected to pass."""
         return next((entry for entry in self.entries if entry.matches(case)), None)
 
-    def applying(self, situation: Situation) -> Expectations:
-        """The entries whose conditions hold.
+    def applying(self, context: ConditionContext) -> Expectations:
+        """Return the expectations with only the entries whose conditions are satisfied.
 
         Raises:
-            ExpectationsError: a condition cannot be judged.
+            ExpectationsError: a condition has a version specifier, but the version of the run is not comparable.
         """
-        holding = (entry for entry in self.entries if entry.condition is None or entry.condition.holds(situation))
-        return replace(self, entries=tuple(holding))
+        entries = (entry for entry in self.entries if entry.condition is None or entry.condition.holds(context))
+        return replace(self, entries=tuple(entries))
 
 
 def read_expectations(path: Path) -> Expectations:
-    """Read a file.
+    """Return the content of an expectations file.
 
     Raises:
-        ExpectationsError: it is missing, not TOML, or an entry lacks its cases, its verdict or its reason.
+        ExpectationsError: the file cannot be read or is malformed.
     """
-    return parse_expectations(expectations_text(path), str(path))
+    return parse_expectations(read_expectations_text(path), str(path))
 
 
-def expectations_text(path: Path) -> str:
-    """A file's text.
-
-    Raises:
-        ExpectationsError: it is missing, too large or no text.
-    """
-    try:
-        return read_input(path, LARGEST_FILE).decode()
-    except OSError as error:
-        raise ExpectationsError(f"{path} cannot be read ({error.strerror}).", "Name an expectations file.") from None
-    except UnicodeDecodeError as error:
-        raise _no_toml(str(path), error) from None
-
-
-def parse_expectations(text: str, name: str) -> Expectations:
-    """Read a file's text; `name` is the file's, for messages.
+def read_expectations_by_subject(paths: Sequence[Path], subjects: Sequence[str]) -> Mapping[str, Expectations]:
+    """Return the expectations for the subjects of a run, by subject.
 
     Raises:
-        ExpectationsError: as `read_expectations`.
-    """
-    try:
-        document = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # a number of many digits is none of TOML's own errors
-        raise _no_toml(name, error) from None
-    subject, entries = document.get("subject"), document.get("expect", [])
-    if not isinstance(subject, str) or not isinstance(entries, list) or set(document) - {"subject", "expect"}:
-        raise ExpectationsError(
-            f"{name} is not an expectations file.", 'Begin it with subject = "NAME" and list [[expect]] entries.'
-        )
-    tables = [entry if isinstance(entry, dict) else {} for entry in entries]
-    places: Sequence[EntryPlace | None] = entry_places(text, tables) or [None] * len(tables)
-    return Expectations(
-        subject,
-        tuple(
-            _entry(_Place(name, number, text, place), entry)
-            for number, (place, entry) in enumerate(zip(places, tables, strict=True), 1)
-        ),
-    )
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Where an entry stands: by line where the scanner found it, otherwise by number."""
-
-    file: str
-    number: int
-    text: str
-    found: EntryPlace | None
-
-    def __str__(self) -> str:
-        return self._at(self.found.start) if self.found else f"{self.file}, entry {self.number}"
-
-    def patterns(self) -> tuple[str, ...]:
-        """The place of each pattern, or nothing."""
-        return tuple(self._at(literal.start) for literal in self.found.strings["cases"]) if self.found else ()
-
-    def _at(self, offset: int) -> str:
-        return f"{self.file}:{line_of(self.text, offset)}"
-
-
-def by_subject(paths: Sequence[Path], subjects: Sequence[str]) -> Mapping[str, Expectations]:
-    """The expectations of the subjects of a run.
-
-    Raises:
-        ExpectationsError: a file is malformed, is of a subject that is not run, or one subject has two.
+        ExpectationsError: a file is malformed, its subject is not run, or two files have the same subject.
     """
     found: dict[str, Expectations] = {}
     for path in paths:
         expectations = read_expectations(path)
-        if expectations.subject not in subjects:
+        subject = expectations.subject
+        if subject not in subjects:
+            hint = did_you_mean(subject, subjects, f"Run it with -b {subject} or -o {subject}, or leave the file out.")
             raise ExpectationsError(
-                f"{path} is about {expectations.subject}, which is not run.",
-                did_you_mean(
-                    expectations.subject,
-                    subjects,
-                    f"Run it with -b {expectations.subject} or -o {expectations.subject}, or leave the file out.",
-                ),
+                "subject-not-run", f"{path} is about {subject}, which this run does not test.", hint
             )
-        if expectations.subject in found:
-            raise ExpectationsError(f"{path} is a second file about {expectations.subject}.", "Join the two.")
-        found[expectations.subject] = expectations
+        if subject in found:
+            raise ExpectationsError(
+                "subject-twice",
+                f"{path} is a second expectations file for {subject}.",
+                "Merge the two files into one file.",
+            )
+        found[subject] = expectations
     return found
 
 
-def _entry(place: _Place, entry: Mapping[str, Any]) -> Expectation:
-    _check_keys(place, entry)
+def read_expectations_text(path: Path) -> str:
+    """Return the text of an expectations file.
+
+    Raises:
+        ExpectationsError: the file cannot be read, is too large or is not UTF-8.
+    """
+    try:
+        return read_input(path, MAX_FILE_BYTES).decode()
+    except OSError as error:
+        raise ExpectationsError(
+            "cannot-read", f"{path} cannot be read ({error.strerror}).", "Name an expectations file."
+        ) from None
+    except UnicodeDecodeError as error:
+        raise _not_toml(str(path), error) from None
+
+
+def parse_expectations(text: str, name: str) -> Expectations:
+    """Return the content of an expectations file.
+
+    Args:
+        text: the text of the file.
+        name: name of the file, for messages.
+
+    Raises:
+        ExpectationsError: the text is malformed.
+    """
+    try:
+        document = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # ValueError also for a number with too many digits
+        raise _not_toml(name, error) from None
+    subject, entries = document.get("subject"), document.get("expect", [])
+    if not isinstance(subject, str) or not isinstance(entries, list) or set(document) - {"subject", "expect"}:
+        raise ExpectationsError(
+            "malformed",
+            f"{name} is not an expectations file.",
+            'Begin the file with subject = "NAME", and write [[expect]] entries.',
+        )
+    locations = _locations(text, name) if entries else []
+    if len(locations) != len(entries):
+        locations = [_EntryLocation(f"{name}, entry {number}") for number in range(1, len(entries) + 1)]
+    tables = [entry if isinstance(entry, dict) else {} for entry in entries]
+    return Expectations(subject, tuple(map(_parse_entry, locations, tables)))
+
+
+@dataclass(frozen=True)
+class _EntryLocation:
+    """Location of an entry in an expectations file, for messages.
+
+    Attributes:
+        entry: file and line of the entry; file and number of the entry if the line is unknown.
+        patterns: location of each pattern; empty if unknown.
+    """
+
+    entry: str
+    patterns: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.entry
+
+
+def _locations(text: str, name: str) -> list[_EntryLocation]:
+    """Return the location of each `[[expect]]` table; empty if the entries are written in another form.
+
+    Method: the function inserts unique marker texts into the parsed document, writes it with tomlkit, and finds the
+    lines of the markers. tomlkit keeps the layout of the file, so these are the lines of the entries.
+    """
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+    from tomlkit.items import AoT, Array
+
+    marker, numbers = uuid.uuid4().hex, count()
+    marked: list[tuple[int, list[int]]] = []
+    with suppress(TOMLKitError, ValueError, RecursionError):
+        document = tomlkit.parse(text)
+        entries = document["expect"]
+        for entry in entries if isinstance(entries, AoT) else ():
+            header, cases, patterns = next(numbers), entry.get("cases"), []
+            entry.trivia.comment_ws, entry.trivia.comment = " ", f"# {marker}-{header}-"
+            if isinstance(cases, Array):
+                for place, item in enumerate(cases):
+                    patterns.append(next(numbers))
+                    cases[place] = _marker_string(f"{marker}-{patterns[-1]}-", item)
+            elif isinstance(cases, str):
+                patterns.append(next(numbers))
+                entry["cases"] = _marker_string(f"{marker}-{patterns[-1]}-", cases)
+            marked.append((header, patterns))
+        lines = tomlkit.dumps(document).split("\n")
+        line_of = {
+            int(found[1]): f"{name}:{number}"
+            for number, line in enumerate(lines, 1)
+            for found in re.finditer(f"{marker}-(\\d+)-", line)
+        }
+        return [
+            _EntryLocation(line_of[header], tuple(line_of[number] for number in patterns))
+            for header, patterns in marked
+        ]
+    return []
+
+
+def _marker_string(marker: str, item: Any) -> Any:
+    """Return a string that begins with `marker` and has as many lines as `item`, so that line numbers stay the same."""
+    import tomlkit
+
+    newlines = item.as_string().count("\n") if hasattr(item, "as_string") else 0
+    return tomlkit.string(marker + "\n" * newlines, multiline=bool(newlines))
+
+
+def _parse_entry(location: _EntryLocation, entry: Mapping[str, Any]) -> Expectation:
+    """Return the expectation that an `[[expect]]` table describes.
+
+    Raises:
+        ExpectationsError: a key is unknown or missing, or a value is malformed.
+    """
+    _check_keys(location, entry)
     verdicts = [verdict for verdict in Verdict if verdict is not Verdict.PASS]
     if entry["verdict"] not in verdicts:
         hint = did_you_mean(str(entry["verdict"]), verdicts, f"Use one of {', '.join(verdicts)}.")
-        raise ExpectationsError(f"{place} has the verdict {entry['verdict']!r}.", hint)
+        raise ExpectationsError("malformed-entry", f"{location}: verdict = {entry['verdict']!r} is unknown.", hint)
     if not isinstance(entry["reason"], str) or not entry["reason"].strip():
-        raise ExpectationsError(f"{place} has no reason.", "Say why this is expected.")
+        raise ExpectationsError("malformed-entry", f"{location}: the reason is empty.", "Write why this is expected.")
     if not isinstance(entry.get("issue", ""), str):
-        raise ExpectationsError(f"{place} has an issue that is no text.", "Give the issue's address.")
+        problem = f"{location}: issue = {entry['issue']!r} is not text."
+        raise ExpectationsError("malformed-entry", problem, "Write the address of the issue.")
     return Expectation(
-        cases=_patterns(place, entry["cases"]),
+        cases=_parse_patterns(location, "cases", entry["cases"]),
         verdict=Verdict(entry["verdict"]),
         reason=entry["reason"].strip(),
-        place=str(place),
-        exceptions=_patterns(place, entry["except"]) if "except" in entry else (),
+        location=str(location),
+        exceptions=_parse_patterns(location, "except", entry["except"]) if "except" in entry else (),
         issue=entry.get("issue", "").strip(),
-        condition=read_condition(str(place), entry["when"]) if "when" in entry else None,
-        lines=place.patterns(),
-        checks=_checks(place, entry) if "checks" in entry else (),
+        condition=parse_condition(str(location), entry["when"]) if "when" in entry else None,
+        lines=location.patterns,
+        checks=_parse_checks(location, entry) if "checks" in entry else (),
     )
 
 
-def _check_keys(place: _Place, entry: Mapping[str, Any]) -> None:
-    told = f"Give it {', '.join(sorted(_REQUIRED))}, and if need be {', '.join(sorted(_OPTIONAL))}."
-    if unknown := sorted(set(entry) - _REQUIRED - _OPTIONAL):
-        hint = did_you_mean(unknown[0], _REQUIRED | _OPTIONAL, told)
-        raise ExpectationsError(f"{place} is malformed: it has the key {unknown[0]}.", hint)
-    if missing := sorted(_REQUIRED - set(entry)):
-        raise ExpectationsError(f"{place} is malformed: it has no {missing[0]}.", told)
+def _check_keys(location: _EntryLocation, entry: Mapping[str, Any]) -> None:
+    keys = f"Write {', '.join(sorted(_REQUIRED_KEYS))}, and optionally {', '.join(sorted(_OPTIONAL_KEYS))}."
+    if unknown := sorted(set(entry) - _REQUIRED_KEYS - _OPTIONAL_KEYS):
+        hint = did_you_mean(unknown[0], _REQUIRED_KEYS | _OPTIONAL_KEYS, keys)
+        raise ExpectationsError("malformed-entry", f"{location}: the key {unknown[0]} is unknown.", hint)
+    if missing := sorted(_REQUIRED_KEYS - set(entry)):
+        raise ExpectationsError("malformed-entry", f"{location}: the key {missing[0]} is missing.", keys)
 
 
-def _checks(place: _Place, entry: Mapping[str, Any]) -> tuple[str, ...]:
-    given = [entry["checks"]] if isinstance(entry["checks"], str) else entry["checks"]
-    if not isinstance(given, list) or not given or not all(isinstance(name, str) and name for name in given):
-        raise ExpectationsError(f"{place} has no checks.", "Name a check or a list of checks, or leave the key out.")
+def _parse_checks(location: _EntryLocation, entry: Mapping[str, Any]) -> tuple[str, ...]:
+    names = _parse_patterns(location, "checks", entry["checks"])
     if entry["verdict"] != Verdict.FAIL:
-        raise ExpectationsError(f"{place} names checks of an {entry['verdict']}.", "Only a fail rests on checks.")
-    return tuple(given)
+        problem = f"{location}: checks are named, but the verdict is {entry['verdict']}."
+        raise ExpectationsError("malformed-entry", problem, "Name checks only for the verdict fail.")
+    return names
 
 
-def _patterns(place: _Place, given: Any) -> tuple[str, ...]:
+def _parse_patterns(location: _EntryLocation, key: str, given: Any) -> tuple[str, ...]:
+    """Return the patterns of a key as a tuple; the value of the key is a string or a list of strings."""
     patterns = [given] if isinstance(given, str) else given
     if not isinstance(patterns, list) or not patterns or not all(isinstance(one, str) and one for one in patterns):
-        raise ExpectationsError(f"{place} has no cases.", "Give a pattern or a list of patterns.")
+        problem = f"{location}: {key} = {given!r} is not a string or a list of strings."
+        raise ExpectationsError("malformed-entry", problem, "Write one or more names or patterns.")
     return tuple(patterns)
 
 
-def _no_toml(name: str, error: Exception) -> ExpectationsError:
-    return ExpectationsError(f"{name} is not TOML: {error}.", "Mend the line it names.")
+def _not_toml(name: str, error: Exception) -> ExpectationsError:
+    return ExpectationsError("malformed", f"{name} is not TOML: {error}.", "Correct the line that the message names.")

@@ -1,41 +1,55 @@
-"""Brings an expectations file up to date with a run: exactly what the gate asks for, and nothing without a reason.
+"""Updating of an expectations file after a run, so that a run with the same results passes.
 
-Cases that pass now, come to another verdict, or fail by a check that the entry does not name, leave it; a pattern that
-matches nothing goes; a changed verdict keeps the entry's reason. A failure that no entry names needs a reason that only
-a person can give.
+A case is removed from its entry if it passes, has another verdict, or violates a check that the entry does not list.
+Patterns that match no case are removed. A changed verdict keeps the reason of the entry. A failure without an entry
+needs a reason, which only a person can give. tomlkit edits the file, so comments and formatting are kept.
 """
 
 from __future__ import annotations
 
+import copy
 import glob
-import tomllib
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import tomlkit
+from tomlkit.items import AoT, Array, Comment, Table, Whitespace
 
 from conformance.errors import ExpectationsError
-from conformance.expectations.conditions import Situation
-from conformance.expectations.edits import Edits, entry_text, quoted
+from conformance.expectations.conditions import ConditionContext
 from conformance.expectations.file import parse_expectations
-from conformance.expectations.places import EntryPlace, entry_places
-from conformance.results.failure_kinds import normalized
-from conformance.results.file import is_partial, level_of
-from conformance.results.levels import complaining_checks
+from conformance.results.failure_groups import normalize_message
+from conformance.results.file import fail_level, is_partial
+from conformance.results.levels import violated_checks
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from tomlkit import TOMLDocument
+
     from conformance.expectations.file import Expectation
     from conformance.results.file import Results
     from conformance.results.records import ResultRow
 
-MOST_STEPS = 1000
+MAX_ROUNDS = 1000
+"""Largest number of rounds of edits; each round removes something, so fewer are needed."""
+
+MAX_LINE_LENGTH = 110
+"""Largest length of a line with a new list; a longer list has one line for each string."""
 
 
 @dataclass(frozen=True)
-class Missing:
-    """Failures that look alike and that no entry names."""
+class MissingEntry:
+    """Similar failures for which the file has no entry.
+
+    Attributes:
+        verdict: the verdict of the failures.
+        message: the message of one failure.
+        cases: the ids of the cases, as patterns.
+        checks: the checks that a graph optimizer violates in these cases.
+    """
 
     verdict: str
     message: str
@@ -44,23 +58,32 @@ class Missing:
 
 
 @dataclass(frozen=True)
-class Update:
-    """A file's new text, what it still lacks, and the cases whose verdict varies, which no entry can name."""
+class UpdatedFile:
+    """The result of an update.
+
+    Attributes:
+        text: the new text of the file.
+        missing: failures for which the file still has no entry.
+        varying: cases with different verdicts in repeated runs; an entry cannot expect that.
+    """
 
     text: str
-    missing: tuple[Missing, ...]
+    missing: tuple[MissingEntry, ...]
     varying: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class _Seen:
-    """What a run says about one subject.
+class _SubjectResults:
+    """The results of one subject in a run.
 
     Attributes:
-        verdicts: the verdict of every case.
-        judged: the cases that the gate judged and whose verdict is one.
-        checks: of each case, the checks of a graph optimizer that complain at a level that the gate judged.
-        whole: whether every case of the corpus was run.
+        results: the result of each case.
+        verdicts: the verdict of each case.
+        judged: cases whose level the pass criterion judges, without the cases in `varying`.
+        varying: cases with different verdicts in repeated runs (`--repeat`).
+        checks: for each case, the checks that a graph optimizer violates, at a level that the pass criterion judges.
+        context: the versions and the platform of the run, with which the `when` conditions of entries are compared.
+        is_complete: whether every case of the corpus was run.
     """
 
     results: Mapping[str, ResultRow]
@@ -68,163 +91,289 @@ class _Seen:
     judged: frozenset[str]
     varying: tuple[str, ...]
     checks: Mapping[str, tuple[str, ...]]
-    situation: Situation
-    whole: bool
+    context: ConditionContext
+    is_complete: bool
 
 
 @dataclass
-class _Fate:
-    """What becomes of the cases of one entry."""
+class _EntryUpdate:
+    """The update of one entry: the cases to keep, to remove and to move to an entry with another verdict.
 
-    stays: set[str] = field(default_factory=set)
-    leaves: set[str] = field(default_factory=set)
-    changes: dict[Verdict, set[str]] = field(default_factory=lambda: defaultdict(set))
+    Attributes:
+        kept: cases that stay in the entry.
+        removed: cases that pass, or violate a check that the entry does not list.
+        changed: cases with another verdict than the entry, by their verdict.
+    """
+
+    kept: set[str] = field(default_factory=set)
+    removed: set[str] = field(default_factory=set)
+    changed: dict[Verdict, set[str]] = field(default_factory=lambda: defaultdict(set))
 
 
-def new_file(subject: str) -> str:
-    """A file that expects nothing."""
-    return f"subject = {quoted(subject)}\n"
+def empty_expectations_file(subject: str) -> str:
+    """Return the text of an expectations file without entries."""
+    return tomlkit.dumps({"subject": subject})
 
 
-def updated(text: str, name: str, run: Results, reason: str = "") -> Update:
-    """A file's text after a run of its subject.
+def update_expectations(text: str, name: str, run: Results, reason: str = "") -> UpdatedFile:
+    """Update an expectations file with the results of a run, and return its new text and the open points.
 
     Args:
-        name: the file's, for messages.
-        reason: why the failures that no entry names are expected; without one they are told and not written.
+        text: the text of the file.
+        name: name of the file, for messages.
+        run: results of a run of the subject that the file is about.
+        reason: reason for failures without an entry; if it is empty, no entry is written for them.
 
     Raises:
-        ExpectationsError: the file is malformed, its subject was not run, or it is written in a form without places.
+        ExpectationsError: the file is malformed or cannot be edited, or its subject was not run.
     """
     subject = parse_expectations(text, name).subject
-    seen = _seen(run, subject, name)
-    for _ in range(MOST_STEPS):
-        after = _step(text, name, seen)
-        if after == text:
+    results = _subject_results(run, subject, name)
+    for _ in range(MAX_ROUNDS):
+        updated = _update_entries(text, name, results)
+        if updated == text:
             break
-        text = after
-    missing = _missing(text, name, seen)
+        text = updated
+    missing = _missing_entries(text, name, results)
     if reason and missing:
         text = text.rstrip("\n") + "\n"
-        text += "".join("\n" + entry_text(one.cases, one.verdict, reason, checks=one.checks) for one in missing)
+        for entry in missing:
+            text += f"\n[[expect]]\n{_new_entry(entry.cases, entry.verdict, reason, checks=entry.checks).as_string()}"
         missing = ()
-    return Update(text, missing, seen.varying)
+    return UpdatedFile(text, missing, results.varying)
 
 
-def _seen(run: Results, subject: str, name: str) -> _Seen:
+def _subject_results(run: Results, subject: str, name: str) -> _SubjectResults:
+    """Return the results of one subject of a run.
+
+    Args:
+        name: name of the expectations file, for messages.
+
+    Raises:
+        ExpectationsError: the subject was not run.
+    """
     versions = {one["id"]: one["version"] for one in run.header["subjects"]}
     if subject not in versions:
         raise ExpectationsError(
-            f"{name} is about {subject}, of which {run.path} has no result.", f"Run it with -b {subject}."
+            "subject-not-run",
+            f"{name} is about {subject}, but {run.path} has no result of this subject.",
+            f"Pass the results file of a run that tests {subject}.",
         )
     results = {case: row for (of, case), row in run.rows.items() if of == subject}
-    level = level_of(run.header)
+    level = fail_level(run.header)
     varying = tuple(sorted(case for case, result in results.items() if len(result.get("repeats", ())) > 1))
-    judged = (case for case, result in results.items() if Level(result["level"]).within(level))
-    return _Seen(
+    judged = (case for case, result in results.items() if Level(result["level"]).is_within(level))
+    return _SubjectResults(
         results,
         {case: Verdict(result["verdict"]) for case, result in results.items()},
         frozenset(judged) - set(varying),
         varying,
-        {case: complaining_checks(result, level) for case, result in results.items()},
-        Situation.of(versions[subject], run.header["environment"]),
+        {case: violated_checks(result, level) for case, result in results.items()},
+        ConditionContext.from_environment(versions[subject], run.header["environment"]),
         not is_partial(run),
     )
 
 
-def _step(text: str, name: str, seen: _Seen) -> str:
-    """One round of edits; a case that leaves its entry may come under a later one, which the next round sees."""
+def _update_entries(text: str, name: str, results: _SubjectResults) -> str:
+    """Return the text of an expectations file after one round of edits.
+
+    The caller repeats this function until the text does not change: if a case is removed from its entry, a later entry
+    may match it in the next round.
+    """
     entries = parse_expectations(text, name).entries
-    fates = _fates(entries, seen)
-    edits, places = Edits(text), _places(text, name)
-    for number, entry in enumerate(entries):
-        if number in fates:
-            _edit(edits, places[number], entry, fates[number], seen.whole)
-    return edits.result()
+    document = tomlkit.parse(text)
+    tables = document.get("expect", [])
+    if entries and not isinstance(tables, AoT):
+        raise ExpectationsError(
+            "cannot-edit", f"{name}: the entries cannot be edited.", "Write each entry as an [[expect]] table."
+        )
+    updates = _entry_updates(entries, results)
+    for number in sorted(updates, reverse=True):
+        _update_entry(document, number, entries[number], updates[number], is_complete=results.is_complete)
+    return tomlkit.dumps(document)
 
 
-def _fates(entries: Sequence[Expectation], seen: _Seen) -> dict[int, _Fate]:
-    """What becomes of the cases of each entry that applies."""
-    applying = [n for n, one in enumerate(entries) if one.condition is None or one.condition.holds(seen.situation)]
-    fates = {number: _Fate() for number in applying}
-    for case, verdict in seen.verdicts.items():
+def _entry_updates(entries: Sequence[Expectation], results: _SubjectResults) -> dict[int, _EntryUpdate]:
+    """Return the update of each entry whose condition is satisfied, by the index of the entry."""
+    applying = [
+        number
+        for number, entry in enumerate(entries)
+        if entry.condition is None or entry.condition.holds(results.context)
+    ]
+    updates = {number: _EntryUpdate() for number in applying}
+    for case, verdict in results.verdicts.items():
         number = next((number for number in applying if entries[number].matches(case)), None)
         if number is None:
             continue
-        fate, expected = fates[number], entries[number].verdict
-        unnamed = set(seen.checks[case]) - set(named) if (named := entries[number].checks) else set()
-        if (verdict is expected and not unnamed) or case not in seen.judged:
-            fate.stays.add(case)
+        update, expected = updates[number], entries[number].verdict
+        unnamed = set(results.checks[case]) - set(named) if (named := entries[number].checks) else set()
+        if (verdict is expected and not unnamed) or case not in results.judged:
+            update.kept.add(case)
         elif verdict is expected or verdict is Verdict.PASS:
-            fate.leaves.add(case)
+            update.removed.add(case)
         else:
-            fate.changes[verdict].add(case)
-    return fates
+            update.changed[verdict].add(case)
+    return updates
 
 
-def _edit(edits: Edits, place: EntryPlace, entry: Expectation, fate: _Fate, whole: bool) -> None:
-    if len(fate.changes) == 1 and not fate.stays and not fate.leaves and whole and not entry.checks:
-        verdict = place.strings["verdict"][0]
-        edits.replace(verdict.start, verdict.end, quoted(next(iter(fate.changes))))
-        fate.stays |= next(iter(fate.changes.values()))
-        fate.changes.clear()
+def _update_entry(
+    document: TOMLDocument, number: int, entry: Expectation, update: _EntryUpdate, *, is_complete: bool
+) -> None:
+    """Edit one entry: change its verdict, remove cases from it, or split it into an entry for each new verdict."""
+    table = _tables(document)[number]
+    has_one_new_verdict = len(update.changed) == 1 and not update.kept and not update.removed
+    if has_one_new_verdict and is_complete and not entry.checks:
+        ((verdict, cases),) = update.changed.items()
+        table["verdict"] = str(verdict)
+        update.kept |= cases
+        update.changed.clear()
     split = [
-        entry_text(_literal(cases), verdict, entry.reason, entry.issue, entry.condition)
-        for verdict, cases in sorted(fate.changes.items())
+        _new_entry(_literal(cases), verdict, entry.reason, entry.issue, table.get("when"))
+        for verdict, cases in sorted(update.changed.items())
     ]
-    gone = fate.leaves | {case for cases in fate.changes.values() for case in cases}
-    if _narrow(edits, place, entry, fate.stays, gone, whole):
-        if split:
-            edits.add_entries(place, "\n".join(split))
-    else:
-        edits.remove_entry(place, "\n".join(split))
+    removed = update.removed.union(*update.changed.values())
+    is_kept = _remove_cases(table, entry, update.kept, removed, is_complete=is_complete)
+    if not is_kept or split:
+        _replace_entry(document, number, [*([table] if is_kept else []), *split])
 
 
-def _narrow(edits: Edits, place: EntryPlace, entry: Expectation, stays: set[str], gone: set[str], whole: bool) -> bool:
-    """Take cases out of an entry: by removing a pattern, by naming what stays, or by `except`; whether any is left."""
-    literals, lost, excepted = place.strings["cases"], [], set()
+def _tables(document: TOMLDocument) -> list[Table]:
+    """Return the mutable list of the `[[expect]]` tables in a document."""
+    entries: Any = document["expect"]
+    tables: list[Table] = entries.body
+    return tables
+
+
+def _replace_entry(document: TOMLDocument, number: int, by: list[Table]) -> None:
+    """Replace an entry by other entries with empty lines between them; comments and lines after the entry are kept."""
+    tables = _tables(document)
+    after = _pop_trailing_lines(tables[number])
+    if not by:
+        while after and isinstance(after[0][1], Whitespace):
+            after.pop(0)
+    for table in by[:-1]:
+        table.value.body.append((None, Whitespace("\n")))
+    tables[number : number + 1] = by
+    before = tables[number + len(by) - 1] if number + len(by) else None
+    if before is not None:
+        _innermost_body(before).extend(after)
+        return
+    place = next(place for place, (key, _) in enumerate(document.body) if key is not None and key.key == "expect")
+    document.body[place : place + (not tables)] = after  # tomlkit would write an empty list as `expect = []`
+
+
+def _pop_trailing_lines(table: Table) -> list[tuple[Any, Any]]:
+    """Remove and return the comments and empty lines at the end of a table."""
+    body = _innermost_body(table)
+    end = len(body)
+    while end and isinstance(body[end - 1][1], Comment | Whitespace):
+        end -= 1
+    after = body[end:]
+    del body[end:]
+    return after
+
+
+def _innermost_body(table: Table) -> list[tuple[Any, Any]]:
+    """Return the mutable list of items of a table, or of a table at its end, such as `[expect.when]`."""
+    body: list[tuple[Any, Any]] = table.value.body
+    last = body[-1][1] if body else None
+    return _innermost_body(last) if isinstance(last, Table) and not last.is_super_table() and body else body
+
+
+def _remove_cases(table: Table, entry: Expectation, kept: set[str], removed: set[str], *, is_complete: bool) -> bool:
+    """Remove cases from an entry, and return whether the entry still has a pattern.
+
+    If no case of a pattern is kept, the pattern is removed. If fewer cases of a pattern are kept than removed, the ids
+    of the kept cases replace the pattern. Otherwise the ids of the removed cases are added to the key `except`.
+    """
+    excepted: set[str] = set()
+    replacements: dict[int, list[str]] = {}
     for number, pattern in enumerate(entry.cases):
-        own = {case for case in stays if number in entry.matching(case)}
-        leaving = {case for case in gone if number in entry.matching(case)}
-        known = whole or pattern in gone
-        if known and not own:
-            lost.append(number)
-        elif whole and len(own) < len(leaving):
-            edits.replace_string(place, number, _literal(own))
+        own = {case for case in kept if number in entry.matching(case)}
+        leaving = {case for case in removed if number in entry.matching(case)}
+        if not own and (is_complete or pattern in removed):
+            replacements[number] = []
+        elif is_complete and len(own) < len(leaving):
+            replacements[number] = _literal(own)
         else:
             excepted |= leaving
-    if len(lost) == len(entry.cases):
+    if len(replacements) == len(entry.cases) and not any(replacements.values()):
         return False
-    if lost:
-        edits.remove_strings(literals, lost)
-    if excepted:
-        edits.add_exceptions(place, _literal(excepted))
+    _replace_strings(table, "cases", replacements)
+    if excepted and "except" in table:
+        size = 1 if isinstance(table["except"], str) else len(table["except"])
+        last = entry.exceptions[-1]
+        _replace_strings(table, "except", {size - 1: [last, *_literal(excepted)]})
+    elif excepted:
+        body = table.value.body
+        place = next(place for place, (key, _) in enumerate(body) if key is not None and key.key == "cases")
+        body.insert(place + 1, (tomlkit.key("except"), _string_list(_literal(excepted), "except")))
     return True
 
 
-def _missing(text: str, name: str, seen: _Seen) -> tuple[Missing, ...]:
-    expectations = parse_expectations(text, name).applying(seen.situation)
+def _replace_strings(table: Table, key: str, replacements: Mapping[int, Sequence[str]]) -> None:
+    """Replace strings in the value of a key, which is a string or a list of strings.
+
+    Args:
+        replacements: for the index of a string, the strings that replace it; an empty sequence removes the string.
+    """
+    strings = table[key]
+    if not isinstance(strings, Array):
+        for by in replacements.values():
+            table[key] = by[0] if len(by) == 1 else _string_list(by, key)
+        return
+    for number in sorted(replacements, reverse=True):
+        by = replacements[number]
+        if not by:
+            strings.pop(number)
+            continue
+        if strings[number] != by[0]:
+            strings[number] = by[0]
+        for place, string in enumerate(by[1:], number + 1):
+            strings.insert(place, string)
+
+
+def _missing_entries(text: str, name: str, results: _SubjectResults) -> tuple[MissingEntry, ...]:
+    """Return the failures without an entry, grouped by verdict, message and checks."""
+    expectations = parse_expectations(text, name).applying(results.context)
     groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = defaultdict(list)
-    for case in sorted(seen.judged):
-        verdict = seen.verdicts[case]
-        if verdict is not Verdict.PASS and expectations.of(case) is None:
-            checks = seen.checks[case] if verdict is Verdict.FAIL else ()
-            groups[str(verdict), normalized(seen.results[case]["message"]), checks].append(case)
+    for case in sorted(results.judged):
+        verdict = results.verdicts[case]
+        if verdict is not Verdict.PASS and expectations.entry_for(case) is None:
+            checks = results.checks[case] if verdict is Verdict.FAIL else ()
+            groups[str(verdict), normalize_message(results.results[case]["message"]), checks].append(case)
     return tuple(
-        Missing(verdict, seen.results[cases[0]]["message"], tuple(_literal(cases)), checks)
+        MissingEntry(verdict, results.results[cases[0]]["message"], tuple(_literal(cases)), checks)
         for (verdict, _, checks), cases in sorted(groups.items())
     )
 
 
 def _literal(cases: Iterable[str]) -> list[str]:
-    """Cases as patterns that match nothing else."""
+    """Return patterns that match exactly these cases."""
     return [glob.escape(case) for case in sorted(cases)]
 
 
-def _places(text: str, name: str) -> list[EntryPlace]:
-    places = entry_places(text, tomllib.loads(text).get("expect", []))
-    if places is None:
-        raise ExpectationsError(
-            f"{name} has entries in a form that cannot be edited.", "Write each as an [[expect]] table with its keys."
-        )
-    return places
+def _new_entry(
+    cases: Sequence[str], verdict: str, reason: str, issue: str = "", when: Any = None, checks: Sequence[str] = ()
+) -> Table:
+    """Return a new `[[expect]]` table; `when` is the condition of another entry, which is copied."""
+    table = tomlkit.table()
+    table["cases"] = _string_list(cases, "cases")
+    table["verdict"] = str(verdict)
+    if checks:
+        table["checks"] = _string_list(checks, "checks")
+    table["reason"] = reason
+    if issue:
+        table["issue"] = issue
+    if when is not None:
+        table["when"] = copy.deepcopy(when)
+    return table
+
+
+def _string_list(strings: Sequence[str], key: str) -> Array:
+    """Return strings as a TOML array, in one line if `key` and the array fit."""
+    texts = [tomlkit.string(string).as_string() for string in strings]
+    line = f"[{', '.join(texts)}]"
+    if len(key) + len(line) > MAX_LINE_LENGTH:
+        line = "[\n" + "".join(f"  {text},\n" for text in texts) + "]"
+    return tomlkit.parse(f"{key} = {line}\n").item(key)  # type: ignore[return-value]

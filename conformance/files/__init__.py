@@ -1,1 +1,1 @@
-"""Files opened only where they are regular and written whole or not at all; folders that go with whoever made them."""
+"""Files: reading of regular files, atomic writing, temporary directories, and deferred signals."""

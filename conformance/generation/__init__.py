@@ -1,4 +1,4 @@
-"""From cases that generators define to a corpus on disk; the oracle fills in what must come out.
+"""Write a corpus: run the generators, compute expected outputs with the oracle, and write the files.
 
-`models` and `values` are for whoever writes a generator.
+`conformance.generation.models` has functions that generators use to build models and input data.
 """

@@ -1,7 +1,13 @@
-"""Models with pinned IR version and opsets, so that their bytes do not depend on the installed onnx."""
+"""Functions that generators use to build models and input data.
+
+Models have fixed IR and opset versions, and data are computed without a random number library. So the bytes of a model
+and of its data do not depend on the installed onnx and NumPy.
+"""
 
 from __future__ import annotations
 
+from hashlib import sha256
+from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -14,10 +20,14 @@ from conformance.models.arrays import Array, tensor_of, type_name, type_number
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-Size: TypeAlias = "int | str | None"
-"""Of a dimension: how many, a symbol, or open."""
+    from conformance.models.arrays import Array
+
+
+DimensionSize: TypeAlias = "int | str | None"
+"""Size of a dimension: a number, a symbolic name, or None if unknown."""
 IR_VERSION = 8
-TYPES: Mapping[Any, str] = {
+"""Default IR version of generated models."""
+FLOAT_TYPE_NAMES: Mapping[Any, str] = {
     np.float32: "float",
     np.float64: "double",
     np.float16: "float16",
@@ -25,27 +35,29 @@ TYPES: Mapping[Any, str] = {
 }
 
 
-def declared(name: str, array: Array) -> onnx.ValueInfoProto:
-    """A graph input or output of an array's type and shape."""
+def array_value_info(name: str, array: Array) -> onnx.ValueInfoProto:
+    """Return the declaration of a graph input or output with the type and shape of an array."""
     return helper.make_tensor_value_info(name, type_number(type_name(array.dtype)), array.shape)
 
 
-def declared_as(name: str, type: str, shape: Sequence[Size]) -> onnx.ValueInfoProto:
-    """A graph input or output of a type given by its ONNX name in lower case.
+def make_value_info(name: str, type: str, shape: Sequence[DimensionSize]) -> onnx.ValueInfoProto:
+    """Return the declaration of a graph input or output.
 
     Args:
-        shape: sizes, names of symbolic dimensions, and None for open ones.
+        name: name of the value.
+        type: lower-case name of the ONNX element type.
+        shape: sizes of the dimensions.
     """
     return helper.make_tensor_value_info(name, type_number(type), shape)
 
 
-def argmax_shape(shape: Sequence[Size], axis: int, keepdims: int) -> list[Size]:
-    """The shape of ArgMax's output."""
+def argmax_shape(shape: Sequence[DimensionSize], axis: int, keepdims: int) -> list[DimensionSize]:
+    """Return the shape of ArgMax's output for an input of this shape."""
     axis %= len(shape)
     return [*shape[:axis], *([1] if keepdims else []), *shape[axis + 1 :]]
 
 
-def model(
+def build_model(
     name: str,
     nodes: Sequence[onnx.NodeProto],
     inputs: Sequence[onnx.ValueInfoProto],
@@ -57,14 +69,19 @@ def model(
     value_info: Sequence[onnx.ValueInfoProto] = (),
     sparse: Sequence[onnx.SparseTensorProto] = (),
 ) -> bytes:
-    """A serialised model of these nodes.
+    """Build a model and serialise it.
 
     Args:
-        opsets: version by domain.
+        name: name of the graph.
+        nodes: nodes in topological order.
+        inputs: graph inputs.
+        outputs: graph outputs.
+        opsets: opset version by domain.
         initializers: constants by name.
-        functions: model-local ones.
-        value_info: what the model says of intermediate tensors.
-        sparse: sparse constants.
+        functions: model-local functions.
+        ir_version: IR version of the model.
+        value_info: declarations of intermediate values.
+        sparse: sparse initializers.
     """
     constants = [tensor_of(array, name) for name, array in (initializers or {}).items()]
     graph = helper.make_graph(
@@ -75,3 +92,36 @@ def model(
         graph, functions=functions, producer_name="onnx-conformance", ir_version=ir_version, opset_imports=imports
     )
     return bytes(proto.SerializeToString(deterministic=True))
+
+
+_SPLITMIX64_INCREMENT = np.uint64(0x9E3779B97F4A7C15)
+
+
+def pseudo_random_array(name: str, shape: Sequence[int], dtype: Any, low: float = -2.0, high: float = 2.0) -> Array:
+    """Return pseudo-random numbers in [low, high) that depend only on `name` and use all bits of the type.
+
+    `high - low` must be a power of two. Then only the final conversion to `dtype` rounds.
+    """
+    seed = np.uint64(int.from_bytes(sha256(name.encode()).digest()[:8], "big"))
+    with np.errstate(over="ignore"):
+        counters = np.arange(1, prod(shape) + 1, dtype=np.uint64) * _SPLITMIX64_INCREMENT + seed
+    fractions = (_splitmix64(counters) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return (low + fractions * (high - low)).astype(dtype).reshape(tuple(shape))
+
+
+def _splitmix64(x: Array) -> Array:
+    """Return the output function of the generator SplitMix64 (Steele, Lea and Flood, 2014) for each element."""
+    with np.errstate(over="ignore"):
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)))
+
+
+def permuted_quarters(name: str, shape: Sequence[int], dtype: Any) -> Array:
+    """Return the multiples 0.25, 0.5, 0.75, … of a quarter, in an order that depends only on `name`.
+
+    Up to about 32 elements are distinct in bfloat16 and wider types, and so are their logarithms, exponentials and
+    square roots.
+    """
+    order = np.argsort(np.argsort(pseudo_random_array(name, (prod(shape),), np.float64), kind="stable"), kind="stable")
+    return np.asarray((order + 1) / 4).astype(dtype).reshape(tuple(shape))

@@ -1,6 +1,6 @@
-"""Whether a harness keeps to the protocol of docs/harness.md, apart from whether its runtime is right.
+"""Check that a harness implements the protocol of docs/reference/protocol.md. Accuracy is not checked.
 
-`conversation` is the process and its lines, `questions` what every fact uses to ask, `probes` the models that are
-asked about, `probing` how backends are asked. The facts are in tables: of all harnesses, of backends, of what these
-offer besides, of graph optimizers; `check` walks them.
+`session` runs the harness and exchanges messages with it. `probes` creates the models that the harness must run. The
+rules are in tables: `general_rules` for all harnesses, `backend_rules` and `optimizer_rules`. `check` checks the rules
+in order.
 """

@@ -1,4 +1,4 @@
-"""One fact after another about a harness, each with what was sent and what came where it does not hold."""
+"""Check a harness: apply all rules in order, and print each violation with the command and the answer that show it."""
 
 from __future__ import annotations
 
@@ -6,62 +6,97 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.harness_check import facts_of_all as any_facts
-from conformance.harness_check import facts_of_backends as backend_facts
-from conformance.harness_check import facts_of_offers as optional_facts
-from conformance.harness_check import facts_of_optimizers as optimizer_facts
-from conformance.harness_check.fact import Fact, FactOutcome, State
-from conformance.harness_check.questions import Complaint, Questions, Skip
+from rich.console import Console
+from rich.text import Text
+
+from conformance.harness_check.backend_rules import BACKEND_RULES, CAPABILITY_RULES
+from conformance.harness_check.general_rules import BEGINNING_RULES, ENDING_RULES, START_RULE, WHOLE_SESSION_RULES
+from conformance.harness_check.optimizer_rules import OPTIMIZER_RULES
+from conformance.harness_check.session import (
+    HarnessSession,
+    ProtocolRule,
+    RuleOutcome,
+    RuleSkipped,
+    RuleState,
+    RuleViolation,
+)
+from conformance.serialization.text import escape_unprintable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-KINDS = {"backend": backend_facts.FACTS, "optimizer": optimizer_facts.FACTS}
 
-
-def check_harness(argv: Sequence[str], timeout: float) -> Iterator[FactOutcome]:
-    """Look at every fact about a harness, in order.
+def check_harness(argv: Sequence[str], timeout: float) -> Iterator[RuleOutcome]:
+    """Check a harness, and yield the outcome of each rule in order.
 
     Args:
-        argv: the command that starts it.
-        timeout: seconds that an answer may take.
+        argv: the command that starts the harness.
+        timeout: time limit of an answer, in seconds.
     """
     with tempfile.TemporaryDirectory(prefix="onnx-conformance-", ignore_cleanup_errors=True) as folder:
-        ask = Questions(argv, timeout, Path(folder))
+        session = HarnessSession(argv, timeout, Path(folder))
         try:
-            yield from _outcomes(ask)
+            yield from _check_all(session)
         finally:
-            ask.abandon()
+            session.kill()
 
 
-def _outcomes(ask: Questions) -> Iterator[FactOutcome]:
-    started = _looked_at(any_facts.START, ask)
+def _check_all(session: HarnessSession) -> Iterator[RuleOutcome]:
+    started = _check_rule(START_RULE, session)
     yield started
-    kind = ask.started.get("kind")
-    facts = (
-        *any_facts.BEGINNING,
-        *(KINDS.get(kind, ()) if isinstance(kind, str) else ()),
-        *(fact for offer, facts in _offers(kind).items() if ask.started.get(offer) is True for fact in facts),
-        *any_facts.ENDING,
-        *any_facts.KEPT,
-    )
-    for fact in facts:
-        if started.state is State.FAILS:
-            yield FactOutcome(fact.text, State.SKIPPED, "the harness does not start")
+    for rule in (*BEGINNING_RULES, *_rules_of_kind(session.started), *ENDING_RULES, *WHOLE_SESSION_RULES):
+        if started.state is RuleState.FAILS:
+            yield RuleOutcome(rule.name, rule.text, RuleState.SKIPPED, "the harness does not start")
         else:
-            yield _looked_at(fact, ask)
+            yield _check_rule(rule, session)
 
 
-def _offers(kind: object) -> Mapping[str, Sequence[Fact]]:
-    return optional_facts.FACTS if kind == "backend" else {}
+def _rules_of_kind(started: Mapping[str, object]) -> Sequence[ProtocolRule]:
+    """Return the rules for the kind and the capabilities that the answer to `start` declares."""
+    if started.get("kind") == "optimizer":
+        return OPTIMIZER_RULES
+    if started.get("kind") != "backend":
+        return ()
+    declared = [rules for capability, rules in CAPABILITY_RULES.items() if started.get(capability) is True]
+    return (*BACKEND_RULES, *(rule for rules in declared for rule in rules))
 
 
-def _looked_at(fact: Fact, ask: Questions) -> FactOutcome:
+def _check_rule(rule: ProtocolRule, session: HarnessSession) -> RuleOutcome:
     try:
-        fact.look(ask)
-    except Skip as skip:
-        return FactOutcome(fact.text, State.SKIPPED, str(skip))
-    except Complaint as complaint:
-        sent, came = ("", "") if fact in any_facts.KEPT else (ask.sent, ask.came)
-        return FactOutcome(fact.text, State.FAILS, complaint.problem, sent, came, complaint.mend or fact.mend)
-    return FactOutcome(fact.text, State.HOLDS)
+        rule.check(session)
+    except RuleSkipped as skip:
+        return RuleOutcome(rule.name, rule.text, RuleState.SKIPPED, str(skip))
+    except RuleViolation as violation:
+        sent, received = ("", "") if rule in WHOLE_SESSION_RULES else (session.sent, session.received)
+        hint = violation.hint or rule.hint
+        return RuleOutcome(rule.name, rule.text, RuleState.FAILS, violation.problem, sent, received, hint)
+    return RuleOutcome(rule.name, rule.text, RuleState.HOLDS)
+
+
+_MARKS = {RuleState.HOLDS: ("✓", "green"), RuleState.FAILS: ("✗", "bold red"), RuleState.SKIPPED: ("-", "yellow")}
+
+
+def print_outcome(outcome: RuleOutcome) -> None:
+    """Print a rule and its outcome."""
+    mark, style = _MARKS[outcome.state]
+    console = _console()
+    console.print(Text.assemble((mark, style), f" {escape_unprintable(outcome.text)}"), soft_wrap=True)
+    if outcome.state is RuleState.SKIPPED:
+        console.print(Text(f"    skipped: {escape_unprintable(outcome.why)}", "dim"), soft_wrap=True)
+    elif outcome.state is RuleState.FAILS:
+        details = {"problem": outcome.why, "sent": outcome.sent, "received": outcome.received, "hint": outcome.hint}
+        for label, text in details.items():
+            if text:
+                console.print(Text(f"    {label:8}  {escape_unprintable(text)}"), soft_wrap=True)
+
+
+def print_summary(counts: Mapping[RuleState, int]) -> None:
+    """Print how many rules hold, fail, and were skipped."""
+    skipped = f", {counts[RuleState.SKIPPED]} skipped" if counts[RuleState.SKIPPED] else ""
+    verb = "violates" if counts[RuleState.FAILS] else "implements"
+    summary = f"{counts[RuleState.HOLDS]} rules hold, {counts[RuleState.FAILS]} fail{skipped}"
+    _console().print(f"The harness {verb} the protocol: {summary}.", markup=False, soft_wrap=True)
+
+
+def _console() -> Console:
+    return Console(highlight=False, emoji=False)

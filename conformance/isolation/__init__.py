@@ -1,7 +1,14 @@
-"""A subject in a process of its own: it may crash, hang or speak nonsense, and the run goes on.
+"""Subjects in child processes: a subject can crash, hang or return malformed data, and the run continues.
 
-`harness` is what runs there for a subject in Python, `guard` what stands between it and us, `process` that as
-the suite sees it, `host` the subject that is started again when its process ends, and the two proxies what `judge` is
-handed.
-The messages between them are those of `schemas/protocol.schema.json`, the same as of a harness in any language.
+Modules, from the child process to the suite:
+
+- `harness`: program in the child process that runs a subject written in Python and speaks the harness protocol.
+- `supervisor`: process between the suite and the harness; it kills everything that the harness leaves behind.
+- `child_process`: object with which the suite controls one harness process: its pipes and time limits.
+- `protocol`: encoding of the messages, and the exceptions for failures of a subject.
+- `subject_client`: sends commands to a subject and restarts its process after a failure.
+- `proxies`: objects with the interface of a backend or graph optimizer; they forward calls to a client.
+- `start_subjects`: starts all subjects of a run.
+
+Harnesses in any language exchange the same messages: `docs/harness.md` and `schemas/protocol.schema.json`.
 """

@@ -1,4 +1,4 @@
-"""What a subject's process finds around it: scratch directories, an environment without telemetry, and its command."""
+"""Environment of a subject's process: folders, environment variables (telemetry is disabled), and the command."""
 
 from __future__ import annotations
 
@@ -15,110 +15,114 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.errors import UnknownName
-from conformance.subjects.naming import EXEC, Interpreter, SubjectKind, SubjectName
+from conformance.subjects.naming import EXEC_PREFIX, Interpreter, SubjectKind, SubjectName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_SILENCE = {"ORT_DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1"}
-"""What turns a runtime's telemetry off."""
+_TELEMETRY_OFF = {"ORT_DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1"}
+"""Environment variables that turn off the telemetry of runtimes."""
 
 _MAIN = "from conformance.isolation.harness import main; sys.exit(main(sys.argv[1:]))"
 _BOOT = f"import json, sys; sys.path[:] = json.loads(sys.argv.pop(1))\n{_MAIN}"
-"""Starts the Python harness with the modules that this process finds, whatever its directory is."""
+"""Python code that starts the harness with the import path of this process, independent of the working directory."""
 
-_BOOT_ELSEWHERE = f"import json, sys; sys.path += json.loads(sys.argv.pop(1))\n{_MAIN}"
-"""Starts it in another Python, with the modules that are found there, and this process's for those that are not."""
+_BOOT_OTHER_PYTHON = f"import json, sys; sys.path += json.loads(sys.argv.pop(1))\n{_MAIN}"
+"""Python code that starts the harness in another Python: its own modules first, then those of this process."""
 
-_HOST = str(Path(__file__).parent.with_name("backends") / "host.py")
-"""Hosts an adapter where nothing else of this suite is installed."""
+_ADAPTER_SERVER = str(Path(__file__).parent.with_name("adapters") / "server.py")
+"""Program that serves one adapter in a Python where the rest of this suite is not installed."""
 
 
 @dataclass(frozen=True)
-class Scratch:
-    """Directories of one process, removed with it.
+class ScratchFolders:
+    """Temporary folders of one subject process; they are removed when the process ends.
 
     Attributes:
-        root: holds the others.
-        models: where models are put for the subject to read.
+        root: folder that contains the other folders.
+        work: working directory of the process; it writes its outputs here.
+        models: folder for models and inputs; the suite writes it and the subject reads it.
     """
 
     root: str
+    work: str
+    models: str
 
     @classmethod
-    def make(cls) -> Scratch:
-        """Make them, empty, where temporary files go."""
-        scratch = cls(tempfile.mkdtemp(prefix="onnx-conformance-"))
+    def create(cls) -> ScratchFolders:
+        """Create the folders, empty, in the folder for temporary files."""
+        root = tempfile.mkdtemp(prefix="onnx-conformance-")
         for name in ("home", "work", "tmp", "models"):
-            os.mkdir(f"{scratch.root}/{name}", 0o700)  # noqa: PTH102
-        return scratch
-
-    @property
-    def work(self) -> str:
-        """The process's working directory."""
-        return f"{self.root}/work"
-
-    @property
-    def models(self) -> str:
-        return f"{self.root}/models"
+            os.mkdir(f"{root}/{name}", 0o700)  # noqa: PTH102
+        return cls(root, f"{root}/work", f"{root}/models")
 
     def environment(self) -> Mapping[str, str]:
-        """The process's environment: this one's, but for directories and telemetry."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "PYTEST_"))}
+        """Return the environment variables for the subject.
+
+        They are those of this process, with the temporary folders as HOME, TMPDIR and so on, and with telemetry
+        disabled.
+        """
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "PYTEST_"))}
         own = {"HOME": f"{self.root}/home", "TMPDIR": f"{self.root}/tmp", "PWD": self.work}  # noqa: S108
-        return {"PYTHONUSERBASE": site.getuserbase(), **kept, **own, **_SILENCE}
+        return {"PYTHONUSERBASE": site.getuserbase(), **inherited, **own, **_TELEMETRY_OFF}
 
 
-def command_of(named: SubjectName, interpreter: Interpreter | None = None) -> tuple[str, ...]:
-    """The program that hosts a subject, with its arguments.
+def subject_command(named: SubjectName, interpreter: Interpreter | None = None) -> tuple[str, ...]:
+    """Return the program that runs a subject as a harness, with its arguments.
 
     Args:
-        interpreter: the Python of a subject in Python, where it is not this one.
+        named: the subject.
+        interpreter: the Python for a subject written in Python; None for the Python of this process.
 
     Raises:
-        UnknownName: there is no such program.
+        UnknownName: an `exec:` command does not name an executable program.
     """
     if not named.is_command:
-        asked = named.written({option: _wherever(value, "/") for option, value in named.options.items()})
-        if interpreter is not None and interpreter.is_alone:
-            return (str(interpreter.program), "-I", _HOST, asked)
+        text = named.with_options({option: _absolute_if_file(value, "/") for option, value in named.options.items()})
+        if interpreter is not None and interpreter.is_adapter_only:
+            return (str(interpreter.program), "-I", _ADAPTER_SERVER, text)
         here = str(Path.cwd())
         kind = ["--optimizer"] if named.kind is SubjectKind.OPTIMIZER else []
-        paths = _importable(here)
+        paths = _import_paths(here)
         boot = (sys.executable, "-P", "-c", _BOOT, json.dumps(paths))
         if interpreter is not None:
-            boot = (str(interpreter.program), "-P", "-c", _BOOT_ELSEWHERE, json.dumps([*filter(_is_installed, paths)]))
-        return (*boot, "--directory", here, *kind, asked)
+            installed = json.dumps([*filter(_is_package_path, paths)])
+            boot = (str(interpreter.program), "-P", "-c", _BOOT_OTHER_PYTHON, installed)
+        return (*boot, "--directory", here, *kind, text)
     try:
-        words = shlex.split(named.name.removeprefix(EXEC))
+        words = shlex.split(named.name.removeprefix(EXEC_PREFIX))
     except ValueError as error:
-        raise UnknownName(f"{named.text} is not a command: {error}.", "Quote it as for a shell.") from None
+        raise UnknownName(
+            "malformed-command", f"{named.text} is not a shell command: {error}.", "Quote the command as in a shell."
+        ) from None
     program = shutil.which(words[0]) if words else None
     if program is None:
         raise UnknownName(
-            f"{named.text} names no program that can be executed.", "Write exec:PROGRAM ARGUMENT…, as in a shell."
+            "program-not-found",
+            f"{named.text}: {words[0] if words else 'the command'} is not an executable program.",
+            "Write exec:PROGRAM ARGUMENT…, as in a shell.",
         )
-    return (str(Path(program).absolute()), *(_wherever(word) for word in words[1:]))
+    return (str(Path(program).absolute()), *(_absolute_if_file(word) for word in words[1:]))
 
 
-def _importable(here: str) -> list[str]:
-    """Where this process finds modules, in the same order, without names that mean another place there.
+def _import_paths(here: str) -> list[str]:
+    """Return the import path of this process with absolute paths, and the current directory last.
 
-    The user's directory comes last, unless it has a place of its own (by PYTHONPATH), so that nothing in it takes the
-    place of a module of Python, of a library or of this suite; the module that is named is looked for there first all
-    the same (see `subjects.loading`).
+    Because the current directory is last, its files cannot hide modules of Python, of a library or of this suite. If
+    PYTHONPATH names the directory, its position is kept. Only the module of the subject is searched in the current
+    directory first, see `subjects.loading`.
     """
     paths = [str(Path(path).absolute()) for path in sys.path if path]
     return paths if here in paths else [*paths, here]
 
 
-def _is_installed(path: str) -> bool:
-    """Whether a place of modules is not Python's own, which another Python has too."""
+def _is_package_path(path: str) -> bool:
+    """Return whether an import path is a folder of installed packages, and not of the standard library."""
     own = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
     return path not in own and Path(path).name != "lib-dynload" and not path.endswith(".zip")
 
 
-def _wherever(word: str, part: str = "") -> str:
-    """A word that names a file from here, by a text with that part, so that it does from another directory too."""
+def _absolute_if_file(word: str, part: str = "") -> str:
+    """Return `word`, as an absolute path if it contains `part` and names an existing file."""
     is_file = word and part in word and not word.startswith("-") and Path(word).exists()
     return str(Path(word).absolute()) if is_file else word

@@ -1,4 +1,4 @@
-"""What a subject in a process of its own may take: time, memory, and length of an answer."""
+"""Limits of a subject's process: time, memory, and the sizes of its answers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of one subject's process.
+    """Limits of the process of one subject.
 
     Attributes:
-        timeout: seconds for starting, and for each case.
-        memory: the largest address space in bytes, or 0 for any.
-        line: the longest answer in bytes.
-        file: the largest tensor that is read of a file, in bytes.
+        timeout: seconds for the start, and for each case.
+        memory: maximum address space, in bytes; 0 for no limit.
+        line: maximum length of an answer, in bytes.
+        file: maximum size of a tensor that is read from a file, in bytes.
     """
 
     timeout: float = 60.0
@@ -27,24 +27,32 @@ class Limits:
     file: int = 2**30
 
     def __post_init__(self) -> None:
-        """Refuse a limit that no subject keeps.
+        """Check the time limit.
 
         Raises:
-            UsageError: the time is not a positive number of seconds.
+            UsageError: the time limit is not a positive number of seconds below 10⁶.
         """
         if not 0 < self.timeout < 10**6:
-            raise UsageError(f"A time limit of {self.timeout:g} s is none.", "Give a positive number of seconds.")
+            raise UsageError(
+                "invalid-timeout",
+                f"--timeout must be a positive number of seconds below 1000000 (got {self.timeout:g}).",
+                "Give seconds, such as --timeout 60.",
+            )
 
 
-def bytes_of(text: str) -> int:
-    """An amount of memory: `4G` is 4 · 2³⁰ bytes; an empty text is no limit, 0.
+def parse_memory_size(text: str) -> int:
+    """Return an amount of memory in bytes: `4G` is 4 · 2³⁰. An empty text is 0, for no limit.
 
     Raises:
-        UsageError: it is not a number with K, M, G or T.
+        UsageError: the text is not a positive number with an optional unit K, M, G or T.
     """
     if not text:
         return 0
     match = re.fullmatch(r"([1-9][0-9]{0,14})([KMGT]?)i?B?", text.strip(), re.IGNORECASE)
     if match is None:
-        raise UsageError(f"{text} is not an amount of memory.", "Write bytes, or a number with K, M, G or T: 4G.")
+        raise UsageError(
+            "invalid-memory-size",
+            f"--memory: {text} is not an amount of memory.",
+            "Give bytes, or a number with K, M, G or T, such as 4G.",
+        )
     return int(match[1]) * _UNITS[match[2].upper()]

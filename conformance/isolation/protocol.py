@@ -1,4 +1,9 @@
-"""The harness protocol: its version, a line out and the answer in a line, and tensors as it carries them."""
+"""Encoding of the harness protocol's messages, and the failures of a subject in its own process.
+
+Each command and each answer is one line of JSON; `schemas/protocol.schema.json` has their types. A malformed answer, an
+answer `error` or `unsupported`, and the end of the process are raised as exceptions. Each exception class defines the
+verdict of the case.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +16,99 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.isolation.failures import SpokeNonsense
 from conformance.models.arrays import dtype_of, type_name, type_number
-from conformance.schemas import complaint
+from conformance.serialization.json_schema import schema_check
+from conformance.subjects.failures import SubjectFailure
+from conformance.verdicts import Unsupported, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from conformance.models.arrays import Array
+
+PROTOCOL_VERSION = 1
+
+QUOTE_LIMIT = 200
+"""Characters of a subject's output that a message shows."""
+
+
+class Raised(SubjectFailure):
+    """The subject raised an ordinary error; the message is the same as if the subject ran in this process."""
+
+    is_rejection = True
+
+
+class Panicked(SubjectFailure):
+    """The subject raised an exception that is not an `Exception`: SystemExit, or a panic of a runtime in Rust."""
+
+
+class UnsupportedAnswer(SubjectFailure, Unsupported):
+    """The subject reports that it does not support an operator, type or opset."""
+
+    verdict = Verdict.UNSUPPORTED
+
+
+class Crashed(SubjectFailure):
+    """The subject's process ended before it answered."""
+
+    verdict = Verdict.CRASH
+
+
+class TimedOut(SubjectFailure):
+    """The subject did not answer within the time limit."""
+
+    verdict = Verdict.TIMEOUT
+
+
+class ProtocolViolation(SubjectFailure):
+    """The subject wrote a line that is not a valid answer; the message quotes the line."""
+
+
+class NotStarted(SubjectFailure):
+    """The subject's process failed to start, several times in a row."""
+
+    phase = "start"
+
+
+@dataclass(frozen=True)
+class SubjectInfo:
+    """Properties of a subject, from its answer to `start`.
+
+    Attributes:
+        version: version of the runtime or optimizer.
+        language: language of the harness.
+        passes: passes that a graph optimizer implements; None if the answer does not name them.
+        fixed_point: whether a graph optimizer has two modes: a single run, and runs until the model does not change.
+        models: number of models that a backend can keep loaded at a time.
+        files: whether a backend's harness reads inputs from files and writes outputs to files.
+        pipelines: whether a backend's harness accepts a `run` command inside a `load` command (field `next`).
+        provider: execution provider or device on which the backend must run every node; None for no requirement.
+        failure: reason why the subject did not start; empty if it started.
+    """
+
+    version: str = "unknown"
+    language: str = "unknown"
+    passes: tuple[str, ...] | None = None
+    fixed_point: bool = False
+    models: int = 1
+    files: bool = False
+    pipelines: bool = False
+    provider: str | None = None
+    failure: str = ""
+
+    @classmethod
+    def from_answer(cls, started: Mapping[str, Any]) -> SubjectInfo:
+        """Return the properties in a valid `started` message."""
+        return cls(
+            started["runtime_version"],
+            started["language"],
+            tuple(started["passes"]) if "passes" in started else None,
+            started.get("fixed_point", False),
+            started.get("models", 1),
+            started.get("files", False),
+            started.get("next", False),
+            started.get("provider"),
+        )
 
 
 @cache
@@ -26,12 +116,12 @@ def _dtype(name: str) -> np.dtype[Any]:
     return dtype_of(type_number(name))
 
 
-def encoded(name: str, array: Array) -> dict[str, Any]:
-    """A tensor's message.
+def encode_tensor(name: str, array: Array) -> dict[str, Any]:
+    """Return the message of a tensor, with its elements in base64.
 
     Raises:
         KeyError: ONNX has no such element type.
-        ValueError: likewise, or the protocol has not, as of strings.
+        ValueError: ONNX has no such element type, or the protocol does not support it (strings and objects).
     """
     if array.dtype.hasobject:
         raise ValueError("the protocol has no strings and no objects")
@@ -39,11 +129,12 @@ def encoded(name: str, array: Array) -> dict[str, Any]:
     return {"name": name, "dtype": type_name(array.dtype), "shape": array.shape, "data": data}
 
 
-def decoded(message: Mapping[str, Any]) -> Array:
-    """The tensor of a message that satisfies its schema: a writable array of its own.
+def decode_tensor(message: Mapping[str, Any]) -> Array:
+    """Return the tensor of a message that satisfies its schema, as a new writable array.
 
     Raises:
-        ValueError: its data is not base64, or not as long as its type and shape say; the text is one sentence's end.
+        ValueError: the data is not base64, or its length does not match type and shape. The text is a predicate:
+            "has data that is not base64".
     """
     dtype = _dtype(message["dtype"])
     try:
@@ -52,78 +143,71 @@ def decoded(message: Mapping[str, Any]) -> Array:
         raise ValueError(f"has data that is not base64 ({error})") from None
     shape = message["shape"]
     if len(data) != prod(shape) * dtype.itemsize:
-        raise ValueError(
-            f"has {len(data)} bytes of data, which is not what {message['dtype']} of shape {list(shape)} has"
-        )
+        type = f"{message['dtype']} of shape {list(shape)}"
+        raise ValueError(f"has {len(data)} bytes of data, which does not match {type}")
     return np.frombuffer(data, dtype).reshape(shape).copy()
 
 
-def stand_in(type_name: str) -> Any:
-    """Something that is told by the same name as what the subject returned, and is good for nothing else."""
+def placeholder_for_type(type_name: str) -> Any:
+    """Return an object whose type has the given name, to stand for an invalid return value of the subject."""
     return type(type_name, (), {})()
 
 
-_SHOWN = 200
-
-
-def quoted(line: bytes | bytearray) -> str:
-    """A line as it can be shown: its beginning, quoted."""
-    text = line[:_SHOWN].decode(errors="backslashreplace")
-    return repr(text) + ("…" if len(line) > _SHOWN else "")
-
-
-PROTOCOL = 1
+def quote_line(line: bytes | bytearray) -> str:
+    """Return the first `QUOTE_LIMIT` characters of a line, quoted."""
+    text = line[:QUOTE_LIMIT].decode(errors="backslashreplace")
+    return repr(text) + ("…" if len(line) > QUOTE_LIMIT else "")
 
 
 @dataclass(frozen=True)
-class Sent:
-    """A command that was sent.
+class SentCommand:
+    """A command that was sent and not yet answered.
 
     Attributes:
-        what: the command.
-        members: what it has besides its name and number.
+        name: name of the command.
+        fields: its fields besides name and number.
         seq: its number.
-        unsent: what is still to be sent of it.
-        moment: when it was, by the monotonic clock.
-        then: the command that it carries, which is done where this one succeeds.
+        unsent: part of its line that is not yet written.
+        sent_at: time of sending, by the monotonic clock.
+        next: the command in the field `next`, if any; the harness executes it if this command succeeds.
     """
 
-    what: str
-    members: Mapping[str, Any]
+    name: str
+    fields: Mapping[str, Any]
     seq: int
     unsent: memoryview
-    moment: float
-    then: Sent | None = None
+    sent_at: float
+    next: SentCommand | None = None
 
 
-def as_line(message: Mapping[str, Any]) -> bytes:
-    """A command as the line that is sent."""
+def encode_command(message: Mapping[str, Any]) -> bytes:
+    """Return a command as a line of JSON."""
     return _ENCODER.encode(message).encode() + b"\n"
 
 
-def answer_in(line: bytes, what: str, seq: int) -> dict[str, Any]:
-    """A line as the answer that it should be.
+def parse_answer(line: bytes, command: str, seq: int) -> dict[str, Any]:
+    """Return the answer in a line, checked against the schema of the answers to `command`.
 
     Raises:
-        SpokeNonsense: it is something else; the message shows it.
+        ProtocolViolation: the line is not a valid answer to the command with the number `seq`; the message quotes it.
     """
     try:
         answer = _DECODER.decode(line.decode("utf-8", "surrogatepass"))
-        problem = complaint("protocol", answer, f"{what}_answer")
+        is_valid = schema_check("protocol", f"{command}_answer")(answer)
     except (ValueError, RecursionError, OverflowError) as error:
-        raise SpokeNonsense(
-            f"answered `{what}` with what is not JSON ({type(error).__name__}): {quoted(line)}"
+        raise ProtocolViolation(
+            f"answered `{command}` with invalid JSON ({type(error).__name__}): {quote_line(line)}"
         ) from None
     if isinstance(answer, dict) and answer.get("seq") != seq:
-        raise SpokeNonsense(f"answered `{what}` with another number than {seq}: {quoted(line)}")
-    if problem:
-        raise SpokeNonsense(f"answered `{what}` with what is no such answer: {quoted(line)}")
+        raise ProtocolViolation(f"answered `{command}` with another number than {seq}: {quote_line(line)}")
+    if not is_valid:
+        raise ProtocolViolation(f"answered `{command}` with a message that violates the protocol: {quote_line(line)}")
     return dict(answer)
 
 
-def _refuse(constant: str) -> None:
+def _refuse_constant(constant: str) -> None:
     raise ValueError(constant)
 
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"))
-_DECODER = json.JSONDecoder(parse_constant=_refuse)
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)

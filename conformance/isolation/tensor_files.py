@@ -1,4 +1,9 @@
-"""Tensors in files, where a harness takes and gives such: the bytes as they are, little-endian, in row-major order."""
+"""Large tensors in files, for harnesses that support it: raw elements, little-endian, in row-major order.
+
+The suite writes an input with `write_tensor`; the harness maps it with `map_tensor`. The harness writes an output with
+`overwrite_tensor`; the suite reads it with `take_tensor`, which also renames the file. The harness writes the next
+output into the renamed file, because the memory of this file is already allocated.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.files.regular import read_regular_into
+from conformance.files.atomic_write import read_regular_into
 from conformance.models.arrays import dtype_of, type_name, type_number
 
 if TYPE_CHECKING:
@@ -18,20 +23,19 @@ if TYPE_CHECKING:
 
     from conformance.models.arrays import Array
 
-LARGE = 2**20
-"""Bytes from which on a tensor goes into a file."""
+FILE_THRESHOLD_BYTES = 2**20
+"""Size from which a tensor goes to a file instead of into the message."""
+
+READ_SUFFIX = ".read"
+"""Suffix that the suite appends to the name of an output file after reading it."""
 
 
-READ = ".read"
-"""What the name of a file gets behind it when it was read: the next one is written over it, where there is memory."""
-
-
-def put(path: str, name: str, array: Array) -> dict[str, Any]:
-    """Write a tensor into a new file, and return its message.
+def write_tensor(path: str, name: str, array: Array) -> dict[str, Any]:
+    """Write a tensor to a new file, and return its message.
 
     Raises:
         KeyError: ONNX has no such element type.
-        ValueError: likewise, or it has objects.
+        ValueError: ONNX has no such element type, or the array holds objects.
         OSError: the file cannot be written.
     """
     message = _message(path, name, array)
@@ -41,15 +45,17 @@ def put(path: str, name: str, array: Array) -> dict[str, Any]:
     return message
 
 
-def put_again(path: str, name: str, array: Array) -> dict[str, Any]:
-    """In a harness: write a tensor over the file that was read before, if there is one, and return its message.
+def overwrite_tensor(path: str, name: str, array: Array) -> dict[str, Any]:
+    """Write an output tensor to a file, and return its message. A harness calls this function.
+
+    If the suite has renamed an earlier output file, that file is overwritten and renamed back.
 
     Raises:
-        KeyError, ValueError, OSError: as `put` says.
+        KeyError, ValueError, OSError: as for `write_tensor`.
     """
     message = _message(path, name, array)
     with suppress(FileNotFoundError):
-        os.rename(f"{path}{READ}", path)  # noqa: PTH104
+        os.rename(f"{path}{READ_SUFFIX}", path)  # noqa: PTH104
     _write(path, 0, array)
     return message
 
@@ -68,43 +74,45 @@ def _write(path: str, flags: int, array: Array) -> None:
         stream.truncate(size)
 
 
-def taken(message: Mapping[str, Any], path: str, largest: int) -> Array:
-    """The tensor of a message that satisfies its schema: a writable array of its own. Its file gets another name.
+def take_tensor(message: Mapping[str, Any], path: str, limit: int) -> Array:
+    """Read the tensor of a message that satisfies its schema into a new array, and rename its file.
 
     Args:
-        path: where the file has to be.
-        largest: bytes of the longest file that is read.
+        message: the message.
+        path: path that the message must name.
+        limit: largest size in bytes that is read.
 
     Raises:
-        ValueError: it is another file, cannot be read, or is not as long as it should be; the text is a sentence's end.
+        ValueError: the message names another file, or the file cannot be read or has the wrong size. The text is a
+            predicate: "has more than 10 bytes".
     """
     dtype, shape = dtype_of(type_number(message["dtype"])), message["shape"]
     size = prod(shape) * dtype.itemsize
     if message["file"] != path:
-        raise ValueError("is in a file that was not asked for")
-    if size > largest:
-        raise ValueError(f"has more than {largest} bytes")
+        raise ValueError("is in a file that was not requested")
+    if size > limit:
+        raise ValueError(f"has more than {limit} bytes")
     content = np.empty(size, np.uint8)
     try:
         length = read_regular_into(path, content.data)
-        os.rename(path, f"{path}{READ}")  # noqa: PTH104
+        os.rename(path, f"{path}{READ_SUFFIX}")  # noqa: PTH104
     except OSError as error:
         raise ValueError(f"has a file that cannot be read ({error.strerror})") from None
     if length != size:
         type = f"{message['dtype']} of shape {list(shape)}"
-        raise ValueError(f"has a file of {length} bytes, which is not what {type} has")
+        raise ValueError(f"has a file of {length} bytes, which does not match {type}")
     return content.view(dtype).reshape(shape)
 
 
-def mapped(message: Mapping[str, Any]) -> Array:
-    """In a harness: the tensor of a message, as an array that may be written to, which leaves the file as it is."""
+def map_tensor(message: Mapping[str, Any]) -> Array:
+    """Map the file of an input into memory; return a writable array, whose changes are not written to the file."""
     with open(message["file"], "rb") as stream:  # noqa: PTH123
         content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
     return np.frombuffer(content, dtype_of(type_number(message["dtype"]))).reshape(message["shape"])
 
 
-def is_as_given(message: Mapping[str, Any], array: Array) -> bool:
-    """In a harness: whether an array that was mapped is as it was."""
-    given, seen = mapped(message).reshape(-1).view(np.uint8), array.reshape(-1).view(np.uint8)
+def is_unchanged(message: Mapping[str, Any], array: Array) -> bool:
+    """Return whether a mapped array still has the elements of its file."""
+    given, seen = map_tensor(message).reshape(-1).view(np.uint8), array.reshape(-1).view(np.uint8)
     word = np.uint64 if given.size % 8 == 0 else np.uint8
     return bool(np.array_equal(given.view(word), seen.view(word)))

@@ -1,1 +1,1 @@
-"""One case on one subject, to a verdict: of a backend by its outputs, of a graph optimizer by `checks` of its model."""
+"""Judge a backend or a graph optimizer on one case, and collect the evidence for the verdict."""

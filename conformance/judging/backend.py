@@ -1,39 +1,127 @@
-"""One case on one backend, to a verdict: load, run every data set on the one prepared model, compare.
+"""Judge a backend on one case: prepare the model, run every data set, and compare the outputs.
 
-An invalid model is to be rejected, at load or at run; nothing is compared there. Where the answers are right, what has
-been handed out is looked at again after the last run.
-Whatever the subject does short of ending the process is a verdict, never an error of ours.
+`judge_backend` returns the outcome. Besides the outputs, it checks that the backend does not change the inputs or the
+outputs of earlier runs. If an execution provider is requested, it also checks that all nodes ran there. A case can
+have a companion model: a second model that is prepared after the model of the case and runs between its data sets. Only
+the outputs of the case are judged.
 """
 
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import replace
+from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
-from conformance.corpus.document import case_json
-from conformance.judging.compare import compare
-from conformance.judging.kept import LEVEL, NAME, KeptOutputs
-from conformance.judging.neighbour import neighbour_of
+import numpy as np
+
+from conformance.corpus.case_json import COMPANION_FILE, load_companion, read_case_json
+from conformance.judging.compare import NO_INTERPRETATION_VIOLATION, compare_output, output_without_interpretation
 from conformance.judging.outcome import Outcome
-from conformance.judging.placement import placement_complaint, placement_of
-from conformance.judging.profiled import data_sets_under
-from conformance.judging.readings import COMPLAINT, contradictory
-from conformance.subjects.failures import SubjectFailure, is_unsupported, told
+from conformance.judging.profile_rules import RETAINED_OUTPUTS_CHECK, RETAINED_OUTPUTS_LEVEL, data_sets_with_profile
+from conformance.serialization.json_schema import schema_check
+from conformance.subjects.failures import SubjectFailure, format_exception, is_unsupported
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from conformance.corpus.loading import DataSet, LoadedCase
-    from conformance.judging.quality import Counted, Qualities
+    from conformance.judging.accuracy import AccuracyCounter, GradeCount
     from conformance.models.arrays import Array
-    from conformance.profiles import Profile
-    from conformance.results.records import OutputEvidence, Placement, Within
+    from conformance.profiles import RequirementProfile
+    from conformance.results.records import OutputEvidence, Placement, RewriteCheck, Within
 
 
-class _Stopped(Exception):
-    """The case has ended before its last data set was compared."""
+class CompanionModel:
+    """The prepared companion model of a case; errors of its preparation and of its runs are ignored.
+
+    Args:
+        prepare: function that prepares a model and keeps the models prepared before.
+        case: the case of the companion model. Its data sets run in turn, starting with the third one. Consecutive runs
+            therefore have different inputs, even if the companion is the model of the case itself.
+    """
+
+    def __init__(self, prepare: Callable[..., Any], case: LoadedCase) -> None:
+        data_sets = [data_set.inputs for data_set in case.data_sets()]
+        self._inputs = islice(cycle(data_sets), 2, None)
+        self._prepared: Any = None
+        with suppress(Exception):
+            self._prepared = prepare(case.model, "CPU")
+
+    def run(self) -> None:
+        """Run the companion model once on copies of its next inputs."""
+        inputs = [array.copy() for array in next(self._inputs)]
+        if self._prepared is not None:
+            with suppress(Exception):
+                self._prepared.run(inputs)
+
+
+def prepare_companion(backend: Any, case: LoadedCase) -> CompanionModel | None:
+    """Return the prepared companion model of a case; None if the case has no companion.
+
+    Args:
+        backend: the backend. If it has a method `prepare_companion`, this method prepares the model, else `prepare`.
+
+    Raises:
+        CorpusError: the companion file of the case is malformed.
+    """
+    other = load_companion(case) if COMPANION_FILE in case.entry.files else None
+    return None if other is None else CompanionModel(getattr(backend, "prepare_companion", backend.prepare), other)
+
+
+_COPY_OPERATORS = {"Cast", "Identity", "MemcpyFromHost", "MemcpyToHost"}
+"""Operators that only copy values: a runtime inserts them between providers, or runs them on any provider."""
+
+
+def reported_placement(prepared: Any) -> Placement | None:
+    """Return where the nodes of a prepared model run, as the model reports it; None without a report.
+
+    Raises:
+        ValueError: the reported value does not have the form of a placement.
+    """
+    reported = getattr(prepared, "placement", None)
+    if not isinstance(reported, dict):
+        return None
+    if not schema_check("protocol", "placement")(reported):
+        raise ValueError("the reported placement is not a number of nodes by provider and operator")
+    placement: Placement = reported
+    return placement
+
+
+def placement_violation(provider: str, placement: Placement | None) -> str:
+    """Return why not all nodes ran on the requested execution provider; an empty text if all nodes did.
+
+    The reasons are: the placement is unknown, a node ran elsewhere, or no node ran on the provider.
+    """
+    if placement is None:
+        return f"the backend does not report whether its nodes ran on {provider}"
+    counted = {place: _relevant_nodes(operators, is_own=place == provider) for place, operators in placement.items()}
+    total = sum(sum(operators.values()) for operators in counted.values())
+    elsewhere = [place for place, operators in counted.items() if place != provider and operators]
+    if elsewhere:
+        return "; ".join(_elsewhere_sentence(place, counted[place], total) for place in sorted(elsewhere))
+    return "" if total else f"no node ran on {provider}"
+
+
+def _relevant_nodes(operators: dict[str, int], *, is_own: bool) -> dict[str, int]:
+    """Return the operators that count for the placement, with their numbers of nodes.
+
+    Args:
+        operators: number of nodes by operator, on one provider.
+        is_own: whether the provider is the requested one. On other providers, operators that only copy do not count.
+    """
+    return {name: count for name, count in operators.items() if is_own or name not in _COPY_OPERATORS}
+
+
+def _elsewhere_sentence(place: str, operators: dict[str, int], total: int) -> str:
+    count = sum(operators.values())
+    return f"{count} of {total} {'node' if total == 1 else 'nodes'} ran on {place}: {', '.join(sorted(operators))}"
+
+
+class _CaseEnded(Exception):
+    """Exception that ends a case before its last data set is compared; it has verdict, phase and message."""
 
     def __init__(self, verdict: Verdict, phase: str, message: str) -> None:
         super().__init__(verdict, phase, message)
@@ -43,203 +131,237 @@ class _Stopped(Exception):
 def judge_backend(
     backend: Any,
     case: LoadedCase,
-    profile: Profile | None = None,
+    profile: RequirementProfile | None = None,
     provider: str | None = None,
-    qualities: Qualities | None = None,
+    accuracy_counter: AccuracyCounter | None = None,
     once_answered: Callable[[], None] | None = None,
 ) -> Outcome:
-    """Run a case on a backend: anything with `prepare(model) → rep` and `rep.run(inputs) → outputs`.
+    """Run a case on a backend and return the outcome.
 
     Args:
-        profile: what is asked beyond the specification, or None.
-        provider: what every node is to run on; a case in which one did not is unsupported.
-        qualities: what tells how accurate the outputs are, which no verdict rests on, or None.
-        once_answered: called before the last outputs are compared, if the backend is asked nothing more by then.
+        backend: an object with `prepare(model, device) → rep` and `rep.run(inputs) → outputs`.
+        profile: requirements beyond the specification, or None.
+        provider: execution provider on which every node must run, or None. If a node runs elsewhere, the verdict is
+            `unsupported`.
+        accuracy_counter: counter of elements by accuracy grade, or None; it does not affect the verdict.
+        once_answered: function to call when the backend has answered the last request, before its outputs are compared.
     """
     if case.is_structural and not case.is_invalid:
-        return Outcome(Verdict.SKIPPED, None, "an input or output is no tensor: only graph optimizers are asked", 0.0)
-    asked = _AskedModel(backend, case, provider, qualities)
+        return Outcome(
+            Verdict.SKIPPED, None, "an input or output is not a tensor: the case is for graph optimizers only", 0.0
+        )
+    model = _TimedModel(backend, case, provider, accuracy_counter)
     if case.is_invalid:
-        return replace(_rejection(asked, case), placement=asked.placement)
+        return replace(_judge_rejection(model, case), placement=model.placement)
     return replace(
-        _answer(asked, case, profile, once_answered or _nothing), placement=asked.placement, quality=asked.quality
+        _judge_outputs(model, case, profile, once_answered or _do_nothing),
+        placement=model.placement,
+        accuracy=model.accuracy,
     )
 
 
-class _AskedModel:
-    """A case's model on a backend, and the time that it takes there.
+class _TimedModel:
+    """The model of a case on a backend, with a stopwatch for the backend's work.
 
     Attributes:
-        placement: how many nodes of which operators ran where, as far as it is known.
+        placement: number of nodes by provider and operator; None as long as it is unknown.
+        watch: seconds that the backend took to prepare and run the model.
     """
 
-    def __init__(self, backend: Any, case: LoadedCase, provider: str | None, qualities: Qualities | None) -> None:
+    def __init__(
+        self, backend: Any, case: LoadedCase, provider: str | None, accuracy_counter: AccuracyCounter | None
+    ) -> None:
         self.backend, self._case, self.provider = backend, case, provider
         self._prepared: Any = None
-        self._qualities = qualities
+        self._accuracy_counter = accuracy_counter
         self.placement: Placement | None = None
-        self._counts: list[Counted] = []
+        self._counts: list[GradeCount] = []
         self.watch = _Stopwatch()
 
     def load(self) -> None:
         with self.watch:
-            self._prepared = _asked("load", lambda: self.backend.prepare(self._case.model, "CPU"))
-        self.watch.seconds += _seconds_ahead(self._prepared)
+            self._prepared = _call_subject("load", lambda: self.backend.prepare(self._case.model, "CPU"))
+        self.watch.seconds += _prefetched_seconds(self._prepared)
         self._place("load")
 
     def run(self, data_set: DataSet) -> Any:
         with self.watch:
-            outputs = _asked("run", lambda: self._prepared.run(list(data_set.inputs)))
-        self.watch.seconds += _seconds_ahead(self._prepared)
+            outputs = _call_subject("run", lambda: self._prepared.run(list(data_set.inputs)))
+        self.watch.seconds += _prefetched_seconds(self._prepared)
         self._place("run")
         return outputs
 
     def count(self, number: int, data_set: DataSet, outputs: Sequence[object]) -> None:
-        """Take note of how accurate the outputs of a data set are, where that is asked for."""
-        if self._qualities is not None:
-            self._counts += self._qualities.within(self._case, number, data_set, outputs)
+        """Count the elements of a data set's outputs by accuracy grade, if the run counts accuracy."""
+        if self._accuracy_counter is not None:
+            self._counts += self._accuracy_counter.count(self._case, number, data_set, outputs)
 
     @property
-    def quality(self) -> dict[str, Within]:
-        """How many elements of all outputs have which quality."""
-        return self._qualities.total(self._counts) if self._qualities is not None else {}
+    def accuracy(self) -> dict[str, Within]:
+        """Number of elements of all outputs by accuracy grade; empty if the run does not count accuracy."""
+        return self._accuracy_counter.total(self._counts) if self._accuracy_counter is not None else {}
 
     def _place(self, phase: str) -> None:
-        """Take note of where the nodes run, and end the case where that is not as asked; it may be told late."""
-        self.placement = _asked(phase, lambda: placement_of(self._prepared))
+        """Store where the nodes run; raise _CaseEnded if a node does not run on the requested provider.
+
+        A backend may report the placement after the first run only.
+        """
+        self.placement = _call_subject(phase, lambda: reported_placement(self._prepared))
         if self.provider is None or (self.placement is None and phase == "load"):
             return
-        if complaint := placement_complaint(self.provider, self.placement):
-            raise _Stopped(Verdict.UNSUPPORTED, phase, complaint)
+        if violation := placement_violation(self.provider, self.placement):
+            raise _CaseEnded(Verdict.UNSUPPORTED, phase, violation)
 
 
-def _answer(
-    asked: _AskedModel, case: LoadedCase, profile: Profile | None, once_answered: Callable[[], None]
+def _judge_outputs(
+    model: _TimedModel, case: LoadedCase, profile: RequirementProfile | None, once_answered: Callable[[], None]
 ) -> Outcome:
-    """What becomes of a valid model: its outputs, compared."""
+    """Run a valid model on every data set and return the outcome."""
     evidence: list[OutputEvidence] = []
-    kept = KeptOutputs([value.name for value in case.model.graph.output])
-    watch = asked.watch
+    retained = RetainedOutputs([value.name for value in case.model.graph.output])
+    watch = model.watch
     try:
-        asked.load()
-        neighbour = neighbour_of(asked.backend, case)
-        for number, (data_set, is_last) in enumerate(_with_last(data_sets_under(profile, case))):
-            then = once_answered if is_last and neighbour is None else _nothing
-            evidence += _run(asked, case, data_set, number, kept, then)
-            if neighbour is not None:
-                neighbour.run()
-    except _Stopped as stop:
+        model.load()
+        companion = prepare_companion(model.backend, case)
+        for number, (data_set, is_last) in enumerate(
+            _mark_last(data_sets_with_profile(profile, case) if profile else case.data_sets())
+        ):
+            then = once_answered if is_last and companion is None else _do_nothing
+            evidence += _run_data_set(model, case, data_set, number, retained, then)
+            if companion is not None:
+                companion.run()
+    except _CaseEnded as stop:
         once_answered()
         return Outcome(stop.verdict, stop.phase, stop.message, watch.seconds, tuple(evidence))
-    complaints = [_sentence(output) for output in evidence if "complaint" in output]
-    if complaints:
-        more = f" (and {len(complaints) - 1} more outputs)" if len(complaints) > 1 else ""
-        return Outcome(Verdict.FAIL, "compare", complaints[0] + more, watch.seconds, tuple(evidence))
-    level = profile.level_of_check(NAME, LEVEL) if profile else LEVEL
-    if overwritten := kept.check(Level.weakest([case.entry.level, level])):
-        said = f"{overwritten['name']}: {overwritten['complaint']}"
-        return Outcome(Verdict.FAIL, "compare", said, watch.seconds, tuple(evidence), (overwritten,))
+    violations = [_violation_sentence(output) for output in evidence if "violation" in output]
+    if violations:
+        more = f" (and {len(violations) - 1} more outputs)" if len(violations) > 1 else ""
+        return Outcome(Verdict.FAIL, "compare", violations[0] + more, watch.seconds, tuple(evidence))
+    level = (
+        profile.level_of_check(RETAINED_OUTPUTS_CHECK, RETAINED_OUTPUTS_LEVEL) if profile else RETAINED_OUTPUTS_LEVEL
+    )
+    if overwritten := retained.check(Level.weakest([case.entry.level, level])):
+        message = f"{overwritten['name']}: {overwritten['violation']}"
+        return Outcome(Verdict.FAIL, "compare", message, watch.seconds, tuple(evidence), (overwritten,))
     return Outcome(Verdict.PASS, None, "", watch.seconds, tuple(evidence))
 
 
-def _rejection(asked: _AskedModel, case: LoadedCase) -> Outcome:
-    """`pass` where the backend raises on a model that is invalid, `fail` where it computes something from it.
+def _judge_rejection(model: _TimedModel, case: LoadedCase) -> Outcome:
+    """Run an invalid model: the outcome is `pass` if the backend raises an error, and `fail` if it computes outputs.
 
-    Of a provider a refusal says nothing as long as no node was given to it: the runtime refused, not the provider.
+    If a provider is requested and no node was assigned to it, a rejection is `unsupported`: the runtime rejected the
+    model, not the provider.
     """
-    watch = asked.watch
+    watch = model.watch
     try:
-        asked.load()
-        outputs = asked.run(next(iter(case.data_sets())))
-    except _Stopped as stop:
+        model.load()
+        outputs = model.run(next(iter(case.data_sets())))
+    except _CaseEnded as stop:
         rejected = stop.verdict is Verdict.ERROR and is_rejection(stop.__cause__)
-        if rejected and asked.provider is not None and asked.placement is None:
-            message = f"refused, and no node is known to have been given to {asked.provider}: {stop.message}"
+        if rejected and model.provider is not None and model.placement is None:
+            message = f"rejected before a node was assigned to {model.provider}: {stop.message}"
             return Outcome(Verdict.UNSUPPORTED, stop.phase, message, watch.seconds)
         return Outcome(Verdict.PASS if rejected else stop.verdict, stop.phase, stop.message, watch.seconds)
-    title = case_json(case.corpus, case.entry)["title"]
-    return Outcome(Verdict.FAIL, "compare", f"computed {_count(outputs)} although {title}", watch.seconds)
+    title = read_case_json(case.corpus, case.entry)["title"]
+    return Outcome(Verdict.FAIL, "compare", f"computed {_describe_return(outputs)} although {title}", watch.seconds)
 
 
 def is_rejection(error: BaseException | None) -> bool:
-    """Whether what a subject raised refuses a model, as against having broken down on it."""
+    """Return whether an error of a subject rejects the model, rather than being a crash or a timeout."""
     return error.is_rejection if isinstance(error, SubjectFailure) else isinstance(error, Exception)
 
 
-def _count(outputs: object) -> str:
-    """How many outputs came, in words."""
+def _describe_return(outputs: object) -> str:
+    """Return a description of a value that a backend returned: the number of outputs, or the type of the value."""
     if not isinstance(outputs, list | tuple):
         return f"a {type(outputs).__name__}"
     return "1 output" if len(outputs) == 1 else f"{len(outputs)} outputs"
 
 
-def _run(
-    asked: _AskedModel,
+def _run_data_set(
+    model: _TimedModel,
     case: LoadedCase,
     data_set: DataSet,
     number: int,
-    kept: KeptOutputs,
+    retained: RetainedOutputs,
     once_answered: Callable[[], None],
 ) -> list[OutputEvidence]:
+    """Run one data set and return the comparison of its outputs.
+
+    Raises:
+        _CaseEnded: the run failed, did not return the expected number of outputs, or overwrote an input.
+    """
     before = [array.tobytes() for array in data_set.inputs]
-    outputs = asked.run(data_set)
+    outputs = model.run(data_set)
     once_answered()
     if not isinstance(outputs, list | tuple):
-        raise _Stopped(Verdict.FAIL, "compare", f"run returned a {type(outputs).__name__}, not a sequence of outputs")
+        raise _CaseEnded(Verdict.FAIL, "compare", f"run returned a {type(outputs).__name__}, not a sequence of outputs")
     if len(outputs) != len(data_set.outputs):
-        raise _Stopped(
+        raise _CaseEnded(
             Verdict.FAIL, "compare", f"run returned {len(outputs)} outputs instead of {len(data_set.outputs)}"
         )
-    kept.keep(number, outputs)
-    asked.count(number, data_set, outputs)
-    evidence = [compare(output, actual, number) for output, actual in zip(data_set.outputs, outputs, strict=True)]
-    if spoiled := _spoiled(data_set.inputs, before):
-        raise _Stopped(Verdict.FAIL, "compare", f"input {spoiled[0]} is not what it was before the run")
-    if not any("complaint" in output for output in evidence):
-        place = contradictory(case, data_set, outputs)
-        if place is not None:
-            evidence[place]["complaint"] = COMPLAINT
+    retained.add(number, outputs)
+    model.count(number, data_set, outputs)
+    evidence = [
+        compare_output(output, actual, number) for output, actual in zip(data_set.outputs, outputs, strict=True)
+    ]
+    if overwritten := _overwritten_inputs(data_set.inputs, before):
+        raise _CaseEnded(Verdict.FAIL, "compare", f"input {overwritten[0]} is not what it was before the run")
+    if not any("violation" in output for output in evidence):
+        index = output_without_interpretation(case, data_set, outputs)
+        if index is not None:
+            evidence[index]["violation"] = NO_INTERPRETATION_VIOLATION
     return evidence
 
 
-def _with_last(data_sets: Iterator[DataSet]) -> Iterator[tuple[DataSet, bool]]:
-    """The data sets, each with whether it is the last."""
+def _mark_last(data_sets: Iterator[DataSet]) -> Iterator[tuple[DataSet, bool]]:
+    """Yield pairs of a data set and whether it is the last data set."""
     following = next(data_sets, None)
     while (data_set := following) is not None:
         following = next(data_sets, None)
         yield data_set, following is None
 
 
-def _seconds_ahead(prepared: Any) -> float:
-    """How long a model was being prepared or run before that was asked for, as in a process of its own it may be."""
-    seconds = getattr(prepared, "seconds_ahead", 0.0)
+def _prefetched_seconds(prepared: Any) -> float:
+    """Return the seconds that a subject in its own process worked on a request before it was sent (prefetching)."""
+    seconds = getattr(prepared, "prefetched_seconds", 0.0)
     return seconds if isinstance(seconds, float) else 0.0
 
 
-def _nothing() -> None:
-    """What is done where nothing is to be done."""
+def _do_nothing() -> None:
+    """Do nothing."""
 
 
-def _asked(phase: str, ask: Any) -> Any:
-    """What the subject answers; what it raises, or how its process fails, becomes a verdict."""
+def _call_subject(phase: str, ask: Any) -> Any:
+    """Call the subject and return its answer.
+
+    Args:
+        phase: `load` or `run`, for the outcome.
+        ask: function that calls the subject.
+
+    Raises:
+        _CaseEnded: the subject raised an error or its process failed; the exception has the verdict.
+    """
     try:
         return ask()
     except KeyboardInterrupt:
         raise
     except SubjectFailure as error:
-        raise _Stopped(error.verdict, error.phase or phase, told(error)) from error
-    except BaseException as error:  # SystemExit, and the panics of runtimes written in Rust, too
+        raise _CaseEnded(error.verdict, error.phase or phase, format_exception(error)) from error
+    except BaseException as error:  # also SystemExit, and panics of runtimes written in Rust
         verdict = Verdict.UNSUPPORTED if is_unsupported(error) else Verdict.ERROR
-        raise _Stopped(verdict, phase, told(error)) from error
+        raise _CaseEnded(verdict, phase, format_exception(error)) from error
 
 
-def _spoiled(inputs: Sequence[Array], before: Sequence[bytes]) -> list[int]:
+def _overwritten_inputs(inputs: Sequence[Array], before: Sequence[bytes]) -> list[int]:
+    """Return the indices of the inputs whose bytes changed."""
     return [number for number, array in enumerate(inputs) if array.tobytes() != before[number]]
 
 
-def _sentence(output: OutputEvidence) -> str:
-    place = f" of data set {output['data_set']}" if output["data_set"] else ""
-    sentence = f"{output['name']}{place} {output['complaint']}"
+def _violation_sentence(output: OutputEvidence) -> str:
+    """Return a sentence with the violation of an output and its first wrong element, for the outcome's message."""
+    data_set = f" of data set {output['data_set']}" if output["data_set"] else ""
+    sentence = f"{output['name']}{data_set} {output['violation']}"
     if bad := output.get("first_bad"):
         sentence += f", first at {bad['index']}: {bad['actual']} instead of {bad['expected']}"
         sentence += f" (off by {bad['ulp']:g} ULP)" if "ulp" in bad else ""
@@ -247,7 +369,7 @@ def _sentence(output: OutputEvidence) -> str:
 
 
 class _Stopwatch:
-    """Adds up the seconds spent within it."""
+    """Context manager that adds up the seconds spent inside it."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -258,3 +380,43 @@ class _Stopwatch:
 
     def __exit__(self, *_: object) -> None:
         self.seconds += time.perf_counter() - self._started
+
+
+class RetainedOutputs:
+    """The outputs of all runs of a prepared model, with copies of their bytes right after the run.
+
+    Args:
+        names: names of the outputs, in the graph's order.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._retained: list[tuple[int, str, Array, bytes]] = []
+
+    def add(self, data_set: int, outputs: Sequence[Any]) -> None:
+        """Store the outputs of the data set with this number; values other than arrays are ignored."""
+        self._retained += [
+            (data_set, name, output, output.tobytes())
+            for name, output in zip(self._names, outputs, strict=False)
+            if isinstance(output, np.ndarray)
+        ]
+
+    def violation(self) -> str | None:
+        """Return a sentence that names an output that has changed since its run; None if all are unchanged."""
+        changed = [(number, name) for number, name, output, before in self._retained if output.tobytes() != before]
+        if not changed:
+            return None
+        number, name = changed[0]
+        more = f" (and {len(changed) - 1} more outputs)" if len(changed) > 1 else ""
+        return f"{name} of data set {number} has been overwritten by a later run{more}"
+
+    def check(self, level: Level) -> RewriteCheck | None:
+        """Return the violation, if any, as a record for the results file.
+
+        Args:
+            level: level at which the violation counts.
+        """
+        violation = self.violation()
+        return (
+            None if violation is None else {"name": RETAINED_OUTPUTS_CHECK, "level": str(level), "violation": violation}
+        )

@@ -1,61 +1,77 @@
-"""Holds what a backend returned against what was expected: type, then shape, then values.
+"""Compare outputs of a backend with the expected outputs: type, then shape, then values.
 
-The largest error is reported even where the output passes.
+An output is checked for equality of bits (`exact`), by a distance from the expected value (`bound`), or against sets of
+acceptable indices (`index`). The evidence has the largest error even if the output is acceptable. Elements that are
+acceptable each can contradict each other: `output_without_interpretation` detects outputs of one node that no single
+interpretation of the specification explains.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.models import formats
+from conformance.models import arrays
 from conformance.models.arrays import Array, type_name
-from conformance.models.preview import SHOWN, alternatives, decimal, hexadecimal, preview
+from conformance.models.summaries import (
+    MAX_SHOWN_ELEMENTS,
+    format_true_indices,
+    hex_bits,
+    shortest_decimal,
+    tensor_preview,
+)
+from conformance.reference.interpretations import has_interpretations, interpreted_nodes
+from conformance.verdicts import Level
 
 if TYPE_CHECKING:
-    from conformance.corpus.loading import ExpectedTensor
+    from collections.abc import Sequence
+
+    from conformance.corpus.loading import DataSet, ExpectedTensor, LoadedCase
+    from conformance.models.arrays import Array
+    from conformance.reference.interpretations import InterpretedNode
     from conformance.results.records import BadElement, OutputEvidence
 
 
-def compare(output: ExpectedTensor, actual: object, data_set: int) -> OutputEvidence:
-    """The evidence on one output; it has a `complaint` where the output is not acceptable.
+def compare_output(output: ExpectedTensor, actual: object, data_set: int) -> OutputEvidence:
+    """Return the comparison of one output with its expected value, with a `violation` if it is not acceptable.
 
     Args:
-        actual: whatever the backend returned for it.
-        data_set: the number of the data set, for the record.
+        actual: the value that the backend returned, of any type.
+        data_set: number of the data set, for the evidence.
     """
     evidence: OutputEvidence = {"data_set": data_set, "name": output.name, "check": output.check}
-    if complaint := _misfit(output.expected, actual):
-        evidence["complaint"] = complaint
+    if violation := _type_or_shape_violation(output.expected, actual):
+        evidence["violation"] = violation
         return _with_actual(evidence, actual)
     array = np.asarray(actual)
     acceptable = _acceptable(output, array)
     if acceptable is None:
-        return _exactly_right(evidence)
+        return _mark_exact(evidence)
     if output.check != "index" and array.dtype.kind in "fV":
-        evidence |= _distances(output, array)  # type: ignore[typeddict-item]
-    if acceptable.all():  # where several indices are acceptable, which one came is worth knowing
+        evidence |= _error_measures(output, array)  # type: ignore[typeddict-item]
+    if acceptable.all():  # if several indices are acceptable, the evidence has the actual ones
         return evidence if output.choices is None else _with_actual(evidence, array)
-    return {**evidence, **_accusation(output, array, acceptable)}  # type: ignore[typeddict-item]
+    return {**evidence, **_violation_evidence(output, array, acceptable)}  # type: ignore[typeddict-item]
 
 
 def acceptable_elements(output: ExpectedTensor, actual: object) -> Array:
-    """Which elements are acceptable (bool, the output's shape): what `compare` says, without the evidence."""
-    if _misfit(output.expected, actual):
+    """Return which elements are acceptable (bool, the output's shape), by the rules of `compare_output`."""
+    if _type_or_shape_violation(output.expected, actual):
         return np.zeros(output.expected.shape, dtype=np.bool_)
     acceptable = _acceptable(output, np.asarray(actual))
     return np.ones(output.expected.shape, dtype=np.bool_) if acceptable is None else acceptable
 
 
-def accepts(output: ExpectedTensor, actual: object) -> bool:
-    """Whether an output is acceptable."""
-    return _misfit(output.expected, actual) is None and bool(acceptable_elements(output, actual).all())
+def is_acceptable(output: ExpectedTensor, actual: object) -> bool:
+    """Return whether an output is acceptable, by the rules of `compare_output`."""
+    return _type_or_shape_violation(output.expected, actual) is None and bool(acceptable_elements(output, actual).all())
 
 
-def _misfit(expected: Array, actual: object) -> str | None:
-    """What is wrong with an output before its values are looked at."""
+def _type_or_shape_violation(expected: Array, actual: object) -> str | None:
+    """Return what is wrong with the type or shape of an output; None if both are as expected."""
     if not isinstance(actual, np.ndarray | np.generic):
         return f"is a {type(actual).__name__}, not an array"
     if actual.dtype != expected.dtype:
@@ -66,10 +82,10 @@ def _misfit(expected: Array, actual: object) -> str | None:
 
 
 def _with_actual(evidence: OutputEvidence, actual: object) -> OutputEvidence:
-    """The evidence with a preview of what came instead of a fitting output, where that is a tensor at all."""
+    """Return the evidence with a preview of the actual output, if that is a tensor of a known type."""
     if isinstance(actual, np.ndarray | np.generic):
         with suppress(AttributeError, KeyError, TypeError, ValueError):
-            evidence["actual"] = preview(evidence["name"], np.asarray(actual))
+            evidence["actual"] = tensor_preview(evidence["name"], np.asarray(actual))
     return evidence
 
 
@@ -81,7 +97,7 @@ def _type(dtype: np.dtype[Any]) -> str:
 
 
 def _acceptable(output: ExpectedTensor, actual: Array) -> Array | None:
-    """Which elements are acceptable (bool, the output's shape), or None where every bit is as expected."""
+    """Return which elements are acceptable (bool, the output's shape), or None if all bits are as expected."""
     expected = output.expected
     if output.choices is not None:
         indices = np.arange(output.choices.shape[-1])
@@ -99,15 +115,18 @@ def _acceptable(output: ExpectedTensor, actual: Array) -> Array | None:
     return np.asarray(same | both_nan | (error <= output.bound) | np.isinf(output.bound))
 
 
-def _exactly_right(evidence: OutputEvidence) -> OutputEvidence:
+def _mark_exact(evidence: OutputEvidence) -> OutputEvidence:
     evidence["max_ulp"] = 0.0
     if evidence["check"] == "bound":
         evidence["error_over_bound"] = 0.0
     return evidence
 
 
-def _distances(output: ExpectedTensor, actual: Array) -> dict[str, Any]:
-    """The largest error in ULP of the expected value and as a fraction of the bound, where both are finite."""
+def _error_measures(output: ExpectedTensor, actual: Array) -> dict[str, Any]:
+    """Return the largest finite error of an output, as entries of `OutputEvidence`.
+
+    The entries are the error in ULP of the expected value, the error over the bound, and the index of the latter.
+    """
     expected = output.expected
     with np.errstate(all="ignore"):
         error = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
@@ -123,44 +142,98 @@ def _distances(output: ExpectedTensor, actual: Array) -> dict[str, Any]:
 
 
 def ulp_of(expected: Array) -> Array:
-    """The distance of neighbours in the tensor's type at each element (double, its shape)."""
-    format = formats.BY_NAME[type_name(expected.dtype)]
+    """Return one ULP at each element: the distance of adjacent values of the tensor's type (double, its shape)."""
+    format = arrays.FLOAT_FORMATS[type_name(expected.dtype)]
     least = 2 - format.largest_exponent - format.precision
     _, exponent = np.frexp(np.maximum(np.abs(expected.astype(np.float64)), np.ldexp(1.0, least)))
     return np.asarray(np.ldexp(1.0, np.maximum(exponent - format.precision, least)))
 
 
-def _accusation(output: ExpectedTensor, actual: Array, acceptable: Array) -> dict[str, Any]:
+def _violation_evidence(output: ExpectedTensor, actual: Array, acceptable: Array) -> dict[str, Any]:
+    """Return the violation, the number of wrong elements, the first wrong element, and a preview of the output.
+
+    The keys are those of `OutputEvidence`.
+    """
     wrong = int(acceptable.size - acceptable.sum())
-    place = np.unravel_index(int(np.argmin(acceptable)), acceptable.shape)
+    index = np.unravel_index(int(np.argmin(acceptable)), acceptable.shape)
     return {
-        "complaint": f"has {wrong} wrong of {acceptable.size} elements",
+        "violation": f"has {wrong} wrong of {acceptable.size} elements",
         "wrong": wrong,
-        "first_bad": _bad_element(output, actual, place),
-        "actual": preview(output.name, actual),
+        "first_bad": _bad_element(output, actual, index),
+        "actual": tensor_preview(output.name, actual),
     }
 
 
-def _bad_element(output: ExpectedTensor, actual: Array, place: tuple[Any, ...]) -> BadElement:
-    expected, got = output.expected[place], actual[place]
-    bad: BadElement = {"index": [int(part) for part in place], "expected": decimal(expected), "actual": decimal(got)}
+def _bad_element(output: ExpectedTensor, actual: Array, index: tuple[Any, ...]) -> BadElement:
+    expected, got = output.expected[index], actual[index]
+    bad: BadElement = {
+        "index": [int(part) for part in index],
+        "expected": shortest_decimal(expected),
+        "actual": shortest_decimal(got),
+    }
     if output.choices is not None:
-        bad["expected"] = alternatives(output.choices[place])
+        bad["expected"] = format_true_indices(output.choices[index])
         return bad
     if actual.dtype.kind not in "fV":
         return bad
-    bad |= {"expected_hex": hexadecimal(expected), "actual_hex": hexadecimal(got)}
+    bad |= {"expected_hex": hex_bits(expected), "actual_hex": hex_bits(got)}
     if output.bound is not None:
-        bad["bound"] = f"{output.bound[place]:.3g}"
+        bad["bound"] = f"{output.bound[index]:.3g}"
     distance = abs(float(got) - float(expected)) / float(ulp_of(np.asarray(expected)))
     if np.isfinite(distance):
         bad["ulp"] = float(f"{distance:.4g}")
     return bad
 
 
-def shown(array: Any) -> str:
-    """An array's first elements; a sequence's arrays, each so."""
+def format_array(array: Any) -> str:
+    """Return the first elements of an array as text; for a sequence, the first elements of each of its arrays."""
     if not isinstance(array, np.ndarray):
-        return "nothing" if array is None else f"({', '.join(map(shown, array))})"
-    more = ", …" if array.size > SHOWN else ""
-    return f"[{', '.join(decimal(element) for element in array.flat[:SHOWN])}{more}]"
+        return "nothing" if array is None else f"({', '.join(map(format_array, array))})"
+    more = ", …" if array.size > MAX_SHOWN_ELEMENTS else ""
+    return f"[{', '.join(shortest_decimal(element) for element in array.flat[:MAX_SHOWN_ELEMENTS])}{more}]"
+
+
+NO_INTERPRETATION_VIOLATION = (
+    "fits no single interpretation of the specification, though each element is within its bound"
+)
+"""Violation of an output whose elements are within their bounds, but contradict each other."""
+
+INTERPRETATION_CACHE_SIZE = 512
+"""Number of data sets whose interpretations are cached; all subjects are compared with the same ones."""
+
+
+def output_without_interpretation(case: LoadedCase, data_set: DataSet, outputs: Sequence[Array]) -> int | None:
+    """Return the index of an output of a node that no single interpretation of the specification explains.
+
+    Return None if an interpretation explains each node.
+
+    Args:
+        data_set: the data set; its inputs must be unchanged.
+        outputs: the actual outputs; each element must be acceptable.
+    """
+    if case.entry.level is not Level.MUST or not has_interpretations(case.model):
+        return None
+    expected = (output.expected.tobytes() for output in data_set.outputs)
+    if all(actual.tobytes() == bits for actual, bits in zip(outputs, expected, strict=True)):
+        return None
+    key = _CacheKey(case, data_set)
+    return next((node.outputs[0] for node in _interpreted_nodes(key) if not node.has_match(outputs)), None)
+
+
+class _CacheKey:
+    """Key of the cache of interpretations: two keys are equal if their models and inputs are equal."""
+
+    def __init__(self, case: LoadedCase, data_set: DataSet) -> None:
+        self.case, self.inputs = case, data_set.inputs
+        self._key = case.entry.files["model.onnx"], tuple(array.tobytes() for array in data_set.inputs)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _CacheKey) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+@lru_cache(maxsize=INTERPRETATION_CACHE_SIZE)
+def _interpreted_nodes(key: _CacheKey) -> list[InterpretedNode]:
+    return interpreted_nodes(key.case.corpus.read(key.case.entry, "model.onnx"), key.inputs)

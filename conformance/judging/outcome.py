@@ -1,4 +1,4 @@
-"""What became of one case on one subject."""
+"""The outcome of one case on one subject."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a case.
+    """Verdict and evidence of one case on one subject.
 
     Attributes:
-        phase: where it ended early: `start`, `load`, `run` or `compare`; None where nothing ended it.
-        message: why it did not pass, in one line or the subject's own words; of an invalid model, how it was rejected.
-        seconds: the time the subject took, without reading and comparing.
-        outputs: the evidence, per data set and output.
-        checks: what a graph optimizer was held to.
-        hazards: the data sets on which a rewrite changed the answer as it is documented to.
-        placement: how many nodes of which operators ran on which provider or device; None where nobody said.
-        quality: by the name of a quality how many elements have it, of how many; empty where that was not asked for.
+        phase: phase that ended the case early: `start`, `load`, `run`, `optimize` or `compare`; None if it did not end
+            early.
+        message: why the case did not pass, in one line or as the subject's error text. For an invalid model that the
+            subject rejected, the error text.
+        seconds: time that the subject took, without the time for reading files and comparing outputs.
+        outputs: comparison of each output of each data set.
+        checks: results of the checks other than the comparison of outputs.
+        hazards: data sets on which a graph optimizer changed the answer in a documented way.
+        placement: number of nodes by provider or device, then by operator; None if the subject does not report it.
+        accuracy: number of elements by accuracy grade; empty if it is not requested.
     """
 
     verdict: Verdict
@@ -35,4 +37,4 @@ class Outcome:
     checks: tuple[RewriteCheck, ...] = ()
     hazards: tuple[HazardChange, ...] = ()
     placement: Placement | None = None
-    quality: Mapping[str, Within] = field(default_factory=dict)
+    accuracy: Mapping[str, Within] = field(default_factory=dict)

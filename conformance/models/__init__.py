@@ -1,1 +1,1 @@
-"""What can be said of an ONNX model without running it: its tensors, types, graphs, signatures and feeds."""
+"""Read and compare ONNX models without running them: tensors, types, graphs, inputs and validity."""

@@ -1,12 +1,16 @@
-"""Arrays and their ONNX element types: the names by which cases and reports call them, and tensors in messages.
+"""Elements of ONNX tensors as NumPy arrays.
 
-A bfloat16 array is one of `ml_dtypes`, whatever the installed onnx makes of such a tensor: onnx 1.18 has no arithmetic
-for it.
+The first part describes the binary floating-point formats and rounds numbers into them correctly. It uses only
+integers, `Decimal` and `math.ldexp`, so the result does not depend on the machine or on a library version. The second
+part converts between ONNX tensors, ONNX element types and NumPy arrays.
 """
 
 from __future__ import annotations
 
-from functools import cache
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache, cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -18,56 +22,145 @@ from onnx import numpy_helper
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+
+@dataclass(frozen=True)
+class FloatFormat:
+    """A binary floating-point format.
+
+    Attributes:
+        name: lower-case name of the ONNX element type.
+        precision: number of significant bits, including the hidden bit.
+        largest_exponent: exponent e of the largest finite value. That value is just below 2**(e + 1).
+    """
+
+    name: str
+    precision: int
+    largest_exponent: int
+
+    @cached_property
+    def unit_roundoff(self) -> Decimal:
+        """Largest relative error of one rounding to nearest: half a unit in the last place (ULP) of 1."""
+        return _power_of_two(-self.precision)
+
+    @cached_property
+    def largest(self) -> Decimal:
+        """Largest finite value."""
+        beyond = self.largest_exponent + 1
+        return Decimal(2**beyond - 2 ** (beyond - self.precision))
+
+    @cached_property
+    def overflow_threshold(self) -> Decimal:
+        """Smallest magnitude that rounds to infinity."""
+        beyond = self.largest_exponent + 1
+        return Decimal(2**beyond - 2 ** (beyond - self.precision - 1))
+
+    @cached_property
+    def smallest_normal(self) -> Decimal:
+        """Smallest positive value with all significant bits; smaller values are subnormal."""
+        return _power_of_two(1 - self.largest_exponent)
+
+    @cached_property
+    def smallest_subnormal(self) -> Decimal:
+        """Smallest positive value, which is also the distance between adjacent values up to `smallest_normal`."""
+        return _power_of_two(2 - self.largest_exponent - self.precision)
+
+    def round_to_nearest(self, value: Decimal) -> float:
+        """Round `value` to this format as IEEE 754 does by default: ties to even, overflow to infinity."""
+        if self.precision == DOUBLE.precision or not value.is_finite() or not value:
+            return float(value)
+        if value.copy_abs() >= self.overflow_threshold:
+            return math.copysign(math.inf, value)
+        return self._nearest(_rounded_to_odd(value))
+
+    def can_represent(self, value: Decimal) -> bool:
+        """Return whether the finite `value` is exactly a value of this format."""
+        double = float(value)
+        if Decimal(double) != value:
+            return False
+        return self.precision == DOUBLE.precision or (abs(value) <= self.largest and self._nearest(double) == double)
+
+    def _nearest(self, double: float) -> float:
+        """Round a double to this format's precision, ignoring overflow."""
+        exponent = max(math.frexp(double)[1], 2 - self.largest_exponent) - self.precision
+        return math.copysign(math.ldexp(round(math.ldexp(double, -exponent)), exponent), double)
+
+
+def _power_of_two(exponent: int) -> Decimal:
+    """Return 2**exponent exactly, whatever the precision of the current decimal context is."""
+    return Decimal(math.ldexp(1.0, exponent))
+
+
+def _rounded_to_odd(value: Decimal) -> float:
+    """Round `value` to a double with round-to-odd: an inexact result has an odd significand.
+
+    A second rounding, from the double to a narrower format, then gives the correctly rounded result.
+    """
+    nearest = float(value)
+    if math.isinf(nearest) or nearest == value:
+        return nearest
+    if int(math.ldexp(math.frexp(nearest)[0], DOUBLE.precision)) % 2:
+        return nearest
+    return math.nextafter(nearest, math.inf if value > nearest else -math.inf)
+
+
+FLOAT16 = FloatFormat("float16", 11, 15)
+BFLOAT16 = FloatFormat("bfloat16", 8, 127)
+FLOAT = FloatFormat("float", 24, 127)
+DOUBLE = FloatFormat("double", 53, 1023)
+
+FLOAT_FORMATS = {format.name: format for format in (FLOAT16, BFLOAT16, FLOAT, DOUBLE)}
+
+
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
-BFLOAT16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+BFLOAT16_DTYPE: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
 
 
 @cache
 def type_name(dtype: np.dtype[Any]) -> str:
-    """ONNX's name of an element type, in lower case, as in `tensor(float)`.
+    """Return the lower-case ONNX name of a NumPy element type: `float` for float32, as in `tensor(float)`.
 
     Raises:
         KeyError: ONNX has no such element type.
     """
-    if dtype == BFLOAT16:
+    if dtype == BFLOAT16_DTYPE:
         return "bfloat16"
     return str(onnx.TensorProto.DataType.Name(onnx.helper.np_dtype_to_tensor_dtype(dtype))).lower()
 
 
 @cache
 def type_number(name: str) -> int:
-    """The number in `TensorProto.DataType` of a type's lower-case name."""
+    """Return the number in `TensorProto.DataType` of an element type, given by its lower-case name."""
     return int(onnx.TensorProto.DataType.Value(name.upper()))
 
 
 @cache
 def dtype_of(elem_type: int) -> np.dtype[Any]:
-    """The NumPy type of an element type given by its number in `TensorProto.DataType`."""
+    """Return the NumPy type for an ONNX element type, given as a number of `TensorProto.DataType`."""
     if elem_type == onnx.TensorProto.BFLOAT16:
-        return BFLOAT16
+        return BFLOAT16_DTYPE
     return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
 
 
 def array_of(tensor: onnx.TensorProto) -> Array:
-    """A tensor's elements.
+    """Return a tensor's elements as an array.
 
     Raises:
-        ValueError: they are stored outside of the message, or are not as many as its shape says.
+        ValueError: the elements are in external data, or their number does not match the shape.
     """
     array = numpy_helper.to_array(tensor)
-    return array.view(BFLOAT16) if tensor.data_type == onnx.TensorProto.BFLOAT16 else array
+    return array.view(BFLOAT16_DTYPE) if tensor.data_type == onnx.TensorProto.BFLOAT16 else array
 
 
 def tensor_of(array: Array, name: str = "") -> onnx.TensorProto:
-    """A tensor with these elements as raw bytes; text has none."""
-    if array.dtype != BFLOAT16:
+    """Return a tensor that stores these elements in `raw_data`. Strings go to `string_data`."""
+    if array.dtype != BFLOAT16_DTYPE:
         return numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
     raw = array.view(np.uint16).astype("<u2").tobytes()
     return onnx.TensorProto(name=name, data_type=onnx.TensorProto.BFLOAT16, dims=array.shape, raw_data=raw)
 
 
-def objects(elements: Iterable[Any], shape: Sequence[int]) -> Array:
-    """An array of arbitrary objects, in row-major order."""
+def object_array(elements: Iterable[Any], shape: Sequence[int]) -> Array:
+    """Return an array of dtype `object` with these elements in row-major order."""
     return np.fromiter(elements, dtype=object, count=prod(shape)).reshape(shape)

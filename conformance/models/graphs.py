@@ -1,33 +1,150 @@
-"""Walks the graphs of a model, whatever they are inside of, and finds its training optimizers."""
+"""Structure of ONNX graphs: producers and uses of values, subgraphs, scopes, and calls of model-local functions.
+
+The first part counts uses of values, also by subgraphs that capture a value of an enclosing graph. `UseDefIndex` keeps
+producers and use counts while nodes are removed. `Scope` is a graph together with its position in the model. The last
+part follows calls of model-local functions.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect, insort
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from onnx import AttributeProto, TensorProto
 
+from conformance.models.types import MAIN_DOMAINS
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, MutableSequence, Sequence
 
     import onnx
 
 
-def graphs_of(model: onnx.ModelProto) -> list[onnx.GraphProto]:
-    """The graphs of a model that are in no other: the main one first, then those of training information."""
+def count_local_uses(graph: onnx.GraphProto) -> Counter[str]:
+    """Return how often each value is an input of the graph's own nodes or an output of the graph, by name."""
+    taken = Counter(name for node in graph.node for name in node.input)
+    taken.update(value.name for value in graph.output)
+    return taken
+
+
+def count_captures(graph: onnx.GraphProto) -> Counter[str]:
+    """Return how often subgraphs, at any depth, use each value of the graph, by name."""
+    counts: Counter[str] = Counter()
+    for node in graph.node:
+        for _, inner in attribute_graphs(node):
+            counts.update(count_free_uses(inner))
+    return counts
+
+
+def count_free_uses(graph: onnx.GraphProto, *, deep: bool = True) -> Counter[str]:
+    """Return how often a subgraph uses each value of the enclosing graphs, by name.
+
+    A value that the subgraph defines itself takes precedence over an enclosing value of the same name.
+
+    Args:
+        deep: whether to count uses in nested subgraphs too.
+    """
+    own = {value.name for value in (*graph.input, *graph.initializer)}
+    own.update(tensor.values.name for tensor in graph.sparse_initializer)
+    counts: Counter[str] = Counter()
+    for node in graph.node:
+        counts.update(name for name in node.input if name not in own)
+        for _, inner in attribute_graphs(node) if deep else ():
+            counts.update({name: count for name, count in count_free_uses(inner).items() if name not in own})
+        own.update(node.output)
+    counts.update(value.name for value in graph.output if value.name not in own)
+    return counts
+
+
+class UseDefIndex:
+    """Producers and use counts of the values of one graph.
+
+    The index stays correct if the graph is changed only by the methods of this class. Construction takes time linear in
+    the number of nodes and edges. Removing a node takes time that does not depend on the size of the graph.
+    """
+
+    def __init__(self, graph: onnx.GraphProto) -> None:
+        self.nodes: Sequence[onnx.NodeProto] = list(graph.node)
+        self._places = {id(node): place for place, node in enumerate(self.nodes)}
+        self._makers: dict[str, list[onnx.NodeProto]] = defaultdict(list)
+        for node in self.nodes:
+            for name in dict.fromkeys(node.output):
+                self._makers[name].append(node)
+        self._uses = count_local_uses(graph) + count_captures(graph)
+        self._node_field = _RemovableEntries(graph.node, id)
+        self._annotations = (
+            _RemovableEntries(graph.value_info, lambda value: value.name),
+            _RemovableEntries(graph.quantization_annotation, lambda note: note.tensor_name),
+        )
+
+    def producer(self, name: str) -> onnx.NodeProto | None:
+        """Return the first node that has this value as an output, or None."""
+        makers = self._makers.get(name) if name else None
+        return makers[0] if makers else None
+
+    def use_count(self, name: str) -> int:
+        """Return how often a value is used: as node input, as graph output and in subgraphs."""
+        return self._uses[name]
+
+    def is_defined_between(self, name: str, first: onnx.NodeProto, last: onnx.NodeProto) -> bool:
+        """Return whether a node between `first` and `last`, both excluded, has an output of this name."""
+        start, end = self._places[id(first)], self._places[id(last)]
+        return any(start < self._places[id(maker)] < end for maker in self._makers.get(name, ()))
+
+    def set_first_input(self, node: onnx.NodeProto, name: str) -> None:
+        """Replace the first input of a node."""
+        self._uses[node.input[0]] -= 1
+        self._uses[name] += 1
+        node.input[0] = name
+
+    def remove(self, node: onnx.NodeProto) -> None:
+        """Remove a node from the graph. The node must not have subgraphs."""
+        self._uses.subtract(node.input)
+        for name in dict.fromkeys(node.output):
+            self._makers[name] = [maker for maker in self._makers[name] if maker is not node]
+        self._node_field.remove(id(node))
+
+    def remove_annotations(self, name: str) -> None:
+        """Remove a value's entries from `value_info` and `quantization_annotation`."""
+        for entries in self._annotations:
+            entries.remove(name)
+
+
+class _RemovableEntries:
+    """Repeated protobuf field from which entries are removed by key, without searching the field."""
+
+    def __init__(self, entries: MutableSequence[Any], key: Callable[[Any], Hashable]) -> None:
+        self._entries = entries
+        self._places: dict[Hashable, list[int]] = defaultdict(list)
+        for place, entry in enumerate(entries):
+            self._places[key(entry)].append(place)
+        self._gone: list[int] = []
+
+    def remove(self, key: Hashable) -> None:
+        for place in self._places.pop(key, ()):
+            del self._entries[place - bisect(self._gone, place)]
+            insort(self._gone, place)
+
+
+def top_level_graphs(model: onnx.ModelProto) -> list[onnx.GraphProto]:
+    """Return the graphs that are not subgraphs: the main graph, then the graphs of the training information."""
     return [model.graph, *(graph for info in model.training_info for graph in (info.initialization, info.algorithm))]
 
 
-def nodes_of(graph: onnx.GraphProto | onnx.FunctionProto) -> Iterator[onnx.NodeProto]:
-    """All nodes of a graph or function, those of inner graphs included."""
+def iter_nodes(graph: onnx.GraphProto | onnx.FunctionProto) -> Iterator[onnx.NodeProto]:
+    """Yield all nodes of a graph or function, including those of subgraphs."""
     for node in graph.node:
         yield node
-        for inner in inner_graphs(node):
-            yield from nodes_of(inner)
+        for inner in subgraphs_of(node):
+            yield from iter_nodes(inner)
 
 
-def held_graphs(node: onnx.NodeProto) -> Iterator[tuple[str, onnx.GraphProto]]:
-    """The graphs that a node's attributes hold, with the attribute's name; of several in one, with their number."""
+def attribute_graphs(node: onnx.NodeProto) -> Iterator[tuple[str, onnx.GraphProto]]:
+    """Yield each subgraph of a node with the name of its attribute, followed by an index for type GRAPHS."""
     for attribute in node.attribute:
         if attribute.type == AttributeProto.GRAPH or attribute.HasField("g"):
             yield attribute.name, attribute.g
@@ -35,29 +152,29 @@ def held_graphs(node: onnx.NodeProto) -> Iterator[tuple[str, onnx.GraphProto]]:
             yield f"{attribute.name}[{number}]", graph
 
 
-def inner_graphs(node: onnx.NodeProto) -> list[onnx.GraphProto]:
-    """The graphs that a node holds: the bodies of If, Loop and Scan."""
-    return [graph for _, graph in held_graphs(node)]
+def subgraphs_of(node: onnx.NodeProto) -> list[onnx.GraphProto]:
+    """Return the subgraphs of a node: the bodies of If, Loop and Scan."""
+    return [graph for _, graph in attribute_graphs(node)]
 
 
 def all_nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
-    """All nodes of a model, those of its functions included."""
-    return chain(*map(nodes_of, graphs_of(model)), *map(nodes_of, model.functions))
+    """Yield all nodes of a model, including those of subgraphs, functions and training information."""
+    return chain(*map(iter_nodes, top_level_graphs(model)), *map(iter_nodes, model.functions))
 
 
 def has_external_data(model: onnx.ModelProto) -> bool:
-    """Whether some tensor of a model is stored outside of it; where, is not looked at."""
+    """Return whether a tensor of the model is in external data. The external file is not read."""
     nodes = list(all_nodes(model))
-    graphs = chain(graphs_of(model), *map(inner_graphs, nodes))
+    graphs = chain(top_level_graphs(model), *map(subgraphs_of, nodes))
     constants = ((attribute.t, *attribute.tensors) for node in nodes for attribute in node.attribute)
     tensors = chain(*(graph.initializer for graph in graphs), *constants)
     return any(tensor.data_location == TensorProto.EXTERNAL for tensor in tensors)
 
 
-def names_in(model: onnx.ModelProto) -> set[str]:
-    """Every name of a value or node in a model's graphs."""
+def names_in_model(model: onnx.ModelProto) -> set[str]:
+    """Return the names of all values and nodes in a model's graphs."""
     names: set[str] = set()
-    for graph in graphs_of(model):
+    for graph in top_level_graphs(model):
         names |= _names_of(graph)
     return names
 
@@ -67,5 +184,185 @@ def _names_of(graph: onnx.GraphProto) -> set[str]:
     sparse = (tensor.values.name for tensor in graph.sparse_initializer)
     names = {*(value.name for value in values), *sparse}
     for node in graph.node:
-        names.update(node.input, node.output, *map(_names_of, inner_graphs(node)))
+        names.update(node.input, node.output, *map(_names_of, subgraphs_of(node)))
     return names
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A graph and its position in a model.
+
+    Attributes:
+        model: the model that contains the graph.
+        graph: the main graph or a subgraph.
+        path: prefix of the names of its values. It is empty for the main graph and ends in a slash for a subgraph.
+        parent: the scope of the enclosing graph. It is None for the main graph.
+    """
+
+    model: onnx.ModelProto
+    graph: onnx.GraphProto
+    path: str = ""
+    parent: Scope | None = field(default=None, repr=False)
+
+    def children(self) -> Iterator[Scope]:
+        """Yield the scopes of the subgraphs of this graph's own nodes."""
+        for node in self.graph.node:
+            for attribute, graph in attribute_graphs(node):
+                yield Scope(self.model, graph, f"{self.path_of(node)}/{attribute}/", self)
+
+    def walk(self) -> Iterator[Scope]:
+        """Yield this scope and all nested scopes, parents first."""
+        yield self
+        for scope in self.children():
+            yield from scope.walk()
+
+    def path_of(self, node: onnx.NodeProto) -> str:
+        """Return the name of a node's first output, prefixed by the scope's path."""
+        return f"{self.path}{node.output[0] if node.output else ''}"
+
+    @cached_property
+    def use_def(self) -> UseDefIndex:
+        """The index of producers and uses. Call `invalidate` if the graph is changed without this index."""
+        return UseDefIndex(self.graph)
+
+    def invalidate(self) -> None:
+        """Discard the index of this graph and of all enclosing graphs."""
+        self.__dict__.pop("use_def", None)
+        if self.parent is not None:
+            self.parent.invalidate()
+
+    @cached_property
+    def overridden_operators(self) -> frozenset[str]:
+        """Names of standard operators that a model-local function of the main domain replaces."""
+        if self.parent is not None:
+            return self.parent.overridden_operators
+        return frozenset(function.name for function in self.model.functions if function.domain in MAIN_DOMAINS)
+
+    def producer(self, name: str) -> onnx.NodeProto | None:
+        """Return the node of this graph that has this value as an output, or None."""
+        return self.use_def.producer(name)
+
+    def use_count(self, name: str) -> int:
+        """Return how often a value is used by nodes, as output, in subgraphs and by training information."""
+        return self.use_def.use_count(name) + self.training_use_count(name)
+
+    def training_use_count(self, name: str) -> int:
+        """Return how often training information uses a value, including bindings.
+
+        Only values of the main graph can be used there, because training graphs extend the main graph.
+        """
+        return 0 if self.path else self._used_in_training[name]
+
+    @cached_property
+    def _used_in_training(self) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        for info in self.model.training_info:
+            counts += count_free_uses(info.initialization) + count_free_uses(info.algorithm)
+            for binding in (*info.initialization_binding, *info.update_binding):
+                counts.update({binding.key, binding.value})
+        return counts
+
+
+FunctionName: TypeAlias = tuple[str, str, str]
+"""Domain, name and overload (since IR version 10), by which a node calls a model-local function."""
+
+MAX_EXPANDED_NODES = 200_000
+"""Maximum number of nodes of a model after all function calls are expanded."""
+
+MAX_CALL_DEPTH = 100
+"""Maximum nesting depth of function calls."""
+
+
+class _CallCost(NamedTuple):
+    """The result of expanding a function call: the number of nodes, and the depth of nested calls."""
+
+    nodes: int
+    levels: int
+
+
+def function_name(function: onnx.FunctionProto) -> FunctionName:
+    """Return the name by which nodes call a function."""
+    return _domain(function.domain), function.name, getattr(function, "overload", "")
+
+
+def called_name(node: onnx.NodeProto) -> FunctionName:
+    """Return the name of the operator or function that a node calls."""
+    return _domain(node.domain), node.op_type, getattr(node, "overload", "")
+
+
+def recursion_problem(model: onnx.ModelProto) -> str | None:
+    """Return a sentence that names a function with direct or indirect recursion, or None."""
+    calls = _calls_by_function(model)
+    recursive = sorted(calls.keys() - _call_costs(calls).keys())
+    if not recursive:
+        return None
+    domain, name, _ = recursive[0]
+    function = f"{domain or 'ai.onnx'}.{name}"
+    return f"The function {function} calls itself directly or through other functions. ONNX forbids recursion."
+
+
+def call_expansion_problem(model: onnx.ModelProto) -> str | None:
+    """Return a sentence that explains why the function calls cannot be expanded, or None if they can."""
+    if not model.functions:
+        return None
+    if (fault := recursion_problem(model)) is not None:
+        return fault
+    extents = _call_costs(_calls_by_function(model))
+    nodes, levels = _cost_of_calls(
+        sum((_count_calls(iter_nodes(graph)) for graph in top_level_graphs(model)), Counter()), extents
+    )
+    if nodes > MAX_EXPANDED_NODES or levels > MAX_CALL_DEPTH:
+        return (
+            f"The model's calls of functions come to more than {MAX_EXPANDED_NODES:,} nodes, or are more "
+            f"than {MAX_CALL_DEPTH}"
+            " levels deep. This suite does not compute such models."
+        )
+    return None
+
+
+def _calls_by_function(model: onnx.ModelProto) -> dict[FunctionName, Counter[FunctionName]]:
+    return {function_name(function): _count_calls(iter_nodes(function)) for function in model.functions}
+
+
+def _call_costs(calls: Mapping[FunctionName, Counter[FunctionName]]) -> dict[FunctionName, _CallCost]:
+    """Return the cost of a call of each function, by name; recursive functions are omitted.
+
+    Args:
+        calls: for each function, how often its body calls each operator or function.
+    """
+    left = {name: len(called.keys() & calls.keys()) for name, called in calls.items()}
+    callers: dict[FunctionName, list[FunctionName]] = {name: [] for name in calls}
+    for name, called in calls.items():
+        for callee in called.keys() & calls.keys():
+            callers[callee].append(name)
+    ready = [name for name, count in left.items() if not count]
+    extents: dict[FunctionName, _CallCost] = {}
+    while ready:
+        name = ready.pop()
+        extents[name] = _cost_of_calls(calls[name], extents)
+        for caller in callers[name]:
+            left[caller] -= 1
+            if not left[caller]:
+                ready.append(caller)
+    return extents
+
+
+def _cost_of_calls(called: Counter[FunctionName], extents: Mapping[FunctionName, _CallCost]) -> _CallCost:
+    """Return the cost of expanding a set of calls.
+
+    Args:
+        called: number of calls of each operator or function.
+        extents: the cost of a call of each function.
+    """
+    of_functions = [(extents[name], count) for name, count in called.items() if name in extents]
+    nodes = called.total() + sum(extent.nodes * count for extent, count in of_functions)
+    return _CallCost(nodes, max((extent.levels + 1 for extent, _ in of_functions), default=0))
+
+
+def _count_calls(nodes: Iterable[onnx.NodeProto]) -> Counter[FunctionName]:
+    """Return how many of the nodes call each operator or function."""
+    return Counter(map(called_name, nodes))
+
+
+def _domain(domain: str) -> str:
+    return "" if domain in MAIN_DOMAINS else domain

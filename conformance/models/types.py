@@ -1,73 +1,80 @@
-"""Types and shapes of values as a person writes them: `float[N,3]`, `seq(int64[])`."""
+"""Types and shapes of ONNX values: readable text such as `float[N,3]` or `seq(int64[])`, and comparison.
+
+The module also holds facts about operators that several packages need, such as default attribute values.
+"""
 
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from onnx import TensorProto
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import onnx
 
 
-def described(type: onnx.TypeProto) -> str:
-    """A type in words: an open dimension is `?`, a tensor of unknown rank has no brackets."""
+def type_text(type: onnx.TypeProto) -> str:
+    """Return a type as text, such as `float[N,3]`. An unknown dimension is `?`; an unknown rank has no brackets."""
     kind = type.WhichOneof("value")
     if kind in {"tensor_type", "sparse_tensor_type"}:
         tensor = type.tensor_type if kind == "tensor_type" else type.sparse_tensor_type
-        text = f"{element(tensor.elem_type)}{shape(tensor.shape) if tensor.HasField('shape') else ''}"
+        text = f"{element_type_text(tensor.elem_type)}{shape_text(tensor.shape) if tensor.HasField('shape') else ''}"
         return text if kind == "tensor_type" else f"sparse({text})"
     if kind == "sequence_type":
-        return f"seq({described(type.sequence_type.elem_type)})"
+        return f"seq({type_text(type.sequence_type.elem_type)})"
     if kind == "optional_type":
-        return f"optional({described(type.optional_type.elem_type)})"
+        return f"optional({type_text(type.optional_type.elem_type)})"
     if kind == "map_type":
-        return f"map({element(type.map_type.key_type)},{described(type.map_type.value_type)})"
+        return f"map({element_type_text(type.map_type.key_type)},{type_text(type.map_type.value_type)})"
     return "nothing" if kind is None else str(kind)
 
 
-def element(number: int) -> str:
-    """An element type's name in lower case."""
+def element_type_text(number: int) -> str:
+    """Return the lower-case name of an element type, given as a number of `TensorProto.DataType`."""
     known = number in TensorProto.DataType.values()
     return str(TensorProto.DataType.Name(number)).lower() if known else f"type {number}"
 
 
-def shape(dimensions: onnx.TensorShapeProto) -> str:
-    """A shape in brackets."""
-    return f"[{','.join(dimension(one) for one in dimensions.dim)}]"
+def shape_text(dimensions: onnx.TensorShapeProto) -> str:
+    """Return a shape as text: `[N,3]`."""
+    return f"[{','.join(dimension_text(one) for one in dimensions.dim)}]"
 
 
-def dimension(one: onnx.TensorShapeProto.Dimension) -> str:
-    """A dimension's size or name, or `?`."""
+def dimension_text(one: onnx.TensorShapeProto.Dimension) -> str:
+    """Return the size or the symbolic name of a dimension, or `?`."""
     if one.HasField("dim_value"):
         return str(one.dim_value)
     return str(one.dim_param) or "?"
 
 
-def undenoted(type: onnx.TypeProto) -> onnx.TypeProto:
-    """A type without its denotations, which say what is meant by it and its dimensions and not what it is."""
+def strip_denotations(type: onnx.TypeProto) -> onnx.TypeProto:
+    """Return a copy of a type without denotations, which describe the meaning of a type or a dimension."""
     plain = copy.deepcopy(type)
-    _strip(plain)
+    _clear_denotations(plain)
     return plain
 
 
-def _strip(type: onnx.TypeProto) -> None:
+def _clear_denotations(type: onnx.TypeProto) -> None:
     type.ClearField("denotation")
     kind = type.WhichOneof("value")
     if kind in {"tensor_type", "sparse_tensor_type"} and getattr(type, kind).HasField("shape"):
         for one in getattr(type, kind).shape.dim:
             one.ClearField("denotation")
     elif kind in {"sequence_type", "optional_type"}:
-        _strip(getattr(type, kind).elem_type)
+        _clear_denotations(getattr(type, kind).elem_type)
     elif kind == "map_type":
-        _strip(type.map_type.value_type)
+        _clear_denotations(type.map_type.value_type)
 
 
-def refines(after: onnx.TypeProto, before: onnx.TypeProto) -> bool:
-    """Whether a tensor's type says all that it said, and maybe more about what was left open or had but a name."""
+def is_refinement(after: onnx.TypeProto, before: onnx.TypeProto) -> bool:
+    """Return whether `after` equals `before` or is more specific.
+
+    A more specific type gives a size to an unknown or symbolic dimension, a name to an unknown dimension, or a shape to
+    a tensor without one.
+    """
     if before.WhichOneof("value") != "tensor_type" or after.WhichOneof("value") != "tensor_type":
         return after == before
     new, old = after.tensor_type, before.tensor_type
@@ -75,26 +82,49 @@ def refines(after: onnx.TypeProto, before: onnx.TypeProto) -> bool:
         return False
     if not old.HasField("shape"):
         return True
-    return _agree(new, old, lambda a, b: dimension(b) == "?" or (bool(b.dim_param) and a.HasField("dim_value")))
+    return _dimensions_agree(
+        new, old, lambda a, b: dimension_text(b) == "?" or (bool(b.dim_param) and a.HasField("dim_value"))
+    )
 
 
-def names(after: onnx.TypeProto, before: onnx.TypeProto) -> bool:
-    """Whether a tensor's type is what it was, but for names of dimensions that had none."""
+def adds_only_dimension_names(after: onnx.TypeProto, before: onnx.TypeProto) -> bool:
+    """Return whether `after` equals `before`, except for names given to unknown dimensions."""
     if before.WhichOneof("value") != "tensor_type" or after.WhichOneof("value") != "tensor_type":
         return after == before
     new, old = after.tensor_type, before.tensor_type
     if new.elem_type != old.elem_type or new.HasField("shape") != old.HasField("shape"):
         return False
-    return _agree(new, old, lambda a, b: dimension(b) == "?" and bool(a.dim_param))
+    return _dimensions_agree(new, old, lambda a, b: dimension_text(b) == "?" and bool(a.dim_param))
 
 
-def _agree(
+def _dimensions_agree(
     new: onnx.TypeProto.Tensor,
     old: onnx.TypeProto.Tensor,
-    may: Callable[[onnx.TensorShapeProto.Dimension, onnx.TensorShapeProto.Dimension], bool],
+    is_allowed: Callable[[onnx.TensorShapeProto.Dimension, onnx.TensorShapeProto.Dimension], bool],
 ) -> bool:
-    """Whether two shapes are of one rank, and each dimension is what it was or what it may become."""
+    """Return whether two tensor types have equal rank, and each dimension is equal or its change is allowed.
+
+    Args:
+        new: the new type.
+        old: the old type.
+        is_allowed: function of a new and an old dimension.
+    """
     if not new.HasField("shape") or len(new.shape.dim) != len(old.shape.dim):
         return not old.HasField("shape")
     pairs = zip(new.shape.dim, old.shape.dim, strict=True)
-    return all(dimension(a) == dimension(b) or may(a, b) for a, b in pairs)
+    return all(dimension_text(a) == dimension_text(b) or is_allowed(a, b) for a, b in pairs)
+
+
+MAIN_DOMAINS = {"", "ai.onnx"}
+"""The two names of the standard operator domain."""
+
+TRAINING_DOMAIN = "ai.onnx.preview.training"
+"""Domain of the operators Adam, Momentum and Adagrad."""
+
+ARGMAX_DEFAULTS: Mapping[str, Any] = {"axis": 0, "keepdims": 1, "select_last_index": 0}
+"""Default attribute values of ArgMax."""
+
+
+def softmax_default_axis(opset: int) -> int:
+    """Return the default axis of Softmax and LogSoftmax: -1 since opset 13, otherwise 1."""
+    return -1 if opset >= 13 else 1

@@ -1,1 +1,1 @@
-"""The pass `eliminate_nop_monotone_argmax`: our own implementation, what it must do with a model, and its hazards."""
+"""The pass `eliminate_nop_monotone_argmax`: reference implementation, expected results, analysis of models, hazards."""

@@ -1,13 +1,18 @@
-"""The pass `eliminate_nop_monotone_argmax`, from what it promises: correct first, and short enough to be read.
+"""Reference implementation of the pass `eliminate_nop_monotone_argmax`.
 
-An ArgMax with an explicit `axis` whose one input is the result of a Log, Exp or Sqrt of the same graph, or of a
-Softmax or LogSoftmax with an explicit `axis` equal to its own as an integer, takes that operator's input instead, and
-the operator is removed, if its result has no other use. One run removes one operator at each ArgMax; a fixed point
-removes chains.
+A monotone operator before an ArgMax does not change the index of the maximum. The pass removes it if
 
-Nothing else changes. The main graph and the graphs inside of its nodes are rewritten, each by itself. The bodies of
-functions are not: the pass speaks of nodes of a graph, and a body is none, it is shared by all calls and cannot be
-held against the graph around one of them. Neither are the graphs of training information.
+- the ArgMax has an explicit `axis`,
+- the operator is a Log, Exp or Sqrt of the same graph, or a Softmax or LogSoftmax whose explicit `axis` is the same
+  integer, and
+- the result of the operator has no other use.
+
+ArgMax then takes the input of the operator. One run removes at most one operator per ArgMax; runs to a fixed point
+remove chains. Nothing else changes.
+
+The pass rewrites the main graph and the graphs inside its nodes, each on its own. It does not rewrite bodies of
+functions: all calls share a body, so a body does not belong to the graph around one call. It does not rewrite graphs of
+training information either.
 """
 
 from __future__ import annotations
@@ -17,15 +22,15 @@ from typing import TYPE_CHECKING
 
 from onnx import AttributeProto
 
-from conformance.models.scopes import Scope
-from conformance.models.signatures import MAIN_DOMAINS
+from conformance.models.graphs import Scope
+from conformance.models.types import MAIN_DOMAINS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     import onnx
 
-    _Place = tuple[Scope, onnx.NodeProto]
+    _ScopedNode = tuple[Scope, onnx.NodeProto]
 
 PASS_NAME = "eliminate_nop_monotone_argmax"  # noqa: S105
 ELEMENTWISE = frozenset({"Log", "Exp", "Sqrt"})
@@ -34,10 +39,10 @@ ALONG_AXIS = frozenset({"Softmax", "LogSoftmax"})
 
 @dataclass(frozen=True)
 class Site:
-    """An ArgMax and the operator before it.
+    """An ArgMax and the operator that produces its input.
 
     Attributes:
-        scope: the graph that both are in.
+        scope: the graph that contains both nodes.
     """
 
     scope: Scope
@@ -46,24 +51,24 @@ class Site:
 
     @property
     def before(self) -> str:
-        """The value that goes into the operator."""
+        """Name of the operator's input."""
         return str(self.producer.input[0])
 
     @property
     def between(self) -> str:
-        """The value that goes from the operator to ArgMax."""
+        """Name of the operator's output, which is the input of ArgMax."""
         return str(self.producer.output[0])
 
 
 @dataclass(frozen=True)
 class Removal:
-    """An operator that is taken away.
+    """An operator that the pass removed.
 
     Attributes:
-        argmax: before which ArgMax, by the path of its output.
-        op_type: which one.
-        value: the value that goes with it.
-        path: the value by path.
+        argmax: path of the output of the ArgMax that follows the operator.
+        op_type: type of the operator.
+        value: name of the operator's output.
+        path: path of the operator's output.
     """
 
     argmax: str
@@ -73,7 +78,7 @@ class Removal:
 
 
 def explicit_axis(node: onnx.NodeProto) -> int | None:
-    """A node's own `axis`, an integer; None where it is left to the default, or to a call of a function."""
+    """Return the attribute `axis` of a node; None if it is absent or refers to an attribute of a function."""
     for attribute in node.attribute:
         if attribute.name == "axis" and attribute.type == AttributeProto.INT and not attribute.ref_attr_name:
             return int(attribute.i)
@@ -81,7 +86,7 @@ def explicit_axis(node: onnx.NodeProto) -> int | None:
 
 
 def is_monotone(site: Site) -> bool:
-    """Whether the operator keeps the order along ArgMax's axis, as far as the pass looks."""
+    """Return whether op_type and explicit axis show that the operator preserves the order along ArgMax's axis."""
     axis = explicit_axis(site.argmax)
     if axis is None:
         return False
@@ -91,47 +96,50 @@ def is_monotone(site: Site) -> bool:
 
 
 def is_standard(scope: Scope, node: onnx.NodeProto) -> bool:
-    """Whether a node is of ONNX's own operator, with no function of the model in its place."""
-    return node.domain in MAIN_DOMAINS and not node.overload and node.op_type not in scope.overridden
+    """Return whether a node calls an operator of ONNX, not of another domain and not a function of the model."""
+    return node.domain in MAIN_DOMAINS and not node.overload and node.op_type not in scope.overridden_operators
 
 
 def is_only_use(site: Site) -> bool:
-    """Whether nothing but ArgMax uses the operator's result."""
-    return site.scope.uses(site.between) == 1
+    """Return whether ArgMax is the only use of the operator's result."""
+    return site.scope.use_count(site.between) == 1
 
 
 def is_in_sight(site: Site) -> bool:
-    """Whether the operator's input means the same at ArgMax: no value between them takes its name."""
-    return not site.scope.connections.is_made_between(site.before, site.producer, site.argmax)
+    """Return whether the name of the operator's input denotes the same value at ArgMax.
+
+    The name denotes another value if a node between the operator and ArgMax produces a value of that name.
+    """
+    return not site.scope.use_def.is_defined_between(site.before, site.producer, site.argmax)
 
 
-def rewire(site: Site) -> None:
-    """Feed ArgMax from the operator's input, and remove the operator and what is said of its result alone."""
-    connections, gone = site.scope.connections, site.between
-    connections.feed(site.argmax, site.before)
+def bypass_producer(site: Site) -> None:
+    """Connect ArgMax to the operator's input, and remove the operator with the annotations of its result."""
+    connections, gone = site.scope.use_def, site.between
+    connections.set_first_input(site.argmax, site.before)
     connections.remove(site.producer)
-    connections.forget(gone)
+    connections.remove_annotations(gone)
 
 
-def nothing(_: onnx.ModelProto, __: onnx.ModelProto) -> None:
-    """Leave a rewritten model as it is."""
+def keep_result(_: onnx.ModelProto, __: onnx.ModelProto) -> None:
+    """Do nothing; the default of `Elimination.finish`."""
 
 
 @dataclass(frozen=True)
 class Elimination:
-    """The pass in steps, each of which can be replaced to see what a mistake in it does.
+    """The pass, divided into steps; a mutant of the pass replaces one step.
 
     Attributes:
-        consumer: the op_type that it looks for.
-        scopes: the graphs to rewrite, from the main one.
-        is_standard: whether a node of a scope is of ONNX's own operator.
-        producer: the node that a value of a scope comes from, if it can be removed at all.
-        is_monotone: whether an operator may be removed before an ArgMax.
-        is_only_use: whether its result has no other use.
-        is_in_sight: whether its input can be named where ArgMax is.
-        rewire: removes it.
-        finish: is given the rewritten model and the one that it was made from, when all is done.
-        passes: the pass that it is.
+        consumer: op_type of the nodes before which the pass removes operators: ArgMax.
+        scopes: function that yields the graphs to rewrite, given the main graph.
+        is_standard: function that returns whether a node calls ONNX's own operator.
+        producer: function that returns the node of a graph that produces a value; None if there is no such node.
+        is_monotone: function that returns whether the operator preserves the order.
+        is_only_use: function that returns whether the operator's result has no other use.
+        is_in_sight: function that returns whether the name of the operator's input denotes the same value at ArgMax.
+        rewire: function that removes the operator.
+        finish: function that is called last with the rewritten model and the original model.
+        passes: names of the passes that this object implements.
     """
 
     consumer: str = "ArgMax"
@@ -141,21 +149,21 @@ class Elimination:
     is_monotone: Callable[[Site], bool] = is_monotone
     is_only_use: Callable[[Site], bool] = is_only_use
     is_in_sight: Callable[[Site], bool] = is_in_sight
-    rewire: Callable[[Site], None] = rewire
-    finish: Callable[[onnx.ModelProto, onnx.ModelProto], None] = nothing
+    rewire: Callable[[Site], None] = bypass_producer
+    finish: Callable[[onnx.ModelProto, onnx.ModelProto], None] = keep_result
     passes: tuple[str, ...] = (PASS_NAME,)
 
     def __call__(self, model: onnx.ModelProto, fixed_point: bool = False) -> onnx.ModelProto:
-        """The model after one run, or after runs until nothing changes; the given one is left as it is."""
+        """Return a copy of the model after one run of the pass, or after runs until nothing changes (`fixed_point`)."""
         return self.rewritten(model, fixed_point=fixed_point)[0]
 
     def rewritten(self, model: onnx.ModelProto, *, fixed_point: bool = False) -> tuple[onnx.ModelProto, list[str]]:
-        """The same, with the values whose producers are gone, by path and in the order of their removal."""
+        """Return the rewritten copy of the model, and the paths of the removed operators' outputs, in order."""
         after, removals = self.traced(model, fixed_point=fixed_point)
         return after, [removal.path for removal in removals]
 
     def traced(self, model: onnx.ModelProto, *, fixed_point: bool = False) -> tuple[onnx.ModelProto, list[Removal]]:
-        """The same, with all that was removed, in order."""
+        """Return the rewritten copy of the model, and the removed operators in order of removal."""
         copy = type(model)()
         copy.CopyFrom(model)
         every = [
@@ -165,26 +173,26 @@ class Elimination:
             if node.op_type == self.consumer
         ]
         removals: list[Removal] = []
-        fired = self._run(every, removals)
-        while fixed_point and fired:
-            # A run changes what is before the nodes that it fires at; that nothing else is left, a last one makes sure.
-            fired = self._run(fired, removals) or self._run(every, removals)
+        changed = self._run(every, removals)
+        while fixed_point and changed:
+            # Usually only changed nodes can change again. A last run over all nodes makes sure.
+            changed = self._run(changed, removals) or self._run(every, removals)
         self.finish(copy, model)
         return copy, removals
 
-    def _run(self, places: Iterable[_Place], removals: list[Removal]) -> list[_Place]:
-        """Remove one operator at each of these nodes, and tell at which that was."""
-        fired = []
-        for scope, node in places:
+    def _run(self, nodes: Iterable[_ScopedNode], removals: list[Removal]) -> list[_ScopedNode]:
+        """Remove at most one operator before each of these nodes, and return the nodes that changed."""
+        changed = []
+        for scope, node in nodes:
             site = self._site(scope, node)
             if site is not None:
                 removals.append(_removal(site))
                 self.rewire(site)
-                fired.append((scope, node))
-        return fired
+                changed.append((scope, node))
+        return changed
 
     def _site(self, scope: Scope, node: onnx.NodeProto) -> Site | None:
-        """Where the pass fires at a node, or None."""
+        """Return the node with the operator that the pass removes before it, or None if the pass does not apply."""
         if node.op_type != self.consumer or len(node.input) != 1 or not self.is_standard(scope, node):
             return None
         producer = self.producer(scope, node.input[0])
@@ -193,8 +201,8 @@ class Elimination:
         if len(producer.input) != 1 or len(producer.output) != 1 or not producer.input[0]:
             return None
         site = Site(scope, node, producer)
-        fires = self.is_monotone(site) and self.is_only_use(site) and self.is_in_sight(site)
-        return site if fires else None
+        applies = self.is_monotone(site) and self.is_only_use(site) and self.is_in_sight(site)
+        return site if applies else None
 
 
 def _removal(site: Site) -> Removal:

@@ -1,11 +1,12 @@
-"""A case's model as the pass leaves it, made from what the case says is gone."""
+"""Expected models: the model of a case after the pass, built from the removals that the case lists."""
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import TYPE_CHECKING
 
-from conformance.models.scopes import Scope
-from conformance.passes.eliminate_nop_monotone_argmax import Elimination, Site, rewire
+from conformance.models.graphs import Scope
+from conformance.passes.eliminate_nop_monotone_argmax import Elimination, Site, bypass_producer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -13,45 +14,45 @@ if TYPE_CHECKING:
     import onnx
 
 
-def without(model: onnx.ModelProto, gone: Iterable[str]) -> onnx.ModelProto:
-    """A copy of the model in which what used these values takes their producers' inputs instead.
+def remove_producers(model: onnx.ModelProto, removed: Iterable[str]) -> onnx.ModelProto:
+    """Return a copy of the model without the producers of some values; consumers read the producers' inputs instead.
 
     Args:
-        gone: values by path, each with one use.
+        removed: paths of these values; each value must have one use.
 
     Raises:
-        ValueError: the model has no such value, or nothing uses it.
+        ValueError: the model does not have such a value, or no node uses it.
     """
-    copy = type(model)()
-    copy.CopyFrom(model)
-    for path in gone:
-        rewire(_site(copy, path))
-    return copy
+    rewritten = deepcopy(model)
+    for path in removed:
+        bypass_producer(_find_site(rewritten, path))
+    return rewritten
 
 
-def past_all(model: onnx.ModelProto) -> onnx.ModelProto:
-    """A copy of the model in which every ArgMax looks past all operators of the pass, whatever else they are used for.
+def bypass_exhaustively(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Return a copy of the model in which every ArgMax reads the value before all monotone operators.
 
-    This is what a graph optimizer comes to that removes other uses first, with passes of its own.
+    Unlike the pass, the function ignores other uses of the operators' results: a graph optimizer may have removed these
+    uses in other passes before. The operators themselves remain.
     """
-    return _PAST_ALL(model, fixed_point=True)
+    return _bypass_all(model, fixed_point=True)
 
 
-def produced(model: onnx.ModelProto) -> Iterator[tuple[str, onnx.NodeProto]]:
-    """Every value that a node makes, by path, with the node."""
+def iter_produced_values(model: onnx.ModelProto) -> Iterator[tuple[str, onnx.NodeProto]]:
+    """Yield the path of every value that a node produces, with the node."""
     for scope in Scope(model, model.graph).walk():
         for node in scope.graph.node:
             yield from ((f"{scope.path}{name}", node) for name in node.output if name)
 
 
-def _look_past(site: Site) -> None:
-    site.scope.connections.feed(site.argmax, site.before)
+def _bypass(site: Site) -> None:
+    site.scope.use_def.set_first_input(site.argmax, site.before)
 
 
-_PAST_ALL = Elimination(is_only_use=lambda _: True, rewire=_look_past)
+_bypass_all = Elimination(is_only_use=lambda _: True, rewire=_bypass)
 
 
-def _site(model: onnx.ModelProto, path: str) -> Site:
+def _find_site(model: onnx.ModelProto, path: str) -> Site:
     for scope in Scope(model, model.graph).walk():
         for node in scope.graph.node:
             if node.output and f"{scope.path}{node.output[0]}" == path:

@@ -1,248 +1,112 @@
-"""Every field of a model that protobuf has: what a rewrite owes it, and which case of the pass sets it.
+"""Every protobuf field of a model: the check that protects it, and the case of the pass that sets it.
 
-What is owed is told by the check of graph
-optimizers by which a rewrite fails that clears the field, and nothing else. What is not owed has a reason instead.
+The fields are data in `fields.toml`. A rewrite that clears a field, and changes nothing else, must violate the check
+that the file names for the field. For a field that a rewrite may clear, the file has a reason instead.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import dataclass, field
 from enum import StrEnum
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from conformance.verdicts import Level
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    Owed = str | Mapping["Place", str]
 
-
-class Place(StrEnum):
-    """Where in a model a message stands."""
+class MessageScope(StrEnum):
+    """The part of a model that contains a protobuf message."""
 
     MODEL = "model"
-    """Outside of graphs: what the model itself says, its functions as wholes, its training information."""
+    """Outside graphs: the model itself, its functions as wholes, its training information."""
     MAIN = "main"
-    """In the main graph."""
+    """The main graph."""
     SUBGRAPH = "subgraph"
-    """In a graph that a node holds, at any depth."""
+    """A graph in an attribute of a node, at any depth."""
     FUNCTION = "function"
-    """In a function's body."""
+    """The body of a function."""
     TRAINING = "training"
-    """In a graph of training information."""
+    """A graph of training information."""
 
 
 @dataclass(frozen=True)
-class Field:
-    """A field of a message.
+class ModelField:
+    """A field of a protobuf message, and the check that detects its loss.
 
     Attributes:
-        message: the message's name: "NodeProto".
-        checks: by place, the check that a rewrite fails by that clears it there; empty where nothing is owed.
-        reason: why nothing is owed.
+        message: name of the message type, such as "NodeProto".
+        checks: maps a part of the model, such as the main graph, to the check that a rewrite violates if it clears the
+            field there. Empty if a rewrite may clear the field.
+        reason: why a rewrite may clear the field; otherwise empty.
     """
 
     message: str
     name: str
-    checks: Mapping[Place, str] = field(default_factory=dict)
+    checks: Mapping[MessageScope, str] = field(default_factory=dict)
     reason: str = ""
 
-    def case(self, place: Place) -> str:
-        """The id of the case that sets it in a place."""
-        group = GROUPS.get(self.message, self.message)
-        return f"test_argmax_pass_fields_{snake(group)}{'' if place is Place.MODEL else f'_{place}'}"
+    def case_id(self, scope: MessageScope) -> str:
+        """Return the id of the case that sets the field in this part of the model."""
+        group = CASE_MESSAGES.get(self.message, self.message)
+        return f"test_argmax_pass_fields_{snake_case(group)}{'' if scope is MessageScope.MODEL else f'_{scope}'}"
 
 
-LEVELS: Mapping[str, Level] = {
-    "answers": Level.MUST,
-    "checker": Level.MUST,
-    "interface": Level.MUST,
-    "structure": Level.MUST,
-    "preservation": Level.SHOULD,
-}
-"""How strongly the specification stands behind the checks that fields are owed by."""
-
-GROUPS: Mapping[str, str] = {
+CASE_MESSAGES: Mapping[str, str] = {
     "OperatorSetIdProto": "ModelProto",
     "TrainingInfoProto": "ModelProto",
     "SparseTensorProto": "GraphProto",
     "TensorAnnotation": "GraphProto",
 }
-"""Messages that the case of another one sets."""
+"""Messages without a case of their own, and the message whose case sets their fields."""
 
-OLDEST, NEWEST = (1, 18), (1, 23)
-"""The versions of onnx whose messages the rows are of: all have the same fields."""
-
-EVERYWHERE = (Place.MAIN, Place.SUBGRAPH, Place.FUNCTION)
-_TEXT = {"doc_string": "preservation", "metadata_props": "preservation"}
-_OF_CALLS = {Place.MAIN: "structure", Place.SUBGRAPH: "structure", Place.FUNCTION: "preservation"}
-"""A call of a function has attributes of these kinds, and no answer rests on them: few operators have any."""
+IN_GRAPHS = (MessageScope.MAIN, MessageScope.SUBGRAPH, MessageScope.FUNCTION)
 
 
-def snake(name: str) -> str:
-    """`value_info` of `ValueInfoProto`."""
+def snake_case(name: str) -> str:
+    """Return the name of a message in snake case, without `Proto`: `value_info` for `ValueInfoProto`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.removesuffix("Proto")).lower()
 
 
-def _rows(
-    message: str, places: tuple[Place, ...], owed: Mapping[str, Owed], nothing: Mapping[str, str] | None = None
-) -> Iterator[Field]:
-    for name, check in owed.items():
-        yield Field(message, name, dict.fromkeys(places, check) if isinstance(check, str) else check)
-    for name, reason in (nothing or {}).items():
-        yield Field(message, name, reason=reason)
+def _read_fields() -> Iterator[ModelField]:
+    """Yield the fields in `fields.toml`, grouped by message."""
+    text = resources.files(__package__).joinpath("fields.toml").read_text(encoding="utf-8")
+    for message, table in tomllib.loads(text).items():
+        for name, given in table["checks"].items():
+            checks = dict.fromkeys(table["scopes"], given) if isinstance(given, str) else given
+            yield ModelField(message, name, {MessageScope(scope): check for scope, check in checks.items()})
+        for name, reason in table.get("unprotected", {}).items():
+            yield ModelField(message, name, reason=reason)
 
 
-_OUTSIDE = "the data are in another file, and a graph optimizer is handed a model without a folder to look for it in"
-
-FIELDS: tuple[Field, ...] = (
-    *_rows(
-        "ModelProto",
-        (Place.MODEL,),
-        {
-            "ir_version": "checker",
-            "opset_import": "interface",
-            "producer_name": "preservation",
-            "producer_version": "preservation",
-            "domain": "preservation",
-            "model_version": "preservation",
-            "graph": "interface",
-            "training_info": "preservation",
-            "functions": "checker",
-            "configuration": "preservation",
-            **_TEXT,
-        },
-    ),
-    *_rows("OperatorSetIdProto", (Place.MODEL,), {"domain": "interface", "version": "interface"}),
-    *_rows(
-        "TrainingInfoProto",
-        (Place.MODEL,),
-        dict.fromkeys(("initialization", "algorithm", "initialization_binding", "update_binding"), "preservation"),
-    ),
-    *_rows(
-        "FunctionProto",
-        (Place.MODEL,),
-        {
-            "name": "checker",
-            "domain": "checker",
-            "overload": "checker",
-            "input": "checker",
-            "output": "checker",
-            "attribute": "preservation",
-            "attribute_proto": "answers",
-            "node": "checker",
-            "opset_import": "checker",
-            "value_info": "preservation",
-            **_TEXT,
-        },
-    ),
-    *_rows(
-        "GraphProto",
-        (Place.MAIN, Place.SUBGRAPH),
-        {
-            "node": "checker",
-            "name": "checker",
-            "initializer": "checker",
-            "sparse_initializer": "preservation",
-            "input": {Place.MAIN: "interface", Place.SUBGRAPH: "checker"},
-            "output": {Place.MAIN: "interface", Place.SUBGRAPH: "structure"},
-            "value_info": "preservation",
-            "quantization_annotation": "preservation",
-            **_TEXT,
-        },
-    ),
-    *_rows(
-        "TensorAnnotation",
-        (Place.MAIN, Place.SUBGRAPH),
-        {"tensor_name": "preservation", "quant_parameter_tensor_names": "preservation"},
-    ),
-    *_rows(
-        "SparseTensorProto",
-        (Place.MAIN, Place.SUBGRAPH),
-        {"values": "checker", "indices": "checker", "dims": "checker"},
-    ),
-    *_rows(
-        "NodeProto",
-        EVERYWHERE,
-        {
-            "input": "checker",
-            "output": "checker",
-            "name": "preservation",
-            "op_type": "checker",
-            "domain": "checker",
-            "overload": "answers",
-            "attribute": "checker",
-            "device_configurations": "preservation",
-            **_TEXT,
-        },
-    ),
-    *_rows(
-        "ValueInfoProto",
-        EVERYWHERE,
-        {
-            "name": {Place.MAIN: "interface", Place.SUBGRAPH: "checker", Place.FUNCTION: "preservation"},
-            "type": {Place.MAIN: "interface", Place.SUBGRAPH: "preservation", Place.FUNCTION: "preservation"},
-            **_TEXT,
-        },
-    ),
-    *_rows(
-        "TensorProto",
-        EVERYWHERE,
-        {
-            "dims": "checker",
-            "data_type": "checker",
-            **dict.fromkeys(("float_data", "int32_data", "string_data", "int64_data", "raw_data"), "checker"),
-            **dict.fromkeys(("double_data", "uint64_data"), "checker"),
-            "name": {Place.MAIN: "checker", Place.SUBGRAPH: "checker", Place.FUNCTION: "preservation"},
-            **_TEXT,
-        },
-        {
-            "segment": "onnx's checker and its tools read no tensor that is cut into segments",
-            "external_data": _OUTSIDE,
-            "data_location": f"to say DEFAULT is to say nothing, and with EXTERNAL {_OUTSIDE}",
-        },
-    ),
-    *_rows(
-        "AttributeProto",
-        EVERYWHERE,
-        {
-            "name": "checker",
-            "ref_attr_name": {Place.FUNCTION: "answers"},
-            "doc_string": "preservation",
-            "type": "checker",
-            **dict.fromkeys(("i", "t", "g", "sparse_tensor", "tp"), "checker"),
-            **dict.fromkeys(("f", "floats", "ints"), "answers"),
-            **dict.fromkeys(("s", "strings", "tensors", "graphs", "sparse_tensors", "type_protos"), _OF_CALLS),
-        },
-    ),
-)
-"""All of them, a message after the other."""
+FIELDS = tuple(_read_fields())
+"""All fields, grouped by message."""
 
 
-def placed(model: onnx.ModelProto) -> Iterator[tuple[Place, Any]]:
-    """Every message in a model, and where it stands."""
-    yield from _placed(model, Place.MODEL)
+def iter_messages(model: onnx.ModelProto) -> Iterator[tuple[MessageScope, Any]]:
+    """Yield every protobuf message of a model, with the part of the model that contains the message."""
+    yield from _iter_messages(model, MessageScope.MODEL)
 
 
-def _placed(message: Any, place: Place) -> Iterator[tuple[Place, Any]]:
-    yield place, message
-    inside = _INSIDE.get(type(message).__name__, place)
+def _iter_messages(message: Any, scope: MessageScope) -> Iterator[tuple[MessageScope, Any]]:
+    yield scope, message
+    inside = _CONTENT_SCOPES.get(type(message).__name__, scope)
     for descriptor, content in message.ListFields():
         if descriptor.message_type is not None:
             for entry in content if hasattr(content, "extend") else [content]:
-                yield from _placed(entry, _entered(inside, entry))
+                yield from _iter_messages(entry, _scope_inside(inside, entry))
 
 
-def _entered(place: Place, message: Any) -> Place:
-    """Where a message stands that another one in a place holds."""
+def _scope_inside(scope: MessageScope, message: Any) -> MessageScope:
+    """Return the scope of the messages inside `message`, which has the scope `scope`."""
     if not isinstance(message, onnx.GraphProto):
-        return place
-    return {Place.MODEL: Place.MAIN, Place.MAIN: Place.SUBGRAPH}.get(place, place)
+        return scope
+    return {MessageScope.MODEL: MessageScope.MAIN, MessageScope.MAIN: MessageScope.SUBGRAPH}.get(scope, scope)
 
 
-_INSIDE = {"FunctionProto": Place.FUNCTION, "TrainingInfoProto": Place.TRAINING}
-"""Messages whose contents stand elsewhere than they."""
+_CONTENT_SCOPES = {"FunctionProto": MessageScope.FUNCTION, "TrainingInfoProto": MessageScope.TRAINING}
+"""Messages whose contents have another scope than the message itself."""

@@ -1,4 +1,7 @@
-"""The classes of inputs on which the pass changes the answer although it does what it promises: `hazards.toml`."""
+"""Hazards: classes of inputs for which even a correct application of the pass changes the index, because of rounding.
+
+The classes are data in `hazards.toml`.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class HazardExample:
-    """A smallest input of a class: ArgMax gives the index `before` the rewrite and `after` it.
+    """A smallest input that shows a hazard.
 
     Attributes:
-        on: the runtime that gives `before`, where not every one does.
+        operator: operator before ArgMax.
+        input: the input, as text.
+        before: index that ArgMax returns before the rewrite.
+        after: index that ArgMax returns after the rewrite.
+        on: the runtime that returns the index `before`; empty if all runtimes return it.
     """
 
     operator: str
@@ -32,15 +39,15 @@ class HazardExample:
 
 @dataclass(frozen=True)
 class Hazard:
-    """A class of inputs.
+    """A hazard: a class of inputs for which the pass changes the index.
 
     Attributes:
-        id: its name in case.json and in results.
-        operators: the operators before ArgMax that it befalls.
-        text: what happens.
-        practice: when it happens in practice.
-        examples: one for each operator that needs its own, in float.
-        opset_below: it befalls models of lower opsets only; None for all.
+        id: name of the class in case.json and in results.
+        operators: op_types of the removed operators that have this hazard.
+        text: description of the effect.
+        practice: in which models and data the effect occurs in practice.
+        examples: smallest inputs in type float, for the operators that need their own example.
+        opset_below: the hazard exists only in models with an opset version below this number; None for all versions.
     """
 
     id: str
@@ -50,14 +57,14 @@ class Hazard:
     examples: tuple[HazardExample, ...]
     opset_below: int | None = None
 
-    def befalls(self, op_type: str, opset: int) -> bool:
-        """Whether an operator of this opset, taken away before an ArgMax, has this hazard."""
+    def affects(self, op_type: str, opset: int) -> bool:
+        """Return whether removing the operator `op_type` before an ArgMax has this hazard in this opset version."""
         return op_type in self.operators and (self.opset_below is None or opset < self.opset_below)
 
 
 @cache
 def hazards() -> Mapping[str, Hazard]:
-    """Every class by its id, in the order of the file."""
+    """Return all hazards by id, in the order of the file."""
     text = resources.files(__package__).joinpath("hazards.toml").read_text(encoding="utf-8")
     return {id: _hazard(id, **entry) for id, entry in tomllib.loads(text).items()}
 

@@ -1,7 +1,7 @@
-"""Profiles: what somebody asks beyond the specification, as data in TOML files, each rule with its source.
+"""Profiles: named sets of requirements beyond the specification, in TOML files.
 
-A rule raises the level of cases, by a clause that they name or by a question that the specification leaves open and the
-rule decides, or that of checks of graph optimizers. It never lowers one.
+A profile has rules, each with its source. A rule raises levels and never lowers a level. It raises the level of cases
+that name a clause, of cases with a question that the specification leaves open and the rule decides, or of checks.
 """
 
 from __future__ import annotations
@@ -11,139 +11,141 @@ import tomllib
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import msgspec
 
 from conformance.errors import UsageError, did_you_mean
-from conformance.files.regular import read_input
+from conformance.files.atomic_write import read_input
+from conformance.serialization.decoding import describe_error
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-LARGEST_FILE = 2**24
-"""Bytes of a profile that is read."""
+MAX_PROFILE_BYTES = 2**24
+"""Largest size of a profile."""
 
-ANSWERS = ("nan_wins_argmax",)
-"""The questions that a rule can decide; `judging.profiled` has what each accepts."""
+_FORMAT_HINT = (
+    "A profile has a name, a title, a source and [[rule]] tables. A rule has an id, a level, a text, a source, and one"
+    " or more of answer, checks and clauses."
+)
 
-_OF_A_PROFILE = {"name", "title", "source", "rule"}
-_OF_A_RULE = {"id", "level", "text", "source"}
-_CONCERNS = {"clauses", "checks", "answer"}
-_TEXTS = ("id", "text", "source", "answer")
+_Text = Annotated[str, msgspec.Meta(pattern=r"\S")]
+_Names = Annotated[tuple[_Text, ...], msgspec.Meta(min_length=1)]
 
 
-@dataclass(frozen=True)
-class Rule:
-    """One thing that a profile asks.
+class ProfileRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A rule of a profile.
 
     Attributes:
-        level: that of what it is about, from then on.
-        text: what it asks, in a sentence.
-        source: where that is said.
-        clauses: it is about the cases that name one of these clauses.
-        checks: it is about these checks of graph optimizers.
-        answer: it is about the cases with this open question, and decides it; empty for none.
+        level: the level to which it raises cases and checks.
+        text: the requirement, in one sentence.
+        source: source of the requirement.
+        clauses: ids of clauses; the rule applies to cases that name one of them.
+        checks: names of checks to which the rule applies.
+        answer: name of an open question that the rule decides, or empty; the rule applies to cases with this question.
+            `judging.profile_rules` implements the decision.
     """
 
-    id: str
+    id: _Text
     level: Level
-    text: str
-    source: str
-    clauses: tuple[str, ...] = ()
-    checks: tuple[str, ...] = ()
-    answer: str = ""
+    text: _Text
+    source: _Text
+    clauses: _Names = ()
+    checks: _Names = ()
+    answer: Literal["nan_wins_argmax", ""] = ""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError if the level is not must or should, or if the rule applies to nothing."""
+        if self.level is Level.SILENT:
+            raise ValueError(f"the level is {self.level}, instead of must or should")
+        if not (self.clauses or self.checks or self.answer):
+            raise ValueError("the rule applies to nothing: it has none of answer, checks and clauses")
+
+
+class _ProfileFile(msgspec.Struct, forbid_unknown_fields=True):
+    """The content of a profile's TOML file."""
+
+    name: _Text
+    title: _Text
+    source: _Text
+    rule: Annotated[tuple[ProfileRule, ...], msgspec.Meta(min_length=1)]
 
 
 @dataclass(frozen=True)
-class Profile:
-    """A profile.
+class RequirementProfile:
+    """A profile: a set of rules with a title and a source.
 
     Attributes:
-        digest: SHA-256 of its file.
+        digest: SHA-256 of the profile's file.
     """
 
     name: str
     title: str
     source: str
     digest: str
-    rules: tuple[Rule, ...]
+    rules: tuple[ProfileRule, ...]
 
     def level_of(self, rules: Iterable[str], own: Level) -> Level:
-        """The strongest of a level and those of some of its rules, by their ids."""
+        """Return the strongest level among `own` and the levels of the rules with these ids."""
         ids = set(rules)
         return Level.strongest([own, *(rule.level for rule in self.rules if rule.id in ids)])
 
     def level_of_check(self, name: str, own: Level) -> Level:
-        """The level of a graph optimizer's check."""
+        """Return the strongest level among `own` and the levels of the rules that apply to the check `name`."""
         return Level.strongest([own, *(rule.level for rule in self.rules if name in rule.checks)])
 
 
 def bundled_profiles() -> tuple[str, ...]:
-    """The names of the profiles that come with the suite."""
+    """Return the names of the profiles that are part of the suite."""
     files = (file.name for file in resources.files(__name__).iterdir())
     return tuple(sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml")))
 
 
-def read_profile(name: str) -> Profile:
-    """Read a profile that comes with the suite, by its name, or a file.
+def read_profile(name: str) -> RequirementProfile:
+    """Read a profile of the suite by its name, or any profile by its path.
 
     Raises:
-        UsageError: there is none, or it is malformed.
+        UsageError: the profile does not exist or is malformed.
     """
     if name in bundled_profiles():
         content = resources.files(__name__).joinpath(f"{name}.toml").read_bytes()
     else:
         try:
-            content = read_input(Path(name), LARGEST_FILE)
-        except (OSError, ValueError) as error:  # the second of what can be no file's name
+            content = read_input(Path(name), MAX_PROFILE_BYTES)
+        except (OSError, ValueError) as error:  # ValueError: the text cannot be a path
             known = ", ".join(bundled_profiles())
-            hint = did_you_mean(name, bundled_profiles(), f"Use {known}, or name a file.")
+            hint = did_you_mean(name, bundled_profiles(), f"Use {known}, or pass the path of a file.")
             raise UsageError(
-                f"The profile {name} cannot be read ({getattr(error, 'strerror', error)}).", hint
+                "profile-unreadable", f"The profile {name} cannot be read ({getattr(error, 'strerror', error)}).", hint
             ) from None
     try:
         document = tomllib.loads(content.decode())
-    except (ValueError, RecursionError) as error:  # a number of many digits is none of TOML's own errors
-        raise UsageError(f"The profile {name} is not TOML: {error}.", "Mend the line it names.") from None
-    return _profile(name, document, hashlib.sha256(content).hexdigest())
+    except (ValueError, RecursionError) as error:  # a number with too many digits raises ValueError itself
+        raise _malformed_error(f"The profile {name} is not TOML: {error}.", "Correct the syntax.") from None
+    return _parse_profile(name, document, hashlib.sha256(content).hexdigest())
 
 
-def _profile(file: str, document: Mapping[str, Any], digest: str) -> Profile:
-    rules = document.get("rule")
-    texts = [document.get(key) for key in ("name", "title", "source")]
-    if set(document) != _OF_A_PROFILE or not all(map(_is_text, texts)) or not isinstance(rules, list) or not rules:
-        raise UsageError(f"{file} is not a profile.", "Give it a name, a title, a source and [[rule]] tables.")
-    read = tuple(_rule(file, number, rule) for number, rule in enumerate(rules, 1))
-    if len({rule.id for rule in read}) < len(read):
-        raise UsageError(f"{file} has two rules of one id.", "Rename one of them.")
-    return Profile(document["name"], document["title"], document["source"], digest, read)
+def _parse_profile(file: str, document: dict[str, Any], digest: str) -> RequirementProfile:
+    if isinstance(rules := document.get("rule"), list):
+        document["rule"] = [_with_name_lists(rule) if isinstance(rule, dict) else rule for rule in rules]
+    try:
+        parsed = msgspec.convert(document, _ProfileFile)
+    except msgspec.ValidationError as error:
+        raise _malformed_error(f"{file} is not a profile: {describe_error(error)}.", _FORMAT_HINT) from None
+    if len({rule.id for rule in parsed.rule}) < len(parsed.rule):
+        raise _malformed_error(f"{file} has two rules with the same id.", "Rename one of the rules.")
+    return RequirementProfile(parsed.name, parsed.title, parsed.source, digest, parsed.rule)
 
 
-def _rule(file: str, number: int, given: Any) -> Rule:
-    place = f"Rule {number} of {file}"
-    if not isinstance(given, dict) or not _OF_A_RULE <= set(given) <= _OF_A_RULE | _CONCERNS:
-        told = f"{', '.join(sorted(_OF_A_RULE))}, and one or more of {', '.join(sorted(_CONCERNS))}"
-        raise UsageError(f"{place} is malformed.", f"Give it {told}.")
-    if not set(given) & _CONCERNS:
-        raise UsageError(f"{place} is about nothing.", f"Give it one or more of {', '.join(sorted(_CONCERNS))}.")
-    if not all(_is_text(given[key]) for key in _TEXTS if key in given):
-        raise UsageError(f"{place} has an id, text, source or answer that is no text.", "Write each as a string.")
-    if given["level"] not in [str(Level.MUST), str(Level.SHOULD)]:
-        raise UsageError(f"{place} has the level {given['level']!r}.", "A rule raises to must or should.")
-    if "answer" in given and given["answer"] not in ANSWERS:
-        raise UsageError(f"{place} decides {given['answer']}, which is no question.", f"Use {', '.join(ANSWERS)}.")
-    lists = {key: tuple(_names(place, key, given[key])) for key in ("clauses", "checks") if key in given}
-    return Rule(
-        given["id"], Level(given["level"]), given["text"], given["source"], answer=given.get("answer", ""), **lists
-    )
+def _with_name_lists(rule: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a rule of a TOML file with single names in `clauses` and `checks` replaced by lists of one name."""
+    return {
+        key: [value] if key in {"clauses", "checks"} and isinstance(value, str) else value
+        for key, value in rule.items()
+    }
 
 
-def _names(place: str, key: str, given: Any) -> list[str]:
-    names = [given] if isinstance(given, str) else given
-    if not isinstance(names, list) or not names or not all(map(_is_text, names)):
-        raise UsageError(f"{place} has {key} that are no list of names.", "Name one or more.")
-    return names
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip())
+def _malformed_error(problem: str, hint: str) -> UsageError:
+    return UsageError("profile-malformed", problem, hint)

@@ -1,6 +1,7 @@
-"""The operators as the specification writes them, each pseudo-code once, and the number systems it runs on.
+"""The reference: every operator written once, and evaluated in several number systems.
 
-`operators` has each operator: training and ArgMax as plain array arithmetic, the others as tables. `numbers` is
-what they compute with: `decimal.Decimal`, an interval around it that encloses every admissible evaluation, and NumPy
-arrays. `graph` walks a model, `validity` says whether it is one, and `oracle` what a conforming backend may answer.
+`operators` has the evaluation of each operator: training optimizers and ArgMax as plain array functions, the others in
+tables. `numbers` has the number systems: NumPy arrays, exact decimals, and decimals with an interval that encloses the
+results of all admissible evaluations. `graph` evaluates a model, `validity` validates it, and `oracle` computes the
+outputs that a conforming backend may return.
 """

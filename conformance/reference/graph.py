@@ -1,27 +1,29 @@
-"""Walks a graph made of the suite's operators in any number system, from the serialised model alone."""
+"""Evaluation of a model's graph in any number system.
+
+`Graph.from_model` resolves functions, subgraphs and attributes once. The graph can then be evaluated for any inputs, in
+any `NumberSystem`. The result depends only on the model and the inputs, not on the generator that made them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from conformance.models.constants import initializers_of
-from conformance.models.feeds import fed_names
-from conformance.models.functions import FunctionName, called_name, endless_calls, name_of_function
-from conformance.models.signatures import MAIN_DOMAINS
-from conformance.reference.nodes import (
-    Evaluation,
-    Node,
-    attribute_values,
-    captured_names,
-    given_attributes,
-    resolved,
+from conformance.models.graphs import (
+    FunctionName,
+    call_expansion_problem,
+    called_name,
+    count_free_uses,
+    function_name,
 )
-from conformance.reference.numbers.values import ABSENT, NumberSystem, Value
-from conformance.reference.operators.control_flow import CONTROL_FLOW, Body, captures, evaluation_of
-from conformance.reference.operators.sequences import sequence
-from conformance.reference.operators.table import OPERATORS
-from conformance.reference.operators.training import evaluate_optimizer, training_optimizer_of
+from conformance.models.inputs import initializer_arrays, required_input_names
+from conformance.models.types import MAIN_DOMAINS
+from conformance.reference.nodes import Evaluation, Node, attribute_values, call_attributes, resolve_references
+from conformance.reference.numbers.number_system import ABSENT, NumberSystem, Value
+from conformance.reference.operators import OPERATORS
+from conformance.reference.operators.control_flow import CONTROL_FLOW, Body, all_captures, control_flow_evaluation
+from conformance.reference.operators.sequences import make_sequence
+from conformance.reference.operators.training_optimizers import evaluate_optimizer, find_training_optimizer
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -32,66 +34,68 @@ if TYPE_CHECKING:
 
     from conformance.models.arrays import Array
 
-    Altering: TypeAlias = "Callable[[Node, Evaluation, tuple[str, ...]], Evaluation]"
+    EvaluationHook: TypeAlias = "Callable[[Node, Evaluation, tuple[str, ...]], Evaluation]"
 
 
-def _as_it_is(_: Node, evaluation: Evaluation, __: tuple[str, ...]) -> Evaluation:
+def _unchanged(_: Node, evaluation: Evaluation, __: tuple[str, ...]) -> Evaluation:
     return evaluation
 
 
 @dataclass(frozen=True)
 class Graph:
-    """A graph, or a function's body, ready to be walked.
+    """A graph, or the body of a function, that can be evaluated.
 
     Attributes:
-        inputs: names of the inputs that a run must feed.
-        outputs: names of the outputs, in order.
-        nodes: in the model's order, which ONNX requires to be topological.
-        initializers: constants by name.
-        optional: names of all inputs, those included that have an initializer and need not be fed.
+        required_inputs: the names of the inputs without an initializer.
+        outputs: the names of the outputs.
+        nodes: the nodes, each with its evaluation, in the model's order, which ONNX requires to be topological.
+        initializers: the initializers by name.
+        all_inputs: the names of all inputs, including those with an initializer.
     """
 
-    inputs: tuple[str, ...]
+    required_inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     nodes: tuple[tuple[Node, Evaluation], ...]
     initializers: Mapping[str, Array] = field(default_factory=dict)
-    optional: tuple[str, ...] = ()
+    all_inputs: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, model: onnx.ModelProto, altering: Altering = _as_it_is) -> Graph:
+    def from_model(cls, model: onnx.ModelProto, replace_evaluation: EvaluationHook = _unchanged) -> Graph:
         """Read a model.
 
         Args:
-            altering: gives each node's evaluation another for it, and is told what the node stands in, from the main
-                graph inwards: the op_types of the nodes that hold its graph, and `function` for each call.
+            model: the model.
+            replace_evaluation: returns an evaluation for each node. It takes the node, its evaluation, and the scopes
+                that enclose the node, from the main graph inwards: the op_type of each node whose subgraph contains it,
+                and `function` for each call of a function.
 
         Raises:
-            Unsupported: it is made of other operators, or of tensors stored outside of it, or its functions call each
-                other without end or far too often.
+            Unsupported: the model has other operators or external tensors, or its functions call each other endlessly
+                or expand to too many nodes.
         """
-        if (fault := endless_calls(model)) is not None:
+        if (fault := call_expansion_problem(model)) is not None:
             raise Unsupported(fault)
-        functions = {name_of_function(function): function for function in model.functions}
-        return _Scope.of(model.opset_import, functions, altering).graph(model.graph)
+        functions = {function_name(function): function for function in model.functions}
+        return _Scope.from_imports(model.opset_import, functions, replace_evaluation).graph(model.graph)
 
     def run(self, inputs: Sequence[Array], system: NumberSystem) -> list[Value]:
-        """The outputs for these inputs, of which a list is a sequence and None an empty optional.
+        """Return the outputs for inputs given as arrays; a list stands for a sequence, None for an empty optional.
 
         Raises:
-            Unsupported: the inputs are not those of the graph.
+            Unsupported: the number of inputs is wrong, or a node cannot be evaluated.
         """
-        return self.walk([_entered(array, system) for array in inputs], system)
+        return self.evaluate([_to_value(array, system) for array in inputs], system)
 
-    def walk(self, inputs: Sequence[Value], system: NumberSystem) -> list[Value]:
-        """The outputs for inputs that are numbers of the system.
+    def evaluate(self, inputs: Sequence[Value], system: NumberSystem) -> list[Value]:
+        """Return the outputs for inputs that are already tensors of the number system.
 
         Raises:
-            Unsupported: the inputs are not those of the graph, or something has no value.
+            Unsupported: the number of inputs is wrong, or a node cannot be evaluated.
         """
-        names = self.optional if len(inputs) == len(self.optional) else self.inputs
+        names = self.all_inputs if len(inputs) == len(self.all_inputs) else self.required_inputs
         if len(inputs) != len(names):
             raise Unsupported(f"the graph has {len(names)} inputs, not {len(inputs)}")
-        values = {name: system.entering(array) for name, array in self.initializers.items()}
+        values = {name: system.from_array(array) for name, array in self.initializers.items()}
         values.update(zip(names, inputs, strict=True))
         try:
             for node, evaluation in self.nodes:
@@ -99,49 +103,55 @@ class Graph:
                 values.update(zip(node.outputs, results, strict=False))
             return [values[name] for name in self.outputs]
         except KeyError as error:
-            raise Unsupported(f"nothing gives the value {error}") from error
+            raise Unsupported(f"no node computes the value {error}") from error
 
 
-def _entered(given: Any, system: NumberSystem) -> Value:
+def _to_value(given: Any, system: NumberSystem) -> Value:
     if given is None:
         return ABSENT
-    return sequence(_entered(item, system) for item in given) if isinstance(given, list) else system.entering(given)
+    if isinstance(given, list):
+        return make_sequence(_to_value(item, system) for item in given)
+    return system.from_array(given)
 
 
 @dataclass(frozen=True)
 class _Scope:
-    """Where nodes stand: the opsets and the functions that their operators are of, and the attributes of the call.
+    """The scope of a node: the parts of the model outside the node that its evaluation depends on.
 
     Attributes:
-        within: what holds the graph, from the main graph inwards.
+        opsets: the version of each imported domain.
+        functions: the functions of the model.
+        replace_evaluation: see `Graph.from_model`.
+        attributes: the attributes of the function call, if the node is in the body of a function.
+        enclosing: the enclosing scopes, from the main graph inwards.
     """
 
     opsets: Mapping[str, int]
     functions: Mapping[FunctionName, onnx.FunctionProto]
-    altering: Altering
+    replace_evaluation: EvaluationHook
     attributes: Mapping[str, onnx.AttributeProto] = field(default_factory=dict)
-    within: tuple[str, ...] = ()
+    enclosing: tuple[str, ...] = ()
 
     @classmethod
-    def of(
+    def from_imports(
         cls,
         imports: Iterable[onnx.OperatorSetIdProto],
         functions: Mapping[FunctionName, onnx.FunctionProto],
-        altering: Altering,
+        replace_evaluation: EvaluationHook,
         attributes: Mapping[str, onnx.AttributeProto] | None = None,
-        within: tuple[str, ...] = (),
+        enclosing: tuple[str, ...] = (),
     ) -> _Scope:
         opsets = {opset.domain: opset.version for opset in imports}
-        return cls(opsets, functions, altering, attributes or {}, within)
+        return cls(opsets, functions, replace_evaluation, attributes or {}, enclosing)
 
     def graph(self, proto: onnx.GraphProto, captured: Iterable[str] = ()) -> Graph:
-        """A graph that stands here; what it captures from around it are its last inputs."""
+        """Read a graph in this scope. The values that the graph captures become its last inputs."""
         return Graph(
-            inputs=(*fed_names(proto), *captured),
+            required_inputs=(*required_input_names(proto), *captured),
             outputs=tuple(value.name for value in proto.output),
             nodes=self.read(proto.node),
-            initializers=initializers_of(proto),
-            optional=(*(value.name for value in proto.input), *captured),
+            initializers=initializer_arrays(proto),
+            all_inputs=(*(value.name for value in proto.input), *captured),
         )
 
     def read(self, nodes: Iterable[onnx.NodeProto]) -> tuple[tuple[Node, Evaluation], ...]:
@@ -149,53 +159,56 @@ class _Scope:
 
     def _read(self, proto: onnx.NodeProto) -> tuple[Node, Evaluation]:
         domain, op_type = proto.domain, proto.op_type
-        attributes = list(resolved(proto.attribute, self.attributes))
+        attributes = list(resolve_references(proto.attribute, self.attributes))
         values = attribute_values(attributes)
         opset = self.opsets.get(domain, self.opsets.get("ai.onnx", self.opsets.get("", 0)))
         function = self.functions.get(called_name(proto)) if self.functions else None
         evaluation: Evaluation | None = None
         captured: tuple[str, ...] = ()
-        if (optimizer := training_optimizer_of(domain, op_type)) is not None:
-            evaluation, values = evaluate_optimizer, optimizer.attributes(values)
+        if (optimizer := find_training_optimizer(domain, op_type)) is not None:
+            evaluation, values = evaluate_optimizer, optimizer.complete_attributes(values)
         elif domain in MAIN_DOMAINS and op_type in CONTROL_FLOW:
-            inner = replace(self, within=(*self.within, op_type))
+            inner = replace(self, enclosing=(*self.enclosing, op_type))
             bodies = {attribute.name: inner.body(attribute.g) for attribute in attributes if attribute.HasField("g")}
-            evaluation, captured = evaluation_of(op_type, bodies), captures(bodies)
+            evaluation, captured = control_flow_evaluation(op_type, bodies), all_captures(bodies)
         elif domain in MAIN_DOMAINS:
             evaluation = OPERATORS.get(op_type)
         if function is not None:
-            evaluation = _overridden(evaluation, self._called(function, attributes))
+            evaluation = _call_function(evaluation, self._function_body(function, attributes))
         if evaluation is None:
-            raise Unsupported(f"there is no operator {domain or 'ai.onnx'}.{op_type} in this reference")
+            raise Unsupported(f"the reference has no operator {domain or 'ai.onnx'}.{op_type}")
         inputs = (*proto.input, *captured)
         node = Node(op_type, inputs, tuple(proto.output), values, opset, domain)
-        return node, self.altering(node, evaluation, self.within)
+        return node, self.replace_evaluation(node, evaluation, self.enclosing)
 
     def body(self, proto: onnx.GraphProto) -> Body:
-        """A graph in a node that stands around this scope."""
-        captured = captured_names(proto)
+        """Read a subgraph of the node that this scope belongs to."""
+        captured = tuple(name for name in count_free_uses(proto) if name)
         return Body(self.graph(proto, captured), captured, len(proto.output))
 
-    def _called(self, function: onnx.FunctionProto, call: Iterable[onnx.AttributeProto]) -> Graph:
-        """A function's body for one call."""
-        attributes, within = given_attributes(function, call), (*self.within, "function")
-        inside = _Scope.of(function.opset_import, self.functions, self.altering, attributes, within)
-        return Graph(tuple(function.input), tuple(function.output), inside.read(function.node))
+    def _function_body(self, function: onnx.FunctionProto, call: Iterable[onnx.AttributeProto]) -> Graph:
+        """Read the body of a function, with the attributes of one call."""
+        attributes, enclosing = call_attributes(function, call), (*self.enclosing, "function")
+        imports = function.opset_import
+        scope = _Scope.from_imports(imports, self.functions, self.replace_evaluation, attributes, enclosing)
+        return Graph(tuple(function.input), tuple(function.output), scope.read(function.node))
 
 
-def _overridden(operator: Evaluation | None, body: Graph) -> Evaluation:
-    """A model-local function; where it bears an operator's name, its body or the operator.
+def _call_function(operator: Evaluation | None, body: Graph) -> Evaluation:
+    """Return the evaluation of a call of a model-local function with this body.
 
-    Which of the two has priority is left to each runtime (onnx.proto, ModelProto.functions): one that has the operator
-    may run it, one that has not runs the body. Both are right if they agree, so both are evaluated, the answer
-    encloses both, and no `must` case may rest on a model in which they contradict each other.
+    `operator` is the evaluation of the operator with the function's name, or None. If there is one, a runtime may run
+    the operator or the body (onnx.proto, ModelProto.functions). The result therefore encloses both results. No `must`
+    case may depend on a model in which the two results contradict each other.
     """
 
     def evaluation(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-        left_out = [ABSENT] * (len(body.inputs) - len(inputs))
-        results = body.walk([*inputs, *left_out], system)
+        omitted = [ABSENT] * (len(body.required_inputs) - len(inputs))
+        results = body.evaluate([*inputs, *omitted], system)
         if operator is None:
             return results
-        return [system.either(*pair) for pair in zip(results, operator(node, inputs, system), strict=True)]
+        return [
+            system.enclose_alternatives(*pair) for pair in zip(results, operator(node, inputs, system), strict=True)
+        ]
 
     return evaluation

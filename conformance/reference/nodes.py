@@ -1,4 +1,4 @@
-"""Nodes as the walk of a graph sees them: attributes read, references of a function's body resolved."""
+"""Nodes of a graph as Python objects: attribute values are read, references to function attributes are resolved."""
 
 from __future__ import annotations
 
@@ -8,20 +8,26 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import onnx
 from onnx import helper
 
-from conformance.models.constants import dense_of, elements_of
+from conformance.models.inputs import dense_array, tensor_elements
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from conformance.reference.numbers.values import NumberSystem, Value
+    from conformance.reference.numbers.number_system import NumberSystem, Value
 
 
 @dataclass(frozen=True)
 class Node:
-    """A node as its operator's evaluation sees it: attributes resolved, the opset of its domain known.
+    """A node in the form in which the evaluation of its operator receives it.
 
-    What the graphs in it capture from around it comes after its own inputs.
+    Attributes:
+        op_type: the operator.
+        inputs: the names of its inputs, then of the values that its subgraphs capture.
+        outputs: the names of its outputs.
+        attributes: the values of its attributes by name.
+        opset: the version of its domain.
+        domain: the domain of the operator.
     """
 
     op_type: str
@@ -36,32 +42,20 @@ Evaluation: TypeAlias = "Callable[[Node, list[Value], NumberSystem], list[Value]
 
 
 def attribute_values(attributes: Iterable[onnx.AttributeProto]) -> dict[str, Any]:
-    """What attributes hold: numbers, text, arrays for tensors, and lists of these; graphs are left out."""
+    """Return attribute values by name: numbers, text, arrays, and lists of these. Graph attributes are omitted."""
     return {attribute.name: _value(attribute) for attribute in attributes if attribute.type not in _GRAPHS}
 
 
-def captured_names(graph: onnx.GraphProto) -> tuple[str, ...]:
-    """The values that a graph in a node takes from the graphs around it, at any depth; what it defines hides them."""
-    known = {"", *(value.name for value in graph.input), *(tensor.name for tensor in graph.initializer)}
-    known.update(tensor.values.name for tensor in graph.sparse_initializer)
-    names: dict[str, None] = {}
-    for node in graph.node:
-        taken = list(node.input)
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                taken += captured_names(attribute.g)
-        names.update((name, None) for name in taken if name not in known)
-        known.update(node.output)
-    names.update((value.name, None) for value in graph.output if value.name not in known)
-    return tuple(names)
-
-
-def resolved(
+def resolve_references(
     attributes: Iterable[onnx.AttributeProto], given: Mapping[str, onnx.AttributeProto]
 ) -> Iterator[onnx.AttributeProto]:
-    """The attributes of a node in a function's body, where a call gives these.
+    """Yield the attributes of a node in a function's body, with references replaced by attributes of the call.
 
-    A reference to an attribute that the call does not give is no attribute at all, as ONNX has it.
+    A reference to an attribute that the call does not have is omitted, as ONNX requires.
+
+    Args:
+        attributes: the attributes of the node.
+        given: the attributes of the call, by name.
     """
     for attribute in attributes:
         if not attribute.ref_attr_name:
@@ -73,27 +67,27 @@ def resolved(
             yield copy
 
 
-def given_attributes(
+def call_attributes(
     function: onnx.FunctionProto, call: Iterable[onnx.AttributeProto]
 ) -> dict[str, onnx.AttributeProto]:
-    """A call's attributes with the function's defaults.
+    """Return the attributes of a function call by name, completed by the defaults of the function.
 
     Raises:
-        Unsupported: the call lacks one that has no default.
+        Unsupported: the call lacks an attribute without a default.
     """
     defaults = {attribute.name: attribute for attribute in function.attribute_proto}
     values = {**defaults, **{attribute.name: attribute for attribute in call}}
     if missing := [name for name in function.attribute if name not in values]:
-        raise Unsupported(f"a call of the function {function.name} lacks {missing}")
+        raise Unsupported(f"a call of the function {function.name} lacks the attributes {missing}")
     return values
 
 
 def _value(proto: onnx.AttributeProto) -> Any:
     value = helper.get_attribute_value(proto)
     if isinstance(value, onnx.TensorProto):
-        return elements_of(value)
+        return tensor_elements(value)
     if isinstance(value, onnx.SparseTensorProto):
-        return dense_of(value)
+        return dense_array(value)
     if isinstance(value, list):
         return [_text(element) for element in value]
     return _text(value)

@@ -1,8 +1,14 @@
-"""What a conforming backend may answer: computed from a serialised model and its inputs, and from nothing else."""
+"""The oracle: the outputs that a conforming backend can return for a model and its inputs.
+
+`answers` returns the expected value, the bound and the acceptable indices of each output, at a level. It reads only the
+serialised model and the inputs. `evaluate` returns the outputs without bounds, computed exactly or rounded to the
+declared types. The suite uses it to compare two models with each other.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -10,177 +16,248 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 
-from conformance.models import formats
+from conformance.models import arrays
 from conformance.models.arrays import Array, type_name
 from conformance.reference.graph import Graph
-from conformance.reference.numbers import exact
-from conformance.reference.numbers.bounded import Bounded
-from conformance.reference.numbers.declared import Declared
-from conformance.reference.numbers.enclosing import Enclosing
+from conformance.reference.numbers import decimals
+from conformance.reference.numbers.bounded import BoundedNumber
+from conformance.reference.numbers.ieee_system import IeeeSystem
+from conformance.reference.numbers.interval_system import IntervalSystem, exact_value
+from conformance.reference.numbers.precision import format_of, is_computed
 from conformance.reference.operators.sequences import SequenceValue
 from conformance.verdicts import Level, Unsupported, check_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from conformance.models.formats import Format
-    from conformance.reference.numbers.accuracy import Accuracy
-    from conformance.reference.numbers.values import Value
+    from conformance.models.arrays import Array, FloatFormat
+    from conformance.reference.numbers.number_system import Value
+    from conformance.reference.numbers.precision import Accuracy
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What one output may be.
+    """The acceptable values of one output.
 
     Attributes:
-        expected: the exact value rounded once to the output's type; for indices, one of the acceptable ones.
-        bound: how far each element may be from it (double, the output's shape), or None where bits must match.
-            An infinite bound accepts anything: admissible evaluations differ without limit.
-        choices: the acceptable indices (bool, the output's shape and one more axis), or None where one is.
-        unsettled: a sentence for the first element on which admissible evaluations differ by more than rounding,
-            so that no `must` case may rest on it; None if there is none.
-        settled: on which elements they do not (bool, the output's shape), or None where they do on none.
+        expected: the exact value rounded once to the output's type; for indices, one acceptable index.
+        bound: the largest accepted difference of each element from the expected value (double, the output's shape).
+            None if all bits must match. An infinite bound accepts every value.
+        choices: the acceptable indices (bool, the output's shape and one more axis); None if only one is acceptable.
+        indeterminacy: a description of the first element on which admissible evaluations differ by more than rounding.
+            No `must` case may depend on this element. None if there is no such element.
+        determinate_mask: which elements admissible evaluations agree on, except for rounding (bool, the output's
+            shape); None if they agree on all elements.
     """
 
     expected: Array
     bound: Array | None = None
     choices: Array | None = None
-    unsettled: str | None = None
-    settled: Array | None = None
+    indeterminacy: str | None = None
+    determinate_mask: Array | None = None
 
     @property
     def check(self) -> str:
-        """How the output is checked: `exact`, `bound` or `index`."""
+        """The name of the check of the output: `exact`, `bound` or `index`."""
         return check_name(bound=self.bound, choices=self.choices)
 
 
 def answers(model: bytes, inputs: Sequence[Array], level: Level) -> list[Answer]:
-    """What each output of a serialised model may be, as `answers_of` its graph.
+    """Return the acceptable values of each output of a serialised model (see `answers_for_graph`).
 
     Raises:
-        Unsupported: the model is not made of this suite's operators.
+        Unsupported: the reference does not support an operator of the model.
     """
-    return answers_of(Graph.of(onnx.load_model_from_string(model)), inputs, level)
+    return answers_for_graph(Graph.from_model(onnx.load_model_from_string(model)), inputs, level)
 
 
-def answers_of(graph: Graph, inputs: Sequence[Array], level: Level) -> list[Answer]:
-    """What each output of a graph may be for these inputs, judged at a level.
+def answers_for_graph(graph: Graph, inputs: Sequence[Array], level: Level) -> list[Answer]:
+    """Return the acceptable values of each output of a graph.
+
+    If an index depends on rounding, level `must` accepts the index of every admissible evaluation, including those with
+    wider intermediates. The other levels accept the index of the declared types: every operator rounds to its tensor's
+    type, and `select_last_index` decides ties. They accept several indices only if faithful evaluations (error up to
+    one ULP) disagree. If one of the elements is NaN, every index is acceptable.
 
     Args:
-        inputs: the graph's inputs, in its order.
-        level: `must` admits whatever a defensible reading admits; the others hold to IEEE 754 in the tensor's own
-            precision.
+        graph: the graph.
+        inputs: the inputs, in the order of the graph.
+        level: `must` admits every defensible interpretation of the specification. The other levels require IEEE 754 in
+            the tensor's own precision.
 
     Raises:
-        Unsupported: something has no value.
-
-    An index that rounding decides is judged at `must` by all that some admissible evaluation gives, wider intermediates
-    included. At the other levels it is that of the declared types, every operator rounded to its tensor's type and ties
-    decided by `select_last_index`, unless faithful evaluations differ on it. A NaN among the elements leaves any index.
+        Unsupported: a node cannot be evaluated.
     """
-    with exact.exactly(inputs):
-        values = graph.run(inputs, Enclosing(strict=level is not Level.MUST))
-        if not all(value.choices is None or _is_settled(value.choices) for value in values):
-            choose = _as_it_stands if level is Level.MUST else _as_declared
-            values = list(map(choose, values, graph.run(inputs, Declared())))
+    with decimals.exact_context(inputs):
+        values = graph.run(inputs, IntervalSystem(strict=level is not Level.MUST))
+        if not all(value.choices is None or _has_single_choice(value.choices) for value in values):
+            accept = _accept_all_choices if level is Level.MUST else _accept_faithful_choices
+            values = list(map(accept, values, graph.run(inputs, IeeeSystem())))
         return [_answer(value) for value in values]
 
 
-def bounds_under(
+def bounds_for_accuracy(
     accuracy: Mapping[str, Accuracy], model: bytes, inputs: Sequence[Array], level: Level
 ) -> list[Array | None]:
-    """The bound of each output where operations are as accurate as this, in every order and form; None of indices.
+    """Return the bound of each output if operations have a given accuracy, over all orders and forms of evaluation.
 
     Args:
-        accuracy: by the format's name; of others it is what the level admits.
+        accuracy: the accuracy by the name of a format. A format without an entry has the accuracy of the level.
+        model: the serialised model.
+        inputs: the inputs, in the order of the graph.
+        level: the level.
+
+    Returns:
+        The bound of each output; None for an output of indices.
 
     Raises:
-        Unsupported: the model is not made of this suite's operators.
+        Unsupported: the reference does not support an operator of the model.
     """
-    graph = Graph.of(onnx.load_model_from_string(model))
-    with exact.exactly(inputs):
-        values = graph.run(inputs, Enclosing(strict=level is not Level.MUST, accuracy=accuracy))
+    graph = Graph.from_model(onnx.load_model_from_string(model))
+    with decimals.exact_context(inputs):
+        values = graph.run(inputs, IntervalSystem(strict=level is not Level.MUST, accuracy=accuracy))
         return [_answer(value).bound for value in values]
 
 
-def _as_it_stands(value: Value, declared: Value) -> Value:
-    """The acceptable indices, of which that of the declared types is expected: a runner may know no other."""
+def _accept_all_choices(value: Value, declared: Value) -> Value:
+    """Return `value` with all its acceptable indices, and the index of `declared` as expected index if acceptable.
+
+    Args:
+        value: the indices, with the acceptable indices of all admissible evaluations.
+        declared: the indices if every operator rounds to its declared type.
+    """
     if value.choices is None:
         return value
-    places = np.arange(value.choices.shape[-1])
-    acceptable = (value.choices & (declared.elements[..., np.newaxis] == places)).any(axis=-1)
-    return replace(value, elements=np.where(acceptable, declared.elements, value.elements))
+    indices = np.arange(value.choices.shape[-1])
+    is_acceptable = (value.choices & (declared.elements[..., np.newaxis] == indices)).any(axis=-1)
+    return replace(value, elements=np.where(is_acceptable, declared.elements, value.elements))
 
 
-def _as_declared(value: Value, declared: Value) -> Value:
-    """The index of the declared types, and with it what else a faithful evaluation in these types may give."""
-    if value.choices is None or _is_settled(value.choices):
+def _accept_faithful_choices(value: Value, declared: Value) -> Value:
+    """Return `declared` with the acceptable indices that faithful evaluations in the declared types give.
+
+    The arguments are those of `_accept_all_choices`.
+    """
+    if value.choices is None or _has_single_choice(value.choices):
         return value
     own = declared.choices
     if own is None:
         own = declared.elements[..., np.newaxis] == np.arange(value.choices.shape[-1])
     width = min(own.shape[-1], value.choices.shape[-1])
     choices = own[..., :width] & value.choices[..., :width]
-    return replace(declared, choices=None if _is_settled(choices) else choices)
+    return replace(declared, choices=None if _has_single_choice(choices) else choices)
 
 
-def _is_settled(choices: Array) -> bool:
-    """Whether one index is left everywhere."""
+def _has_single_choice(choices: Array) -> bool:
+    """Return whether every element has at most one acceptable index."""
     return bool((choices.sum(axis=-1) <= 1).all())
 
 
 def _answer(value: Value) -> Answer:
     if isinstance(value, SequenceValue) or value.is_absent:
-        raise Unsupported("an output is no tensor")
+        raise Unsupported("an output is not a tensor")
     if value.elements.dtype != object:
         return Answer(value.elements, choices=value.choices)
-    format = formats.BY_NAME[type_name(value.dtype)]
+    format = arrays.FLOAT_FORMATS[type_name(value.dtype)]
     numbers: list[Any] = list(value.elements.flat)
-    if not all(isinstance(number, Bounded) for number in numbers):  # an input passed through
-        return Answer(exact.to_array(value.elements, format, value.dtype))
-    judged = _elements(numbers, format)
-    expected = np.array([nearest for nearest, _, _ in judged], dtype=np.float64)
-    bound = np.array([bound for _, bound, _ in judged], dtype=np.float64)
-    settled = [is_settled for _, _, is_settled in judged]
+    if not all(isinstance(number, BoundedNumber) for number in numbers):  # an input passed through
+        return Answer(decimals.to_array(value.elements, format, value.dtype))
+    expected, bounds, determinate = zip(*_evaluate_elements(numbers, format), strict=True) if numbers else ((), (), ())
+    shape = value.elements.shape
     return Answer(
-        expected.reshape(value.elements.shape).astype(value.dtype),
-        bound.reshape(value.elements.shape),
-        unsettled=_first_unsettled(value.elements, settled),
-        settled=None if all(settled) else np.array(settled).reshape(value.elements.shape),
+        np.array(expected, dtype=np.float64).reshape(shape).astype(value.dtype),
+        np.array(bounds, dtype=np.float64).reshape(shape),
+        indeterminacy=_first_indeterminate(value.elements, determinate),
+        determinate_mask=None if all(determinate) else np.array(determinate).reshape(shape),
     )
 
 
-def _elements(numbers: Sequence[Bounded], format: Format) -> list[tuple[float, float, bool]]:
-    """Each element's; of numbers with the same parts, be they one object or not, it is computed once."""
-    keys = [(id(number.value), id(number.low), id(number.high), number.doubt) for number in numbers]
-    judged = {key: _element(number, format) for key, number in dict(zip(keys, numbers, strict=True)).items()}
-    return [judged[key] for key in keys]
+def _evaluate_elements(numbers: Sequence[BoundedNumber], format: FloatFormat) -> list[tuple[float, float, bool]]:
+    """Return the result of `_evaluate_element` for each number; equal numbers are evaluated once."""
+    keys = [(id(number.value), id(number.low), id(number.high), number.is_indeterminate) for number in numbers]
+    evaluated = {
+        key: _evaluate_element(number, format) for key, number in dict(zip(keys, numbers, strict=True)).items()
+    }
+    return [evaluated[key] for key in keys]
 
 
-def _element(number: Bounded, format: Format) -> tuple[float, float, bool]:
-    """An element's expected value, its bound, and whether admissible evaluations agree on it but for rounding."""
-    expected = format.rounded(number.value)
+def _evaluate_element(number: BoundedNumber, format: FloatFormat) -> tuple[float, float, bool]:
+    """Return the expected value of an element, its bound, and whether it is determinate."""
+    expected = format.round_to_nearest(number.value)
     if math.isnan(expected):
-        return expected, math.inf if number.doubt else 0.0, not number.doubt
-    if math.isinf(expected) and format.rounded(number.low) == format.rounded(number.high) == expected:
+        return expected, math.inf if number.is_indeterminate else 0.0, not number.is_indeterminate
+    if math.isinf(expected) and format.round_to_nearest(number.low) == format.round_to_nearest(number.high) == expected:
         return expected, 0.0, True
-    if number.is_exact and format.represents(number.value):
-        return expected, 0.0, not number.doubt
+    if number.is_exact and format.can_represent(number.value):
+        return expected, 0.0, not number.is_indeterminate
     if math.isinf(expected) or not (number.low.is_finite() and number.high.is_finite()):
         return expected, math.inf, False
-    reach = max(number.high - Decimal(expected), Decimal(expected) - number.low)
+    distance = max(number.high - Decimal(expected), Decimal(expected) - number.low)
     half_ulp = max(abs(number.low), abs(number.high), format.smallest_normal) * format.unit_roundoff
-    return expected, _rounded_up(reach + half_ulp), not number.doubt
+    return expected, _round_up(distance + half_ulp), not number.is_indeterminate
 
 
-def _rounded_up(value: Decimal) -> float:
+def _round_up(value: Decimal) -> float:
     nearest = float(value)
     return nearest if nearest >= value else math.nextafter(nearest, math.inf)
 
 
-def _first_unsettled(elements: Array, settled: list[bool]) -> str | None:
-    if all(settled):
+def _first_indeterminate(elements: Array, determinate: Sequence[bool]) -> str | None:
+    if all(determinate):
         return None
-    place = settled.index(False)
-    index = [int(part) for part in np.unravel_index(place, elements.shape)] if elements.ndim else []
-    return f"element {index} is {elements.flat[place]!r}"
+    first = determinate.index(False)
+    index = [int(part) for part in np.unravel_index(first, elements.shape)] if elements.ndim else []
+    return f"element {index} is {elements.flat[first]!r}"
+
+
+def evaluate(model: onnx.ModelProto, inputs: Sequence[Any] | Mapping[str, Any], *, declared: bool = False) -> list[Any]:
+    """Return a model's outputs, computed exactly and rounded once at the end.
+
+    For ArgMax, NaN counts as the largest element; the specification does not define this.
+
+    Args:
+        model: the model. It need not be the model that the inputs were made for.
+        inputs: in the order of the graph, or by name. Names that the model does not have are ignored, and inputs with
+            an initializer may be left out. A list is a sequence, and None an empty optional.
+        declared: whether to round the result of every operator correctly to its tensor's type. An ArgMax then finds the
+            ties that this rounding makes. Otherwise it finds the maximum of exact arithmetic.
+
+    Returns:
+        An array for each output; a list of arrays for a sequence; None for an empty optional.
+
+    Raises:
+        Unsupported: the reference does not support an operator of the model, or an input is missing.
+    """
+    graph = Graph.from_model(model)
+    arrays = _arrange_inputs(graph, inputs)
+    with decimals.exact_context(_float_arrays([*arrays, *graph.initializers.values()])):
+        return [_to_array(value) for value in graph.run(arrays, IeeeSystem(rounds=declared))]
+
+
+def _arrange_inputs(graph: Graph, inputs: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
+    if not isinstance(inputs, Mapping):
+        return list(inputs)
+    given = {**graph.initializers, **inputs}
+    if missing := [name for name in graph.all_inputs if name not in given]:
+        raise Unsupported(f"the input {missing[0]} is missing")
+    return [given[name] for name in graph.all_inputs]
+
+
+def _float_arrays(inputs: Sequence[Any]) -> Iterator[Array]:
+    """Yield the floating-point arrays among the inputs, also from sequences."""
+    for given in inputs:
+        if isinstance(given, list):
+            yield from _float_arrays(given)
+        elif given is not None and is_computed(given.dtype):
+            yield given
+
+
+def _to_array(value: Value) -> Any:
+    if isinstance(value, SequenceValue):
+        return [_to_array(item) for item in value.items]
+    if value.is_absent:
+        return None
+    if value.elements.dtype != object or not is_computed(value.dtype):
+        return value.elements
+    elements = np.array([exact_value(element) for element in value.elements.flat], dtype=object)
+    return decimals.to_array(elements.reshape(value.elements.shape), format_of(value.dtype), value.dtype)

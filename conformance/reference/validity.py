@@ -1,6 +1,7 @@
-"""Whether a model keeps to the schemas and the prose of the suite's operators, as far as it declares types and shapes.
+"""Validation of a model against the schemas and the pages of the tested operators.
 
-The oracle does not ask: its cases are valid. The `reference` backend does, since it computes no model that is not.
+The `reference` backend validates every model before it runs the model. The oracle does not validate models.
+Types and shapes are checked only if the model declares them.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, TensorProto
 
-from conformance.models.signatures import ARGMAX_DEFAULTS
+from conformance.models.types import ARGMAX_DEFAULTS
 from conformance.reference.nodes import attribute_values
-from conformance.reference.operators.training import (
-    DOMAINS,
+from conformance.reference.operators.training_optimizers import (
+    TRAINING_DOMAINS,
     TRAINING_OPTIMIZERS,
     TrainingOptimizer,
-    training_optimizer_of,
+    find_training_optimizer,
 )
 from conformance.verdicts import Unsupported
 
@@ -26,71 +27,87 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 
-FLOATS = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE})
-COUNTS = frozenset({TensorProto.INT64})
-MONOTONE: Mapping[str, Sequence[str]] = {
+FLOAT_TYPES = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE})
+COUNT_TYPES = frozenset({TensorProto.INT64})
+
+MONOTONE_ATTRIBUTES: Mapping[str, Sequence[str]] = {
     "Log": (),
     "Exp": (),
     "Sqrt": (),
     "Softmax": ("axis",),
     "LogSoftmax": ("axis",),
 }
-"""The operators that may stand before ArgMax, each with its attributes."""
-ELEMENTWISE = frozenset(name for name, attributes in MONOTONE.items() if not attributes)
-FIRST_WITHOUT_CONSUMED_INPUTS = 6
-"""From this opset on Log, Exp and Sqrt have no attribute `consumed_inputs`."""
-NO_NUMBERS = frozenset({TensorProto.BOOL, TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.COMPLEX128})
+"""The monotone operators before an ArgMax, each with its attributes."""
+
+ELEMENTWISE_FUNCTIONS = frozenset(name for name, attributes in MONOTONE_ATTRIBUTES.items() if not attributes)
+
+OPSET_WITHOUT_CONSUMED_INPUTS = 6
+"""The first opset in which Log, Exp and Sqrt have no attribute `consumed_inputs`."""
+
+NON_NUMERIC_TYPES = frozenset({TensorProto.BOOL, TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.COMPLEX128})
 
 
-class InvalidModel(ValueError):
-    """The model is none: a node in it is not what its operator's schema and page demand."""
+class InvalidModelError(ValueError):
+    """A model violates the schema or the page of an operator, or its nodes are not connected correctly."""
 
 
 @dataclass(frozen=True)
 class DeclaredType:
-    """What a model says of a tensor: its type, and its shape unless a dimension is open."""
+    """The type and shape that a model declares for a tensor.
+
+    Attributes:
+        type: the element type, a number of `TensorProto.DataType`.
+        shape: the shape; None if a dimension is unknown.
+    """
 
     type: int
     shape: tuple[int, ...] | None
 
 
 @dataclass(frozen=True)
-class _Place:
-    """A node and what is declared around it."""
+class NodeContext:
+    """A node with the declarations that apply to it.
+
+    Attributes:
+        node: the node.
+        opsets: the version of each imported domain.
+        tensors: the declared type of each graph input and initializer.
+    """
 
     node: onnx.NodeProto
     opsets: Mapping[str, int]
     tensors: Mapping[str, DeclaredType]
 
-    def refuse(self, what: str) -> InvalidModel:
-        return InvalidModel(f"{self.node.op_type} {what}")
+    def error(self, problem: str) -> InvalidModelError:
+        return InvalidModelError(f"{self.node.op_type} {problem}")
 
 
-def check(model: onnx.ModelProto) -> None:
-    """Look at how the main graph is joined, and at every node of it that is no call of a function of the model's own.
+def check_model(model: onnx.ModelProto) -> None:
+    """Check the connections in the main graph, and every node that is not a call of a model-local function.
 
     Raises:
-        InvalidModel: an operator's attributes, operands, results, types or shapes are not its schema's or its page's.
-        Unsupported: it is of a version, or of a name, that the training domain does not have.
+        InvalidModelError: the attributes, operands, results, types or shapes of a node violate its schema or page.
+        Unsupported: the training domain has no such version or no such operator.
     """
-    if fault := miswired(model):
-        raise InvalidModel(fault)
+    if problem := wiring_error(model):
+        raise InvalidModelError(problem)
     opsets = {opset.domain: opset.version for opset in model.opset_import}
-    tensors, functions = _declared(model.graph), {(function.domain, function.name) for function in model.functions}
+    tensors = _declared_types(model.graph)
+    functions = {(function.domain, function.name) for function in model.functions}
     for node in model.graph.node:
-        place = _Place(node, opsets, tensors)
+        context = NodeContext(node, opsets, tensors)
         if (node.domain, node.op_type) in functions:
             continue
-        if node.domain in DOMAINS:
-            _check_optimizer(place)
+        if node.domain in TRAINING_DOMAINS:
+            _check_optimizer(context)
         elif node.domain in {"", "ai.onnx"} and node.op_type == "ArgMax":
-            _check_argmax(place)
-        elif node.domain in {"", "ai.onnx"} and node.op_type in MONOTONE:
-            _check_attributes(place, _attributes_of_monotone(place))
-            _check_arity(place)
+            _check_argmax(context)
+        elif node.domain in {"", "ai.onnx"} and node.op_type in MONOTONE_ATTRIBUTES:
+            _check_attributes(context, _monotone_attributes(context))
+            _check_arity(context)
 
 
-def _declared(graph: onnx.GraphProto) -> dict[str, DeclaredType]:
+def _declared_types(graph: onnx.GraphProto) -> dict[str, DeclaredType]:
     tensors = {
         value.name: DeclaredType(value.type.tensor_type.elem_type, _shape(value.type.tensor_type))
         for value in graph.input
@@ -105,141 +122,148 @@ def _shape(type: onnx.TypeProto.Tensor) -> tuple[int, ...] | None:
     return tuple(dim.dim_value for dim in type.shape.dim)
 
 
-def _check_optimizer(place: _Place) -> None:
-    domain, version = place.node.domain, place.opsets.get(place.node.domain)
+def _check_optimizer(context: NodeContext) -> None:
+    domain, version = context.node.domain, context.opsets.get(context.node.domain)
     if version is None:
-        raise place.refuse(f"is of the domain {domain}, of which the model imports no version")
+        raise context.error(f"is an operator of the domain {domain}, which the model does not import")
     if all(version != optimizer.version for optimizer in TRAINING_OPTIMIZERS.values() if optimizer.domain == domain):
         raise Unsupported(f"{domain} has no version {version}")
-    signature = training_optimizer_of(domain, place.node.op_type)
+    signature = find_training_optimizer(domain, context.node.op_type)
     if signature is None:
-        raise Unsupported(f"{domain} has no operator {place.node.op_type}")
+        raise Unsupported(f"{domain} has no operator {context.node.op_type}")
     types = dict.fromkeys([*signature.defaults, *signature.required], AttributeProto.FLOAT)
-    _check_attributes(place, types | dict.fromkeys(signature.choices, AttributeProto.STRING), signature.required)
-    _check_choices(place, signature)
-    _check_operands(place, signature, _check_counts(place, signature))
+    _check_attributes(
+        context, types | dict.fromkeys(signature.allowed_values, AttributeProto.STRING), signature.required
+    )
+    _check_text_attributes(context, signature)
+    _check_operands(context, signature, _check_tensor_count(context, signature))
 
 
-def _check_choices(place: _Place, signature: TrainingOptimizer) -> None:
-    given = attribute_values(place.node.attribute)
-    for name, choices in signature.choices.items():
+def _check_text_attributes(context: NodeContext, signature: TrainingOptimizer) -> None:
+    given = attribute_values(context.node.attribute)
+    for name, choices in signature.allowed_values.items():
         if name in given and given[name] not in choices:
-            raise place.refuse(f"has the {name}s {' and '.join(choices)}, not {given[name]!r}")
+            raise context.error(f"requires the {name} {' or '.join(choices)}, not {given[name]!r}")
 
 
-def _check_attributes(place: _Place, types: Mapping[str, int], required: Sequence[str] = ()) -> None:
-    given = {attribute.name: attribute for attribute in place.node.attribute}
+def _check_attributes(context: NodeContext, types: Mapping[str, int], required: Sequence[str] = ()) -> None:
+    given = {attribute.name: attribute for attribute in context.node.attribute}
     if missing := [name for name in required if name not in given]:
-        raise place.refuse(f"lacks the required attribute {missing[0]}")
+        raise context.error(f"requires the attribute {missing[0]}")
     for name, attribute in given.items():
         if name not in types:
-            raise place.refuse(f"has no attribute {name}")
+            raise context.error(f"has no attribute {name}")
         if attribute.type != types[name]:
             wanted, found = (AttributeProto.AttributeType.Name(type) for type in (types[name], attribute.type))
-            raise place.refuse(f"has {name} as {found}, not {wanted}")
+            raise context.error(f"requires {name} of type {wanted}, not {found}")
 
 
-def _check_counts(place: _Place, signature: TrainingOptimizer) -> int:
-    """How many tensors a node optimizes."""
+def _check_tensor_count(context: NodeContext, signature: TrainingOptimizer) -> int:
+    """Return how many tensors a training optimizer's node optimizes, after a check of its input and output counts."""
     groups, results = len(signature.operands), len(signature.results)
-    inputs, outputs = place.node.input, place.node.output
+    inputs, outputs = context.node.input, context.node.output
     count, rest = divmod(len(inputs) - 2, groups)
     if count < 1 or rest or not all(inputs):
-        raise place.refuse(f"takes R, T and {groups} operands for every tensor, not {len(inputs)} inputs")
-    if not 1 <= len(outputs) <= results * count:  # the schema allows that the last ones have no name
-        raise place.refuse(f"gives {results * count} outputs for {len(inputs)} inputs, not {len(outputs)}")
+        raise context.error(f"takes R, T and {groups} operands for every tensor, not {len(inputs)} inputs")
+    if not 1 <= len(outputs) <= results * count:  # the schema allows leaving out the last outputs
+        raise context.error(f"has {results * count} outputs for {len(inputs)} inputs, not {len(outputs)}")
     return count
 
 
-def _check_operands(place: _Place, signature: TrainingOptimizer, count: int) -> None:
-    R, T, *operands = place.node.input
-    for name, told, types in (("R", R, FLOATS), ("T", T, COUNTS)):
-        _check_type(place, name, told, types)
-        shape = _shape_of(place, told)
+def _check_operands(context: NodeContext, signature: TrainingOptimizer, count: int) -> None:
+    R, T, *operands = context.node.input
+    for name, operand, types in (("R", R, FLOAT_TYPES), ("T", T, COUNT_TYPES)):
+        _check_type(context, name, operand, types)
+        shape = _shape_of(context, operand)
         if shape is not None and np.prod(shape) != 1:
-            raise place.refuse(f"takes a scalar as {name}, not a tensor of shape {list(shape)}")
+            raise context.error(f"takes a scalar as {name}, not a tensor of shape {list(shape)}")
     for number in range(count):
         shapes = []
-        for name, told in zip(signature.operands, operands[number::count], strict=True):
-            _check_type(place, name, told, FLOATS)
-            shapes.append(_shape_of(place, told))
-        _check_shapes(place, signature.operands, shapes)
+        for name, operand in zip(signature.operands, operands[number::count], strict=True):
+            _check_type(context, name, operand, FLOAT_TYPES)
+            shapes.append(_shape_of(context, operand))
+        _check_shapes(context, signature.operands, shapes)
 
 
-def _check_type(place: _Place, name: str, told: str, types: frozenset[int]) -> None:
-    if told in place.tensors and place.tensors[told].type not in types:
+def _check_type(context: NodeContext, name: str, operand: str, types: frozenset[int]) -> None:
+    if operand in context.tensors and context.tensors[operand].type not in types:
         admitted = " or ".join(sorted(_type_name(type) for type in types))
-        raise place.refuse(f"takes {name} of type {admitted}, not {_type_name(place.tensors[told].type)}")
+        raise context.error(f"takes {name} of type {admitted}, not {_type_name(context.tensors[operand].type)}")
 
 
 def _type_name(type: int) -> str:
     return str(TensorProto.DataType.Name(type)).lower()
 
 
-def _shape_of(place: _Place, name: str) -> tuple[int, ...] | None:
-    return place.tensors[name].shape if name in place.tensors else None
+def _shape_of(context: NodeContext, name: str) -> tuple[int, ...] | None:
+    return context.tensors[name].shape if name in context.tensors else None
 
 
-def _check_shapes(place: _Place, names: Sequence[str], shapes: Sequence[tuple[int, ...] | None]) -> None:
-    """Every operand of a tensor must be of its shape, or at least fit into it."""
+def _check_shapes(context: NodeContext, names: Sequence[str], shapes: Sequence[tuple[int, ...] | None]) -> None:
+    """Raise InvalidModelError unless each operand (X, G, state) has the shape of its tensor or broadcasts to it."""
     X = shapes[0]
     for name, shape in zip(names, shapes, strict=True):
-        if X is not None and shape is not None and not _fits(shape, X):
-            raise place.refuse(f"has {name} of shape {list(shape)} beside X of shape {list(X)}")
+        if X is not None and shape is not None and not _can_broadcast(shape, X):
+            raise context.error(f"has {name} of shape {list(shape)}, which does not fit X of shape {list(X)}")
 
 
-def _fits(shape: tuple[int, ...], whole: tuple[int, ...]) -> bool:
+def _can_broadcast(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
     try:
-        return np.broadcast_shapes(shape, whole) == whole
+        return np.broadcast_shapes(shape, target) == target
     except ValueError:
         return False
 
 
-def _check_argmax(place: _Place) -> None:
-    node, opset = place.node, place.opsets.get(place.node.domain, place.opsets.get("ai.onnx", 0))
+def _check_argmax(context: NodeContext) -> None:
+    node, opset = context.node, context.opsets.get(context.node.domain, context.opsets.get("ai.onnx", 0))
     known = [name for name in ARGMAX_DEFAULTS if opset >= 12 or name != "select_last_index"]
-    _check_attributes(place, dict.fromkeys(known, AttributeProto.INT))
-    _check_arity(place)
-    data = place.tensors.get(node.input[0])
+    _check_attributes(context, dict.fromkeys(known, AttributeProto.INT))
+    _check_arity(context)
+    data = context.tensors.get(node.input[0])
     if data is None:
         return
-    if data.type in NO_NUMBERS:
-        raise place.refuse(f"takes data of a numeric type, not {_type_name(data.type)}")
+    if data.type in NON_NUMERIC_TYPES:
+        raise context.error(f"takes data of a numeric type, not {_type_name(data.type)}")
     axis = attribute_values(node.attribute).get("axis", 0)
     if data.shape and not -len(data.shape) <= axis < len(data.shape):
-        raise place.refuse(f"has the axis {axis} for a tensor of rank {len(data.shape)}")
+        raise context.error(f"has the axis {axis} for a tensor of rank {len(data.shape)}")
 
 
-def _attributes_of_monotone(place: _Place) -> dict[str, int]:
-    """The attributes of an operator that may stand before ArgMax; some said once which inputs they overwrite."""
-    types = dict.fromkeys(MONOTONE[place.node.op_type], int(AttributeProto.INT))
-    opset = place.opsets.get(place.node.domain, place.opsets.get("ai.onnx", 0))
-    if place.node.op_type in ELEMENTWISE and opset < FIRST_WITHOUT_CONSUMED_INPUTS:
+def _monotone_attributes(context: NodeContext) -> dict[str, int]:
+    """Return the attribute types of a monotone operator by name, including `consumed_inputs` of old opsets."""
+    types = dict.fromkeys(MONOTONE_ATTRIBUTES[context.node.op_type], int(AttributeProto.INT))
+    opset = context.opsets.get(context.node.domain, context.opsets.get("ai.onnx", 0))
+    if context.node.op_type in ELEMENTWISE_FUNCTIONS and opset < OPSET_WITHOUT_CONSUMED_INPUTS:
         types["consumed_inputs"] = AttributeProto.INTS
     return types
 
 
-def _check_arity(place: _Place) -> None:
-    inputs, outputs = len(place.node.input), len(place.node.output)
+def _check_arity(context: NodeContext) -> None:
+    inputs, outputs = len(context.node.input), len(context.node.output)
     if inputs != 1 or outputs != 1:
-        raise place.refuse(f"has one input and one output, not {inputs} and {outputs}")
+        raise context.error(f"has one input and one output, not {inputs} and {outputs}")
 
 
-def miswired(model: onnx.ModelProto) -> str | None:
-    """What is wrong with how the nodes of the main graph are joined, or None; captures are not looked at."""
-    return next(_wiring_faults(model), None)
+def wiring_error(model: onnx.ModelProto) -> str | None:
+    """Return the first error in the connections between nodes of the main graph, or None.
+
+    Subgraphs are not checked.
+    """
+    return next(_wiring_errors(model), None)
 
 
-def _wiring_faults(model: onnx.ModelProto) -> Iterator[str]:
+def _wiring_errors(model: onnx.ModelProto) -> Iterator[str]:
     graph = model.graph
     if not model.opset_import:
         yield "the model imports no opset"
-    given = {"", *(value.name for value in graph.input), *(tensor.name for tensor in graph.initializer)}
-    given |= {tensor.values.name for tensor in graph.sparse_initializer}
+    known = {"", *(value.name for value in graph.input), *(tensor.name for tensor in graph.initializer)}
+    known |= {tensor.values.name for tensor in graph.sparse_initializer}
     for node in graph.node:
-        yield from (f"nothing before {node.op_type} gives its input {name}" for name in node.input if name not in given)
+        yield from (
+            f"no node before {node.op_type} computes its input {name}" for name in node.input if name not in known
+        )
         for name in filter(None, node.output):
-            if name in given:
-                yield f"{node.op_type} gives {name}, which is given already"
-            given.add(name)
-    yield from (f"nothing gives the output {value.name}" for value in graph.output if value.name not in given)
+            if name in known:
+                yield f"{node.op_type} computes {name}, which already exists"
+            known.add(name)
+    yield from (f"no node computes the output {value.name}" for value in graph.output if value.name not in known)

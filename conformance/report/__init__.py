@@ -1,1 +1,1 @@
-"""Reports: one module per output format, each a pure function of results files."""
+"""Reports on one or more runs, made from results files alone; one module per report format."""

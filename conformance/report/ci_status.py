@@ -1,4 +1,8 @@
-"""How each result of a run stands with the gate, in the three words that every CI knows: passed, failed, skipped."""
+"""The status of each result for a CI: passed, failed or skipped, with the reason.
+
+A result is failed if it is unexpected. A run passes if and only if no result is failed and the run has no other reason
+to fail. The formats JUnit and CTRF contain these statuses.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,20 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from conformance.results.causes import causes_of, clause_of
-from conformance.results.evidence import shortly
-from conformance.results.file import level_of
-from conformance.results.levels import other_level
+from conformance.results.evidence import short_evidence
+from conformance.results.failure_groups import group_failures, violated_clause
+from conformance.results.file import fail_level
+from conformance.results.levels import level_if_different
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from conformance.results.causes import Cause
+    from conformance.results.failure_groups import FailureGroup
     from conformance.results.file import Results
     from conformance.results.records import CaseRow, ResultRow
 
 
 class Status(StrEnum):
-    """What a result is to a CI."""
+    """Status of a result in CI formats."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -28,96 +32,103 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CiResult:
-    """A result as a CI takes it; `cause` is what it has in common with others, of one that the gate holds against."""
+    """A result with its CI status.
+
+    Attributes:
+        cause: the failure group that contains the result; None if the result is as expected.
+    """
 
     run: Results
     result: ResultRow
-    cause: Cause | None = None
+    cause: FailureGroup | None = None
 
     @property
     def case(self) -> CaseRow:
-        """What is known of its case."""
-        return self.run.described[self.result["case"]]
+        """The record of the case."""
+        return self.run.case_rows[self.result["case"]]
 
     @property
     def status(self) -> Status:
-        """What it is to a CI."""
-        if self.result["surprise"]:
+        """The CI status."""
+        if self.result["unexpected"]:
             return Status.FAILED
         return Status.PASSED if self.result["verdict"] == Verdict.PASS else Status.SKIPPED
 
     @property
-    def why(self) -> str:
-        """In one line why it is not just a pass."""
+    def reason(self) -> str:
+        """The reason for the status in one line; empty for a passed result."""
         match self.status:
             case Status.FAILED:
-                return _why(self.result, self.case)
+                return _failure_reason(self.result, self.case)
             case Status.SKIPPED:
-                return _tolerated(self.result, level_of(self.run.header))
+                return _skip_reason(self.result, fail_level(self.run.header))
             case Status.PASSED:
                 return ""
 
     @property
     def details(self) -> list[str]:
-        """The cause, and the evidence with the clause, read again from the file: lines; none but of a failure."""
+        """Lines with the cause of a failed result, its evidence and its clause; empty for other results.
+
+        Each access reads the results file again.
+        """
         if self.cause is None:
             return []
         case = self.run.cases[self.result["case"]]
         result = self.run.results[self.result["subject"], self.result["case"]]
         others = len(self.cause.cases) - 1
         more = f" (and {others} other case{'s' * (others > 1)})" if others else ""
-        evidence = shortly(result, clause_of(self.cause, case, result), self.run.header["clauses"])
+        evidence = short_evidence(result, violated_clause(self.cause, case, result), self.run.header["clauses"])
         return [f"cause: {self.cause.sentence}{more}", *evidence]
 
     @property
     def stderr(self) -> str:
-        """What the subject's process said, read again from the file."""
+        """The text that the process of the subject wrote to stderr; each access reads the results file again."""
         return self.run.results[self.result["subject"], self.result["case"]].get("stderr", "")
 
 
-def standings(run: Results) -> dict[str, list[CiResult]]:
-    """The results of each subject, in the header's order, by the cases' names."""
+def ci_results_by_subject(run: Results) -> dict[str, list[CiResult]]:
+    """Return the results of each subject, sorted by case, by the id of the subject in the order of the header."""
     found: dict[str, list[CiResult]] = {subject["id"]: [] for subject in run.header["subjects"]}
-    causes = {(cause.subject, case): cause for cause in causes_of(run) for case in cause.cases}
+    causes = {(cause.subject, case): cause for cause in group_failures(run) for case in cause.cases}
     for row in sorted(run.rows.values(), key=lambda row: row["case"]):
         found[row["subject"]].append(CiResult(run, row, causes.get((row["subject"], row["case"]))))
     return found
 
 
-def with_message(result: ResultRow) -> str:
-    """A verdict with its message."""
+def verdict_and_message(result: ResultRow) -> str:
+    """Return the verdict, followed by the message if there is one."""
     return f"{result['verdict']}: {result['message']}" if result["message"] else result["verdict"]
 
 
-def _why(result: ResultRow, case: CaseRow) -> str:
-    """Why a result is a surprise, and at which level where that is another than its case's."""
-    level = other_level(result, Level(case["level"]))
-    return f"{_surprise(result)} (at level {level})" if level else _surprise(result)
+def _failure_reason(result: ResultRow, case: CaseRow) -> str:
+    """Return the reason why a result is unexpected, with its level if that differs from the level of the case."""
+    level = level_if_different(result, Level(case["level"]))
+    return f"{_unexpected_reason(result)} (at level {level})" if level else _unexpected_reason(result)
 
 
-def _surprise(result: ResultRow) -> str:
+def _unexpected_reason(result: ResultRow) -> str:
     repeats, expected = result.get("repeats", {}), result["expected"]
     if len(repeats) > 1:
         return f"the verdict varies ({', '.join(f'{n} times {verdict}' for verdict, n in repeats.items())})"
     if "baseline" in result:
-        return f"{with_message(result)} (in the baseline: {result['baseline']})"
+        return f"{verdict_and_message(result)} (in the baseline: {result['baseline']})"
     if expected and expected["verdict"] != result["verdict"]:
-        meant = f"expected {expected['verdict']}: {expected['reason']}; {expected.get('place', '')}"
-        return f"{with_message(result)} ({meant})"
-    return with_message(result)
+        expectation = f"expected {expected['verdict']}: {expected['reason']}; {expected.get('location', '')}"
+        return f"{verdict_and_message(result)} ({expectation})"
+    return verdict_and_message(result)
 
 
-def _tolerated(result: ResultRow, gate: Level) -> str:
+def _skip_reason(result: ResultRow, fail_level: Level) -> str:
     level, expected = Level(result["level"]), result["expected"]
     if expected and expected["verdict"] == result["verdict"]:
         issue = f" ({expected['issue']})" if expected.get("issue") else ""
         return f"known {result['verdict']}: {expected['reason']}{issue}"
     if level is Level.SILENT:
-        return f"recorded only, the specification leaves it open: {with_message(result)}"
-    if not level.within(gate):
-        return f"not judged, its level is {level}: {with_message(result)}"
+        return f"recorded only, the specification leaves the behaviour open: {verdict_and_message(result)}"
+    if not level.is_within(fail_level):
+        return f"not judged, its level is {level}: {verdict_and_message(result)}"
     return (
-        f"{with_message(result)} (in the baseline: {result['baseline']})"
+        f"{verdict_and_message(result)} (in the baseline: {result['baseline']})"
         if "baseline" in result
-        else with_message(result)
+        else verdict_and_message(result)
     )

@@ -1,47 +1,103 @@
-"""Runs in one small document: counts, gate, why, and what failed. The shorter reports are made from it."""
+"""The summary of runs: verdict counts, violated checks, grouped failures and accuracy.
+
+The formats JSON, Markdown, badge and annotations use the summary. The JSON report is the summary itself; its JSON
+Schema is generated from the types in this module.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict
 
+from msgspec import Meta
+
+from conformance.corpus.case_json import LevelName
 from conformance.report.ci_status import CiResult
-from conformance.report.quality import QualitySummary, quality_of
-from conformance.results.causes import causes_of, clause_of
-from conformance.results.evidence import shortly
-from conformance.results.file import is_partial, level_of
+from conformance.results.evidence import short_evidence
+from conformance.results.failure_groups import group_failures, violated_clause
+from conformance.results.file import fail_level, is_partial
+from conformance.results.levels import case_family
+from conformance.results.records import (
+    BaselineRecord,
+    CorpusRecord,
+    FailLevelName,
+    OutcomeName,
+    ProfileRecord,
+)
+from conformance.serialization.decoding import Count, Positive
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from conformance.results.file import Results
-    from conformance.results.records import BaselineRecord, CorpusRecord, ProfileRecord
 
-FORMAT = 1
+
+class AccuracySummary(TypedDict):
+    """For one operator on one subject: the numbers of elements and of whole cases that attain an accuracy grade."""
+
+    subject: str
+    operator: str
+    accuracy: str
+    elements: Count
+    within: Count
+    cases: Count
+    cases_within: Count
+
+
+def accuracy_summaries(run: Results) -> Iterator[AccuracySummary]:
+    """Yield the accuracy of a run by subject and operator, the strictest grade first.
+
+    Results without `accuracy` are not counted.
+    """
+    counts: dict[tuple[str, str, str], list[int]] = defaultdict(lambda: [0] * 4)
+    for (subject, case), row in run.rows.items():
+        for name, attained in row.get("accuracy", {}).items():
+            key = subject, case_family(run.case_rows[case]), name
+            whole = attained["within"] == attained["elements"]
+            counts[key] = [
+                old + new
+                for old, new in zip(counts[key], (attained["elements"], attained["within"], 1, whole), strict=True)
+            ]
+    for (subject, operator, name), (elements, within, cases, cases_within) in sorted(
+        counts.items(), key=lambda item: item[0][:2]
+    ):
+        yield {
+            "subject": subject,
+            "operator": operator,
+            "accuracy": name,
+            "elements": elements,
+            "within": within,
+            "cases": cases,
+            "cases_within": cases_within,
+        }
+
+
+FORMAT: Literal[1] = 1
 
 
 class SubjectSummary(TypedDict):
-    """A subject and how many of its cases came to which verdict, by level; a level's `cases` is their denominator."""
+    """A subject and its numbers of cases by level and verdict; `cases` is the number of all cases of a level."""
 
     id: str
-    kind: str
+    kind: Annotated[str, Literal["backend", "optimizer"]]
     version: str
-    levels: dict[str, dict[str, int]]
+    levels: dict[LevelName, Annotated[dict[str, Count], Meta(extra_json_schema={"required": ["cases"]})]]
 
 
 class CheckSummary(TypedDict):
-    """A check that complained of a graph optimizer, and of how many cases at which level."""
+    """A check that a graph optimizer violates, and by level the number of cases with this violation."""
 
     subject: str
     check: str
-    levels: dict[str, int]
+    levels: dict[LevelName, Positive]
 
 
 class FailureSummary(TypedDict):
-    """Surprises on one subject that have one cause: what it is, the smallest one's message, and their cases.
+    """Unexpected results of one subject with the same cause.
 
-    `evidence` is the smallest case's, in lines; `deviation` that by which a diagnosis explains them.
+    `message` and `evidence` describe the smallest case. `mutant` is the id of the mutant that explains the results, if
+    a diagnosis has found one.
     """
 
     subject: str
@@ -50,22 +106,22 @@ class FailureSummary(TypedDict):
     signature: str
     message: str
     evidence: list[str]
-    cases: list[str]
+    cases: Annotated[list[str], Meta(min_length=1)]
     clause: NotRequired[str]
     check: NotRequired[str]
-    deviation: NotRequired[str]
+    mutant: NotRequired[str]
 
 
 class RunSummary(TypedDict):
-    """One results file: how its gate was set and what came of it."""
+    """One results file: its pass criterion and its outcome."""
 
-    gate: str
+    outcome: OutcomeName
     reasons: list[str]
-    level: str
+    level: FailLevelName
     require: list[str]
     selection: dict[str, str]
-    due: int
-    results: int
+    expected_results: Count
+    results: Count
     interrupted: bool
     environment: dict[str, str]
     baseline: NotRequired[BaselineRecord]
@@ -73,64 +129,67 @@ class RunSummary(TypedDict):
 
 
 class Summary(TypedDict):
-    """All of it; the gate holds where that of every run does. `quality` is there where a run was to tell it."""
+    """The summary of all runs.
 
-    format: int
+    `outcome` is `pass` if every run passes. `accuracy` is present if a run has the option `--accuracy`.
+    """
+
+    format: Literal[1]
     suite: str
     corpus: CorpusRecord
-    gate: str
+    outcome: OutcomeName
     reasons: list[str]
     partial: bool
     subjects: list[SubjectSummary]
     checks: list[CheckSummary]
     failures: list[FailureSummary]
-    runs: list[RunSummary]
-    quality: NotRequired[list[QualitySummary]]
+    runs: Annotated[list[RunSummary], Meta(min_length=1)]
+    accuracy: NotRequired[Annotated[list[AccuracySummary], Meta(min_length=1)]]
 
 
 def summary(runs: Sequence[Results]) -> Summary:
-    """The summary of runs of one corpus; at least one."""
-    parts = [_run(run) for run in runs]
+    """Return the summary of one or more runs of one corpus."""
+    parts = [_run_summary(run) for run in runs]
     corpora = [run.header["corpus"] for run in runs]
-    subjects = [subject for run in runs for subject in _subjects(run)]
-    told: Summary = {
+    subjects = [subject for run in runs for subject in _subject_summaries(run)]
+    document: Summary = {
         "format": FORMAT,
         "suite": runs[0].header["suite"],
         "corpus": {**corpora[0], "selected": min(corpus["selected"] for corpus in corpora)},
-        "gate": "fail" if any(part["gate"] == "fail" for part in parts) else "pass",
+        "outcome": "fail" if any(part["outcome"] == "fail" for part in parts) else "pass",
         "reasons": list(dict.fromkeys(reason for part in parts for reason in part["reasons"])),
         "partial": any(is_partial(run) for run in runs),
         "subjects": subjects,
-        "checks": [check for run in runs for check in _checks(run)],
-        "failures": [failure for run in runs for failure in _failures(run)],
+        "checks": [check for run in runs for check in _check_summaries(run)],
+        "failures": [failure for run in runs for failure in _failure_summaries(run)],
         "runs": parts,
     }
-    if quality := [counts for run in runs for counts in quality_of(run)]:
-        told["quality"] = quality
-    return told
+    if accuracy := [counts for run in runs for counts in accuracy_summaries(run)]:
+        document["accuracy"] = accuracy
+    return document
 
 
-def _run(run: Results) -> RunSummary:
-    rules, selection = run.header.get("rules"), run.header["selection"]
-    told: RunSummary = {
-        "gate": run.footer["gate"],
+def _run_summary(run: Results) -> RunSummary:
+    criterion, selection = run.header["criterion"], run.header["selection"]
+    document: RunSummary = {
+        "outcome": run.footer["outcome"],
         "reasons": run.footer["reasons"],
-        "level": str(level_of(run.header)),
-        "require": list(rules["require"]) if rules else [],
-        "selection": {name: value for name, value in sorted(selection.items()) if name != "--level"},
-        "due": rules["due"] if rules else run.footer["results"],
+        "level": str(fail_level(run.header)),
+        "require": list(criterion["require"]),
+        "selection": {name: value for name, value in sorted(selection.items()) if name != "--fail-level"},
+        "expected_results": criterion["expected_results"],
         "results": run.footer["results"],
         "interrupted": run.footer.get("interrupted", False),
         "environment": dict(sorted(run.header["environment"].items())),
     }
-    if rules and "baseline" in rules:
-        told["baseline"] = rules["baseline"]
-    if rules and "profile" in rules:
-        told["profile"] = rules["profile"]
-    return told
+    if "baseline" in criterion:
+        document["baseline"] = criterion["baseline"]
+    if "profile" in criterion:
+        document["profile"] = criterion["profile"]
+    return document
 
 
-def _subjects(run: Results) -> list[SubjectSummary]:
+def _subject_summaries(run: Results) -> list[SubjectSummary]:
     verdicts = run.footer["verdicts"]
     return [
         {
@@ -147,14 +206,13 @@ def _subjects(run: Results) -> list[SubjectSummary]:
     ]
 
 
-def _checks(run: Results) -> list[CheckSummary]:
-    """What the checks of graph optimizers complained of; a case counts once for each check, however often it ran."""
+def _check_summaries(run: Results) -> list[CheckSummary]:
+    """Return the checks that graph optimizers violate; a case counts once per check, also if it was optimized twice."""
     cases: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     for result in run.rows.values():
         for check in result.get("checks", ()):
-            if "complaint" in check:
-                level = check.get("level", run.described[result["case"]]["level"])
-                cases[result["subject"], check["name"]][result["case"]] = level
+            if "violation" in check:
+                cases[result["subject"], check["name"]][result["case"]] = check["level"]
     counts = {key: Counter(levels.values()) for key, levels in sorted(cases.items())}
     return [
         {"subject": subject, "check": check, "levels": {level: count[level] for level in Level if count[level]}}
@@ -162,9 +220,9 @@ def _checks(run: Results) -> list[CheckSummary]:
     ]
 
 
-def _failures(run: Results) -> list[FailureSummary]:
-    """The causes of what the gate holds against the subjects, what is explained first."""
-    causes = causes_of(run)
+def _failure_summaries(run: Results) -> list[FailureSummary]:
+    """Return the groups of unexpected results by subject; groups with a diagnosis come first."""
+    causes = group_failures(run)
     found: list[FailureSummary] = []
     for cause in causes:
         case, result = cause.smallest[0]
@@ -174,8 +232,8 @@ def _failures(run: Results) -> list[FailureSummary]:
             "verdict": cause.verdict,
             "cause": cause.sentence,
             "signature": cause.text,
-            "message": smallest.why,
-            "evidence": list(shortly(result, clause_of(cause, case, result), run.header["clauses"])),
+            "message": smallest.reason,
+            "evidence": list(short_evidence(result, violated_clause(cause, case, result), run.header["clauses"])),
             "cases": list(cause.cases),
         }
         if cause.clause is not None:
@@ -183,6 +241,6 @@ def _failures(run: Results) -> list[FailureSummary]:
         if cause.check is not None:
             summarized["check"] = cause.check
         if cause.diagnosis is not None:
-            summarized["deviation"] = cause.diagnosis["deviation"]
+            summarized["mutant"] = cause.diagnosis["mutant"]
         found.append(summarized)
     return sorted(found, key=lambda each: each["subject"])

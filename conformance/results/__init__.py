@@ -1,1 +1,1 @@
-"""The records of a run: written and read, compared with those of another run, and sorted by kind of failure."""
+"""Results of runs: file format, reading and writing, effective levels, grouping of failures, and evidence as text."""

@@ -1,13 +1,27 @@
-"""What a result may depend on besides the subject."""
+"""The environment of a run and the command line that repeats it.
+
+Results depend on more than the subject: interpreter, platform, libraries, processor instructions, and environment
+variables. `describe_environment` returns them for the header of the results. `rerun_command` returns the command that
+repeats a run, or some cases of it.
+"""
 
 from __future__ import annotations
 
 import os
 import platform
+import shlex
+from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from conformance.results.records import Header, SubjectRecord
+
 
 CPU_FEATURES = frozenset(
     {
@@ -16,53 +30,87 @@ CPU_FEATURES = frozenset(
         *("asimd", "asimdhp", "asimddp", "asimdfhm", "fphp", "bf16", "i8mm", "sve", "sve2", "svebf16", "sme"),
     }
 )
-"""Instructions by which libraries choose between kernels, as Linux calls them on x86 and on Arm."""
+"""Instruction sets by which libraries select kernels, with the names that Linux uses on x86 and on Arm."""
 
-SWITCHES = (
+LIBRARY_VARIABLES = (
     *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TVM_NUM_THREADS", "NUMEXPR_NUM_THREADS"),
     *("OPENBLAS_CORETYPE", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"),
     *("ONEDNN_DEFAULT_FPMATH_MODE", "NPY_DISABLE_CPU_FEATURES", "GLIBC_TUNABLES", "XLA_FLAGS", "JAX_PLATFORMS"),
     *("JAX_ENABLE_X64", "JAX_DEFAULT_MATMUL_PRECISION", "CC", "CFLAGS", "DEV", "NOOPT", "BEAM", "CUDA_VISIBLE_DEVICES"),
 )
-"""Variables of the environment by which the libraries of known runtimes compute otherwise."""
+"""Environment variables that change how the libraries of known runtimes compute."""
 
 _CPU_INFO = Path("/proc/cpuinfo")
 
 
-def environment() -> dict[str, str]:
-    """What a result may depend on, besides the subject: interpreter, platform, libraries, processor and switches."""
+def describe_environment() -> dict[str, str]:
+    """Return interpreter, platform, libraries, processor, and the environment variables `LIBRARY_VARIABLES` by name."""
     return {
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
         "onnx": onnx.__version__,
         "numpy": np.__version__,
-        "cpus": str(_cpus()),
+        "cpus": str(_usable_cpus()),
         **cpu_features(),
-        **{name: os.environ[name] for name in SWITCHES if name in os.environ},
+        **{name: os.environ[name] for name in LIBRARY_VARIABLES if name in os.environ},
     }
 
 
 def cpu_features(source: Path = _CPU_INFO) -> dict[str, str]:
-    """The processor's instructions that matter, in the order of their names; nothing where the system does not tell."""
-    try:
-        lines = source.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return {}
-    told = next((line for line in lines if line.partition(":")[0].strip() in {"flags", "Features"}), "")
-    found = sorted(CPU_FEATURES.intersection(told.partition(":")[2].split()))
+    """Return the processor's instruction sets in `CPU_FEATURES`, sorted; an empty dict if they are unknown.
+
+    Args:
+        source: file in the format of /proc/cpuinfo.
+    """
+    found = sorted(CPU_FEATURES.intersection(_cpu_property(source, "flags", "Features").split()))
     return {"cpu features": " ".join(found)} if found else {}
 
 
 def cpu_name(source: Path = _CPU_INFO) -> dict[str, str]:
-    """What the processor calls itself; nothing where the system does not tell."""
+    """Return the processor's model name; an empty dict if it is unknown.
+
+    Args:
+        source: file in the format of /proc/cpuinfo.
+    """
+    name = _cpu_property(source, "model name")
+    return {"cpu": name} if name else {}
+
+
+def _cpu_property(source: Path, *names: str) -> str:
+    """Return the first property with one of these names in a file like /proc/cpuinfo; empty if there is none."""
     try:
         lines = source.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
-        return {}
-    told = next((line for line in lines if line.partition(":")[0].strip() == "model name"), "")
-    return {"cpu": told.partition(":")[2].strip()} if told else {}
+        return ""
+    properties = (line.partition(":") for line in lines)
+    return next((value.strip() for name, _, value in properties if name.strip() in names), "")
 
 
-def _cpus() -> int:
-    """How many processors this process may use."""
+def _usable_cpus() -> int:
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def rerun_command(header: Header, subject: SubjectRecord, *cases: str) -> str:
+    """Return the command line that repeats the run of a subject, quoted for a shell.
+
+    Args:
+        header: header of the results.
+        cases: ids of the only cases to run. Without ids, the caller appends options that select cases.
+    """
+    option = "-o" if subject["kind"] == "optimizer" else "-b"
+    selection = [word for case in cases for word in ("--case", case)]
+    return shlex.join(["onnx-conformance", "run", option, subject["id"], *rerun_options(header, subject), *selection])
+
+
+def rerun_options(header: Header, subject: SubjectRecord) -> Sequence[str]:
+    """Return the command-line options with which the run of a subject is repeated."""
+    return header["options"].get(subject["id"], [])
+
+
+def script_options(header: Header, subject: SubjectRecord) -> dict[str, object]:
+    """Return the options of a subject's run as keyword arguments of `judging.run_one.judge_one`."""
+    words = rerun_options(header, subject)
+    implements = [value for word, value in pairwise(words) if word == "--implements"]
+    profiles = [value for word, value in pairwise(words) if word == "--profile"]
+    return ({"implements": implements} if implements else {}) | ({"profile": profiles[0]} if profiles else {})

@@ -1,116 +1,219 @@
-"""A run's results file: one JSON object a line, the only truth from which every report is made.
+"""Results files: one JSON record per line, read once in bounded memory and again record by record on demand.
 
-The lines are, in this order: one `header`; `case` records, each before the first result that needs it, `result`
-records, and `archive` records, each after its case; one `footer`. A file without its footer is truncated, and is
-refused. `schemas/results.schema.json` is the format's definition, `records` has it as types. A file whose
-name ends in `.gz` is read as one that gzip has packed.
-
-A file is read once, of which rows are kept; what a row leaves out is read again where it is asked for.
+A file has a header, records of cases, results and archives, and a footer. `read_results` checks the whole file and
+keeps one small row per result; `LazyRecords` reads the full records from the file again.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
 import sys
+import tempfile
+import weakref
+import zlib
+from array import array
 from collections import Counter, defaultdict
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Generic, Literal, TypeAlias, TypeVar
 
-from conformance.boundary.decoding import JsonDecoder, MalformedError
 from conformance.errors import ResultsError
-from conformance.results.lines import Lines
-from conformance.results.records import ArchiveRecord, CaseRecord, CaseRow, Footer, Header, ResultRecord, ResultRow
-from conformance.results.reread import Reread
+from conformance.files.atomic_write import GZIP_SUFFIX, STANDARD_INPUT, open_input
+from conformance.results.records import RESULTS_RECORDS, CaseRecord, CaseRow, Footer, Header, ResultRecord, ResultRow
+from conformance.serialization.decoding import JsonDecoder, MalformedError
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+
+MAX_FILE_BYTES = 2**30
+"""Largest size of a results file, unpacked."""
+
+MAX_LINE_BYTES = 2**24
+"""Largest size of a record."""
+
+_HINT = "Pass a results.jsonl file that `onnx-conformance run` wrote."
+
 FORMAT: Literal[2] = 2
-"""What is written; format 1, whose checks have no levels, is read too."""
+"""The format of the file."""
+
+
+class IndexedLines:
+    """The lines of a results file, which are iterated once, and can then be read again by their numbers.
+
+    Standard input, and files packed by gzip, are copied to an unnamed temporary file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._starts = array("Q", [0])
+        self._descriptor = -1
+
+    def __len__(self) -> int:
+        """Return the number of lines that have been iterated."""
+        return len(self._starts) - 1
+
+    def __getitem__(self, number: int) -> bytes:
+        """Return the line with this number, counted from 0; the line must have been iterated before."""
+        start = self._starts[number]
+        return os.pread(self._descriptor, self._starts[number + 1] - start, start)
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield all lines in order. The lines can be iterated only once.
+
+        Raises:
+            ResultsError: the file cannot be read or unpacked, or the file or a line is too large.
+        """
+        with self._open() as stream, ExitStack() as stack:
+            packed = self.path.suffix == GZIP_SUFFIX
+            source = stack.enter_context(gzip.GzipFile(fileobj=stream)) if packed else stream
+            is_copied = packed or self.path == STANDARD_INPUT
+            kept = stack.enter_context(tempfile.TemporaryFile()) if is_copied else stream
+            self._keep_open(kept)
+            while line := self._read_line(source):
+                if is_copied:
+                    kept.write(line)
+                self._starts.append(self._starts[-1] + len(line))
+                yield line
+
+    def _open(self) -> BinaryIO:
+        try:
+            return open_input(self.path)
+        except OSError as error:
+            raise ResultsError("unreadable", f"{self.path} cannot be read: {error.strerror}.", _HINT) from None
+
+    def _keep_open(self, stream: IO[bytes]) -> None:
+        """Duplicate the descriptor of the file, and close the duplicate when this object is deleted."""
+        self._descriptor = os.dup(stream.fileno())
+        weakref.finalize(self, os.close, self._descriptor)
+
+    def _read_line(self, source: IO[bytes] | gzip.GzipFile) -> bytes:
+        try:
+            line = source.readline(MAX_LINE_BYTES + 1)
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise malformed_results_error(self.path, f"it cannot be unpacked ({error})") from None
+        if len(line) > MAX_LINE_BYTES:
+            raise _too_large_error(f"Line {len(self) + 1} of {self.path}", MAX_LINE_BYTES)
+        if self._starts[-1] + len(line) > MAX_FILE_BYTES:
+            raise _too_large_error(str(self.path), MAX_FILE_BYTES)
+        return line
+
+
+K = TypeVar("K")
+P = TypeVar("P")
+V = TypeVar("V")
+
+
+class LazyRecords(Mapping[K, V], Generic[K, P, V]):
+    """Read-only mapping whose values are read from a file at each access.
+
+    Args:
+        read: function that returns the value at a position.
+        positions: position of each value, by key.
+    """
+
+    def __init__(self, read: Callable[[P], V], positions: Mapping[K, P]) -> None:
+        self._read = read
+        self._positions = positions
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._positions
+
+    def __getitem__(self, key: K) -> V:
+        return self._read(self._positions[key])
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._positions)
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
 
 Key: TypeAlias = tuple[str, str]
-"""A subject and a case."""
+"""Id of a subject, id of a case."""
 
-RECORD = JsonDecoder(
-    {"header": Header, "case": CaseRecord, "result": ResultRecord, "archive": ArchiveRecord, "footer": Footer},
-    key="record",
-)
-_OF_CASE, _OF_RESULT = (tuple(row.__annotations__) for row in (CaseRow, ResultRow))
+decode_record = JsonDecoder(RESULTS_RECORDS, key="record")
+_CASE_ROW_KEYS, _RESULT_ROW_KEYS = (tuple(row.__annotations__) for row in (CaseRow, ResultRow))
 
 
 @dataclass(frozen=True)
 class Results:
-    """One results file, read and found whole.
+    """A results file that is complete and consistent.
 
     Attributes:
-        rows: what is kept of each result, by subject and case, in the file's order.
-        results: the results themselves, each read again when it is asked for.
-        described: what is kept of each case, by its id.
-        cases: the cases themselves, likewise read again.
-        archives: those of the cases that carry their files, likewise.
+        rows: the part of each result that is kept in memory, in the order of the file.
+        results: the full result records, read from the file at each access.
+        case_rows: the part of each case that is kept in memory, by the id of the case.
+        cases: the full cases by id, read from the file at each access.
+        archives: for the id of a case, base64 of a zip with the case's files, read from the file at each access.
     """
 
     path: str
     header: Header
     rows: Mapping[Key, ResultRow]
     results: Mapping[Key, ResultRecord]
-    described: Mapping[str, CaseRow]
+    case_rows: Mapping[str, CaseRow]
     cases: Mapping[str, CaseRecord]
     footer: Footer
     archives: Mapping[str, str] = field(default_factory=dict)
 
 
-def line_of(record: Mapping[str, Any]) -> bytes:
-    """A record as a line; of what it was told, halves of surrogate pairs, which UTF-8 has not, are question marks."""
+def encode_record(record: Mapping[str, Any]) -> bytes:
+    """Return a record as a line; halves of surrogate pairs, which UTF-8 cannot encode, become question marks."""
     text = json.dumps(record, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return text.encode(errors="replace") + b"\n"
 
 
-def record_of(lines: Lines, number: int, line: bytes) -> Any:
-    """The record on a line.
+def read_record(lines: IndexedLines, number: int, line: bytes) -> Any:
+    """Return the record on a line.
 
     Raises:
-        ResultsError: it is none.
+        ResultsError: the line is not a record, or the header of another format.
     """
     try:
-        return RECORD(line)
+        return decode_record(line)
     except MalformedError as error:
         what = f"line {number + 1}: {error}"
-        raise foreign(lines.path, what) if line.endswith(b"\n") else _truncated(lines.path, what) from None
+        if line.endswith(b"\n"):
+            raise malformed_results_error(lines.path, what) from None
+        raise _truncated_error(lines.path, what) from None
 
 
-def read(path: Path) -> Results:
-    """Read a results file whole.
+def read_results(path: Path) -> Results:
+    """Read a results file and check that it is complete and consistent.
 
     Raises:
-        ResultsError: it is missing, too large, truncated, of another format, or contradicts itself.
+        ResultsError: the file is missing, too large, truncated, of another format, or contradicts itself.
     """
-    lines = Lines(path)
-    file = _File(path)
+    lines = IndexedLines(path)
+    builder = _ResultsBuilder(path)
     for number, line in enumerate(lines):
-        file.add(number, record_of(lines, number, line))
-    return file.results(lambda number: record_of(lines, number, lines[number]))
+        builder.add(number, read_record(lines, number, line))
+    return builder.build(lambda number: read_record(lines, number, lines[number]))
 
 
-class _File:
-    """What a results file has said so far."""
+class _ResultsBuilder:
+    """The records of a results file, collected line by line."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._header: Header | None = None
         self._footer: Footer | None = None
         self._rows: dict[Key, ResultRow] = {}
-        self._described: dict[str, CaseRow] = {}
+        self._case_rows: dict[str, CaseRow] = {}
         self._lines: dict[str, dict[Any, int]] = {"result": {}, "case": {}, "archive": {}}
 
     def add(self, number: int, record: Any) -> None:
-        """Take note of the record on a line."""
+        """Add the record on the line `number`."""
         kind = record["record"]
         if (kind == "header") != (self._header is None) or self._footer is not None:
             begins = self._header is None
-            raise foreign(
+            raise malformed_results_error(
                 self._path, "it does not begin with a header" if begins else f"a {kind} stands where none may"
             )
         if kind == "header":
@@ -122,43 +225,47 @@ class _File:
         else:
             self._lines[kind][record["case"]] = number
             if kind == "case":
-                self._described[record["case"]] = _row(record, _OF_CASE)
+                self._case_rows[record["case"]] = _select_keys(record, _CASE_ROW_KEYS)
 
     def _add_result(self, number: int, record: ResultRecord) -> None:
         row = result_row(record)
         key = row["subject"], row["case"]
         if key in self._rows:
-            raise foreign(self._path, f"case {key[1]} has two results on subject {key[0]}")
+            raise malformed_results_error(self._path, f"case {key[1]} has two results on subject {key[0]}")
         self._rows[key] = row
         self._lines["result"][key] = number
 
-    def results(self, reread: Callable[[int], Any]) -> Results:
-        """All of it, if it is whole."""
+    def build(self, read: Callable[[int], Any]) -> Results:
+        """Return the results; raise an error unless the file is complete and consistent.
+
+        Args:
+            read: function that returns the record on a line by its number.
+        """
         if self._header is None or self._footer is None:
-            raise _truncated(self._path, "it has no footer")
-        _check_consistency(self._path, self._header, self._described, self._rows, self._footer)
+            raise _truncated_error(self._path, "it has no footer")
+        _check_consistency(self._path, self._header, self._case_rows, self._rows, self._footer)
         return Results(
             str(self._path),
             self._header,
             self._rows,
-            Reread(reread, self._lines["result"]),
-            self._described,
-            Reread(reread, self._lines["case"]),
+            LazyRecords(read, self._lines["result"]),
+            self._case_rows,
+            LazyRecords(read, self._lines["case"]),
             self._footer,
-            Reread(lambda number: reread(number)["zip"], self._lines["archive"]),
+            LazyRecords(lambda number: read(number)["zip"], self._lines["archive"]),
         )
 
 
 def result_row(record: ResultRecord) -> ResultRow:
-    """What is kept of a result."""
-    row: ResultRow = _row(record, _OF_RESULT)
-    if complaining := [check for check in row.pop("checks", ()) if "complaint" in check]:
-        row["checks"] = complaining
+    """Return the part of a result that is kept in memory; of its checks, only the violated ones."""
+    row: ResultRow = _select_keys(record, _RESULT_ROW_KEYS)
+    if violated := [check for check in row.pop("checks", ()) if "violation" in check]:
+        row["checks"] = violated
     return row
 
 
-def _row(record: Any, names: Sequence[str]) -> Any:
-    """What is kept of a record; the texts that many have in common are kept once."""
+def _select_keys(record: Any, names: Sequence[str]) -> Any:
+    """Return a record with only the keys `names`; equal texts of several records share their memory."""
     row = {name: record[name] for name in names if name in record}
     return {name: sys.intern(value) if type(value) is str else value for name, value in row.items()}
 
@@ -167,64 +274,82 @@ def _check_consistency(
     path: Path, header: Header, cases: Mapping[str, CaseRow], rows: Mapping[Key, ResultRow], footer: Footer
 ) -> None:
     if footer["results"] != len(rows):
-        raise foreign(path, f"its footer counts {footer['results']} results where it has {len(rows)}")
+        raise malformed_results_error(path, f"its footer counts {footer['results']} results where it has {len(rows)}")
     subjects = {subject["id"] for subject in header["subjects"]}
-    counted: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    counts: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for (subject, case), row in rows.items():
         if subject not in subjects:
-            raise foreign(path, f"a result is of subject {subject}, which its header does not name")
+            raise malformed_results_error(path, f"its header does not name subject {subject}, which has a result")
         if case not in cases:
-            raise foreign(path, f"a result is of case {case}, which it does not describe")
-        counted[subject][row["level"]][row["verdict"]] += 1
-    told = {subject: levels for subject, levels in footer["verdicts"].items() if levels}
-    if counted != told:
-        raise foreign(path, "its footer's counts are not those of its results")
-    if (footer["gate"] == "pass") == bool(footer["reasons"]):
-        raise foreign(path, "its footer's gate and reasons contradict each other")
+            raise malformed_results_error(path, f"it does not describe case {case}, which has a result")
+        counts[subject][row["level"]][row["verdict"]] += 1
+    if counts != {subject: levels for subject, levels in footer["verdicts"].items() if levels}:
+        raise malformed_results_error(path, "its footer's counts are not those of its results")
+    if (footer["outcome"] == "pass") == bool(footer["reasons"]):
+        raise malformed_results_error(path, "its footer's outcome and reasons contradict each other")
 
 
-def level_of(header: Header) -> Level:
-    """Up to which level a run was judged; `must` where it does not say."""
-    rules = header.get("rules")
-    told = rules["level"] if rules else header["selection"].get("--level")
-    return next((level for level in Level if level == told), Level.MUST)
-
-
-def _truncated(path: Path, what: str) -> ResultsError:
-    return ResultsError(f"{path} is truncated: {what}.", "Run it again; a run that was cut off has no footer.")
-
-
-def foreign(path: Path, what: str) -> ResultsError:
-    """The error where a file is no results file, or one that contradicts itself."""
-    return ResultsError(
-        f"{path} is not a results file of this suite: {what}.",
-        "Give the results.jsonl that `onnx-conformance run` wrote.",
-    )
+def fail_level(header: Header) -> Level:
+    """Return the weakest level whose failures fail the run."""
+    return Level(header["criterion"]["level"])
 
 
 def is_partial(run: Results) -> bool:
-    """Whether a run has fewer results than it could have, by selection or by accident."""
-    corpus, rules = run.header["corpus"], run.header.get("rules")
-    selects = rules is None or bool(set(run.header["selection"]) - {"--level"})  # a graph optimizer is asked less
-    fewer = rules is not None and run.footer["results"] < rules["due"]
-    return fewer or (selects and corpus["selected"] < corpus["cases"])
+    """Return whether results are missing: cases were not selected, or the run ended early.
+
+    A graph optimizer has results for the cases of its pass only; that does not make a run partial.
+    """
+    corpus = run.header["corpus"]
+    is_selected = bool(set(run.header["selection"]) - {"--fail-level"})
+    is_short = run.footer["results"] < run.header["criterion"]["expected_results"]
+    return is_short or (is_selected and corpus["selected"] < corpus["cases"])
 
 
-def read_all(paths: Sequence[Path]) -> list[Results]:
-    """Read results files that are to be shown together.
+def read_results_of_one_corpus(paths: Sequence[Path]) -> list[Results]:
+    """Return the results files at these paths, read for one report.
 
     Raises:
-        ResultsError: one cannot be trusted, they are not of one corpus, or they have a subject in common.
+        ResultsError: a file is malformed, the files are of several corpora, or two have results of one subject.
     """
-    runs = [read(path) for path in paths]
+    runs = [read_results(path) for path in paths]
     seen: dict[str, str] = {}
     for run in runs:
         if run.header["corpus"]["digest"] != runs[0].header["corpus"]["digest"]:
-            raise ResultsError(f"{run.path} is of another corpus than {runs[0].path}.", "Report them one by one.")
+            raise ResultsError(
+                "different-corpus",
+                f"{run.path} and {runs[0].path} are results of different corpora.",
+                "Write a report of each file separately.",
+            )
         for subject in run.header["subjects"]:
             if subject["id"] in seen:
                 raise ResultsError(
-                    f"{run.path} and {seen[subject['id']]} both have results of {subject['id']}.", "Leave one out."
+                    "duplicate-subject",
+                    f"{run.path} and {seen[subject['id']]} both have results of {subject['id']}.",
+                    "Pass only one of the two files.",
                 )
             seen[subject["id"]] = run.path
     return runs
+
+
+def malformed_results_error(path: Path, what: str) -> ResultsError:
+    """Return the error for a file that is not a results file, or that contradicts itself.
+
+    Args:
+        path: the file.
+        what: what is wrong, as a clause.
+    """
+    return ResultsError("malformed", f"{path} is not a results file of this suite: {what}.", _HINT)
+
+
+def _truncated_error(path: Path, what: str) -> ResultsError:
+    return ResultsError(
+        "truncated", f"{path} is truncated: {what}.", "Repeat the run; a run that was interrupted has no footer."
+    )
+
+
+def _too_large_error(what: str, limit: int) -> ResultsError:
+    return ResultsError(
+        "too-large",
+        f"{what} is larger than {limit} bytes.",
+        "Run fewer cases at a time with -k, or pass another results file.",
+    )

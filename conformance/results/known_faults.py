@@ -1,7 +1,8 @@
-"""Faults of released runtimes that are written up: the pages of docs/findings, which come with the suite.
+"""Known faults of released runtimes, parsed from the Markdown pages in reports/findings.
 
-A page is the data: its heading is the runtime and its version, and each section is a fault, with the command that shows
-it in its smallest case and the verdict of that. A fault is known in the cases that its section names.
+The pages are part of the installed suite. The heading of a page is the runtime and its version. Each section describes
+one fault, with the command that shows it in its smallest case and the printed verdict. A fault applies to the cases
+that its section names.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from conformance.verdicts import Level, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FOLDER = "docs/findings"
-"""Where the pages are in a checkout, which is how they are called anywhere."""
+FINDINGS_FOLDER = "reports/findings"
+"""Folder of the pages in a checkout; messages and reports use this path for installed pages too."""
 
 _OPTIONS = {"-b": "backend", "-o": "optimizer"}
 _VERDICTS = {verdict.verb(1): verdict for verdict in Verdict}
@@ -34,19 +35,19 @@ class KnownFault:
     """A fault of one version of a runtime or graph optimizer.
 
     Attributes:
-        runtime: its name and version.
-        page: the path of the page in a checkout.
-        title: what is wrong, in a line.
-        lead: the paragraph of the specification: clauses, and what they say.
-        points: input, expected and got, cause and what else there is to say, each a Markdown text of its own.
-        upstream: what those who make it know of it.
-        command: shows the fault in its smallest case.
-        subject: what the command runs, with its options.
+        runtime: name and version of the runtime.
+        page: path of the page in a checkout.
+        title: what is wrong, in one line.
+        lead: first paragraph of the section: the violated clauses and their content.
+        points: the list items of the section in Markdown: input, expected and actual values, cause, remarks.
+        upstream: state of the issue at the runtime's project, in Markdown; empty if it is not reported.
+        command: command that shows the fault in its smallest case.
+        subject: subject of the command, with its options.
         kind: `backend` or `optimizer`.
-        level: at which the command judges.
-        case: the smallest case.
-        verdict: what comes of it.
-        cases: all that the section names.
+        level: fail level of the command.
+        case: id of the smallest case.
+        verdict: verdict of the smallest case.
+        cases: ids of all cases that the section names.
     """
 
     runtime: str
@@ -65,99 +66,100 @@ class KnownFault:
 
     @property
     def version(self) -> str:
-        """That of the runtime."""
+        """Version of the runtime."""
         return self.runtime.rpartition(" ")[2]
 
     @property
     def anchor(self) -> str:
-        """What a code host calls the section's heading."""
+        """Anchor of the section's heading on a code host."""
         return re.sub(r"[^\w\- ]", "", self.title.lower()).replace(" ", "-")
 
     @property
-    def place(self) -> str:
-        """Where it is written up."""
+    def location(self) -> str:
+        """Path of the page and anchor of the section."""
         return f"{self.page}#{self.anchor}"
 
     @property
     def reproduction(self) -> str:
-        """The command that writes its smallest case as a folder for those who make the runtime."""
-        option = {"backend": "-b", "optimizer": "--optimizer"}[self.kind]
-        return shlex.join(["onnx-conformance", "repro", self.case, option, self.subject, "-o", "reproduction"])
+        """Command that writes a folder which reproduces the smallest case without this suite."""
+        option = {"backend": "-b", "optimizer": "-o"}[self.kind]
+        return shlex.join(["onnx-conformance", "repro", self.case, option, self.subject, "--output", "reproduction"])
 
 
 @cache
 def known_faults() -> tuple[KnownFault, ...]:
-    """All of them, page after page; none where the pages are not there."""
-    return tuple(fault for page in sorted(_folder().glob("*.md")) for fault in _read(page))
+    """Return the faults of all pages; an empty tuple if the pages are not installed."""
+    return tuple(fault for page in sorted(_findings_folder().glob("*.md")) for fault in _parse_page(page))
 
 
 def known_faults_in(subject: str, kind: str, case: str) -> list[KnownFault]:
-    """Those that are known in a case of a subject; that of the smallest case first.
+    """Return the known faults of a subject that apply to a case. Faults with this case as their smallest come first.
 
-    Whatever its release and options are, but for a provider, which has faults of its own.
+    Release and options of the subject are ignored, except for the execution provider.
 
     Args:
-        subject: its id.
+        subject: id of the subject.
         kind: `backend` or `optimizer`.
+        case: id of the case.
     """
-    found = [fault for fault in _by_name().get((_name(subject), kind), ()) if case in fault.cases]
+    found = [fault for fault in _faults_by_subject().get((_subject_key(subject), kind), ()) if case in fault.cases]
     return sorted(found, key=lambda fault: fault.case != case)
 
 
 @cache
-def _by_name() -> dict[tuple[str, str], list[KnownFault]]:
+def _faults_by_subject() -> dict[tuple[str, str], list[KnownFault]]:
     names: dict[tuple[str, str], list[KnownFault]] = {}
     for fault in known_faults():
-        names.setdefault((_name(fault.subject), fault.kind), []).append(fault)
+        names.setdefault((_subject_key(fault.subject), fault.kind), []).append(fault)
     return names
 
 
-def _name(subject: str) -> str:
-    """A subject without release and options, but with its provider."""
+def _subject_key(subject: str) -> str:
+    """Return a subject's id without release and options, but with its execution provider."""
     provider = _PROVIDER.search(subject)
     return re.split(r"[@\[]", subject, maxsplit=1)[0] + (f"[{provider[1]}]" if provider else "")
 
 
-def _folder() -> Path:
-    """The pages' folder: within the installed package, or in its checkout."""
+def _findings_folder() -> Path:
+    """Return the folder of the pages: inside the installed package, or in the checkout."""
     package = Path(__file__).parent.parent
     installed = package / "findings"
-    return installed if installed.is_dir() else package.parent / FOLDER
+    return installed if installed.is_dir() else package.parent / FINDINGS_FOLDER
 
 
-def _read(page: Path) -> Iterator[KnownFault]:
+def _parse_page(page: Path) -> Iterator[KnownFault]:
     heading, *sections = re.split(r"^## ", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     runtime = heading.splitlines()[0].removeprefix("# ")
     for section in sections:
         if (printed := _PRINTED.search(section)) is not None:
-            yield _fault(runtime, f"{FOLDER}/{page.name}", section, printed)
+            yield _parse_section(runtime, f"{FINDINGS_FOLDER}/{page.name}", section, printed)
 
 
-def _fault(runtime: str, page: str, section: str, printed: re.Match[str]) -> KnownFault:
+def _parse_section(runtime: str, page: str, section: str, printed: re.Match[str]) -> KnownFault:
     title, _, rest = section.partition("\n")
     prose, _, shell = rest.partition("\n```\n")
     lead, *points = re.split(r"^- ", prose.strip(), flags=re.MULTILINE)
     command = next(line for line in shell.splitlines() if line.startswith("$ ")).removeprefix("$ ")
-    told = dict(pairwise(shlex.split(command)))
-    option = next(option for option in _OPTIONS if option in told)
+    words = dict(pairwise(shlex.split(command)))
+    option = next(option for option in _OPTIONS if option in words)
     upstream = _UPSTREAM.search(prose)
     return KnownFault(
         runtime,
         page,
         title,
-        _joined(lead),
-        tuple(_joined(point) for point in points if not point.startswith("Upstream: ")),
-        _joined(upstream[1]) if upstream else "",
+        _join_lines(lead),
+        tuple(_join_lines(point) for point in points if not point.startswith("Upstream: ")),
+        _join_lines(upstream[1]) if upstream else "",
         command,
-        told[option],
+        words[option],
         _OPTIONS[option],
-        Level(told.get("--level", Level.MUST)),
+        Level(words.get("--fail-level", Level.MUST)),
         printed[1],
         _VERDICTS[printed[2]],
         frozenset(re.findall(r"\btest_[a-z0-9_]+", section)),
     )
 
 
-def _joined(text: str) -> str:
-    """A text in one line."""
+def _join_lines(text: str) -> str:
+    """Return a text on one line."""
     return " ".join(text.split())

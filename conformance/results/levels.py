@@ -1,55 +1,68 @@
-"""At which level a verdict stands: its case's, but for a failure that rests on weaker checks alone; and on which."""
+"""The effective level of a verdict: the level at which a result counts.
+
+It is the level of the case, unless a graph optimizer violates only checks of a weaker level. The effective level is
+then the strongest level among the violated checks.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from conformance.clauses import family_titles
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from conformance.results.records import ResultRow
+    from conformance.results.records import CaseRow, ResultRow
 
 
-def standing_level(result: Mapping[str, Any], case: Level) -> Level:
-    """The level at which a result's verdict stands.
+def effective_level(result: Mapping[str, Any], case: Level) -> Level:
+    """Return the effective level of a result: the strongest level of its violated checks, else the level of its case.
 
-    A graph optimizer that fails by complaints of its checks alone fails at the strongest of their levels. A complaint's
-    level is never stronger than the case's; where it is not told, as in format 1, it is the case's.
+    The level of a check is never stronger than that of the case.
 
     Args:
-        result: a result record, with or without its own level.
+        result: a result record, with or without the key `level`.
         case: the level of its case.
     """
     if result["verdict"] != Verdict.FAIL or result["phase"] != "compare":
         return case
-    complaints = [Level(check.get("level", case)) for check in result.get("checks", ()) if "complaint" in check]
-    return Level.strongest(complaints) if complaints else case
+    violations = [Level(check["level"]) for check in result.get("checks", ()) if "violation" in check]
+    return Level.strongest(violations) if violations else case
 
 
-def other_level(result: ResultRow, case: Level) -> Level | None:
-    """The level at which a result's verdict stands, where that is another than its case's; otherwise None."""
+def level_if_different(result: ResultRow, case: Level) -> Level | None:
+    """Return the effective level of a result if it differs from the level of its case, else None."""
     level = Level(result["level"])
     return level if level is not case else None
 
 
-def weaker_level(result: ResultRow, case: Level) -> Level | None:
-    """The level at which a result's verdict stands, where that is weaker than its case's; otherwise None."""
+def level_if_weaker(result: ResultRow, case: Level) -> Level | None:
+    """Return the effective level of a result if it is weaker than the level of its case, else None."""
     level = Level(result["level"])
     return level if case.is_stronger_than(level) else None
 
 
-def complaining_checks(result: Mapping[str, Any], gate: Level) -> tuple[str, ...]:
-    """The names of the checks that complain at a level that a gate judges, each once."""
-    complaints = (check for check in result.get("checks", ()) if "complaint" in check)
-    names = {check["name"] for check in complaints if Level(check.get("level", result["level"])).within(gate)}
+def violated_checks(result: Mapping[str, Any], fail_level: Level) -> tuple[str, ...]:
+    """Return the sorted names of the violated checks whose level is `fail_level` or stronger."""
+    violations = (check for check in result.get("checks", ()) if "violation" in check)
+    names = {check["name"] for check in violations if Level(check["level"]).is_within(fail_level)}
     return tuple(sorted(names))
 
 
-def passes_what_is_judged(result: Mapping[str, Any], gate: Level) -> bool:
-    """Whether a graph optimizer that fails does so by weaker checks alone, and keeps to some that a gate judges."""
-    if result["verdict"] != Verdict.FAIL or Level(result["level"]).within(gate):
+def passes_checked_levels(result: Mapping[str, Any], fail_level: Level) -> bool:
+    """Return whether a failing graph optimizer satisfies all checks of `fail_level` or stronger.
+
+    There must be at least one such check.
+    """
+    if result["verdict"] != Verdict.FAIL or Level(result["level"]).is_within(fail_level):
         return False
-    held = (check for check in result.get("checks", ()) if not {"complaint", "not_judged"} & check.keys())
-    return any(Level(check.get("level", result["level"])).within(gate) for check in held)
+    satisfied = (check for check in result.get("checks", ()) if not {"violation", "not_judged"} & check.keys())
+    return any(Level(check["level"]).is_within(fail_level) for check in satisfied)
+
+
+def case_family(case: CaseRow) -> str:
+    """Return the name of the operator or pass that a case tests, from its first clause."""
+    named = case["clauses"][0].partition(".")[0] if case["clauses"] else case["kind"]
+    return family_titles().get(named, named)

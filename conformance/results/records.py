@@ -1,4 +1,7 @@
-"""The records of a results file, as types: `schemas/results.schema.json` is their definition, these mirror it."""
+"""Types of the records of a results file, format 2; docs/reference/formats.md describes them for users.
+
+`RESULTS_RECORDS` has the five kinds of records: header, case, result, archive and footer.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +9,98 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 
-from conformance.boundary.decoding import Count, NonEmpty, Positive, Seconds
-from conformance.corpus.document import CheckName, DataSetPreview, LevelName, RewriteDocument
-from conformance.models.preview import ModelSummary, Preview
-from conformance.results.diagnosis_records import DiagnosisRecord, ObservedRecord, UnexplainedRecord
+from conformance.corpus.case_json import CheckName, DataSetPreview, LevelName, RewriteDocument
+from conformance.models.summaries import ModelSummary, TensorPreview
+from conformance.serialization.decoding import Count, NonEmpty, Positive, Seconds
 from conformance.verdicts import Verdict
+
+
+class RecordedTensor(TypedDict):
+    """A tensor that a subject returned; `data` is base64 of its elements, little-endian, in row-major order."""
+
+    dtype: NonEmpty
+    shape: list[Count]
+    data: str
+
+
+class RecordedOutputs(TypedDict):
+    """The outputs of one more run of a failing case, from which the diagnosis starts.
+
+    `outputs` has the outputs of each data set, null for an output that is not a tensor. `changed` has, for each data
+    set, the indices of the inputs that the subject overwrote. `ended` is the phase and the error that ended the run.
+    """
+
+    outputs: list[list[RecordedTensor | None]]
+    changed: list[list[Count]]
+    ended: NotRequired[str]
+
+
+class DiagnosisRecord(TypedDict):
+    """A mutant that explains why a subject fails cases of an operator.
+
+    `explained` is the number of cases that the mutant explains, of `failing` failing cases of the operator. No case
+    distinguishes the mutant from the mutants in `indistinguishable`. `cases` has the ids of the explained cases.
+    `jointly_explained` has the ids of cases that the mutant explains only together with other diagnosed mutants.
+    """
+
+    subject: str
+    operator: NonEmpty
+    mutant: NonEmpty
+    text: NonEmpty
+    explained: Positive
+    failing: Positive
+    indistinguishable: list[str]
+    cases: list[str]
+    jointly_explained: list[str]
+
+
+class SharedRecord(TypedDict):
+    """A property that unexplained cases have in common, such as "set norm_coefficient_post".
+
+    `cases` is the number of unexplained cases that have the property. `passing` is the number of passing cases that
+    have it.
+    """
+
+    text: NonEmpty
+    cases: Positive
+    passing: Count
+
+
+class UnexplainedRecord(TypedDict):
+    """Cases of an operator that no mutant explains and that fail with one failure mode.
+
+    `failing` is the number of all failing cases of the operator, `passing` the number of its passing cases. `shared`
+    has properties that distinguish the unexplained cases from the passing cases.
+    """
+
+    subject: str
+    operator: NonEmpty
+    failure_mode: str
+    cases: Annotated[list[str], Meta(min_length=1)]
+    failing: Positive
+    passing: Count
+    shared: list[SharedRecord]
+
+
+class Diagnosed(TypedDict):
+    """The entries of a results file's footer that contain the diagnoses of failures."""
+
+    diagnoses: list[DiagnosisRecord]
+    unexplained: list[UnexplainedRecord]
+
 
 VerdictName = Annotated[str, Verdict]
 PhaseName = Annotated[str, Literal["start", "load", "run", "optimize", "compare"]]
+OutcomeName = Annotated[str, Literal["pass", "fail"]]
+FailLevelName = Annotated[str, Literal["must", "should"]]
 RunName = Annotated[str, Literal["once", "fixed_point"]]
 
-LONGEST_ARCHIVE = 2**20
-"""Characters of base64."""
+MAX_ARCHIVE_LENGTH = 2**20
+"""Characters of the base64 of an archive."""
 
 
 class CaseRow(TypedDict):
-    """What is kept of a case: what it is called, and what it is about."""
+    """The part of a case that is kept in memory: its id and its classification."""
 
     record: str
     case: str
@@ -33,7 +112,7 @@ class CaseRow(TypedDict):
 
 
 class CaseRecord(CaseRow):
-    """What a case is: everything a report shows of it, so that a report needs no corpus."""
+    """All information on a case that a report shows, so that a report does not need the corpus."""
 
     model: ModelSummary
     data_sets: list[DataSetPreview]
@@ -41,7 +120,7 @@ class CaseRecord(CaseRow):
 
 
 class BadElement(TypedDict):
-    """The first element of an output that is not acceptable."""
+    """The first element of an output that is not acceptable; `index` has one entry per axis."""
 
     index: list[Count]
     expected: str
@@ -53,11 +132,16 @@ class BadElement(TypedDict):
 
 
 Placement = dict[NonEmpty, dict[NonEmpty, Positive]]
-"""How many nodes of which operators of the optimized graph ran on which provider or device."""
+"""Number of nodes of the optimized graph by execution provider or device, then by operator."""
 
 
 class OutputEvidence(TypedDict):
-    """How one output of one data set compares with what was expected."""
+    """Comparison of one output of one data set with its expected value.
+
+    `max_ulp` is the largest error in ULP of the expected value. `error_over_bound` is the largest error divided by the
+    bound, and `worst_index` is the index of the element with this error. `wrong` is the number of elements that are not
+    acceptable.
+    """
 
     data_set: Count
     name: str
@@ -65,59 +149,57 @@ class OutputEvidence(TypedDict):
     max_ulp: NotRequired[float]
     error_over_bound: NotRequired[float]
     worst_index: NotRequired[list[Count]]
-    complaint: NotRequired[str]
+    violation: NotRequired[str]
     first_bad: NotRequired[BadElement]
     wrong: NotRequired[Count]
-    actual: NotRequired[Preview]
+    actual: NotRequired[TensorPreview]
 
 
 class Expected(TypedDict):
-    """What the subject's owner expects of this case, and why."""
+    """The verdict that an entry of an expectations file gives for a case, with its reason and its location."""
 
     verdict: VerdictName
     reason: str
     issue: NotRequired[str]
-    place: NotRequired[str]
+    location: NotRequired[str]
     checks: NotRequired[Annotated[list[str], Meta(min_length=1)]]
 
 
 class RewriteCheck(TypedDict):
-    """One thing that a subject was held to besides answers; without a complaint it held.
+    """The result of a check other than the comparison of outputs; it is satisfied if there is no `violation`.
 
-    `run` is that of a graph optimizer, `once` or `fixed_point`; a backend's check has none. `level` is that at which a
-    complaint counts, the weaker of the check's and the case's; format 1 has none. `not_judged` says why it could not be
-    held to it.
+    `run` is present for a graph optimizer: `once` or `fixed_point`. `level` is the weaker of the levels of the check
+    and of the case. `not_judged` is the reason why the check could not be evaluated.
     """
 
     name: str
     run: NotRequired[RunName]
-    level: NotRequired[LevelName]
-    complaint: NotRequired[str]
+    level: LevelName
+    violation: NotRequired[str]
     not_judged: NotRequired[str]
 
 
 HazardChange = TypedDict(
     "HazardChange", {"class": str, "data_set": Count, "run": RunName, "before": list[str], "after": list[str]}
 )
-"""A data set on which a rewrite changed the answer although it is the documented one, by class of hazard."""
+"""A data set on which an optimizer changed the answer in a documented way: the class of hazard, and both answers."""
 
 
 class Within(TypedDict):
-    """Of so many elements that were held against a bound, how many have a quality."""
+    """Number of elements within the bound of an accuracy grade, and number of all compared elements."""
 
     elements: Count
     within: Count
 
 
 class ResultRow(TypedDict):
-    """What is kept of a result: the verdict, and how it stands to what it is held against.
+    """The part of a result that is kept in memory: the verdict, and whether it was expected.
 
-    `level` is that at which the verdict stands, see `levels`. `surprise` says that the gate, as it was set in this run,
-    holds the verdict against the subject. Of several runs of the case `verdict` is the worst, and `repeats` has how
-    often there was which; `baseline` is an earlier verdict, and `baseline_level` the level at which it stood where that
-    was weaker than its case's. `rules` names those of a profile that raise the case's level. Of `checks` those are kept
-    that complain. `quality` says by the name of a quality how many elements have it, the strictest first, where the run
-    was to tell.
+    `level` is the effective level of the verdict, see `levels`. `unexpected` is true if the result fails the run. If
+    the case was run several times, `verdict` is the worst verdict and `repeats` counts all verdicts. `baseline` is the
+    verdict of the baseline run; `baseline_level` is its level if that was weaker than the level of the case. `rules`
+    has the ids of the profile's rules that raise the level of the case. `checks` has the violated checks. `accuracy`
+    counts elements by accuracy grade, the strictest first; it is present if the run has the option `--accuracy`.
     """
 
     subject: str
@@ -128,40 +210,39 @@ class ResultRow(TypedDict):
     message: str
     seconds: Seconds
     expected: Expected | None
-    surprise: bool
-    agrees_with: NotRequired[list[str]]
+    unexpected: bool
     repeats: NotRequired[Annotated[dict[VerdictName, Positive], Meta(min_length=1)]]
     baseline: NotRequired[VerdictName]
     baseline_level: NotRequired[LevelName]
     checks: NotRequired[list[RewriteCheck]]
     rules: NotRequired[Annotated[list[str], Meta(min_length=1)]]
-    quality: NotRequired[Annotated[dict[NonEmpty, Within], Meta(min_length=1)]]
+    accuracy: NotRequired[Annotated[dict[NonEmpty, Within], Meta(min_length=1)]]
 
 
 class ResultRecord(ResultRow):
-    """One verdict with its evidence: one case on one subject."""
+    """The result of one case on one subject, with all evidence."""
 
     record: str
     outputs: list[OutputEvidence]
-    observed: NotRequired[ObservedRecord]
+    recorded_outputs: NotRequired[RecordedOutputs]
     stderr: NotRequired[str]
     hazards: NotRequired[list[HazardChange]]
     placement: NotRequired[Placement]
 
 
 class ArchiveRecord(TypedDict):
-    """A case's files, to take away: a zip in base64 that unpacks to a corpus of that one case."""
+    """The files of a case for download: base64 of a zip that unpacks to a corpus of this one case."""
 
     record: str
     case: str
-    zip: Annotated[str, Meta(pattern="^[A-Za-z0-9+/]+={0,2}$", max_length=LONGEST_ARCHIVE)]
+    zip: Annotated[str, Meta(pattern="^[A-Za-z0-9+/]+={0,2}$", max_length=MAX_ARCHIVE_LENGTH)]
 
 
 class SubjectRecord(TypedDict):
-    """A subject as the run found it.
+    """A subject with its version and properties at the time of the run.
 
-    `provider` is what every node was to run on, and `placement` says of a subject that was given a provider or device
-    whether it tells what ran where.
+    `provider` is the execution provider on which every node must run. `placement` is present if a provider or device
+    was requested, and states whether the subject reports where its nodes ran.
     """
 
     id: str
@@ -170,11 +251,11 @@ class SubjectRecord(TypedDict):
     language: NotRequired[str]
     passes: NotRequired[list[str]]
     provider: NotRequired[NonEmpty]
-    placement: NotRequired[Annotated[str, Literal["told", "cannot tell"]]]
+    placement: NotRequired[Annotated[str, Literal["reported", "not reported"]]]
 
 
 class CorpusRecord(TypedDict):
-    """Which corpus was run, and how much of it."""
+    """The corpus of a run: version, digest, number of all cases, and number of selected cases."""
 
     version: str
     digest: str
@@ -183,14 +264,14 @@ class CorpusRecord(TypedDict):
 
 
 class ClauseRecord(TypedDict):
-    """A clause's text in our words, and where the specification says it."""
+    """A clause in the words of this suite, and its source in the specification."""
 
     text: str
     source: str
 
 
 class BaselineRecord(TypedDict):
-    """The earlier run that a gate took as it was: its file and its corpus."""
+    """The earlier run whose results were accepted (`--baseline`): its file, and version and digest of its corpus."""
 
     file: str
     version: str
@@ -198,7 +279,7 @@ class BaselineRecord(TypedDict):
 
 
 class ProfileRuleRecord(TypedDict):
-    """A rule of a profile: the level that it raises to, what it asks, and where that is said."""
+    """A rule of a profile: the level to which it raises cases, its requirement, and the source of the requirement."""
 
     id: str
     level: LevelName
@@ -207,7 +288,7 @@ class ProfileRuleRecord(TypedDict):
 
 
 class ProfileRecord(TypedDict):
-    """The profile that a run went by, and the SHA-256 of its file."""
+    """The profile of the run (`--profile`); `digest` is the SHA-256 of its file."""
 
     name: str
     title: str
@@ -218,30 +299,41 @@ class ProfileRecord(TypedDict):
 
 EntryRecord = TypedDict(
     "EntryRecord",
-    {"subject": str, "place": str, "verdict": VerdictName, "cases": list[str], "lines": list[str], "except": list[str]},
+    {
+        "subject": str,
+        "location": str,
+        "verdict": VerdictName,
+        "cases": list[str],
+        "lines": list[str],
+        "except": list[str],
+    },
 )
-"""An entry of an expectations file that applied: its place, its patterns, and the place of each where it is known."""
+"""An entry of an expectations file for a subject of the run.
+
+`cases` and `except` have its patterns, and `lines` the location of each pattern of `cases`, if it is known.
+"""
 
 
-class RulesRecord(TypedDict):
-    """What the gate went by; `due` is how many results the run was to have."""
+class CriterionRecord(TypedDict):
+    """The pass criterion of the run; `expected_results` is the number of results of a complete run."""
 
-    level: Annotated[str, Literal["must", "should"]]
+    level: FailLevelName
     require: list[str]
-    due: Count
+    expected_results: Count
     expectations: list[EntryRecord]
     baseline: NotRequired[BaselineRecord]
     profile: NotRequired[ProfileRecord]
 
 
 class Header(TypedDict):
-    """What was run against what, with which versions; `options` are those on which a subject's verdicts depend.
+    """The first record: corpus, subjects, environment, selection and pass criterion of the run.
 
-    `started` is in seconds since 1970.
+    `options` has, by subject, the command-line options on which its verdicts depend. `started` is in seconds since
+    1970.
     """
 
     record: str
-    format: Literal[1, 2]
+    format: Literal[2]
     suite: str
     corpus: CorpusRecord
     subjects: list[SubjectRecord]
@@ -249,20 +341,33 @@ class Header(TypedDict):
     selection: dict[str, str]
     command: str
     clauses: dict[str, ClauseRecord]
-    rules: NotRequired[RulesRecord]
-    options: NotRequired[dict[str, list[str]]]
-    started: NotRequired[Seconds]
+    criterion: CriterionRecord
+    options: dict[str, list[str]]
+    started: Seconds
 
 
 class Footer(TypedDict):
-    """How the run ended: counts by subject, level and verdict, the gate, why it is shut, and what explains failures."""
+    """The last record: counts of verdicts by subject and level, the outcome of the run, and diagnoses of failures.
+
+    `reasons` has the reasons why the run fails; it is empty if the run passes.
+    """
 
     record: str
     results: Count
     verdicts: dict[str, dict[LevelName, dict[VerdictName, Count]]]
-    gate: Annotated[str, Literal["pass", "fail"]]
+    outcome: OutcomeName
     reasons: list[str]
     seconds: Seconds
-    diagnoses: NotRequired[list[DiagnosisRecord]]
-    unexplained: NotRequired[list[UnexplainedRecord]]
+    diagnoses: list[DiagnosisRecord]
+    unexplained: list[UnexplainedRecord]
     interrupted: NotRequired[bool]
+
+
+RESULTS_RECORDS = {
+    "header": Header,
+    "case": CaseRecord,
+    "result": ResultRecord,
+    "archive": ArchiveRecord,
+    "footer": Footer,
+}
+"""The types of the records of a results file by the value of their key `record`."""

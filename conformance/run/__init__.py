@@ -1,1 +1,1 @@
-"""A run inside pytest: what is selected, the items, the session that runs and records them, and the terminal."""
+"""Runs of the corpus inside pytest: selection, items, session, recorder, results file and terminal output."""

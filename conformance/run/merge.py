@@ -1,4 +1,7 @@
-"""Several runs as one: of shards, of subjects, or of both. The union is judged anew, by the rules that all went by."""
+"""Merging of several runs into one run, for example of the shards of a corpus or of different subjects.
+
+The runs must have the same pass criterion. All results are judged by it again.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from conformance import __version__
-from conformance.diagnosis.findings import Findings
+from conformance.diagnosis.collected_results import ResultCollector
 from conformance.errors import ResultsError
-from conformance.gate.case_facts import Facts, facts
-from conformance.gate.gate import Gate
-from conformance.gate.rules import rules_of
+from conformance.expectations.criterion import CaseFacts, PassCriterion, case_facts
+from conformance.expectations.rules import recorded_criterion
+from conformance.results.file import FORMAT
 from conformance.run.selection import Shard
 from conformance.verdicts import Level, Verdict
 
@@ -20,19 +23,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from conformance.corpus.corpus import Corpus
-    from conformance.results.diagnosis_records import Diagnosed
     from conformance.results.file import Key, Results
-    from conformance.results.records import Footer, Header, ResultRow, RulesRecord, SubjectRecord
+    from conformance.results.records import CriterionRecord, Diagnosed, Footer, Header, ResultRow, SubjectRecord
 
-SHARD = "--shard"
+SHARD_OPTION = "--shard"
 
 
 @dataclass(frozen=True)
-class Merged:
-    """One run made of several.
+class MergedRun:
+    """A run that consists of several runs.
 
     Attributes:
-        rows: what is kept of each result as it is judged now, in the order in which it is written.
+        runs: the merged runs.
+        header: the header of the merged results file.
+        rows: the results in the order in which they are written, each with its new value of `unexpected`.
+        footer: the footer of the merged results file.
     """
 
     runs: Sequence[Results]
@@ -41,7 +46,7 @@ class Merged:
     footer: Footer
 
     def records(self) -> Iterator[Mapping[str, Any]]:
-        """The records of its results file, each read from its run as it is asked for."""
+        """Yield the records of the merged results file; each one is read from its original file on demand."""
         run_of = {key: run for run in self.runs for key in run.rows}
         described: set[str] = set()
         archives = {case: run for run in self.runs for case in run.archives}
@@ -51,92 +56,93 @@ class Merged:
             if case not in described:
                 described.add(case)
                 yield run.cases[case]
-            yield {**run.results[key], "surprise": row["surprise"]}
-            if Verdict(row["verdict"]).is_defect and (home := archives.pop(case, None)):
-                yield {"record": "archive", "case": case, "zip": home.archives[case]}
+            yield {**run.results[key], "unexpected": row["unexpected"]}
+            if Verdict(row["verdict"]).is_defect and (source := archives.pop(case, None)):
+                yield {"record": "archive", "case": case, "zip": source.archives[case]}
         yield self.footer
 
 
-def merged(runs: Sequence[Results], corpus: Corpus | None = None) -> Merged:
-    """One run with the results of all; at least one is given, and their order does not matter.
+def merge_runs(runs: Sequence[Results], corpus: Corpus | None = None) -> MergedRun:
+    """Merge one or more runs into one run; the order of `runs` does not matter.
 
     Args:
-        corpus: what they were run on, where it is at hand, to say anew what explains the failures.
+        corpus: the corpus of the runs, for the diagnosis of all failures; None if it is not available.
 
     Raises:
-        ResultsError: they are of different corpora, rules or versions of a subject, or have a result in common.
+        ResultsError: the runs differ in corpus, criterion or version of a subject, or have a result in common.
     """
     runs = sorted(runs, key=lambda run: run.path)
-    for check in (_check_formats, _check_corpora, _check_rules, _check_parts, _check_results):
+    for check in (_check_corpora, _check_criteria, _check_complete, _check_disjoint):
         check(runs)
     subjects = _subjects(runs)
     order = {subject["id"]: number for number, subject in enumerate(subjects)}
     rows = sorted(
         (row for run in runs for row in run.rows.values()), key=lambda row: (order[row["subject"]], row["case"])
     )
-    homes = {case: run for run in runs for case in run.cases}
+    run_of_case = {case: run for run in runs for case in run.cases}
     header = _header(runs, subjects, rows)
-    gate = Gate(rules_of(header), list(order))
+    criterion = PassCriterion(recorded_criterion(header), list(order))
     judged: dict[Key, ResultRow] = {
-        (row["subject"], row["case"]): {**row, "surprise": not gate.judge(row, partial(_facts, homes, row["case"]))}
+        (row["subject"], row["case"]): {
+            **row,
+            "unexpected": not criterion.judge(row, partial(_facts, run_of_case, row["case"])),
+        }
         for row in rows
     }
-    return Merged(runs, header, judged, _footer(runs, header, gate, _explained(runs, corpus)))
+    return MergedRun(runs, header, judged, _footer(runs, header, criterion, _diagnose(runs, corpus)))
 
 
-def _facts(homes: Mapping[str, Results], case: str) -> Facts:
-    return facts(homes[case].cases[case])
-
-
-def _check_formats(runs: Sequence[Results]) -> None:
-    """Results of format 1 do not say at which level their checks stand; they are not to be counted with others."""
-    for run in runs:
-        if run.header["format"] != runs[0].header["format"]:
-            raise ResultsError(
-                f"{run.path} is of format {run.header['format']}, and {runs[0].path} of format"
-                f" {runs[0].header['format']}.",
-                "Run both with one version of the suite, or show them side by side with report.",
-            )
+def _facts(run_of_case: Mapping[str, Results], case: str) -> CaseFacts:
+    return case_facts(run_of_case[case].cases[case])
 
 
 def _check_corpora(runs: Sequence[Results]) -> None:
     for run in runs:
         if run.header["corpus"]["digest"] != runs[0].header["corpus"]["digest"]:
             raise ResultsError(
-                f"{run.path} is of another corpus than {runs[0].path}.", "Run both on one corpus, or compare with diff."
+                "corpora-differ",
+                f"{run.path} and {runs[0].path} have results of different corpora.",
+                "Run the subjects on one corpus, or compare the files with diff.",
             )
 
 
-def _check_rules(runs: Sequence[Results]) -> None:
-    first = rules_of(runs[0].header)
+def _check_criteria(runs: Sequence[Results]) -> None:
+    first = recorded_criterion(runs[0].header)
     for run in runs:
-        rules = rules_of(run.header)
-        if (rules.level, rules.require, _files(run)) != (first.level, first.require, _files(runs[0])):
+        settings = recorded_criterion(run.header)
+        if (settings.level, settings.require, _digests(run)) != (first.level, first.require, _digests(runs[0])):
             raise ResultsError(
-                f"{run.path} was judged by other rules than {runs[0].path}.",
-                "Give all runs the same --level, --require, --baseline and --profile.",
+                "criteria-differ",
+                f"{run.path} was judged by another pass criterion than {runs[0].path}.",
+                "Give all runs the same --fail-level, --require, --baseline and --profile.",
             )
 
 
-def _files(run: Results) -> tuple[str, str]:
-    """The digests of a run's baseline and of its profile, where it has them."""
-    rules = run.header.get("rules")
-    baseline, profile = (rules.get("baseline"), rules.get("profile")) if rules else (None, None)
+def _digests(run: Results) -> tuple[str, str]:
+    """Return the digest of a run's baseline and the digest of its profile; an empty text if the run lacks one."""
+    record = run.header["criterion"]
+    baseline, profile = record.get("baseline"), record.get("profile")
     return baseline["digest"] if baseline else "", profile["digest"] if profile else ""
 
 
-def _check_parts(runs: Sequence[Results]) -> None:
+def _check_complete(runs: Sequence[Results]) -> None:
     for run in runs:
-        if " " in run.header["selection"].get(SHARD, ""):
-            raise ResultsError(f"{run.path} is a merged run that lacks shards.", "Merge all of the runs it is made of.")
+        if " " in run.header["selection"].get(SHARD_OPTION, ""):
+            raise ResultsError(
+                "shards-missing", f"{run.path} is a merged run without some shards.", "Merge the original runs instead."
+            )
 
 
-def _check_results(runs: Sequence[Results]) -> None:
+def _check_disjoint(runs: Sequence[Results]) -> None:
     seen: dict[tuple[str, str], str] = {}
     for run in runs:
         for key in run.rows:
             if key in seen:
-                raise ResultsError(f"{run.path} and {seen[key]} both have {key[1]} on {key[0]}.", "Leave one out.")
+                raise ResultsError(
+                    "duplicate-result",
+                    f"{run.path} and {seen[key]} both have {key[1]} on {key[0]}.",
+                    "Leave one file out.",
+                )
             seen[key] = run.path
 
 
@@ -147,47 +153,51 @@ def _subjects(runs: Sequence[Results]) -> list[SubjectRecord]:
             known, path = found.setdefault(subject["id"], (subject, run.path))
             if known != subject:
                 raise ResultsError(
-                    f"{run.path} has {subject['id']} {subject['version']}, and {path} has {known['version']}.",
-                    "Run all shards on one version.",
+                    "versions-differ",
+                    f"{run.path} has results of {subject['id']} {subject['version']}, but {path} has results of version"
+                    f" {known['version']}.",
+                    "Run all shards with one version of the subject.",
                 )
     return [found[id][0] for id in sorted(found)]
 
 
 def _header(runs: Sequence[Results], subjects: Sequence[SubjectRecord], rows: Sequence[ResultRow]) -> Header:
     corpus, cases = runs[0].header["corpus"], len({row["case"] for row in rows})
-    header: Header = {
+    return {
         "record": "header",
-        "format": runs[0].header["format"],
+        "format": FORMAT,
         "suite": __version__,
         "corpus": {**corpus, "selected": max(cases, *(run.header["corpus"]["selected"] for run in runs))},
         "subjects": list(subjects),
-        "environment": _united(run.header["environment"] for run in runs),
-        "selection": _selection(runs, whole=len(rows) == corpus["cases"] * len(subjects)),
+        "environment": _join_values(run.header["environment"] for run in runs),
+        "selection": _selection(runs, is_complete=len(rows) == corpus["cases"] * len(subjects)),
         "command": " && ".join(dict.fromkeys(run.header["command"] for run in runs)),
         "clauses": {id: clause for run in runs for id, clause in sorted(run.header["clauses"].items())},
+        "options": {subject: words for run in reversed(runs) for subject, words in run.header["options"].items()},
+        "started": min(run.header["started"] for run in runs),
+        "criterion": _criterion_record(runs),
     }
-    if options := {
-        subject: words for run in reversed(runs) for subject, words in run.header.get("options", {}).items()
-    }:
-        header["options"] = options
-    if started := [run.header["started"] for run in runs if "started" in run.header]:
-        header["started"] = min(started)
-    if all("rules" in run.header for run in runs):
-        header["rules"] = _rules(runs)
-    return header
 
 
-def _selection(runs: Sequence[Results], *, whole: bool) -> dict[str, str]:
-    """What the union leaves out; where it is whole, or all shards of it are there, nothing of these is told."""
-    united = _united(run.header["selection"] for run in runs)
-    selection = {name: text for name, text in united.items() if name == "--level" or not whole}
-    if SHARD in selection:
-        selection[SHARD] = selection[SHARD].replace(" | ", " ")
-    return selection if _missing_shards(runs) else {name: text for name, text in selection.items() if name != SHARD}
+def _selection(runs: Sequence[Results], *, is_complete: bool) -> dict[str, str]:
+    """Return the options that restricted the merged run to some of the cases, with their values.
+
+    `--shard` is included only if the results of a shard are missing.
+
+    Args:
+        is_complete: whether the merged run has a result of every case on every subject.
+    """
+    joined = _join_values(run.header["selection"] for run in runs)
+    selection = {name: text for name, text in joined.items() if name == "--fail-level" or not is_complete}
+    if SHARD_OPTION in selection:
+        selection[SHARD_OPTION] = selection[SHARD_OPTION].replace(" | ", " ")
+    return (
+        selection if _missing_shards(runs) else {name: text for name, text in selection.items() if name != SHARD_OPTION}
+    )
 
 
-def _united(mappings: Iterable[dict[str, str]]) -> dict[str, str]:
-    """One value for each key; different ones side by side."""
+def _join_values(mappings: Iterable[dict[str, str]]) -> dict[str, str]:
+    """Return the union of the mappings; different values of one key are joined by ` | `."""
     found: dict[str, set[str]] = defaultdict(set)
     for mapping in mappings:
         for key, value in mapping.items():
@@ -195,29 +205,33 @@ def _united(mappings: Iterable[dict[str, str]]) -> dict[str, str]:
     return {key: " | ".join(sorted(values)) for key, values in sorted(found.items())}
 
 
-def _rules(runs: Sequence[Results]) -> RulesRecord:
-    """The rules of all; what applied to any of the runs applied."""
-    records = [run.header["rules"] for run in runs]
-    entries = {(entry["subject"], entry["place"]): entry for record in records for entry in record["expectations"]}
-    return {**records[0], "due": sum(record["due"] for record in records), "expectations": list(entries.values())}
+def _criterion_record(runs: Sequence[Results]) -> CriterionRecord:
+    """Return the pass criterion of the merged run, with the expectations of all runs."""
+    records = [run.header["criterion"] for run in runs]
+    entries = {(entry["subject"], entry["location"]): entry for record in records for entry in record["expectations"]}
+    return {
+        **records[0],
+        "expected_results": sum(record["expected_results"] for record in records),
+        "expectations": list(entries.values()),
+    }
 
 
-def _footer(runs: Sequence[Results], header: Header, gate: Gate, diagnosed: Diagnosed) -> Footer:
+def _footer(runs: Sequence[Results], header: Header, criterion: PassCriterion, diagnosed: Diagnosed) -> Footer:
     results = sum(run.footer["results"] for run in runs)
-    due = header["rules"]["due"] if "rules" in header else results
-    reasons = gate.reasons(partial=results < due or bool(set(header["selection"]) - {"--level"}))
+    expected = header["criterion"]["expected_results"]
+    reasons = criterion.reasons(partial=results < expected or bool(set(header["selection"]) - {"--fail-level"}))
     kinds = {subject["id"]: subject["kind"] for subject in header["subjects"]}
-    reasons += _missing_shards(runs) or gate.unasked(kinds)
-    if missing := due - results:
-        reasons.append(f"{missing} of {due} results are missing: a run was stopped before its end, or died")
+    reasons += _missing_shards(runs) or criterion.missing_required_operators(kinds)
+    if missing := expected - results:
+        reasons.append(f"{missing} of {expected} results are missing: a run was stopped early, or died")
     footer: Footer = {
         "record": "footer",
         "results": results,
         "verdicts": {
             subject: {str(level): {str(v): n for v, n in counter.items()} for level, counter in levels.items()}
-            for subject, levels in gate.verdicts.items()
+            for subject, levels in criterion.verdicts.items()
         },
-        "gate": "fail" if reasons else "pass",
+        "outcome": "fail" if reasons else "pass",
         "reasons": reasons,
         "seconds": round(sum(run.footer["seconds"] for run in runs), 3),
         "diagnoses": diagnosed["diagnoses"],
@@ -229,46 +243,45 @@ def _footer(runs: Sequence[Results], header: Header, gate: Gate, diagnosed: Diag
 
 
 def _missing_shards(runs: Sequence[Results]) -> list[str]:
-    """A sentence for each subject that has results of some shards only."""
+    """Return a sentence for each subject that lacks the results of some shards."""
     found: dict[str, set[Shard]] = defaultdict(set)
     for run in runs:
-        if text := run.header["selection"].get(SHARD):
+        if text := run.header["selection"].get(SHARD_OPTION):
             for subject in run.header["subjects"]:
-                found[subject["id"]] |= {Shard.read(part) for part in text.split()}
-    lost = {subject: sorted(_all_of(shards) - shards) for subject, shards in sorted(found.items())}
-    return [f"of {subject} these shards are missing: {_listed(own)}" for subject, own in lost.items() if own]
+                found[subject["id"]] |= {Shard.parse(part) for part in text.split()}
+    missing = {subject: sorted(_all_of(shards) - shards) for subject, shards in sorted(found.items())}
+    return [f"shards of {subject} are missing: {', '.join(map(str, own))}" for subject, own in missing.items() if own]
 
 
 def _all_of(shards: Iterable[Shard]) -> set[Shard]:
     return {Shard(number, shard.of) for shard in shards for number in range(1, shard.of + 1)}
 
 
-def _listed(shards: Sequence[Shard]) -> str:
-    return ", ".join(map(str, shards))
-
-
-def _explained(runs: Sequence[Results], corpus: Corpus | None) -> Diagnosed:
-    """What explains the failures of the union: found anew where the corpus is at hand and the results say what came."""
-    if corpus is None or runs[0].header["format"] == 1:
-        return _told_before(runs)
-    findings = Findings()
+def _diagnose(runs: Sequence[Results], corpus: Corpus | None) -> Diagnosed:
+    """Return the diagnosis of the merged run: a new one if `corpus` is given, otherwise the recorded one."""
+    if corpus is None:
+        return _recorded_diagnoses(runs)
+    collector = ResultCollector()
     for run in runs:
         for key, row in run.rows.items():
-            level = Level(run.described[row["case"]]["level"])
-            findings.add(run.results[key] if Verdict(row["verdict"]).is_defect else row, level)
-    if not findings.explicable:
+            level = Level(run.case_rows[row["case"]]["level"])
+            collector.add(run.results[key] if Verdict(row["verdict"]).is_defect else row, level)
+    if not collector.has_explainable_failure:
         return {"diagnoses": [], "unexplained": []}
-    from conformance.diagnosis.diagnosing import diagnosed
+    from conformance.diagnosis.run import diagnose_run
 
-    return diagnosed(findings, corpus)
+    return diagnose_run(collector, corpus)
 
 
-def _told_before(runs: Sequence[Results]) -> Diagnosed:
-    """What was said of subjects whose results all come from one run: what explains a part need not explain all."""
-    homes = Counter(subject["id"] for run in runs for subject in run.header["subjects"])
-    diagnoses = [one for run in runs for one in run.footer.get("diagnoses", []) if homes[one["subject"]] == 1]
-    unexplained = [one for run in runs for one in run.footer.get("unexplained", []) if homes[one["subject"]] == 1]
+def _recorded_diagnoses(runs: Sequence[Results]) -> Diagnosed:
+    """Return the recorded diagnoses of the subjects whose results come from a single run.
+
+    The diagnosis of another subject is dropped: it may not explain the failures of the other runs.
+    """
+    run_counts = Counter(subject["id"] for run in runs for subject in run.header["subjects"])
+    diagnoses = [one for run in runs for one in run.footer["diagnoses"] if run_counts[one["subject"]] == 1]
+    unexplained = [one for run in runs for one in run.footer["unexplained"] if run_counts[one["subject"]] == 1]
     return {
-        "diagnoses": sorted(diagnoses, key=lambda one: (one["subject"], one["operator"], one["deviation"])),
-        "unexplained": sorted(unexplained, key=lambda one: (one["subject"], one["operator"], one["manner"])),
+        "diagnoses": sorted(diagnoses, key=lambda one: (one["subject"], one["operator"], one["mutant"])),
+        "unexplained": sorted(unexplained, key=lambda one: (one["subject"], one["operator"], one["failure_mode"])),
     }

@@ -1,4 +1,4 @@
-"""What is shown on the terminal while work lasts."""
+"""Progress bars on standard error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
 
 
 class ProgressBar:
-    """A pytest plugin that moves a bar with every result."""
+    """A pytest plugin that shows a progress bar and advances it with every result."""
 
     def __init__(self, session: ConformanceSession) -> None:
         self._session = session
@@ -32,19 +32,19 @@ class ProgressBar:
         self._progress.start()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Move it by one."""
+        """Advance the bar."""
         if hasattr(report, "conformance"):
             self._progress.update(self._task, advance=1, total=self._session.pending)
 
     def pytest_sessionfinish(self) -> None:
-        """Take it away."""
+        """Remove the bar."""
         self._progress.stop()
 
 
 @contextmanager
-def counting(what: str, total: int) -> Iterator[Callable[[str], None]]:
-    """A bar for work on a known number of things; call what it gives with each thing's name when it is done."""
+def progress_counter(label: str, total: int) -> Iterator[Callable[[str], None]]:
+    """Show a progress bar for `total` steps, and yield a function to call with the name of each finished step."""
     console = Console(stderr=True, emoji=False)
     with Progress(*_COLUMNS, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task(what, total=total)
+        task = progress.add_task(label, total=total)
         yield lambda _: progress.update(task, advance=1)

@@ -1,94 +1,218 @@
-"""Writes a run's results file as the results come in, and keeps counts only."""
+"""The recorder of a run: completes each result, judges it by the pass criterion, and writes the results file.
+
+The recorder also adds an archive of each failing case to the results file, so that a reader can run the case.
+"""
 
 from __future__ import annotations
 
+import base64
+import io
 import time
-from typing import TYPE_CHECKING, Any
+import zipfile
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
 
 from conformance import __version__
 from conformance.clauses import clauses
-from conformance.corpus.document import case_json
-from conformance.diagnosis.findings import Findings
-from conformance.files.undisturbed import undisturbed
-from conformance.gate.case_facts import Facts, facts
-from conformance.results.causes import Causes
-from conformance.results.environment import environment
+from conformance.corpus.case_json import read_case_json
+from conformance.corpus.corpus import MANIFEST, manifest_bytes
+from conformance.diagnosis.collected_results import ResultCollector
+from conformance.errors import ConformanceError, CorpusError
+from conformance.expectations.criterion import CaseFacts, case_facts
+from conformance.files.atomic_write import deferred_signals
+from conformance.results.environment import describe_environment
+from conformance.results.failure_groups import FailureGrouper
 from conformance.results.file import FORMAT
-from conformance.results.levels import standing_level
-from conformance.run.archives import Archives
-from conformance.run.dependencies import dependencies
-from conformance.run.partial import PartialResults
-from conformance.run.resuming import not_alike
+from conformance.results.levels import effective_level
+from conformance.run.environment_versions import dependency_versions
+from conformance.run.resume import PartialResults, different_run_error
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from conformance.corpus.corpus import Corpus
+    from conformance.corpus.corpus import Corpus, CorpusCase
+    from conformance.expectations.criterion import PassCriterion
     from conformance.expectations.file import Expectation
-    from conformance.gate.gate import Gate
-    from conformance.results.causes import Cause
-    from conformance.results.diagnosis_records import DiagnosisRecord, UnexplainedRecord
-    from conformance.results.records import Expected
-    from conformance.run.resuming import Begun
+    from conformance.results.failure_groups import FailureGroup
+    from conformance.results.records import ArchiveRecord, DiagnosisRecord, Expected, UnexplainedRecord
+    from conformance.run.resume import InterruptedRun
     from conformance.subjects.loading import Subject
+    from conformance.verdicts import Level
 
-_ADDED = {"record", "level", "expected", "baseline", "baseline_level", "surprise"}
-"""What of a result's record is said here, and not by who ran the case."""
+
+MAX_ARCHIVE_BYTES = 64 * 1024
+"""Largest archive of a case; larger archives are not written."""
+ARCHIVE_BUDGET_BYTES = 2 * 1024 * 1024
+"""Limit on the total size of all archives of a run."""
+
+_ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
+_REGULAR_FILE_MODE = 0o100644 << 16
+_UNIX_SYSTEM = 3
+
+
+class Archives:
+    """Archives (zip files) of the failing cases of a run, with a limit on their total size.
+
+    The limit is `ARCHIVE_BUDGET_BYTES`. Unexpected failures may use all of it, and expected failures half of it. Each
+    case is archived once, also if several subjects fail it.
+    """
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+        self._decided: set[str] = set()
+        self._remaining_bytes = {True: ARCHIVE_BUDGET_BYTES, False: ARCHIVE_BUDGET_BYTES // 2}
+
+    def record_for(self, case: CorpusCase, *, unexpected: bool) -> ArchiveRecord | None:
+        """Return the archive record of a failing case, or None if the case is archived already or the limit is reached.
+
+        After the first archive that exceeds the limit, no further archive is made: packing takes time, and a subject
+        may fail every case.
+
+        Args:
+            unexpected: whether the failure is unexpected.
+        """
+        if case.id in self._decided or not self._remaining_bytes[unexpected]:
+            return None
+        content = archive_case(self._corpus, case)
+        if len(content) <= MAX_ARCHIVE_BYTES and len(content) > self._remaining_bytes[unexpected]:
+            self._remaining_bytes[unexpected] = 0
+            return None
+        self._decided.add(case.id)
+        if len(content) > MAX_ARCHIVE_BYTES:
+            return None
+        self._remaining_bytes = {kind: max(0, size - len(content)) for kind, size in self._remaining_bytes.items()}
+        return {"record": "archive", "case": case.id, "zip": base64.b64encode(content).decode()}
+
+
+def archive_case(corpus: Corpus, case: CorpusCase) -> bytes:
+    """Return a zip file with one folder: a corpus that contains only this case, for the option `--data`.
+
+    The name of the folder is the id of the case.
+
+    Raises:
+        CorpusError: a file of the case differs from the manifest.
+    """
+    files = {f"{case.path}/{name}": corpus.read(case, name) for name in sorted(case.files)}
+    files[MANIFEST] = manifest_bytes(corpus.version, {case.path: case.files}, {case.path: case.level})
+    return _zip_bytes({f"{case.id}/{name}": content for name, content in files.items()})
+
+
+def _zip_bytes(files: Mapping[str, bytes]) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as bundle:
+        for name, content in sorted(files.items()):
+            entry = zipfile.ZipInfo(name, _ZIP_EPOCH)
+            entry.create_system, entry.external_attr = _UNIX_SYSTEM, _REGULAR_FILE_MODE
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            bundle.writestr(entry, content)
+    return target.getvalue()
+
+
+_RECORDER_KEYS = {"record", "level", "expected", "baseline", "baseline_level", "unexpected"}
+"""The keys of a result record that the recorder adds; the worker sets all other keys."""
+
+
+_DIAGNOSIS_KEYS = {"subject", "case", "verdict", "phase", "message", "level", "checks", "recorded_outputs"}
+"""The keys of a result that the diagnosis needs."""
 
 
 class Recorder:
-    """The receiving end of a run.
+    """A pytest plugin that judges the results of a run and writes them to the results file.
 
     Args:
-        path: the results file, or None to keep counts only.
-        options: by subject, the words of the command line on which its verdicts depend.
-        diagnosis: whether to say what explains failures.
+        criterion: the pass criterion, which also counts the verdicts.
+        path: the results file, or None to write no file.
+        options: for each subject, the command-line options on which its verdicts depend.
+        diagnosis: whether to search for mutants that explain the failures.
+        before_first_result: function that calls `begin`; it is called before the first result of a pytest report.
+
+    Attributes:
+        aborted_by: the error for which the run ends with status 2, or None.
+        results: number of results so far.
+        has_begun: whether the header of the results file is written.
+        diagnoses: mutants that explain failures, after `end`.
+        unexplained: groups of failures that no mutant explains, after `end`.
     """
 
     def __init__(
         self,
         corpus: Corpus,
         subjects: Sequence[Subject],
-        gate: Gate,
+        criterion: PassCriterion,
         path: Path | None,
         options: Mapping[str, Sequence[str]] | None = None,
         *,
         diagnosis: bool = True,
+        before_first_result: Callable[[], None] | None = None,
     ) -> None:
         self._corpus = corpus
         self._subjects = subjects
         self._options = {subject: list(words) for subject, words in (options or {}).items()}
         self._partial = PartialResults(path) if path is not None else None
         self._described: set[str] = set()
-        self._facts: dict[str, Facts] = {}
+        self._facts: dict[str, CaseFacts] = {}
         self._started = time.perf_counter()
-        self._findings = Findings(wanted=diagnosis)
+        self._collector = ResultCollector(is_enabled=diagnosis)
+        self._for_diagnosis: list[tuple[Mapping[str, Any], Level]] = []
+        self._before_first_result = before_first_result
+        self.aborted_by: ConformanceError | None = None
         self._archives = Archives(corpus)
-        self._causes = Causes()
-        self.gate = gate
+        self._grouper = FailureGrouper()
+        self.criterion = criterion
         self.results = 0
         self.has_begun = False
         self.diagnoses: list[DiagnosisRecord] = []
         self.unexplained: list[UnexplainedRecord] = []
 
-    def begin(self, selected: int, selection: Mapping[str, str], command: str, due: int = 0) -> None:
-        """Open the file and write the header.
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Record the result in `report`, and set the outcome of `report` to passed, failed or skipped."""
+        hook, before = report.__dict__.pop("before", (None, ()))
+        for earlier in before:
+            hook.pytest_runtest_logreport(report=earlier)
+        result: dict[str, Any] | None = getattr(report, "conformance", None)
+        if result is None:
+            return
+        try:
+            if "abandon" in result:
+                raise CorpusError(*result["abandon"])  # the arguments of the exception that the worker raised
+            if not self.has_begun and self._before_first_result is not None:
+                self._before_first_result()
+            is_expected = self.add(result)
+        except ConformanceError as error:
+            self.abort(error)
+        if not is_expected:
+            report.outcome, report.longrepr = "failed", f"{result['verdict']}: {result['message']}"
+        elif result["verdict"] != Verdict.PASS:
+            report.outcome = "skipped"
+            report.longrepr = (str(self._corpus.path / MANIFEST), 0, f"{result['verdict']}: {result['message']}")
+
+    def abort(self, error: ConformanceError) -> NoReturn:
+        """Stop the pytest session because of `error`, which the user must correct."""
+        self.aborted_by = error
+        raise pytest.exit.Exception(str(error), returncode=2) from None
+
+    def begin(self, selected: int, selection: Mapping[str, str], command: str, expected_results: int = 0) -> None:
+        """Open the results file and write the header.
 
         Args:
-            selected: how many of the corpus's cases are run.
-            selection: the options that selected them.
-            command: the command line, for people.
-            due: how many results there will be.
+            selected: number of cases that are run.
+            selection: the options that select cases, with their values.
+            command: the command line.
+            expected_results: number of results that the run must have.
         """
         if self._partial is not None:
             self._partial.begin()
-        self._write(self.header(selected, selection, command, due))
+        self._write(self.header(selected, selection, command, expected_results))
         self.has_begun = True
 
-    def header(self, selected: int, selection: Mapping[str, str], command: str, due: int = 0) -> dict[str, Any]:
-        """The header record; the arguments are those of `begin`."""
+    def header(
+        self, selected: int, selection: Mapping[str, str], command: str, expected_results: int = 0
+    ) -> dict[str, Any]:
+        """Return the header record; the arguments are those of `begin`."""
         return {
             "record": "header",
             "format": FORMAT,
@@ -100,113 +224,127 @@ class Recorder:
                 "selected": selected,
             },
             "subjects": [_subject(subject) for subject in self._subjects],
-            "environment": environment() | dependencies(subject.id for subject in self._subjects),
+            "environment": describe_environment() | dependency_versions(subject.id for subject in self._subjects),
             "selection": dict(selection),
             "command": command,
             "clauses": {id: {"text": clause.text, "source": clause.source} for id, clause in clauses().items()},
-            "rules": self.gate.rules.record(due),
+            "criterion": self.criterion.settings.record(expected_results),
             "options": self._options,
             "started": round(time.time(), 3),
         }
 
-    def resume(self, begun: Begun) -> None:
-        """Take over the results that a run gave before it was cut off, and go on writing its file.
+    def resume(self, run: InterruptedRun) -> None:
+        """Read the results of an interrupted run, and continue to write its results file.
 
         Raises:
-            UsageError: with today's expectations the results are told otherwise.
+            UsageError: the pass criterion judges a recorded result differently now.
         """
-        lost = []
-        for result in begun.results.values():
-            record, _ = self._judged({name: value for name, value in result.items() if name not in _ADDED})
+        missing_archives = []
+        for result in run.results.values():
+            record, _ = self._complete({name: value for name, value in result.items() if name not in _RECORDER_KEYS})
             if record != result:
-                raise not_alike(begun, f"its result of {result['case']} on {result['subject']} (see --expect)")
-            if Verdict(record["verdict"]).is_defect and (files := self._archives_of(record)):
-                lost += [files] if result["case"] not in begun.archives else []
-        self._described.update(begun.cases)
+                raise different_run_error(run, f"its result of {result['case']} on {result['subject']} (see --expect)")
+            if Verdict(record["verdict"]).is_defect and (archive := self._archive_record(record)):
+                missing_archives += [archive] if result["case"] not in run.archives else []
+        self._described.update(run.cases)
         self.has_begun = True
         if self._partial is not None:
-            self._partial.go_on(begun.source, begun.size)
-        for files in lost:
-            self._write(files)
+            self._partial.continue_from(run.source, run.size)
+        for archive in missing_archives:
+            self._write(archive)
 
     def add(self, result: Mapping[str, Any]) -> bool:
-        """Write a result, and its case before it where it is new; whether the result is as expected or tolerated.
+        """Write a result to the results file, and return whether the result is as expected.
+
+        The record of the case is written before its first result.
 
         Args:
-            result: a result record but for its level and expectation, which are added here.
+            result: a result record without the keys that the recorder adds.
         """
-        with undisturbed():  # what is counted is written, and the reverse
-            record, expected = self._judged(result)
+        with deferred_signals():  # an interruption must not separate counting from writing
+            record, expected = self._complete(result)
             if self._partial is None:
                 return expected
             if result["case"] not in self._described:
                 self._describe(result["case"])
             self._write(record)
-            if Verdict(record["verdict"]).is_defect and (files := self._archives_of(record)):
-                self._write(files)
+            if Verdict(record["verdict"]).is_defect and (archive := self._archive_record(record)):
+                self._write(archive)
             return expected
 
-    def _archives_of(self, record: Mapping[str, Any]) -> Any:
+    def _archive_record(self, record: Mapping[str, Any]) -> Any:
         case = record["case"]
-        return self._archives.of(self._corpus.cases[case], surprise=record["surprise"])
+        return self._archives.record_for(self._corpus.cases[case], unexpected=record["unexpected"])
 
-    def _judged(self, result: Mapping[str, Any]) -> tuple[Any, bool]:
-        """A result's whole record, and whether it is as expected or tolerated; it is counted."""
+    def _complete(self, result: Mapping[str, Any]) -> tuple[Any, bool]:
+        """Count a result; return its complete record and whether the result is as expected."""
         case = result["case"]
-        profile, own = self.gate.rules.profile, self._corpus.cases[case].level
-        level = standing_level(result, profile.level_of(result.get("rules", ()), own) if profile else own)
-        record: Any = {"record": "result", **result, "level": str(level), **self._held_against(result["subject"], case)}
-        expected = self.gate.judge(record, lambda: self._facts_of(case))
+        profile, own = self.criterion.settings.profile, self._corpus.cases[case].level
+        level = profile.level_of(result.get("rules", ()), own) if profile else own
+        if result["verdict"] == Verdict.FAIL:
+            level = effective_level(result, level)
+        record: Any = {
+            "record": "result",
+            **result,
+            "level": str(level),
+            **self._expected_verdict(result["subject"], case),
+        }
+        expected = self.criterion.judge(record, lambda: self._facts_of(case))
         self.results += 1
-        self._findings.add(result, own)  # a deviation is from the specification, whatever a profile asks
+        keys = _DIAGNOSIS_KEYS & result.keys()
+        self._for_diagnosis.append(({key: result[key] for key in keys}, own))  # mutants do not depend on the profile
         if not expected:
-            self._causes.add(self._case_record(case), record)
-        return {**record, "surprise": not expected}, expected
+            self._grouper.add(self._case_record(case), record)
+        return {**record, "unexpected": not expected}, expected
 
     @property
-    def causes(self) -> list[Cause]:
-        """What the gate holds against the subjects, by cause; diagnoses are among them once the run has ended."""
-        return self._causes.found(self.diagnoses)
+    def failure_groups(self) -> list[FailureGroup]:
+        """The groups of unexpected failures; after `end` they include diagnoses."""
+        return self._grouper.groups(self.diagnoses)
 
-    def _held_against(self, subject: str, case: str) -> dict[str, Any]:
-        """What a verdict is held against: the expectation, and the baseline's verdict where there is one."""
-        baseline = self.gate.rules.baseline
+    def _expected_verdict(self, subject: str, case: str) -> dict[str, Any]:
+        """Return the part of a result record that holds the expectation and the baseline verdict of a case."""
+        baseline = self.criterion.settings.baseline
         was = baseline.standings.get((subject, case), {}) if baseline else {}
-        return {"expected": _expected(self.gate.expectation(subject, case), case), **was}
+        return {"expected": _expected(self.criterion.expectation_for(subject, case), case), **was}
 
     def end(self, reasons: Sequence[str], *, interrupted: bool = False, processes: int = 1) -> None:
-        """Say what explains the failures, write the footer, close the file and give it its name.
+        """Search for explanations of the failures, write the footer, and rename the file to its final name.
 
         Args:
-            processes: in how many explanations are sought.
+            reasons: why the run fails; empty if it passes.
+            interrupted: whether the user ended the run.
+            processes: number of processes that search for explanations.
         """
-        if self._findings.explicable:
-            from conformance.diagnosis.diagnosing import diagnosed
+        for result, level in self._for_diagnosis:
+            self._collector.add(result, level)
+        if self._collector.has_explainable_failure:
+            from conformance.diagnosis.run import diagnose_run
 
-            found = diagnosed(self._findings, self._corpus, processes)
+            found = diagnose_run(self._collector, self._corpus, processes)
             self.diagnoses, self.unexplained = found["diagnoses"], found["unexplained"]
         counts = {
             subject: {str(level): {str(v): n for v, n in counter.items()} for level, counter in levels.items()}
-            for subject, levels in self.gate.verdicts.items()
+            for subject, levels in self.criterion.verdicts.items()
         }
         footer = {
             "record": "footer",
             "results": self.results,
             "verdicts": counts,
-            "gate": "fail" if reasons else "pass",
+            "outcome": "fail" if reasons else "pass",
             "reasons": list(reasons),
             "seconds": round(time.perf_counter() - self._started, 3),
             "diagnoses": self.diagnoses,
             "unexplained": self.unexplained,
             **({"interrupted": True} if interrupted else {}),
         }
-        with undisturbed():
+        with deferred_signals():
             self._write(footer)
             if self._partial is not None:
                 self._partial.finish()
 
     def abandon(self) -> None:
-        """Leave no file of this run behind: it could not be trusted. What an earlier run left stays."""
+        """Remove the partial results file, because its results are not valid. A file of an earlier run is kept."""
         if self._partial is not None:
             self._partial.abandon()
 
@@ -216,13 +354,13 @@ class Recorder:
 
     def _case_record(self, case: str) -> Any:
         entry = self._corpus.cases[case]
-        document = case_json(self._corpus, entry)
+        document = read_case_json(self._corpus, entry)
         del document["generator"]
         return {"record": "case", "case": case, "kind": str(entry.kind), **document}
 
-    def _facts_of(self, case: str) -> Facts:
+    def _facts_of(self, case: str) -> CaseFacts:
         if case not in self._facts:
-            self._facts[case] = facts(self._case_record(case))
+            self._facts[case] = case_facts(self._case_record(case))
         return self._facts[case]
 
     def _write(self, record: Mapping[str, Any]) -> None:
@@ -233,21 +371,21 @@ class Recorder:
 def _expected(entry: Expectation | None, case: str) -> Expected | None:
     if entry is None:
         return None
-    told: Expected = {"verdict": str(entry.verdict), "reason": entry.reason, "place": entry.place_of(case)}
+    record: Expected = {"verdict": str(entry.verdict), "reason": entry.reason, "location": entry.location_of(case)}
     if entry.issue:
-        told["issue"] = entry.issue
+        record["issue"] = entry.issue
     if entry.checks:
-        told["checks"] = list(entry.checks)
-    return told
+        record["checks"] = list(entry.checks)
+    return record
 
 
 def _subject(subject: Subject) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    record: dict[str, Any] = {
         "id": subject.id,
         "kind": str(subject.kind),
         "version": subject.version,
         "language": subject.language,
     }
-    told |= {"passes": list(subject.passes)} if subject.passes else {}
-    told |= {"provider": subject.provider} if subject.provider else {}
-    return told | ({"placement": subject.placement} if subject.placement else {})
+    record |= {"passes": list(subject.passes)} if subject.passes else {}
+    record |= {"provider": subject.provider} if subject.provider else {}
+    return record | ({"placement": subject.placement} if subject.placement else {})

@@ -1,4 +1,4 @@
-"""Runs the corpus through pytest with the suite's plugin and none of the user's, and tells what came of it."""
+"""Execution of a run in a pytest session inside this process; only the plugin of this suite is loaded."""
 
 from __future__ import annotations
 
@@ -14,160 +14,167 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.errors import ConformanceError, ExitStatus, SuiteFault, UsageError
-from conformance.files.undisturbed import often_undisturbed, undisturbed
-from conformance.run.items import IS_OF_RUN, PLUGIN
+from conformance.errors import ExitStatus, SuiteFault, UsageError
+from conformance.files.atomic_write import deferred_signals, install_signal_deferral
+from conformance.run.pytest_items import RUN_COMMAND_KEY, SESSION_PLUGIN_NAME
 from conformance.run.session import ConformanceSession
-from conformance.run.terminal import Telling, print_outcome
+from conformance.run.terminal import OutputOptions, print_outcome
 
 if TYPE_CHECKING:
-    from conformance.run.resuming import Begun
+    from conformance.run.resume import InterruptedRun
     from conformance.run.settings import Settings
 
-_LEFT_OUT = ("terminal", "faulthandler", "warnings", "unraisableexception", "threadexception", "nfplugin", "tmpdir")
-"""pytest's own plugins that cost time or leave a folder, and tell a conformance run nothing."""
+_DISABLED_PLUGINS = (
+    "terminal",
+    "faulthandler",
+    "warnings",
+    "unraisableexception",
+    "threadexception",
+    "nfplugin",
+    "tmpdir",
+)
+"""Plugins of pytest that a run does not need, and that take time or create a folder."""
 
 
 @dataclass(frozen=True)
-class Request:
-    """What to run, and how.
+class RunRequest:
+    """Settings of a run, and how the command executes it and prints its outcome.
 
     Attributes:
-        settings: what to run.
-        workers: in how many processes: a number or `auto`; empty for this process alone.
-        exit_first: stop at the first surprise.
-        last_failed: run only what failed the last time.
-        begun: a run to continue, or None.
-        telling: how the outcome is printed.
+        settings: the subjects, the cases and the pass criterion.
+        workers: number of worker processes, or None to run in this process.
+        exit_first: whether to stop at the first unexpected result.
+        last_failed: whether to run only the cases that failed in the last run.
+        interrupted_run: the run to continue, or None.
+        output: how the outcome is printed.
     """
 
     settings: Settings
-    workers: str = ""
+    workers: int | None = None
     exit_first: bool = False
     last_failed: bool = False
-    begun: Begun | None = None
-    telling: Telling = field(default_factory=Telling)
+    interrupted_run: InterruptedRun | None = None
+    output: OutputOptions = field(default_factory=OutputOptions)
 
 
-def run_corpus(request: Request) -> ExitStatus:
-    """Run the corpus, print the table, and return the exit status.
+def run_corpus(request: RunRequest) -> ExitStatus:
+    """Run the corpus, print the outcome, and return the exit status.
 
     Raises:
-        ConformanceError: the request, the corpus, a subject or an expectations file is wrong.
-        SuiteFault: pytest broke down.
-        KeyboardInterrupt: the user ended it before anything was run.
+        ConformanceError: the settings, the corpus, a subject or an expectations file is wrong.
+        SuiteFault: pytest raised an internal error.
+        KeyboardInterrupt: the user interrupted the run before its first result.
     """
-    session = ConformanceSession(request.settings, begun=request.begun)
-    host = _Host(session)
-    plugins: list[object] = [host]
+    session = ConformanceSession(request.settings, interrupted_run=request.interrupted_run)
+    starter = _SessionStarter(session)
+    plugins: list[object] = [starter]
     if sys.stderr.isatty():
         from conformance.run.progress import ProgressBar
 
         plugins.append(ProgressBar(session))
-    with often_undisturbed():
+    with install_signal_deferral():
         try:
             status = pytest.main(_arguments(session, request), plugins=plugins)
         finally:
-            host.beginning.close()
+            starter.uninterruptible.close()
             session.processes.stop()
             if session.recorder is not None and not session.recorder.has_begun:
                 session.recorder.abandon()
     if session.abandoned is not None:
         raise session.abandoned
     if session.interrupted and not (session.recorder and session.recorder.has_begun):
-        raise KeyboardInterrupt  # before pytest's session had begun
+        raise KeyboardInterrupt  # before the first result
     if status == pytest.ExitCode.INTERNAL_ERROR:
-        raise SuiteFault("the run broke down; pytest's message above says where")
-    _refuse_nothing(session, status)
-    print_outcome(session, request.telling)
+        raise SuiteFault("pytest raised an internal error; its message is above")
+    _check_has_results(session, status)
+    print_outcome(session, request.output)
     if session.interrupted:
         return ExitStatus.INTERRUPTED
-    return ExitStatus.FAILS if session.reasons else ExitStatus.HOLDS
+    return ExitStatus.FAILS if session.reasons else ExitStatus.PASSES
 
 
-class _Host:
-    """Hands pytest the session that was made before it started, so that mistakes end before anything runs.
+class _SessionStarter:
+    """A pytest plugin that registers the `ConformanceSession` in pytest.
+
+    The session is created before pytest starts, so that an error in the settings or the corpus is reported at once.
+
 
     Attributes:
-        beginning: holds interruptions back while pytest begins its session and xdist its workers: what is begun is then
-            ended in order, as it is at any later time.
+        uninterruptible: context that defers interruptions while pytest starts its session and its workers. Without it,
+            an interruption could leave workers running.
     """
 
     def __init__(self, session: ConformanceSession) -> None:
         self._session = session
-        self.beginning = ExitStack()
+        self.uninterruptible = ExitStack()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        config.pluginmanager.register(self._session, PLUGIN)
+        config.pluginmanager.register(self._session, SESSION_PLUGIN_NAME)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell xdist's workers whose they are, and count them: as many may seek explanations at the end."""
-        node.workerinput[IS_OF_RUN] = True
-        self._session.processes_of_run = node.workerinput["workercount"]
+        """Mark a worker as started by the command `run`, and count it: the diagnosis uses as many processes."""
+        node.workerinput[RUN_COMMAND_KEY] = True
+        self._session.process_count = node.workerinput["workercount"]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
-        self.beginning.enter_context(undisturbed())
+        self.uninterruptible.enter_context(deferred_signals())
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self) -> None:
-        self.beginning.close()
+        self.uninterruptible.close()
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        """Have the session know of an interruption that comes before it is registered, too."""
+        """Forward the interruption to the `ConformanceSession`, which may not be registered as a plugin yet."""
         self._session.pytest_keyboard_interrupt(excinfo)
 
 
-def _arguments(session: ConformanceSession, request: Request) -> list[str]:
-    """The command line for pytest; the user's files, plugins and its terminal output are kept out."""
+def _arguments(session: ConformanceSession, request: RunRequest) -> list[str]:
+    """Return the arguments for pytest, which disable the user's configuration, other plugins and terminal output."""
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.environ.pop("PYTEST_ADDOPTS", None)
     arguments = [str(session.manifest), f"--rootdir={Path.cwd()}", "-c", os.devnull, "--noconftest"]
-    arguments += ["-o", f"cache_dir={_cache()}"]
-    arguments += [part for name in _LEFT_OUT for part in ("-p", f"no:{name}")] + ["-p", "conformance.run.plugin"]
-    arguments += _workers(request.workers)
+    arguments += ["-o", f"cache_dir={_cache_folder()}"]
+    arguments += [part for name in _DISABLED_PLUGINS for part in ("-p", f"no:{name}")] + [
+        "-p",
+        "conformance.run.plugin",
+    ]
+    arguments += _xdist_arguments(request.workers)
     arguments += ["-x"] if request.exit_first else []
     arguments += ["--lf"] if request.last_failed else []
     return arguments
 
 
-def _cache() -> Path:
-    """Where pytest remembers what failed the last time, for each directory that runs are started in."""
+def _cache_folder() -> Path:
+    """Return the folder in which pytest stores the last failures of runs that start in the current directory."""
     try:
         caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    except RuntimeError:  # nobody's home is known
+    except RuntimeError:  # no home directory is known
         caches = Path(gettempdir())
     here = hashlib.sha256(os.fsencode(Path.cwd())).hexdigest()[:16]
     return caches / "onnx-conformance" / here
 
 
-def _workers(number: str) -> list[str]:
-    """What has xdist start that many processes, in which nothing that lies in the user's directory is imported.
-
-    Raises:
-        UsageError: it is no number of processes.
-    """
-    if not number:
+def _xdist_arguments(workers: int | None) -> list[str]:
+    """Return the arguments for pytest-xdist; its workers do not import modules from the current directory."""
+    if workers is None:
         return []
-    from conformance.campaigns.processes import processors
-
-    count = processors() if number in {"auto", "logical"} else number
-    if not str(count).isdecimal():
-        raise UsageError(f"-n {number} is no number of processes.", "Give a number, or auto.")
     python = f"{shlex.quote(sys.executable)} -P"
-    return ["-p", "xdist.plugin", "--dist", "load", "--tx", f"{count}*popen//python={python}"] if int(count) else []
+    return ["-p", "xdist.plugin", "--dist", "load", "--tx", f"{workers}*popen//python={python}"]
 
 
-def _refuse_nothing(session: ConformanceSession, status: int) -> None:
-    """A run without a result is an error, never a green run on nothing.
+def _check_has_results(session: ConformanceSession, status: int) -> None:
+    """Check that the run has at least one result, because a run without results would pass.
 
     Raises:
-        ConformanceError: nothing was run.
+        UsageError: no case is selected, or pytest ended before the first result.
     """
     if session.recorder is not None and session.recorder.has_begun:
         return
     if status == pytest.ExitCode.NO_TESTS_COLLECTED:
-        raise UsageError("The selection matches no case.", "See `onnx-conformance list` for what there is.")
-    raise ConformanceError("Nothing was run.", "Look at pytest's message above.")
+        raise UsageError(
+            "no-case-selected", "The selection matches no case.", "Run `onnx-conformance list` to see the cases."
+        )
+    raise UsageError("nothing-run", "No case was run.", "Read the message of pytest above.")

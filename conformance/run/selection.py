@@ -1,16 +1,17 @@
-"""Which cases are run or listed: by what they are called and what they are about, and one part of several of them."""
+"""Selection of the cases of a run: by id, tag, clause, level, operator and expression, by subject, and by shard."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance.corpus.case import CaseKind
+from conformance.corpus.case_json import read_case_json
 from conformance.corpus.corpus import find_case
-from conformance.corpus.document import case_json
 from conformance.errors import UnknownName, UsageError, did_you_mean
+from conformance.run.options import SELECTION_OPTIONS
 from conformance.subjects.naming import SubjectKind
 
 if TYPE_CHECKING:
@@ -18,154 +19,168 @@ if TYPE_CHECKING:
 
     from conformance.corpus.corpus import Corpus, CorpusCase
 
-_TEXT = re.compile(r"([1-9]\d{0,3})/([1-9]\d{0,3})")
+_SHARD_PATTERN = re.compile(r"([1-9]\d{0,3})/([1-9]\d{0,3})")
 
-LONGEST_KEYWORD = 250
-"""Words and brackets of a `-k`: pytest reads them by recursion, three calls to a bracket, of which Python has 1000."""
+MAX_KEYWORD_TOKENS = 250
+"""Largest number of words and parentheses of `-k`.
+
+pytest parses the expression by recursion, with three calls for a parenthesis, and Python allows 1000 calls.
+"""
 
 
 @dataclass(frozen=True, order=True)
 class Shard:
-    """One of several parts; numbers begin with 1."""
+    """One of several disjoint parts of the cases of a corpus: 3/8 is the third of eight parts.
+
+    Attributes:
+        number: number of the shard, from 1.
+        of: number of shards.
+    """
 
     number: int
     of: int
 
     @classmethod
-    def read(cls, text: str) -> Shard:
-        """The shard that a text such as `3/8` names.
+    def parse(cls, text: str) -> Shard:
+        """Return the shard for the value of `--shard`, such as `3/8`.
 
         Raises:
-            UsageError: it names none.
+            UsageError: the text does not have this form.
         """
-        match = _TEXT.fullmatch(text)
+        match = _SHARD_PATTERN.fullmatch(text)
         if match is None or int(match[1]) > int(match[2]):
-            raise UsageError(f"{text} is not a shard.", "Write 3/8 for the third of eight.")
+            raise UsageError(
+                "malformed-shard", f"--shard: {text} is not N/M.", "Write 3/8 for the third of eight parts."
+            )
         return cls(int(match[1]), int(match[2]))
 
     def __str__(self) -> str:
         return f"{self.number}/{self.of}"
 
-    def of_cases(self, cases: Mapping[str, CorpusCase]) -> dict[str, CorpusCase]:
-        """The cases of this part: every so many, so that operators spread over all shards."""
+    def select(self, cases: Mapping[str, CorpusCase]) -> dict[str, CorpusCase]:
+        """Return the cases of this shard: every `of`-th case in the order of the ids.
+
+        Each shard thus has cases of each operator.
+        """
         return {id: cases[id] for id in sorted(cases)[self.number - 1 :: self.of]}
 
 
 def check_keyword(keyword: str) -> None:
-    """Make sure that a `-k` is what pytest can read: it does so in a worker, of which it would be the end.
+    """Check that pytest can parse the expression of `-k`; pytest itself would fail later, in a worker process.
 
     Raises:
-        UsageError: it is too long, or no expression.
+        UsageError: the expression is too long or malformed.
     """
-    from _pytest.mark.expression import Expression  # pytest has no public name for it
+    from _pytest.mark.expression import Expression  # pytest exports no public name for the parser
 
-    if (words := len(re.findall(r"[()]|[^\s()]+", keyword))) > LONGEST_KEYWORD:
+    if (tokens := len(re.findall(r"[()]|[^\s()]+", keyword))) > MAX_KEYWORD_TOKENS:
         raise UsageError(
-            f"-k has {words} words and brackets, and may have {LONGEST_KEYWORD}.",
-            "Name cases one by one with --case, or patterns that they share.",
+            "keyword-too-long",
+            f"-k has {tokens} words and parentheses; at most {MAX_KEYWORD_TOKENS} are allowed.",
+            "Name cases one by one with --case, or use a word that their ids share.",
         )
     try:
         Expression.compile(keyword)
-    except Exception as error:  # noqa: BLE001 - another class in each version of pytest
+    except Exception as error:  # noqa: BLE001 - the class of the error depends on the version of pytest
         raise UsageError(
-            f"-k {keyword} is no expression: {error}.", "Write words with and, or, not and brackets, as in pytest."
+            "malformed-keyword",
+            f"-k {keyword} is not an expression: {error}.",
+            "Combine words with and, or, not and parentheses, as in pytest.",
         ) from None
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Which cases of a corpus are meant: those that satisfy every part that is given, and of a part any value.
+    """The conditions of the selection options; a case is selected if it satisfies all of them.
+
+    An empty attribute is not a condition. An attribute with several values is satisfied by a case with any of the
+    values.
 
     Attributes:
-        keyword: an expression over the cases' ids, as `-k` has it.
-        cases: ids.
-        tags, clauses, levels, operators: what a case has, tests, stands at, and has in its model's main graph.
+        keyword: expression over ids, the value of `-k`.
+        case: ids of cases.
+        tag: tags of the case.
+        clause: ids of clauses that the case tests.
+        select_level: levels of the case.
+        operator: operators in the main graph of the case's model.
+
+    Raises:
+        UsageError: the expression is too long or malformed.
     """
 
     keyword: str = ""
-    cases: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    clauses: tuple[str, ...] = ()
-    levels: tuple[str, ...] = ()
-    operators: tuple[str, ...] = ()
+    case: tuple[str, ...] = ()
+    tag: tuple[str, ...] = ()
+    clause: tuple[str, ...] = ()
+    select_level: tuple[str, ...] = ()
+    operator: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse an expression that cannot be read.
-
-        Raises:
-            UsageError: the keyword is too long, or no expression.
-        """
+        """Check that `keyword` is well-formed."""
         check_keyword(self.keyword)
 
     @property
     def options(self) -> dict[str, str]:
-        """The options that leave cases out, with their values, as a results file tells of them."""
-        values = (" ".join(getattr(self, name)) for name in _OPTIONS.values())
-        given = {"-k": self.keyword, **dict(zip(_OPTIONS, values, strict=True))}
-        return {option: value for option, value in given.items() if value}
+        """The selection options that are given and their values, in the form that a results file stores."""
+        values = {option: " ".join(getattr(self, name)) for option, name in SELECTION_OPTIONS.items()}
+        return {option: value for option, value in {"-k": self.keyword, **values}.items() if value}
 
     @classmethod
-    def of_options(cls, options: Mapping[str, str]) -> Selection:
-        """The selection that a results file tells of."""
-        return cls(
-            options.get("-k", ""), **{name: tuple(options.get(option, "").split()) for option, name in _OPTIONS.items()}
-        )
+    def from_values(cls, values: Mapping[str, Any]) -> Selection:
+        """Return the selection for option values; the keys are parameter names, such as `select_level`."""
+        conditions = {name: tuple(values.get(name) or ()) for name in SELECTION_OPTIONS.values()}
+        return cls(values.get("keyword") or "", **conditions)
 
-    def of(self, corpus: Corpus) -> dict[str, CorpusCase]:
-        """The cases that are meant, in the order of their ids where ids are given.
+    @classmethod
+    def from_options(cls, options: Mapping[str, str]) -> Selection:
+        """Return the selection for the options that a results file stores, such as `--select-level`."""
+        values = {name: tuple(options.get(option, "").split()) for option, name in SELECTION_OPTIONS.items()}
+        return cls(options.get("-k", ""), **values)
+
+    def select(self, corpus: Corpus) -> dict[str, CorpusCase]:
+        """Return the selected cases of a corpus by id; if `case` is given, the result is sorted by id.
 
         Raises:
             UnknownName: the corpus has no such case, tag, clause or operator.
-            CorpusError: a case's description cannot be read.
+            CorpusError: the description of a case cannot be read.
         """
-        wanted = {id: find_case(corpus, id) for id in sorted(set(self.cases))} if self.cases else corpus.cases
-        is_meant = keyword_of(self.keyword)
-        found = {id: case for id, case in wanted.items() if self._is_at_level(case) and is_meant(id)}
-        if not (self.tags or self.clauses or self.operators):
-            return dict(found)
-        known_traits = {id: traits(corpus, case) for id, case in corpus.cases.items()}
-        for kind, names in (("tag", self.tags), ("clause", self.clauses), ("operator", self.operators)):
-            _check_known(kind, names, {known for of_case in known_traits.values() for known in of_case[kind]})
-        return {id: case for id, case in found.items() if self._has(known_traits[id])}
-
-    def _is_at_level(self, case: CorpusCase) -> bool:
-        return not self.levels or case.level in self.levels
-
-    def _has(self, own: Mapping[str, frozenset[str]]) -> bool:
-        wanted = (("tag", self.tags), ("clause", self.clauses), ("operator", self.operators))
-        return all(not names or own[kind] & set(names) for kind, names in wanted)
-
-
-_OPTIONS = {
-    "--case": "cases",
-    "--tag": "tags",
-    "--clause": "clauses",
-    "--case-level": "levels",
-    "--operator": "operators",
-}
-"""Per option that may be repeated its field."""
+        named = {id: find_case(corpus, id) for id in sorted(set(self.case))} if self.case else corpus.cases
+        matches = keyword_matcher(self.keyword)
+        found = {
+            id: case
+            for id, case in named.items()
+            if (not self.select_level or case.level in self.select_level) and matches(id)
+        }
+        wanted = {"tag": self.tag, "clause": self.clause, "operator": self.operator}
+        if not any(wanted.values()):
+            return found
+        traits = {id: case_traits(corpus, case) for id, case in corpus.cases.items()}
+        for kind, names in wanted.items():
+            _check_known(kind, names, {known for of_case in traits.values() for known in of_case[kind]})
+        return {
+            id: case
+            for id, case in found.items()
+            if all(not names or traits[id][kind] & set(names) for kind, names in wanted.items())
+        }
 
 
-def keyword_of(keyword: str) -> Callable[[str], bool]:
-    """What tells whether a case's id satisfies an expression of words that are parts of it, in any case of letters.
+def keyword_matcher(keyword: str) -> Callable[[str], bool]:
+    """Return a function that returns whether the id of a case satisfies the expression of `-k`.
 
-    Unlike pytest's, the words are held against the case alone: not against the subject, the corpus's place or marks.
+    Upper and lower case are equivalent. Unlike in pytest, words are compared with the id alone, and not with the
+    subject, the path or marks.
     """
     from _pytest.mark.expression import Expression
 
     if not keyword.strip():
         return lambda _: True
     expression = Expression.compile(keyword)
-
-    def is_meant(id: str) -> bool:
-        return expression.evaluate(lambda word, /, **_: word.lower() in id.lower())
-
-    return is_meant
+    return lambda case: expression.evaluate(lambda word, /, **_: word.lower() in case.lower())
 
 
-def traits(corpus: Corpus, case: CorpusCase) -> dict[str, frozenset[str]]:
-    """What a case can be selected by."""
-    document = case_json(corpus, case)
+def case_traits(corpus: Corpus, case: CorpusCase) -> dict[str, frozenset[str]]:
+    """Return the tags, clauses and operators of a case, by the name of the selection option."""
+    document = read_case_json(corpus, case)
     return {
         "tag": frozenset(document["tags"]),
         "clause": frozenset(document["clauses"]),
@@ -174,29 +189,38 @@ def traits(corpus: Corpus, case: CorpusCase) -> dict[str, frozenset[str]]:
 
 
 def _check_known(kind: str, names: Iterable[str], known: set[str]) -> None:
-    """Make sure that names are those of something that cases have.
+    """Check that each selected name exists in the corpus.
+
+    Args:
+        kind: what the names are, for the message: tag, clause or operator.
+        names: the selected names.
+        known: the names that cases of the corpus have.
 
     Raises:
-        UnknownName: one is not.
+        UnknownName: no case has one of the names.
     """
     for name in names:
         if name not in known:
-            all_of_them = f"There are {', '.join(sorted(known))}."
-            raise UnknownName(f"No case has the {kind} {name}.", did_you_mean(name, known, all_of_them))
+            hint = did_you_mean(name, known, f"Use one of {', '.join(sorted(known))}.")
+            raise UnknownName("not-in-corpus", f"No case has the {kind} {name}.", hint)
 
 
-class Asked:
-    """Tells it of every case; what must be read for it is read once, and not for backends."""
+class Applicability:
+    """A function that returns whether a case applies to backends or to graph optimizers.
+
+    Cases with a runnable model apply to backends, and cases of the pass apply to graph optimizers. The files case.json
+    are read once, and only if a graph optimizer is tested.
+    """
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
 
     def __call__(self, kind: SubjectKind, case: CorpusCase) -> bool:
-        """Whether subjects of a kind are asked a case."""
-        return not case.is_structural if kind is SubjectKind.BACKEND else case.id in self._rewritten
+        """Return whether a case is run on subjects of this kind."""
+        return not case.is_structural if kind is SubjectKind.BACKEND else case.id in self._optimizer_cases
 
     @cached_property
-    def _rewritten(self) -> frozenset[str]:
-        """The cases that say what the pass does with their models, invalid ones among them."""
+    def _optimizer_cases(self) -> frozenset[str]:
+        """Ids of the cases that are run on graph optimizers: their case.json defines the effect of the pass."""
         cases = (case for case in self._corpus.cases.values() if case.kind is not CaseKind.NODE)
-        return frozenset(case.id for case in cases if "rewrite" in case_json(self._corpus, case))
+        return frozenset(case.id for case in cases if "rewrite" in read_case_json(self._corpus, case))

@@ -1,215 +1,187 @@
-"""A run inside pytest: what is run, and what becomes of each result.
+"""State of a run for one pytest session: the corpus, the subjects, the worker that runs cases, and the recorder.
 
-Under xdist every worker has a session that runs cases, and the controller has one that records what they report.
+Under pytest-xdist the session of each worker process runs cases, and the session of the controller records the results.
 """
 
 from __future__ import annotations
 
 import gc
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.corpus.corpus import MANIFEST, bundled, open_corpus, read_manifest
-from conformance.environments.interpreters import interpreters_of
-from conformance.errors import ConformanceError, CorpusError
-from conformance.expectations.file import by_subject
-from conformance.gate.gate import Gate
-from conformance.gate.rules import rules_for
-from conformance.isolation.starting import StartingSubjects
-from conformance.judging.profiled import profile_of
-from conformance.run.items import SETTINGS, Batch, ConformanceItem, case_report, counts_of
-from conformance.run.processes import Processes
+from conformance.corpus.corpus import MANIFEST, bundled_corpus_path, open_corpus, read_manifest
+from conformance.environments.registry import find_interpreters
+from conformance.errors import ConformanceError
+from conformance.expectations.criterion import PassCriterion
+from conformance.expectations.file import read_expectations_by_subject
+from conformance.expectations.rules import criterion_for_run
+from conformance.isolation.start_subjects import StartingSubjects
+from conformance.judging.profile_rules import load_profile
+from conformance.run.pytest_items import SETTINGS_KEY, ConformanceItem, counts_in_batch_id
 from conformance.run.recorder import Recorder
-from conformance.run.resuming import DONE, Begun, check_begun
-from conformance.run.selection import Asked
+from conformance.run.resume import COMPLETED_KEY, InterruptedRun, check_can_resume
+from conformance.run.selection import Applicability
 from conformance.run.settings import command_line
-from conformance.run.worker import Worker
-from conformance.verdicts import Verdict
+from conformance.run.worker import SubjectProcesses, Worker, case_report
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from conformance.corpus.corpus import CorpusCase
     from conformance.expectations.file import Expectations
-    from conformance.isolation.introduction import Introduction
+    from conformance.isolation.protocol import SubjectInfo
     from conformance.run.settings import Settings
     from conformance.subjects.loading import Subject
 
 
 class ConformanceSession:
-    """The plugin's state for one pytest session.
+    """A pytest plugin with the state of a run.
 
     Attributes:
-        settings: what was asked for.
-        manifest: the corpus's manifest, which pytest collects.
-        cases: those to run, by their ids.
-        subjects: what they are run on.
-        selected: how many cases are run.
-        pending: how many results they give, on all subjects.
-        picked: what else pytest was told that leaves cases out, by option.
-        recorder: where results go; a worker of xdist has none.
-        processes: those of the subjects that are in processes of their own.
-        worker: what runs the items.
-        done: the subjects and cases whose results need not be had again.
-        processes_of_run: in how many processes the suite's own command was asked to work.
-        abandoned: why the run cannot be trusted and must end with status 2, or None.
+        settings: the settings of the run.
+        manifest: path of the corpus's manifest, which pytest collects.
+        cases: the cases to run by id.
+        subjects: the subjects to run the cases on.
+        selected: number of cases that are run.
+        pending: number of results that the run will have, for all subjects together.
+        pytest_selection: pytest's own options that restrict the cases, such as `-m`, with their values.
+        recorder: the recorder of results; None in a worker of pytest-xdist.
+        processes: the processes of isolated subjects.
+        worker: the object that runs items.
+        completed: pairs of subject and case that have a result already, because the run was resumed.
+        process_count: number of processes that the command `run` uses.
         interrupted: whether the user ended the run.
-        is_collected: whether pytest has found all items.
-        reasons: why the gate is shut, once the run has ended.
+        is_collected: whether pytest has collected all items.
+        reasons: why the run fails; empty before the end and if it passes.
     """
 
     def __init__(
         self,
         settings: Settings,
         *,
-        begun: Begun | None = None,
-        introductions: Mapping[str, Introduction] | None = None,
-        done: frozenset[tuple[str, str]] = frozenset(),
+        interrupted_run: InterruptedRun | None = None,
+        introductions: Mapping[str, SubjectInfo] | None = None,
+        completed: frozenset[tuple[str, str]] = frozenset(),
     ) -> None:
         """Open the corpus and load the subjects.
 
         Args:
-            begun: a run to continue.
-            introductions: in a worker of xdist, how subjects introduced themselves to the controller; else None.
-            done: the subjects and cases whose results need not be had again.
+            interrupted_run: the run to continue, or None.
+            introductions: in a worker of pytest-xdist, the subjects' answers to `start`, which the controller received.
+            completed: pairs of subject and case that have a result already, because the run was resumed.
 
         Raises:
-            ConformanceError: the corpus, a case's name, a subject or an expectations file is wrong.
+            ConformanceError: the corpus, the id of a case, a subject or an expectations file is wrong.
         """
         self.settings = settings
-        self._begun = begun
-        self.done = begun.done if begun else done
+        self._interrupted_run = interrupted_run
+        self.completed = interrupted_run.completed if interrupted_run else completed
         starting = StartingSubjects(
             *(settings.subjects, settings.limits, introductions or {}),
-            claims=settings.claims,
-            in_process=settings.in_process,
-            interpreters=interpreters_of(settings.subjects, settings.python),
+            implements=settings.implements,
+            in_process=settings.no_isolation,
+            interpreters=find_interpreters(settings.subjects, settings.python),
         )
         try:
-            open_ = open_corpus if introductions is None else read_manifest  # the controller has looked for every file
-            self.corpus = open_((settings.data or bundled()).resolve())
-            self.cases = settings.selection.of(self.corpus)
+            open_function = (
+                open_corpus if introductions is None else read_manifest
+            )  # the controller of pytest-xdist has checked that every file exists
+            self.corpus = open_function((settings.data or bundled_corpus_path()).resolve())
+            self.cases = settings.selection.select(self.corpus)
             if settings.shard is not None:
-                self.cases = settings.shard.of_cases(self.cases)
-            expectations = by_subject(settings.expect, [named.text for named in settings.subjects])
-            self.profile = profile_of(settings.profile) if settings.profile is not None else None
+                self.cases = settings.shard.select(self.cases)
+            expectations = read_expectations_by_subject(settings.expect, [named.text for named in settings.subjects])
+            self.profile = load_profile(settings.profile) if settings.profile is not None else None
         except Exception:
             starting.end()
             raise
         self.manifest = self.corpus.path / MANIFEST
-        self._asked = Asked(self.corpus)
+        self._applies = Applicability(self.corpus)
         self.subjects = starting.subjects()
-        self.processes = Processes(self.subjects)
+        self.processes = SubjectProcesses(self.subjects)
         self.worker = Worker(
             *(self.corpus, self.processes),
             repeat=settings.repeat,
             diagnosis=settings.diagnosis,
-            quality=settings.quality,
+            accuracy=settings.accuracy,
             profile=self.profile,
         )
-        self.processes_of_run = 1
-        self.abandoned: ConformanceError | None = None
+        self.process_count = 1
         self.interrupted = False
         self.is_collected = False
         self.reasons: list[str] = []
         self.selected = len(self.cases)
         self.pending = sum(len(self.cases_of(subject)) for subject in self.subjects)
         self._whole = None if settings.selection.options or settings.shard else self.pending
-        self.picked: dict[str, str] = {}
+        self.pytest_selection: dict[str, str] = {}
         self.recorder = self._new_recorder(expectations) if introductions is None else None
 
     def _new_recorder(self, expectations: Mapping[str, Expectations]) -> Recorder:
         settings, versions = self.settings, {subject.id: subject.version for subject in self.subjects}
         try:
-            rules = rules_for(settings.level, self.corpus, versions, expectations, settings.require, settings.baseline)
-            rules = replace(rules, profile=self.profile)
+            criterion = criterion_for_run(
+                settings.fail_level, self.corpus, versions, expectations, settings.require, settings.baseline
+            )
+            criterion = replace(criterion, profile=self.profile)
             options = {subject.id: settings.options_of(subject.kind) for subject in self.subjects}
             return Recorder(
                 self.corpus,
                 self.subjects,
-                Gate(rules, list(versions)),
+                PassCriterion(criterion, list(versions)),
                 settings.results,
                 options,
                 diagnosis=settings.diagnosis,
+                before_first_result=self._begin,
             )
         except ConformanceError:
             self.processes.end()
             raise
 
     def cases_of(self, subject: Subject) -> dict[str, CorpusCase]:
-        """Those of the cases to run that a subject is asked."""
-        return {id: case for id, case in self.cases.items() if self._asked(subject.kind, case)}
-
-    def owns(self, item: pytest.Item) -> bool:
-        """Whether an item is for this session to run."""
-        return isinstance(item, Batch | ConformanceItem)
+        """Return the cases to run that apply to a subject, by id."""
+        return {id: case for id, case in self.cases.items() if self._applies(subject.kind, case)}
 
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Have the subjects' processes looked after."""
+        """Register the plugins that run items, record results, and stop the processes of subjects."""
         config.pluginmanager.register(self.processes)
+        config.pluginmanager.register(self.worker)
+        if self.recorder is not None:
+            config.pluginmanager.register(self.recorder)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker of xdist what to run, and what need not be run again."""
-        node.workerinput[SETTINGS] = replace(self.settings, data=self.corpus.path, results=None).as_json()
-        node.workerinput[DONE] = sorted(self.done)
+        """Send the settings and the completed results to a worker of pytest-xdist."""
+        node.workerinput[SETTINGS_KEY] = replace(self.settings, data=self.corpus.path, results=None).as_options()
+        node.workerinput[COMPLETED_KEY] = sorted(self.completed)
 
     def pytest_sessionstart(self) -> None:
-        """Take over the results of the run that is continued."""
-        if self.recorder is None or self._begun is None:
+        """Read the results of the interrupted run that this run continues, if any."""
+        if self.recorder is None or self._interrupted_run is None:
             return
         try:
-            check_begun(self._begun, self.recorder.header(0, self._selection(), ""))
-            self.recorder.resume(self._begun)
+            check_can_resume(self._interrupted_run, self.recorder.header(0, self._selection(), ""))
+            self.recorder.resume(self._interrupted_run)
         except ConformanceError as error:
-            self._abandon(error)
+            self.recorder.abort(error)
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        """Note that the user ended the run; xdist tells so of its workers, and raises the same on `-x`."""
-        told_by_worker = "received keyboard-interrupt" in str(excinfo.value)
-        self.interrupted = told_by_worker or type(excinfo.value) is KeyboardInterrupt
+        """Record that the user ended the run.
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Record a result, and say in pytest's terms whether it is as expected: this is the gate's to know."""
-        hook, before = report.__dict__.pop("before", (None, ()))
-        for earlier in before:
-            hook.pytest_runtest_logreport(report=earlier)
-        result: dict[str, Any] | None = getattr(report, "conformance", None)
-        if result is None or self.recorder is None:
-            return
-        try:
-            expected = self._record(self.recorder, result)
-        except ConformanceError as error:
-            self._abandon(error)
-        if not expected:
-            report.outcome, report.longrepr = "failed", f"{result['verdict']}: {result['message']}"
-        elif result["verdict"] != Verdict.PASS:
-            report.outcome = "skipped"
-            report.longrepr = (str(self.manifest), 0, f"{result['verdict']}: {result['message']}")
-
-    def _abandon(self, error: ConformanceError) -> NoReturn:
-        self.abandoned = error
-        raise pytest.exit.Exception(str(error), returncode=2) from None
-
-    def _record(self, recorder: Recorder, result: dict[str, Any]) -> bool:
-        """Hand a result to the recorder; whether it is as expected.
-
-        Raises:
-            CorpusError: the corpus is not what its manifest says, here or in the worker that reports.
-            UsageError: the results cannot be written.
+        pytest-xdist raises the same exception if a worker was interrupted and if `-x` stops the run.
         """
-        if "abandon" in result:
-            raise CorpusError(*result["abandon"])
-        if not recorder.has_begun:
-            recorder.begin(self.selected, self._selection(), command_line(), self._due())
-        return recorder.add(result)
+        is_of_worker = "received keyboard-interrupt" in str(excinfo.value)
+        self.interrupted = is_of_worker or type(excinfo.value) is KeyboardInterrupt
+
+    def _begin(self) -> None:
+        """Write the header of the results file, before the first result."""
+        assert self.recorder is not None
+        self.recorder.begin(self.selected, self._selection(), command_line(), self._expected_results())
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Count what is selected, and spare the garbage collector the thousands of items that stay to the end."""
-        if not self.is_collected:  # pytest says that it is done where it was interrupted, too
+        """Count the selected items, and exclude them from garbage collection to save time: they live until the end."""
+        if not self.is_collected:  # pytest calls this hook after an interruption too
             return
         gc.freeze()
         ours = [item.case.id for item in session.items if isinstance(item, ConformanceItem)]
@@ -217,20 +189,22 @@ class ConformanceSession:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
-        """Count it where workers collect."""
-        self._count(*next((counts for id in ids if (counts := counts_of(id))), (0, 0)))
+        """Read the numbers of selected cases and results from the ids of the items that a worker has collected."""
+        self._count(*next((counts for id in ids if (counts := counts_in_batch_id(id))), (0, 0)))
 
     def _count(self, selected: int, pending: int) -> None:
-        """Take note of what is selected, with what a continued run had done before."""
-        begun = self._begun
-        self.selected = begun.header["corpus"]["selected"] if begun else selected
-        self.pending = pending + len(self.done)
+        """Set the attributes `selected` and `pending`; the results of an interrupted run are included."""
+        before = self._interrupted_run
+        self.selected = before.header["corpus"]["selected"] if before else selected
+        self.pending = pending + len(self.completed)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_from_serializable(self, config: pytest.Config, data: dict[str, Any]) -> pytest.TestReport | None:
-        """Take a batch from a worker apart: its last report, with the others to be logged before it.
+        """Split the report of a batch into one report per case.
 
-        A thread of each worker's connection calls this, so nothing is logged or recorded here.
+        Return the report of the last case; its attribute `before` holds the other reports, which are logged before it.
+
+        Threads call this hook, so nothing is logged or recorded here.
         """
         reports = [case_report(*part) for part in data.get("batch", ())]
         if not reports:
@@ -240,46 +214,53 @@ class ConformanceSession:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Close the results file; a shut gate fails the session."""
+        """Decide whether the run passes, write the end of the results file, and set the exit status of pytest."""
         self.processes.stop()
         if self.recorder is None:
             return
         if self.interrupted and not self.abandoned and not self.recorder.has_begun:
-            self.recorder.begin(self.selected, self._selection(), command_line(), self._due())
+            self._begin()
         if self.abandoned or not self.recorder.has_begun:
             self.recorder.abandon()
             return
-        due = self._due()
+        expected = self._expected_results()
         partial = self._whole is None or self.recorder.results < self._whole
-        self.reasons = self.recorder.gate.reasons(partial=partial)
-        if self.settings.shard is None:  # what a shard lacks, the others may have: `merge` judges that
-            self.reasons += self.recorder.gate.unasked({subject.id: subject.kind for subject in self.subjects})
-        if (missing := due - self.recorder.results) or self.interrupted:
-            told = "was interrupted" if self.interrupted else "was stopped before its end, or a process of it died"
-            self.reasons.append(f"{missing} of {due} results are missing: the run {told}")
+        self.reasons = self.recorder.criterion.reasons(partial=partial)
+        if self.settings.shard is None:  # other shards may have the missing cases; `merge` checks that
+            self.reasons += self.recorder.criterion.missing_required_operators(
+                {subject.id: subject.kind for subject in self.subjects}
+            )
+        if (missing := expected - self.recorder.results) or self.interrupted:
+            why = "was interrupted" if self.interrupted else "was stopped early, or a worker process died"
+            self.reasons.append(f"{missing} of {expected} results are missing: the run {why}")
         try:
-            self.recorder.end(self.reasons, interrupted=self.interrupted, processes=self.processes_of_run)
+            self.recorder.end(self.reasons, interrupted=self.interrupted, processes=self.process_count)
         except ConformanceError as error:
             self.recorder.abandon()
-            self._abandon(error)
+            self.recorder.abort(error)
         if self.reasons and exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @property
-    def selected_by(self) -> str:
-        """The options that leave cases out, as they were typed; empty where none does."""
-        return " ".join(f"{name} {value}" for name, value in self._selection().items() if name != "--level")
+    def abandoned(self) -> ConformanceError | None:
+        """The error for which the run ends with status 2, or None."""
+        return self.recorder.aborted_by if self.recorder else None
 
-    def _due(self) -> int:
-        """How many results there must be: those of the manifest, unless a selection is told of."""
-        return self.pending if set(self._selection()) - {"--level"} else max(self.pending, self._whole or 0)
+    @property
+    def selected_by(self) -> str:
+        """The options that restrict the cases, as on a command line; empty if all cases are run."""
+        return " ".join(f"{name} {value}" for name, value in self._selection().items() if name != "--fail-level")
+
+    def _expected_results(self) -> int:
+        """Return the number of results of a complete run."""
+        return self.pending if set(self._selection()) - {"--fail-level"} else max(self.pending, self._whole or 0)
 
     def _selection(self) -> dict[str, str]:
         settings = self.settings
         selection = {
-            **self.picked,
+            **self.pytest_selection,
             **settings.selection.options,
-            "--level": settings.level,
+            "--fail-level": settings.fail_level,
             "--shard": settings.shard or "",
         }
         return {name: str(value) for name, value in selection.items() if value}

@@ -1,171 +1,188 @@
-"""What a run is asked for: written down once, and handed to the workers of xdist as JSON."""
+"""Settings of a run. They are computed from option values, and sent to workers of pytest-xdist as option values."""
 
 from __future__ import annotations
 
 import shlex
 import shutil
 import sys
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.errors import UsageError, did_you_mean
-from conformance.files.regular import check_results_target
-from conformance.isolation.limits import Limits
+from conformance.errors import UnknownName, UsageError, did_you_mean
+from conformance.files.atomic_write import check_results_target
+from conformance.isolation.limits import Limits, parse_memory_size
+from conformance.run.options import RUN_OPTIONS, SELECTION_OPTIONS, flag_name
 from conformance.run.selection import Selection, Shard
 from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
+
+_VERDICT_OPTIONS = (
+    *("data", "implements", "profile", "fail_level", "repeat", "python", "timeout", "memory", "no_isolation"),
+)
+"""The options on which verdicts depend, without those that name subjects and select cases."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What to run.
+    """The subjects and cases of a run, and the criterion by which the run passes.
 
     Attributes:
-        subjects: what to run, each by the text that names it.
-        data: the corpus's directory, or None for the bundled one.
-        selection: which cases to run.
-        level: up to which level the gate judges.
+        subjects: names of the subjects.
+        data: directory of the corpus, or None for the corpus of this suite.
+        selection: the cases to run.
+        fail_level: weakest level of cases that can fail the run.
         expect: expectations files.
-        results: where to write results.jsonl, or None.
-        claims: passes that graph optimizers implement which do not say so themselves.
-        diagnosis: whether to say what explains failing cases.
-        quality: whether to tell of every answer how accurate it is.
-        shard: the only part of the cases to run, or None for all.
+        results: results file to write, or None.
+        implements: passes that are assumed for graph optimizers which do not declare their passes.
+        diagnosis: whether to search for mutants that explain the failing cases.
+        accuracy: whether to report the accuracy of outputs.
+        shard: the part of the cases to run, or None for all cases.
         repeat: how often each case is run.
         require: operators that every subject must support.
-        baseline: the results file of an earlier run, since which nothing may have become worse, or None.
-        profile: what is asked beyond the specification: a bundled profile's name or a file, or None.
-        in_process: whether subjects in Python run in this process, instead of one of their own.
-        python: the interpreter that subjects in Python run in, or None for this one.
-        limits: what a subject's process may take.
+        baseline: results file of an earlier run, or None; with a baseline only regressions fail.
+        profile: name or file of a requirement profile, or None.
+        no_isolation: whether Python subjects run in this process instead of a process of their own.
+        python: interpreter for Python subjects, or None for this interpreter.
+        limits: limits of time and memory for the process of a subject.
 
     Raises:
-        UsageError: a subject is named twice, a claim is of nothing, the results cannot be written, or the interpreter
-            is none.
+        UsageError: two subjects have one name, options contradict each other, the results file cannot be written, or
+            the interpreter is not an executable file.
     """
 
     subjects: tuple[SubjectName, ...]
     data: Path | None = None
     selection: Selection = field(default_factory=Selection)
-    level: Level = Level.MUST
+    fail_level: Level = Level.MUST
     expect: tuple[Path, ...] = ()
     results: Path | None = None
-    claims: tuple[str, ...] = ()
+    implements: tuple[str, ...] = ()
     diagnosis: bool = True
-    quality: bool = False
+    accuracy: bool = False
     shard: Shard | None = None
     repeat: int = 1
     require: tuple[str, ...] = ()
     baseline: Path | None = None
     profile: str | None = None
-    in_process: bool = False
+    no_isolation: bool = False
     python: Path | None = None
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
-        """Refuse what does not fit together."""
+        """Check that the settings are consistent."""
         names = [named.text for named in self.subjects]
-        if twice := {name for name in names if names.count(name) > 1}:
+        if duplicates := {name for name in names if names.count(name) > 1}:
             raise UsageError(
-                f"{min(twice)} is named twice.",
-                "Name each once; tell a graph optimizer from a backend by an option, as in onnxruntime[level=all].",
+                "subject-twice",
+                f"{min(duplicates)} is named twice.",
+                "Name each subject once; an option such as onnxruntime[level=all] tells an optimizer from a backend.",
             )
-        if self.claims:
-            self._check_claims()
+        if self.implements:
+            self._check_implements()
         if self.results is not None:
             check_results_target(self.results)
         if self.python is not None:
             self._check_python(self.python)
 
-    def as_json(self) -> dict[str, Any]:
-        """The settings as a worker of xdist is told them; paths are absolute."""
-        return {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Settings:
-        """The settings that a worker was told."""
-        read: dict[str, Any] = {name: value if value is None else _READ[name](value) for name, value in told.items()}
-        return cls(**read)
+    def as_options(self) -> dict[str, Any]:
+        """Return option values from which `settings_from_options` creates equal settings; paths are absolute."""
+        values = {name: getattr(self, name) for name in RUN_OPTIONS if hasattr(self, name)}
+        values |= {str(kind): [named.text for named in self.subjects if named.kind is kind] for kind in SubjectKind}
+        values |= {name: getattr(self.selection, name) for name in ("keyword", *SELECTION_OPTIONS.values())}
+        values |= {"timeout": self.limits.timeout, "memory": self.limits.memory or ""}
+        return {name: _plain(value) for name, value in values.items()}
 
     def options_of(self, kind: SubjectKind) -> list[str]:
-        """The words of a command line on which verdicts depend, besides those that name subjects and cases."""
-        usual, limits = Limits(), self.limits
-        claims = self.claims if kind is SubjectKind.OPTIMIZER else ()
-        given: list[tuple[str, object]] = [
-            ("--data", self.data),
-            *(("--claims", name) for name in claims),
-            ("--profile", self.profile),
-            ("--level", self.level if self.level is not Level.MUST else None),
-            ("--repeat", self.repeat if self.repeat > 1 else None),
-            ("--python", self.python),
-            ("--timeout", f"{limits.timeout:g}" if limits.timeout != usual.timeout else None),
-            ("--memory", limits.memory),
-        ]
-        words = [str(word) for option in given if option[1] for word in option]
-        return [*words, "--in-process"] if self.in_process else words
+        """Return the command-line options on which the verdicts of a subject of this kind depend.
+
+        The options that name the subject and select the cases are not included.
+        """
+        words: list[str] = []
+        for name in _VERDICT_OPTIONS:
+            value, option = self.as_options()[name], RUN_OPTIONS[name]
+            if value == option.default or not value or (name == "implements" and kind is not SubjectKind.OPTIMIZER):
+                continue
+            for each in value if option.is_repeatable else [value]:
+                words += [flag_name(name)] if each is True else [flag_name(name), _word(each)]
+        return words
 
     def _check_python(self, python: Path) -> None:
-        """Refuse an interpreter that no subject would run in."""
-        if self.in_process:
-            raise UsageError("--python is for subjects in processes of their own.", "Leave --in-process out.")
-        if shutil.which(python) is None:
-            raise UsageError(f"{python} is no program that can be executed.", "Name a Python, as /usr/bin/python3.")
+        """Check the interpreter for Python subjects.
 
-    def _check_claims(self) -> None:
-        """Refuse claims that nothing can be held to."""
+        Raises:
+            UsageError: no subject would use the interpreter, or it is not an executable file.
+        """
+        if self.no_isolation:
+            raise UsageError(
+                "options-conflict",
+                "--python and --no-isolation exclude each other.",
+                "Leave --no-isolation out: only subjects in processes of their own can use another interpreter.",
+            )
+        if shutil.which(python) is None:
+            raise UsageError(
+                "python-not-executable",
+                f"--python: {python} is not an executable file.",
+                "Pass the path of a Python interpreter, such as /usr/bin/python3.",
+            )
+
+    def _check_implements(self) -> None:
+        """Check the names of passes given with `--implements`.
+
+        Raises:
+            UnknownName: no pass has one of the names.
+            UsageError: no optimizer is tested.
+        """
         from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
 
-        if unknown := [name for name in self.claims if name != PASS_NAME]:
-            raise UsageError(
-                f"There is no pass {unknown[0]}.", did_you_mean(unknown[0], [PASS_NAME], f"Use {PASS_NAME}.")
-            )
+        if unknown := [name for name in self.implements if name != PASS_NAME]:
+            hint = did_you_mean(unknown[0], [PASS_NAME], f"Use {PASS_NAME}.")
+            raise UnknownName("no-such-pass", f"--implements: there is no pass {unknown[0]}.", hint)
         if all(named.kind is not SubjectKind.OPTIMIZER for named in self.subjects):
-            raise UsageError("A pass is claimed, but no graph optimizer is named.", "Name one with -o.")
+            raise UsageError(
+                "optimizer-missing", "--implements is given, but no graph optimizer.", "Name an optimizer with -o."
+            )
+
+
+def settings_from_options(options: Mapping[str, Any]) -> Settings:
+    """Return the settings that option values describe.
+
+    Args:
+        options: values by the names in `RUN_OPTIONS`. A missing key, None and an empty value all mean the default.
+
+    Raises:
+        ConformanceError: a value is malformed, or the settings are not consistent.
+    """
+    given = {name: value for name, value in options.items() if value not in (None, "", [], ())}
+    names = [SubjectName.parse(text, kind) for kind in SubjectKind for text in given.pop(kind, ())]
+    selection = {name: given.pop(name) for name in ("keyword", *SELECTION_OPTIONS.values()) if name in given}
+    limits = Limits(given.pop("timeout", Limits().timeout), parse_memory_size(str(given.pop("memory", ""))))
+    for name, value in given.items():
+        option = RUN_OPTIONS[name]
+        given[name] = tuple(map(option.type, value)) if option.is_repeatable else option.type(value)
+    if "fail_level" in given:
+        given["fail_level"] = Level(given["fail_level"])
+    if "shard" in given:
+        given["shard"] = Shard.parse(given["shard"])
+    return Settings(tuple(names), selection=Selection.from_values(selection), limits=limits, **given)
 
 
 def command_line() -> str:
-    """What was typed, for people."""
+    """Return the command that the user typed, quoted for a shell."""
     return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
 
 
 def _plain(value: Any) -> Any:
-    """A setting as JSON has it."""
-    match value:
-        case tuple():
-            return [_plain(each) for each in value]
-        case SubjectName():
-            return [str(value.kind), value.text]
-        case Limits() | Selection():
-            return asdict(value)
-        case Path():
-            return str(value.absolute())
-        case Shard() | Level():
-            return str(value)
-        case _:
-            return value
+    """Return an option value in a form that JSON can represent."""
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, Path):
+        return str(value.absolute())
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 
-_READ: Mapping[str, Callable[[Any], Any]] = {
-    "subjects": lambda named: tuple(SubjectName.of(text, SubjectKind(kind)) for kind, text in named),
-    "data": Path,
-    "selection": lambda told: Selection(told["keyword"], *(tuple(told[each.name]) for each in fields(Selection)[1:])),
-    "level": Level,
-    "expect": lambda paths: tuple(map(Path, paths)),
-    "results": Path,
-    "claims": tuple,
-    "diagnosis": bool,
-    "quality": bool,
-    "shard": Shard.read,
-    "repeat": int,
-    "require": tuple,
-    "baseline": Path,
-    "profile": str,
-    "in_process": bool,
-    "python": Path,
-    "limits": lambda told: Limits(**told),
-}
-"""How each setting is read from JSON, but for None; a test holds the names against those of Settings."""
+def _word(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

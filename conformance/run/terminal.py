@@ -1,4 +1,4 @@
-"""What a run shows on the terminal once it has ended: verdicts, causes with evidence, and the gate."""
+"""Terminal output at the end of a run: PASSED or FAILED, verdicts, and failure groups with evidence."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
-from conformance.boundary.text import one_line, visible
 from conformance.clauses import clauses
-from conformance.results import diagnosed
-from conformance.results.causes import FEW, clause_of, counted
-from conformance.results.evidence import bounded, shortly
+from conformance.results import failure_groups
+from conformance.results.evidence import short_evidence, truncate_line
+from conformance.results.failure_groups import EVIDENCE_CASES, format_group_counts, violated_clause
+from conformance.serialization.text import escape_unprintable, one_line
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Verdict
 
@@ -22,156 +22,158 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from conformance.results.causes import Cause
+    from conformance.results.failure_groups import FailureGroup
     from conformance.run.session import ConformanceSession
 
-MOST_CAUSES = 8
-"""Of each subject, where not all are asked for."""
+MAX_GROUPS_PER_SUBJECT = 8
+"""Number of failure groups that are printed for a subject without `-v`."""
 
 _STYLES = {Verdict.PASS: "green", Verdict.UNSUPPORTED: "yellow", Verdict.SKIPPED: "dim"}
 
 
 class Detail(IntEnum):
-    """How much of an outcome is printed."""
+    """Amount of detail that is printed about the outcome of a run."""
 
-    GATE = auto()
-    CAUSES = auto()
+    OUTCOME = auto()
+    FAILURES = auto()
     CASES = auto()
 
 
 @dataclass(frozen=True)
-class Telling:
-    """How an outcome is printed.
+class OutputOptions:
+    """Options for printing the outcome of a run.
 
     Attributes:
-        detail: how much of it.
-        results: the results file that the user keeps, or None.
+        detail: amount of detail.
+        results: the results file that the user named, or None.
         data: the corpus that the user named, or None.
-        to_stderr: whether it goes to standard error, since a report goes to standard output.
+        to_stderr: whether to print to standard error, because a report is written to standard output.
     """
 
-    detail: Detail = Detail.CAUSES
+    detail: Detail = Detail.FAILURES
     results: Path | None = None
     data: Path | None = None
     to_stderr: bool = False
 
 
-def print_outcome(session: ConformanceSession, telling: Telling) -> None:
-    """Print verdicts by subject and level, causes of failures with evidence, the gate, and what to do next."""
-    console = Console(highlight=False, emoji=False, stderr=telling.to_stderr)
-    causes = session.recorder.causes if session.recorder else []
-    if telling.detail > Detail.GATE:
-        console.print(_verdict_table(session))
-        for line in (_selection(session), *_notes(session), *_causes(causes, telling.detail), *_unexplained(session)):
-            console.print(visible(line), markup=False, soft_wrap=True)
-    if session.reasons:
-        console.print("[bold red]The gate does not hold:[/]")
-        for reason in session.reasons:
-            console.print(f"  {visible(reason)}", markup=False, soft_wrap=True)
-    else:
-        console.print("[bold green]The gate holds.[/]")
-    if telling.detail > Detail.GATE and causes:
-        console.print(visible(_next(causes, telling)), markup=False, soft_wrap=True)
+def print_outcome(session: ConformanceSession, options: OutputOptions) -> None:
+    """Print PASSED or FAILED with the reasons, verdicts by subject and level, failure groups, and the next command."""
+    console = Console(highlight=False, emoji=False, stderr=options.to_stderr)
+    groups = session.recorder.failure_groups if session.recorder else []
+    console.print("[bold red]FAILED[/]" if session.reasons else "[bold green]PASSED[/]")
+    for reason in session.reasons:
+        console.print(f"  {escape_unprintable(reason)}", markup=False, soft_wrap=True)
+    if options.detail is Detail.OUTCOME:
+        return
+    console.print(_verdict_table(session))
+    lines = [_selection_line(session), *_notes(session), *_group_lines(groups, options.detail), *_unexplained(session)]
+    lines += [_next_command(groups, options)] if groups else []
+    for line in lines:
+        console.print(escape_unprintable(line), markup=False, soft_wrap=True)
 
 
-def _selection(session: ConformanceSession) -> str:
-    """How much of the corpus was run, and why not all of it."""
+def _selection_line(session: ConformanceSession) -> str:
+    """Return a line on the corpus, the number of cases that were run, and why the other cases were not run."""
     corpus, selected = session.corpus, session.selected
-    told = f"corpus {corpus.version} ({corpus.digest[:12]}), {selected} of {len(corpus.cases)} cases"
-    unasked = len(corpus.cases) - len({id for subject in session.subjects for id in session.cases_of(subject)})
+    line = f"corpus {corpus.version} ({corpus.digest[:12]}), {selected} of {len(corpus.cases)} cases"
     if selected < len(corpus.cases) and (options := session.selected_by):
-        return f"{told} (selected by {options})"
-    if not unasked:
-        return told
+        return f"{line} (selected by {options})"
+    others = len(corpus.cases) - len({id for subject in session.subjects for id in session.cases_of(subject)})
+    if not others:
+        return line
     kinds = {subject.kind for subject in session.subjects}
-    others = next((kind.prose for kind in SubjectKind if kind not in kinds), "")
-    return f"{told} (the other {unasked} ask{'s' * (unasked == 1)} something of a {others}, and none is named)"
+    missing = next((kind.prose for kind in SubjectKind if kind not in kinds), "")
+    return f"{line} (the other {others} test a {missing}, and no {missing} is named)"
 
 
-def _causes(causes: Sequence[Cause], detail: Detail) -> Iterator[str]:
-    """The causes of each subject, those of most cases first, with evidence of the smallest case or of all the few."""
-    few = sum(len(cause.cases) for cause in causes) <= FEW
-    all_of_it = detail is Detail.CASES
-    for subject in dict.fromkeys(cause.subject for cause in causes):
-        own = [cause for cause in causes if cause.subject == subject]
-        shown = own if all_of_it else own[:MOST_CAUSES]
+def _group_lines(groups: Sequence[FailureGroup], detail: Detail) -> Iterator[str]:
+    """Yield lines with the failure groups of each subject and the evidence of one case per group.
+
+    If there are few failing cases, the evidence of all is included.
+    """
+    has_few_cases = sum(len(group.cases) for group in groups) <= EVIDENCE_CASES
+    is_complete = detail is Detail.CASES
+    for subject in dict.fromkeys(group.subject for group in groups):
+        own = [group for group in groups if group.subject == subject]
+        printed = own if is_complete else own[:MAX_GROUPS_PER_SUBJECT]
         yield ""
-        yield f"{subject}: {counted(own)}"
-        for number, cause in enumerate(shown, 1):
-            yield from _cause(number, cause, of_all=few or all_of_it, names=all_of_it)
-        if more := own[len(shown) :]:
-            yield f"and {counted(more)} more: -v shows them"
-    if causes:
+        yield f"{subject}: {format_group_counts(own)}"
+        for number, group in enumerate(printed, 1):
+            yield from _group(number, group, with_all_evidence=has_few_cases or is_complete, with_all_ids=is_complete)
+        if more := own[len(printed) :]:
+            yield f"and {format_group_counts(more)} more: -v prints them"
+    if groups:
         yield ""
 
 
-def _cause(number: int, cause: Cause, *, of_all: bool, names: bool) -> Iterator[str]:
-    count = f"{len(cause.cases)} case{'s' * (len(cause.cases) > 1)}"
-    yield f"{number}. {one_line(bounded(cause.sentence))} ({count})"
+def _group(number: int, group: FailureGroup, *, with_all_evidence: bool, with_all_ids: bool) -> Iterator[str]:
+    count = f"{len(group.cases)} case{'s' * (len(group.cases) > 1)}"
+    yield f"{number}. {one_line(truncate_line(group.sentence))} ({count})"
     texts: Any = {id: {"source": clause.source, "text": clause.text} for id, clause in clauses().items()}
-    for case, result in cause.smallest[: None if of_all else 1]:
+    for case, result in group.smallest[: None if with_all_evidence else 1]:
         yield f"   {case['case']}: {case['title']}"
-        yield from (f"     {visible(line)}" for line in shortly(result, clause_of(cause, case, result), texts))
-    if names and (others := cause.cases[len(cause.smallest) :]):
+        yield from (f"     {line}" for line in short_evidence(result, violated_clause(group, case, result), texts))
+    if with_all_ids and (others := group.cases[len(group.smallest) :]):
         yield "   and"
         yield from (f"     {id}" for id in others)
 
 
-def _next(causes: Sequence[Cause], telling: Telling) -> str:
-    """The command that tells more of the first cause's smallest case."""
-    data = ["--data", str(telling.data)] if telling.data else []
-    results = ["-r", str(telling.results)] if telling.results else []
-    command = shlex.join(["onnx-conformance", "explain", causes[0].cases[0], *results, *data])
-    return f"Next: {command}" + ("" if results else "; with --results FILE, -r FILE shows the evidence there.")
+def _next_command(groups: Sequence[FailureGroup], options: OutputOptions) -> str:
+    """Return a line with the command that explains the smallest case of the first failure group."""
+    data = ["--data", str(options.data)] if options.data else []
+    results = ["-r", str(options.results)] if options.results else []
+    command = shlex.join(["onnx-conformance", "explain", groups[0].cases[0], *results, *data])
+    return f"Next: {command}" + ("" if results else "; after a run with --results FILE, -r FILE adds the evidence.")
 
 
 def _notes(session: ConformanceSession) -> Iterator[str]:
-    """What else the gate goes by, where that is not usual."""
+    """Yield remarks on unusual properties of the pass criterion and of the subjects."""
     assert session.recorder is not None
-    rules = session.recorder.gate.rules
-    if rules.require:
-        yield f"required: {', '.join(rules.require)}"
-    if rules.profile is not None:
-        yield f"profile: {rules.profile.name}, {rules.profile.title}"
-    if rules.baseline is not None:
-        record, same = rules.baseline.record, rules.baseline.record["digest"] == session.corpus.digest
-        other = "" if same else f", of another corpus ({record['version']}): cases that it has not are judged as usual"
-        yield f"baseline: {record['file']}{other}"
+    settings = session.recorder.criterion.settings
+    if settings.require:
+        yield f"required: {', '.join(settings.require)}"
+    if settings.profile is not None:
+        yield f"profile: {settings.profile.name}, {settings.profile.title}"
+    if settings.baseline is not None:
+        record = settings.baseline.record
+        note = f", of another corpus ({record['version']}): its new cases are judged without the baseline"
+        yield f"baseline: {record['file']}{'' if record['digest'] == session.corpus.digest else note}"
     for subject in session.subjects:
-        if subject.placement == "cannot tell":
-            yield f"{subject.id} cannot tell what ran where: another device may have computed its answers"
+        if subject.placement == "not reported":
+            yield f"{subject.id} does not report placement: another device may have computed its outputs"
     if session.settings.repeat > 1:
         yield f"each case was run {session.settings.repeat} times"
 
 
 def _unexplained(session: ConformanceSession) -> Iterator[str]:
-    """What failures that no deviation explains have in common."""
-    left = session.recorder.unexplained if session.recorder else ()
-    yield from map(diagnosed.unexplained, left)
-    yield from [""] if left else []
+    """Yield lines on the common properties of the failures that no mutant explains."""
+    unexplained = session.recorder.unexplained if session.recorder else ()
+    yield from map(failure_groups.unexplained_sentence, unexplained)
+    yield from [""] if unexplained else []
 
 
 def _verdict_table(session: ConformanceSession) -> Table:
+    """Return a table with the number of each verdict by subject and level."""
     assert session.recorder is not None
-    counts = session.recorder.gate.verdicts
-    shown = [v for v in Verdict if any(counter[v] for levels in counts.values() for counter in levels.values())]
+    counts = session.recorder.criterion.verdicts
+    used = [v for v in Verdict if any(counter[v] for levels in counts.values() for counter in levels.values())]
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("subject", "version", "level"):
         table.add_column(name)
-    for name in (*shown, "cases"):
+    for name in (*used, "cases"):
         table.add_column(name, justify="right")
     for subject in session.subjects:
         rows = [(level, counts[subject.id][level]) for level in Level if counts[subject.id][level]]
-        for place, (level, counter) in enumerate(rows):
-            named = (subject.id, subject.version) if not place else ("", "")
-            table.add_row(*_escaped(named), level, *(_count(v, counter[v]) for v in shown), str(counter.total()))
+        for index, (level, counter) in enumerate(rows):
+            named = (subject.id, subject.version) if not index else ("", "")
+            table.add_row(*_escaped(named), level, *(_count(v, counter[v]) for v in used), str(counter.total()))
     return table
 
 
 def _escaped(texts: Sequence[str]) -> list[Any]:
     from rich.text import Text
 
-    return [Text(visible(text)) for text in texts]
+    return [Text(escape_unprintable(text)) for text in texts]
 
 
 def _count(verdict: Verdict, count: int) -> str:

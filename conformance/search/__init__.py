@@ -1,1 +1,1 @@
-"""Beyond the corpus: draws from the declared dimensions, judged as cases are, and what they find made small."""
+"""Fuzzing: generate random examples (models with inputs), run them on subjects, and shrink the failing examples."""

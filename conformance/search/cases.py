@@ -1,67 +1,264 @@
-"""A choice as a case of a corpus: its title, its clauses, and what the pass does with its model."""
+"""Turn a random example into a test case by computing its expected outputs.
+
+`build_native_case` uses the outputs of the reference backend, which computes with NumPy in the
+types of the tensors and is fast. `build_oracle_case` uses the exact outputs and the bounds of the oracle, which is many
+times slower. `limit_cpu_time`, at the end of this module, stops the oracle after a limit of processor time.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import hashlib
+import signal
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import onnx
 
-from conformance.clauses import clauses
-from conformance.corpus.case import Case, CaseKind
-from conformance.reference.operators.training import TRAINING_OPTIMIZERS
-from conformance.search.choice import ARGMAX
-from conformance.search.filled import id_of
-from conformance.search.judged import rewrite_of
-from conformance.verdicts import Level
+from conformance.corpus.case import CaseKind
+from conformance.corpus.corpus import Corpus, CorpusCase
+from conformance.corpus.loading import CaseInMemory, DataSet, ExpectedTensor
+from conformance.models.validity import check_model
+from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS
+from conformance.reference.graph import Graph
+from conformance.reference.numbers.native_system import NativeSystem
+from conformance.reference.oracle import Answer, answers_for_graph
+from conformance.search.example import DEFAULT_OPSET
+from conformance.verdicts import Level, Unsupported
 
 if TYPE_CHECKING:
-    from conformance.search.choice import Choice
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from conformance.models.arrays import Array
+    from conformance.search.example import Example
 
 
-def as_case(choice: Choice, kind: str, level: Level = Level.MUST) -> Case:
-    """A choice as a case for a corpus, its data included.
+ORACLE_SECONDS = 10.0
+"""Processor time, in seconds, that the oracle may take for the outputs of one run."""
+
+
+class NoExpectedOutputsError(Exception):
+    """An example has no determinate expected outputs. The message is a short reason, which reports count."""
+
+
+@dataclass(frozen=True)
+class _OneModelCorpus(Corpus):
+    """A corpus in memory that contains one model."""
+
+    content: Mapping[str, bytes] = field(default_factory=dict)
+
+    def read(self, case: CorpusCase, file: str) -> bytes:  # noqa: ARG002
+        return self.content[file]
+
+
+def build_oracle_case(example: Example, level: Level = Level.MUST, *, whole: bool = False) -> CaseInMemory:
+    """Build the test case of an example with the expected outputs and bounds of the oracle.
 
     Args:
-        kind: of a case for backends, or for graph optimizers.
+        level: `must`, or `should` to require results as IEEE 754 defines them in the precision of the tensors.
+        whole: whether every element must be determinate, as in the corpus. Otherwise any value is accepted for an
+            indeterminate element.
+
+    Raises:
+        NoExpectedOutputsError: ONNX's checker rejects the model, the reference does not implement one of its operators,
+            admissible evaluations differ by more than rounding on every element, an axis exceeds the rank, or the
+            oracle takes too long.
     """
-    made = choice.made
-    model = onnx.load_model_from_string(made.model)
-    return Case(
-        id=id_of(choice),
-        title=described(choice),
-        level=level,
-        clauses=clauses_of(choice, kind),
-        tags=("search", choice.operator.lower()),
-        model=made.model,
-        data_sets=made.data_sets,
-        kind=kind,
-        rewrite=rewrite_of(model) if kind == CaseKind.PASS else None,
-    )
+
+    def expected(graph: Graph, inputs: Sequence[Array]) -> list[Answer]:
+        outputs = [_accept_indeterminate(output) for output in _oracle_answers(graph, inputs, level)]
+        if whole and any(output.determinate_mask is not None for output in outputs):
+            raise NoExpectedOutputsError("unsettled")
+        if all(output.bound is not None and output.bound.size and np.isinf(output.bound).all() for output in outputs):
+            raise NoExpectedOutputsError("unsettled")
+        return outputs
+
+    return _build_case(example, level, expected)
 
 
-def clauses_of(choice: Choice, kind: str) -> tuple[str, ...]:
-    """The clauses that a case of a choice is about."""
-    if kind == CaseKind.PASS:
-        return ("monotone.fires",) if choice.chain else ("monotone.adjacent",)
-    if choice.operator == ARGMAX:
-        return ("argmax.index",)
-    prefix = choice.operator.lower()
-    mode = f"_{choice.attributes['mode']}" if choice.operator == "Momentum" else ""
-    names = (f"{prefix}.{name.lower()}" for name in TRAINING_OPTIMIZERS[choice.operator].results)
-    return tuple(name if name in clauses() else f"{name}{mode}" for name in names)
+def build_native_case(example: Example, level: Level = Level.MUST) -> CaseInMemory:
+    """Build the test case of an example with the outputs of the reference backend and without tolerance.
+
+    A backend that returns bit-identical outputs is correct. A backend that returns other outputs may still be correct.
+
+    Raises:
+        NoExpectedOutputsError: ONNX's checker rejects the model, the reference does not implement one of its operators,
+            or an axis exceeds the rank.
+    """
+    return _build_case(example, level, _native_answers)
 
 
-def described(choice: Choice) -> str:
-    """A choice in words, for titles."""
-    context: Any = choice.context
-    parts = [f"in the place {context.place}"] if context.place != "main" else []
-    parts += [f"{name} from {word}" for name, word in context.origins.items() if word != "input"]
-    parts += [f"{name} {word}" for name, word in context.uses.items() if word != "output"]
-    parts += [f"after {' and '.join(choice.chain)}"] if choice.chain else []
-    parts += [f"beside {choice.beside}"] if choice.beside else []
-    if choice.operator != ARGMAX:
-        shapes = [list(array.shape) for name, array in choice.operands.items() if name[0] == "X"]
-        parts.append(f"T = {int(choice.operands['T'])} and tensors of shape {', '.join(map(str, shapes))}")
-    else:
-        parts.append(f"a tensor of shape {list(choice.operands['X'].shape)}")
-    return f"{choice.operator} computes with " + ", ".join([*parts[-1:], *parts[:-1]])
+def _build_case(
+    example: Example, level: Level, expected: Callable[[Graph, Sequence[Array]], Sequence[Answer]]
+) -> CaseInMemory:
+    if (
+        example.opset < DEFAULT_OPSET
+        and example.axis_relation == "default"
+        and ALONG_AXIS & {*example.chain}
+        and example.operands["X"].ndim < 2
+    ):
+        raise NoExpectedOutputsError("the default axis is beyond the rank")
+    built = example.built
+    model = onnx.load_model_from_string(built.model)
+    try:
+        check_model(model)
+    except onnx.checker.ValidationError:
+        raise NoExpectedOutputsError("refused by the checker") from None
+    names = [value.name for value in model.graph.output]
+    data_sets = []
+    try:
+        graph = Graph.from_model(model)
+        for inputs in built.data_sets:
+            answered = zip(names, expected(graph, inputs), strict=True)
+            tensors = tuple(ExpectedTensor(name, one.expected, one.bound, one.choices) for name, one in answered)
+            data_sets.append(DataSet(inputs, tensors))
+    except Unsupported:
+        raise NoExpectedOutputsError("no answer of the reference") from None
+    digest = hashlib.sha256(built.model).hexdigest()
+    entry = CorpusCase(case_id(example), CaseKind.NODE, level, {"model.onnx": digest})
+    corpus = _OneModelCorpus(Path(), "0.0.0", digest, {entry.id: entry}, {"model.onnx": built.model})
+    return CaseInMemory(corpus, entry, model, tuple(data_sets))
+
+
+def _native_answers(graph: Graph, inputs: Sequence[Array]) -> list[Answer]:
+    return [Answer(value.elements) for value in graph.run(inputs, NativeSystem())]
+
+
+def _oracle_answers(graph: Graph, inputs: Sequence[Array], level: Level) -> list[Answer]:
+    try:
+        with limit_cpu_time(ORACLE_SECONDS):
+            return answers_for_graph(graph, inputs, level)
+    except CpuTimeoutError:
+        raise NoExpectedOutputsError(f"the oracle takes more than {ORACLE_SECONDS:g} s") from None
+
+
+def _accept_indeterminate(output: Answer) -> Answer:
+    """Return the output with an infinite bound for each element that is not determinate.
+
+    Raises:
+        NoExpectedOutputsError: an element of type double is not determinate. For doubles, outputs are compared with
+            each interpretation of a whole node, and an infinite bound cannot express that.
+    """
+    if output.determinate_mask is None or output.bound is None:
+        return output
+    bound = np.where(output.determinate_mask, output.bound, np.inf)
+    if output.expected.dtype == np.float64 and (bound != output.bound).any():
+        raise NoExpectedOutputsError("unsettled")
+    return replace(output, bound=bound)
+
+
+def case_id(example: Example) -> str:
+    """Return an id that is unique for the model and the data of an example."""
+    built = example.built
+    hashed = hashlib.sha256(built.model)
+    for inputs in built.data_sets:
+        for array in inputs:
+            hashed.update(array.tobytes())
+    return f"test_search_{example.operator.lower()}_{hashed.hexdigest()[:12]}"
+
+
+class CpuTimeoutError(Exception):
+    """A computation exceeded its limit of processor time."""
+
+
+@contextmanager
+def limit_cpu_time(seconds: float) -> Iterator[None]:
+    """Stop the body of a `with` statement when it has used `seconds` of processor time.
+
+    In the main thread a signal stops the body. Other threads receive no signals, so a second thread watches their
+    clock. (The workers of Dask run chunks in threads.)
+
+    Raises:
+        CpuTimeoutError: the body exceeded the limit.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    with _limit_by_signal(seconds) if is_main else _limit_by_watcher(seconds):
+        yield
+
+
+@contextmanager
+def _limit_by_signal(seconds: float) -> Iterator[None]:
+    before = signal.signal(signal.SIGVTALRM, _raise_timeout)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def _raise_timeout(*_: Any) -> None:
+    raise CpuTimeoutError
+
+
+@contextmanager
+def _limit_by_watcher(seconds: float) -> Iterator[None]:
+    watch = _CpuWatcher(threading.get_ident(), seconds)
+    watch.start()
+    has_come = False
+    try:
+        yield
+    except CpuTimeoutError:
+        has_come = True
+        raise
+    finally:
+        if watch.end() and not has_come:
+            _wait_for_timeout_error()
+
+
+class _CpuWatcher(threading.Thread):
+    """A thread that raises `CpuTimeoutError` in another thread when that thread has used its processor time."""
+
+    def __init__(self, watched: int, seconds: float) -> None:
+        super().__init__(daemon=True)
+        self._watched, self._clock = watched, _cpu_clock(watched)
+        self._last = self._clock() + seconds
+        self._over = threading.Event()
+        self._raising = threading.Lock()
+        self._has_raised = False
+
+    def run(self) -> None:
+        """Raise the error in the watched thread when its time is used up.
+
+        The method sleeps for the remaining time, reads the clock of the thread, and repeats.
+        """
+        while (left := self._last - self._clock()) > 0:
+            if self._over.wait(left):
+                return
+        with self._raising:
+            if not self._over.is_set():
+                self._has_raised = True
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    ctypes.c_ulong(self._watched), ctypes.py_object(CpuTimeoutError)
+                )
+
+    def end(self) -> bool:
+        """Stop watching, and return whether the error was raised. The watched thread calls this method."""
+        with self._raising:
+            self._over.set()
+            return self._has_raised
+
+
+def _wait_for_timeout_error() -> None:
+    """Run Python code until the interpreter raises the pending `CpuTimeoutError` in this thread.
+
+    The error is not cancelled: the interpreter would then check for a pending error forever.
+    """
+    while True:
+        time.sleep(0)
+
+
+def _cpu_clock(thread: int) -> Callable[[], float]:
+    """Return a function that returns the processor time of a thread in seconds.
+
+    On systems that do not measure it (macOS), the function returns wall time.
+    """
+    if not hasattr(time, "pthread_getcpuclockid"):
+        return time.monotonic
+    return partial(time.clock_gettime, time.pthread_getcpuclockid(thread))

@@ -1,4 +1,8 @@
-"""The search as a campaign's job: a piece draws, fills and judges some choices, and makes what it finds small."""
+"""The search as a job of numbered chunks, which worker processes or Dask workers execute.
+
+Each chunk generates `EXAMPLES_PER_CHUNK` examples from the seed and its number, runs them on the subjects, and shrinks
+the first failing example of each signature.
+"""
 
 from __future__ import annotations
 
@@ -9,75 +13,86 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from conformance.isolation.limits import Limits
-from conformance.isolation.starting import StartingSubjects
-from conformance.search.choice import ARGMAX, Choice, ChoiceDocument
-from conformance.search.drawing import choices
-from conformance.search.filled import NoAnswerError, filled
-from conformance.search.judged import Draw, cause, judged
-from conformance.search.shrinking import shrunk
+from conformance.isolation.start_subjects import StartingSubjects
+from conformance.search.cases import NoExpectedOutputsError, build_oracle_case
+from conformance.search.evaluation import EvaluatedExample, evaluate, failure_signature
+from conformance.search.example import ARGMAX, Example, ExampleDocument
+from conformance.search.sampling import sample_examples
+from conformance.search.shrinking import shrink
 from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from conformance.search.judged import Cause
+    from conformance.search.evaluation import FailureSignature
     from conformance.subjects.loading import Subject
 
+
 OPERATORS = ("Adam", "Momentum", "Adagrad", "ArgMax")
-"""What draws can be about."""
+"""The op_types that examples can test."""
 
-PIECE = 40
-"""Draws of a piece."""
+EXAMPLES_PER_CHUNK = 40
+"""The number of examples in a chunk."""
 
-LONGEST = 200
-"""Characters of a reason for which no answer is known."""
+MAX_REASON_LENGTH = 200
+"""Characters kept of a reason why an example has no expected outputs."""
 
 
-class Find(TypedDict):
-    """What was found: the smallest choice that has a fault, what the fault is, and how it was told."""
+class FailingExample(TypedDict):
+    """A failing example after shrinking, as JSON.
+
+    The failure signature is in `subject`, `about`, `verdict`, `phase` and `violation`. `message` is the complete
+    message, `tries` the number of simpler examples that were tried, and `seconds` the processor time of shrinking.
+    """
 
     subject: str
     about: str
     verdict: str
     phase: str
-    complaint: str
+    violation: str
     message: str
-    choice: ChoiceDocument
+    example: ExampleDocument
     tries: int
     seconds: float
 
 
-class PieceResult(TypedDict):
-    """What came of a piece.
+class SearchChunkResult(TypedDict):
+    """The result of a chunk.
 
-    `unanswered` counts draws by the reason for which no `must` case can be made of them, `verdicts` by subject those
-    that were judged, `unfilled` those of them on which the oracle was not asked, since a backend answered as the native
-    reference to the bit or did not support them, and `places` the draws by what surrounds the node.
+    Attributes:
+        examples: the number of examples generated.
+        without_outputs: by reason, the number of examples without determinate expected outputs.
+        verdicts: by subject, the number of examples with each verdict.
+        decided_natively: by subject, the number of these examples for which the oracle was not needed: the backend was
+            bit-identical to the reference backend or did not support the example.
+        scopes: the number of examples by the enclosing scope of the tested node.
+        failures: the shrunk failing examples.
     """
 
-    draws: int
-    unanswered: dict[str, int]
+    examples: int
+    without_outputs: dict[str, int]
     verdicts: dict[str, dict[str, int]]
-    unfilled: dict[str, int]
-    places: dict[str, int]
-    finds: list[Find]
+    decided_natively: dict[str, int]
+    scopes: dict[str, int]
+    failures: list[FailingExample]
 
 
 @dataclass(frozen=True)
 class SearchJob:
-    """A search.
+    """The configuration of a search.
 
     Attributes:
-        subjects: what is searched, each with its kind.
-        operators: which op_types the draws are about.
-        seed: of all draws.
-        examples: how many draws there are to be at least; 0 for no end.
-        timeout: seconds that a subject has for a draw.
-        isolated: whether each subject is in a process of its own.
-        claims: passes that graph optimizers implement which do not say so themselves.
-        level: at which draws are judged.
-        until: the time, in seconds of the epoch, after which nothing is drawn any more: a piece then ends early.
+        subjects: the names of the subjects on the command line, each with its kind.
+        operators: the op_types to test.
+        seed: the random seed.
+        examples: the minimum number of examples; 0 for no limit.
+        timeout: seconds that a subject may take for an example.
+        isolated: whether each subject runs in a process of its own.
+        claims: the passes of `--implements`, for graph optimizers that do not declare their passes.
+        level: the level at which subjects are judged.
+        until: the time, in seconds since the epoch, after which no more examples are generated; a chunk then ends
+            early.
     """
 
     subjects: tuple[tuple[str, SubjectKind], ...]
@@ -92,7 +107,7 @@ class SearchJob:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What makes it this search and no other."""
+        """The properties that two searches must share for their chunks to be interchangeable."""
         return {
             "search": [text for text, _ in self.subjects],
             "operators": list(self.operators),
@@ -101,77 +116,90 @@ class SearchJob:
         }
 
     @property
-    def result(self) -> Any:
-        """The type of what comes of a piece."""
-        return PieceResult
+    def result_type(self) -> Any:
+        """The type of a chunk's result."""
+        return SearchChunkResult
 
-    def pieces(self) -> Iterable[int]:
-        """The numbers of the pieces."""
-        return range(-(-self.examples // PIECE)) if self.examples else count()
+    def chunk_numbers(self) -> Iterable[int]:
+        """Return the numbers of the chunks."""
+        return range(-(-self.examples // EXAMPLES_PER_CHUNK)) if self.examples else count()
 
     @contextmanager
-    def opened(self) -> Iterator[Callable[[int], PieceResult]]:
-        """Start the subjects, for one piece after the other."""
-        named = [SubjectName.of(text, kind) for text, kind in self.subjects]
-        starting = StartingSubjects(named, Limits(self.timeout), {}, in_process=not self.isolated, claims=self.claims)
+    def open(self) -> Iterator[Callable[[int], SearchChunkResult]]:
+        """Start the subjects and yield a function that runs one chunk."""
+        named = [SubjectName.parse(text, kind) for text, kind in self.subjects]
+        starting = StartingSubjects(
+            named, Limits(self.timeout), {}, in_process=not self.isolated, implements=self.claims
+        )
         try:
             subjects = starting.subjects()
-            yield lambda number: _searched(self, subjects, number)
+            yield lambda number: _search_chunk(self, subjects, number)
         finally:
             starting.end()
 
 
-def _searched(job: SearchJob, subjects: Iterable[Subject], number: int) -> PieceResult:
-    found: dict[Cause, Find] = {}
-    result: PieceResult = {"draws": 0, "unanswered": {}, "verdicts": {}, "unfilled": {}, "places": {}, "finds": []}
-    for choice in choices(job.operators, job.seed, number, PIECE):
+def _search_chunk(job: SearchJob, subjects: Iterable[Subject], number: int) -> SearchChunkResult:
+    """Generate the examples of a chunk, run them on the subjects and shrink the failing ones."""
+    found: dict[FailureSignature, FailingExample] = {}
+    result: SearchChunkResult = {
+        "examples": 0,
+        "without_outputs": {},
+        "verdicts": {},
+        "decided_natively": {},
+        "scopes": {},
+        "failures": [],
+    }
+    for example in sample_examples(job.operators, job.seed, number, EXAMPLES_PER_CHUNK):
         if time.time() >= job.until:
             break
-        result["draws"] += 1
-        _count(result["places"], choice.context.place)
-        draw = Draw(choice, job.level)
+        result["examples"] += 1
+        _increment(result["scopes"], example.context.scope)
+        evaluated = EvaluatedExample(example, job.level)
         try:
             for subject in subjects:
-                if subject.kind is SubjectKind.OPTIMIZER and choice.operator != ARGMAX:
+                if subject.kind is SubjectKind.OPTIMIZER and example.operator != ARGMAX:
                     continue
-                outcome = draw.outcome(subject)
-                _count(result["verdicts"].setdefault(subject.id, {}), str(outcome.verdict))
-                if not draw.is_filled:
-                    _count(result["unfilled"], subject.id)
-                fault = cause(subject, choice, outcome)
-                if fault is not None and fault not in found:
-                    found[fault] = _find(job, subject, choice, fault, outcome.message)
-        except NoAnswerError as reason:
-            _count(result["unanswered"], str(reason)[:LONGEST])
-    result["finds"] = list(found.values())
+                outcome = evaluated.outcome(subject)
+                _increment(result["verdicts"].setdefault(subject.id, {}), str(outcome.verdict))
+                if not evaluated.used_oracle:
+                    _increment(result["decided_natively"], subject.id)
+                signature = failure_signature(subject, example, outcome)
+                if signature is not None and signature not in found:
+                    found[signature] = _shrink_failure(job, subject, example, signature, outcome.message)
+        except NoExpectedOutputsError as reason:
+            _increment(result["without_outputs"], str(reason)[:MAX_REASON_LENGTH])
+    result["failures"] = list(found.values())
     return result
 
 
-def _count(counts: dict[str, int], word: str) -> None:
+def _increment(counts: dict[str, int], word: str) -> None:
     counts[word] = counts.get(word, 0) + 1
 
 
-def _find(job: SearchJob, subject: Subject, choice: Choice, fault: Cause, message: str) -> Find:
-    """A choice with a fault, made small."""
+def _shrink_failure(
+    job: SearchJob, subject: Subject, example: Example, signature: FailureSignature, message: str
+) -> FailingExample:
+    """Shrink a failing example and describe its failure."""
     started = time.process_time()
-    small, tries = shrunk(choice, lambda smaller: _fault_of(job, subject, smaller) == fault)
-    if small is not choice:
-        message = judged(subject, filled(small, job.level)).message
+    small, tries = shrink(example, lambda smaller: _signature_if_determinate(job, subject, smaller) == signature)
+    if small is not example:
+        message = evaluate(subject, build_oracle_case(small, job.level)).message
     return {
         "subject": subject.id,
-        "about": fault.about,
-        "verdict": fault.verdict,
-        "phase": fault.phase,
-        "complaint": fault.complaint,
+        "about": signature.about,
+        "verdict": signature.verdict,
+        "phase": signature.phase,
+        "violation": signature.violation,
         "message": message,
-        "choice": small.document(),
+        "example": small.to_document(),
         "tries": tries,
         "seconds": round(time.process_time() - started, 3),
     }
 
 
-def _fault_of(job: SearchJob, subject: Subject, choice: Choice) -> Cause | None:
+def _signature_if_determinate(job: SearchJob, subject: Subject, example: Example) -> FailureSignature | None:
+    """Return the failure signature of an example; None if it passes or has an element that is not determinate."""
     try:
-        return cause(subject, choice, judged(subject, filled(choice, job.level, whole=True)))
-    except (NoAnswerError, ValueError, IndexError, KeyError):
+        return failure_signature(subject, example, evaluate(subject, build_oracle_case(example, job.level, whole=True)))
+    except (NoExpectedOutputsError, ValueError, IndexError, KeyError):
         return None

@@ -1,7 +1,8 @@
-"""Makes a find small: whatever can be taken from a choice without its fault going away is taken.
+"""Shrink a failing example: simplify it step by step as long as it keeps its failure signature.
 
-Plainer surroundings come first, then fewer tensors, elements, runs and attributes, then plain numbers. A reducer of our
-own, in the declaration's words: what Hypothesis shrinks is the order of its draws, which knows nothing of models.
+The stages simplify the context first, then remove tensors, elements, runs and attributes, and finally replace operand
+values by plain numbers. The stages change the `Example` itself. (Hypothesis changes the random choices from which an
+example was generated.) They can thus use knowledge of what makes a model simpler.
 """
 
 from __future__ import annotations
@@ -11,214 +12,224 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.dimensions.building import numbered
-from conformance.reference.operators.training import TRAINING_OPTIMIZERS
-from conformance.search.choice import ARGMAX, OPSET
+from conformance.dimensions.training import tensor_names
+from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from conformance.search.example import ARGMAX, DEFAULT_OPSET
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from conformance.models.arrays import Array
-    from conformance.search.choice import Choice
+    from conformance.search.example import Example
 
-PLAIN = (0.0, 1.0, 2.0, -1.0, 0.5)
+PLAIN_VALUES = (0.0, 1.0, 2.0, -1.0, 0.5)
+"""Floating-point values that operands are simplified to, in order of preference."""
 PLAIN_COUNTS = (0, 1, 2, 3, 10)
-FEW = 16
-"""Of so many elements each is tried alone; of more, halves come first."""
+"""Integers that operands are simplified to, in order of preference."""
+MAX_ELEMENTS_TRIED_SINGLY = 16
+"""Number of elements up to which each element is removed or simplified individually. Larger tensors are only halved."""
 
-TRIES = 600
-"""How often a choice is tried at most."""
+MAX_TRIES = 600
+"""Maximum number of simpler examples to try."""
 
 
-def shrunk(choice: Choice, is_same: Callable[[Choice], bool]) -> tuple[Choice, int]:
-    """The smallest choice that was found to have the same fault, and how many tries that took.
+def shrink(example: Example, is_same: Callable[[Example], bool]) -> tuple[Example, int]:
+    """Return the simplest example that was found with the same failure, and the number of examples tried.
 
     Args:
-        is_same: whether a choice has it; one of which no model can be made has not.
+        is_same: returns whether an example has the same failure; False if a model cannot be built from it.
     """
     tries, before = 0, None
-    while choice is not before and tries < TRIES:
-        before = choice
+    while example is not before and tries < MAX_TRIES:
+        before = example
         for stage in STAGES:
-            choice, tries = _as_small_as(stage, choice, is_same, tries)
-    return choice, tries
+            example, tries = _apply_stage(stage, example, is_same, tries)
+    return example, tries
 
 
-def _as_small_as(
-    stage: Callable[[Choice], Iterator[Choice]], choice: Choice, is_same: Callable[[Choice], bool], tries: int
-) -> tuple[Choice, int]:
-    """What is left where nothing more can be taken in one way."""
-    left: Iterator[Choice] = stage(choice)
-    while tries < TRIES and (smaller := next(left, None)) is not None:
-        if smaller.size < choice.size:
+def _apply_stage(
+    stage: Callable[[Example], Iterator[Example]], example: Example, is_same: Callable[[Example], bool], tries: int
+) -> tuple[Example, int]:
+    """Apply the simplifications of one stage until none of them keeps the failure.
+
+    Return the example and the number of examples tried so far; `tries` is the number before this stage.
+    """
+    left: Iterator[Example] = stage(example)
+    while tries < MAX_TRIES and (smaller := next(left, None)) is not None:
+        if smaller.complexity < example.complexity:
             tries += 1
             if is_same(smaller):
-                choice, left = smaller, stage(smaller)
-    return choice, tries
+                example, left = smaller, stage(smaller)
+    return example, tries
 
 
-def _plainer_context(choice: Choice) -> Iterator[Choice]:
-    if choice.beside:
-        yield replace(choice, beside="")
-    context = choice.context
+def _plainer_context(example: Example) -> Iterator[Example]:
+    if example.distractor:
+        yield replace(example, distractor="")
+    context = example.context
     everything = replace(
-        context, place="main", origins={}, uses={}, shared=(), stored="raw", imports="main_first", trains=False
+        context, scope="main", sources={}, consumers={}, shared=(), stored="raw", imports="main_first", trains=False
     )
     for plainer in (
         everything,
-        replace(context, place="main"),
-        replace(context, origins={}),
-        replace(context, uses={}),
+        replace(context, scope="main"),
+        replace(context, sources={}),
+        replace(context, consumers={}),
         replace(context, shared=(), stored="raw", imports="main_first", trains=False),
         replace(context, shared=()),
         replace(context, stored="raw"),
         replace(context, imports="main_first"),
         replace(context, trains=False),
-        *(replace(context, origins=_without(context.origins, name)) for name in context.origins),
-        *(replace(context, uses=_without(context.uses, name)) for name in context.uses),
+        *(replace(context, sources=_without_key(context.sources, name)) for name in context.sources),
+        *(replace(context, consumers=_without_key(context.consumers, name)) for name in context.consumers),
     ):
-        yield replace(choice, context=plainer)
+        yield replace(example, context=plainer)
 
 
-def _without(words: Mapping[str, str], left_out: str) -> dict[str, str]:
+def _without_key(words: Mapping[str, str], left_out: str) -> dict[str, str]:
     return {name: word for name, word in words.items() if name != left_out}
 
 
-def _shorter_chain(choice: Choice) -> Iterator[Choice]:
-    yield replace(choice, opset=OPSET)
-    yield replace(choice, along="same")
-    yield replace(choice, chain=())
-    for place in range(len(choice.chain)):
-        yield replace(choice, chain=(*choice.chain[:place], *choice.chain[place + 1 :]))
+def _shorter_chain(example: Example) -> Iterator[Example]:
+    yield replace(example, opset=DEFAULT_OPSET)
+    yield replace(example, axis_relation="same")
+    yield replace(example, chain=())
+    for place in range(len(example.chain)):
+        yield replace(example, chain=(*example.chain[:place], *example.chain[place + 1 :]))
 
 
-def _fewer_runs(choice: Choice) -> Iterator[Choice]:
-    if len(choice.runs) > 1:
-        for run in choice.runs:
-            yield replace(choice, runs=(run,))
-        for place in range(len(choice.runs)):
-            yield replace(choice, runs=(*choice.runs[:place], *choice.runs[place + 1 :]))
+def _fewer_runs(example: Example) -> Iterator[Example]:
+    if len(example.runs) > 1:
+        for run in example.runs:
+            yield replace(example, runs=(run,))
+        for place in range(len(example.runs)):
+            yield replace(example, runs=(*example.runs[:place], *example.runs[place + 1 :]))
 
 
-def _fewer_tensors(choice: Choice) -> Iterator[Choice]:
-    if choice.operator == ARGMAX or choice.tensors < 2:
+def _fewer_tensors(example: Example) -> Iterator[Example]:
+    if example.operator == ARGMAX or example.tensor_count < 2:
         return
-    halves = (range(choice.tensors // 2), range(choice.tensors // 2, choice.tensors))
-    for kept in (*([place] for place in range(choice.tensors)), *halves):
-        yield _with_tensors(choice, list(kept))
-    for left in range(choice.tensors):
-        yield _with_tensors(choice, [place for place in range(choice.tensors) if place != left])
+    halves = (range(example.tensor_count // 2), range(example.tensor_count // 2, example.tensor_count))
+    for kept in (*([place] for place in range(example.tensor_count)), *halves):
+        yield _with_tensors(example, list(kept))
+    for left in range(example.tensor_count):
+        yield _with_tensors(example, [place for place in range(example.tensor_count) if place != left])
 
 
-def _with_tensors(choice: Choice, kept: list[int]) -> Choice:
-    """The choice with these of its tensors."""
-    optimizer, count = TRAINING_OPTIMIZERS[choice.operator], choice.tensors
+def _with_tensors(example: Example, kept: list[int]) -> Example:
+    """Return the example with only the tensors whose indices are in `kept`."""
+    optimizer, count = TRAINING_OPTIMIZERS[example.operator], example.tensor_count
 
     def renamed(groups: Any) -> dict[str, str]:
-        old, new = numbered(groups, count), numbered(groups, len(kept))
+        old, new = tensor_names(groups, count), tensor_names(groups, len(kept))
         taken = [old[group * count + place] for group in range(len(groups)) for place in kept]
         return dict(zip(taken, new, strict=True))
 
     operands = {"R": "R", "T": "T", **renamed(optimizer.operands)}
-    results, context = renamed(optimizer.results), choice.context
+    results, context = renamed(optimizer.results), example.context
     return replace(
-        choice,
+        example,
         context=replace(
             context,
-            origins={operands[name]: word for name, word in context.origins.items() if name in operands},
-            uses={results[name]: word for name, word in context.uses.items() if name in results},
+            sources={operands[name]: word for name, word in context.sources.items() if name in operands},
+            consumers={results[name]: word for name, word in context.consumers.items() if name in results},
             shared=tuple(operands[name] for name in context.shared if name in operands),
         ),
-        runs=tuple({new: run[name] for name, new in operands.items()} for run in choice.runs),
+        runs=tuple({new: run[name] for name, new in operands.items()} for run in example.runs),
     )
 
 
-def _fewer_elements(choice: Choice) -> Iterator[Choice]:
-    """Tensors of other shapes: an element alone, a half, or one element less; first in all tensors."""
-    if choice.operator == ARGMAX:
-        yield from _smaller_rows(choice)
+def _fewer_elements(example: Example) -> Iterator[Example]:
+    """Yield examples in which a tensor is reduced to one element, one half, or all elements but one."""
+    if example.operator == ARGMAX:
+        yield from _smaller_rows(example)
         return
-    optimizer, count = TRAINING_OPTIMIZERS[choice.operator], choice.tensors
-    shapes = [choice.operands[name].shape for name in numbered(optimizer.operands[:1], count)]
+    optimizer, count = TRAINING_OPTIMIZERS[example.operator], example.tensor_count
+    shapes = [example.operands[name].shape for name in tensor_names(optimizer.operands[:1], count)]
     for place, shape in enumerate(shapes):
         size = int(np.prod(shape))
         parts = [slice(0, 1), slice(size - 1, size)] if size > 1 or len(shape) > 1 else []
         parts += [slice(0, size // 2), slice(size // 2, size)] if size > 2 else []
-        parts += [slice(at, at + 1) for at in range(1, size - 1)] if size <= FEW else []
+        parts += [slice(at, at + 1) for at in range(1, size - 1)] if size <= MAX_ELEMENTS_TRIED_SINGLY else []
         parts += [slice(1, size), slice(0, size - 1)] if size > 2 else []
         for part in parts:
-            yield _with_elements(choice, place, part)
+            yield _with_elements(example, place, part)
 
 
-def _with_elements(choice: Choice, tensor: int, part: slice) -> Choice:
-    """The choice with a part of a tensor's elements, as a vector."""
-    operands, count = TRAINING_OPTIMIZERS[choice.operator].operands, choice.tensors
-    names = numbered(operands, count)[tensor::count]
+def _with_elements(example: Example, tensor: int, part: slice) -> Example:
+    """Return the example with a part of one tensor's elements, as a 1-D tensor."""
+    operands, count = TRAINING_OPTIMIZERS[example.operator].operands, example.tensor_count
+    names = tensor_names(operands, count)[tensor::count]
     return replace(
-        choice, runs=tuple({**run, **{name: run[name].reshape(-1)[part] for name in names}} for run in choice.runs)
+        example, runs=tuple({**run, **{name: run[name].reshape(-1)[part] for name in names}} for run in example.runs)
     )
 
 
-def _smaller_rows(choice: Choice) -> Iterator[Choice]:
-    """ArgMax of fewer rows, of shorter ones, and of one axis."""
-    X, axis = choice.operands["X"], choice.attributes.get("axis", 0)
+def _smaller_rows(example: Example) -> Iterator[Example]:
+    """Yield examples with a smaller operand of ArgMax: fewer slices, shorter slices, fewer dimensions."""
+    X, axis = example.operands["X"], example.attributes.get("axis", 0)
     for place, size in enumerate(X.shape):
-        parts = [[at] for at in range(min(size, FEW))] if place != axis % X.ndim else []
+        parts = [[at] for at in range(min(size, MAX_ELEMENTS_TRIED_SINGLY))] if place != axis % X.ndim else []
         parts += [list(range(size // 2)), list(range(size // 2, size))] if size > 2 else []
-        parts += [[at for at in range(size) if at != left] for left in range(size)] if size <= FEW else []
+        parts += (
+            [[at for at in range(size) if at != left] for left in range(size)]
+            if size <= MAX_ELEMENTS_TRIED_SINGLY
+            else []
+        )
         for part in parts if size > 1 else ():
-            yield replace(choice, runs=tuple({"X": np.take(run["X"], part, axis=place)} for run in choice.runs))
+            yield replace(example, runs=tuple({"X": np.take(run["X"], part, axis=place)} for run in example.runs))
         if size == 1 and X.ndim > 1 and place != axis % X.ndim:
-            attributes = {**choice.attributes, "axis": axis % X.ndim - (place < axis % X.ndim)}
-            runs = tuple({"X": run["X"].reshape(np.delete(X.shape, place))} for run in choice.runs)
-            yield replace(choice, attributes=attributes, runs=runs)
+            attributes = {**example.attributes, "axis": axis % X.ndim - (place < axis % X.ndim)}
+            runs = tuple({"X": run["X"].reshape(np.delete(X.shape, place))} for run in example.runs)
+            yield replace(example, attributes=attributes, runs=runs)
 
 
-def _fewer_attributes(choice: Choice) -> Iterator[Choice]:
-    given = dict(choice.attributes)
-    required = set() if choice.operator == ARGMAX else _required(choice.operator)
+def _fewer_attributes(example: Example) -> Iterator[Example]:
+    given = dict(example.attributes)
+    required = set() if example.operator == ARGMAX else _required(example.operator)
     optional = [name for name in given if name not in required]
-    if choice.chain:
+    if example.chain:
         optional = [name for name in optional if name != "axis"]
     if len(optional) > 1:
-        yield replace(choice, attributes={name: value for name, value in given.items() if name not in optional})
+        yield replace(example, attributes={name: value for name, value in given.items() if name not in optional})
         for kept in optional:
             left = {name: value for name, value in given.items() if name not in optional or name == kept}
-            yield replace(choice, attributes=left)
+            yield replace(example, attributes=left)
     for name in optional:
-        yield replace(choice, attributes={key: value for key, value in given.items() if key != name})
+        yield replace(example, attributes={key: value for key, value in given.items() if key != name})
     for name, value in given.items():
         plainer = (0.0, 1.0, 0.5, 0.25) if isinstance(value, float) else (0,) if isinstance(value, int) else ()
         for plain in plainer:
-            yield replace(choice, attributes={**given, name: plain})
+            yield replace(example, attributes={**given, name: plain})
 
 
 def _required(operator: str) -> set[str]:
+    """Return the names of the attributes of a training optimizer without a default value."""
     optimizer = TRAINING_OPTIMIZERS[operator]
     return {name for name in ("alpha", "beta", "mode", "norm_coefficient") if name not in optimizer.defaults}
 
 
-def _plainer_numbers(choice: Choice) -> Iterator[Choice]:
-    """Operands of plain numbers: all of one at once, then element by element."""
-    for place, run in enumerate(choice.runs):
+def _plainer_numbers(example: Example) -> Iterator[Example]:
+    """Yield examples in which all elements of an operand, or a single element, are replaced by a plain number."""
+    for place, run in enumerate(example.runs):
         for name, array in run.items():
-            plain = PLAIN_COUNTS if array.dtype.kind in "iu" else PLAIN
+            plain = PLAIN_COUNTS if array.dtype.kind in "iu" else PLAIN_VALUES
             for value in plain:
-                yield _with_run(choice, place, name, np.full_like(array, value))
-            for at in range(array.size) if 1 < array.size <= FEW else ():
+                yield _with_run(example, place, name, np.full_like(array, value))
+            for at in range(array.size) if 1 < array.size <= MAX_ELEMENTS_TRIED_SINGLY else ():
                 for value in plain:
                     changed = array.copy()
                     changed.reshape(-1)[at] = value
-                    yield _with_run(choice, place, name, changed)
+                    yield _with_run(example, place, name, changed)
 
 
-def _with_run(choice: Choice, place: int, name: str, array: Array) -> Choice:
-    runs = list(choice.runs)
+def _with_run(example: Example, place: int, name: str, array: Array) -> Example:
+    runs = list(example.runs)
     runs[place] = {**runs[place], name: array}
-    return replace(choice, runs=tuple(runs))
+    return replace(example, runs=tuple(runs))
 
 
-STAGES: Sequence[Callable[[Choice], Iterator[Choice]]] = (
+STAGES: Sequence[Callable[[Example], Iterator[Example]]] = (
     _plainer_context,
     _fewer_runs,
     _fewer_tensors,
@@ -227,4 +238,4 @@ STAGES: Sequence[Callable[[Choice], Iterator[Choice]]] = (
     _fewer_attributes,
     _plainer_numbers,
 )
-"""What is taken, in turn: what surrounds the node first, plain numbers last."""
+"""The stages in the order of execution, from the context to the operand values. Each stage yields simpler examples."""

@@ -1,1 +1,1 @@
-"""Subjects under test: how they are named, how they are loaded, and what of an exception says that they cannot."""
+"""Subjects under test: their names on the command line, their import, and their failures."""

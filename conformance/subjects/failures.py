@@ -1,19 +1,20 @@
-"""What a subject raised, and what of it says that the subject cannot, as against that it failed."""
+"""Exceptions for failures of subjects, their messages, and `is_unsupported`."""
 
 from __future__ import annotations
 
 from conformance.verdicts import Verdict
 
-LONGEST_MESSAGE = 2000
+MESSAGE_LIMIT = 2000
+"""Characters of a subject's message that results keep."""
 
 
 class SubjectFailure(Exception):
-    """What became of a subject instead of a good answer, told in its own words, without this class's name.
+    """A subject failed to return outputs. The message is the subject's own; the name of this class is not printed.
 
     Attributes:
-        verdict: what a case in which it happens is judged as.
-        phase: where it happened, if not in the phase that the case was in.
-        is_rejection: whether the subject refused a model, as against having broken down on it.
+        verdict: verdict of the case in which the failure happens.
+        phase: phase in which the failure happened, if it is not the current phase of the case.
+        is_rejection: whether the failure counts as rejecting an invalid model.
     """
 
     verdict = Verdict.ERROR
@@ -21,34 +22,29 @@ class SubjectFailure(Exception):
     is_rejection = False
 
 
-_SAYS_UNSUPPORTED = {"BackendIsNotSupposedToImplementIt", "NotImplemented", "NotImplementedError", "Unsupported"}
+UNSUPPORTED_CLASSES = {"BackendIsNotSupposedToImplementIt", "NotImplemented", "NotImplementedError", "Unsupported"}
 
-
-_NOT_REGISTERED = "is not a registered function/op"
-"""How `onnxruntime.backend`, which has ONNX's interface and needs no adapter, says that it has no such operator."""
+_NOT_REGISTERED_TEXT = "is not a registered function/op"
+"""Text of an error of `onnxruntime.backend` for an unsupported operator; that module needs no adapter."""
 
 
 def is_unsupported(error: BaseException) -> bool:
-    """Whether what a subject raised says that it cannot, as against that it failed.
+    """Return whether an exception of a subject means that the subject does not support the model.
 
-    Classes are known by their names, so that no runtime or test module is imported to look.
+    Classes are compared by name, so that no runtime or test module has to be imported.
     """
-    known = any(cls.__name__ in _SAYS_UNSUPPORTED for cls in type(error).__mro__)
-    return known or (type(error).__name__ == "Fail" and _NOT_REGISTERED in _text(error))
+    is_known = any(cls.__name__ in UNSUPPORTED_CLASSES for cls in type(error).__mro__)
+    return is_known or (type(error).__name__ == "Fail" and _NOT_REGISTERED_TEXT in _message_of(error))
 
 
-def told(error: BaseException) -> str:
-    """What a subject raised, as text that can be written anywhere."""
-    text = _text(error)
-    return printable(text if isinstance(error, SubjectFailure) else f"{type(error).__name__}: {text}")
+def format_exception(error: BaseException) -> str:
+    """Return class and message of a subject's exception as text of limited length that can be encoded as UTF-8."""
+    text = _message_of(error)
+    message = text if isinstance(error, SubjectFailure) else f"{type(error).__name__}: {text}"
+    return message[:MESSAGE_LIMIT].encode(errors="backslashreplace").decode()[:MESSAGE_LIMIT]
 
 
-def printable(message: str) -> str:
-    """A message of bounded length, without halves of surrogate pairs."""
-    return message[:LONGEST_MESSAGE].encode(errors="backslashreplace").decode()[:LONGEST_MESSAGE]
-
-
-def _text(error: BaseException) -> str:
+def _message_of(error: BaseException) -> str:
     try:
         return str(error)
     except Exception:  # noqa: BLE001

@@ -1,4 +1,4 @@
-"""How subjects are named: the text that a command line or an expectations file has for one, read."""
+"""Names of subjects on a command line or in an expectations file: `NAME@RELEASE[option=value,…]`."""
 
 from __future__ import annotations
 
@@ -14,35 +14,33 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-_TEXT = re.compile(r"(?P<name>[^\[\]@]*)(?:@(?P<release>[^\[\]@]+))?(?:\[(?P<options>[^\[\]]*)\])?")
+_SUBJECT_PATTERN = re.compile(r"(?P<name>[^\[\]@]*)(?:@(?P<release>[^\[\]@]+))?(?:\[(?P<options>[^\[\]]*)\])?")
 
+_OPTION_PATTERN = re.compile(r"[A-Za-z_]\w*=.*")
 
-EXEC = "exec:"
-"""What the text of a subject begins with that is a program of its own, in any language."""
+EXEC_PREFIX = "exec:"
+"""Prefix of a subject that is an external harness command, in any language: `exec:COMMAND`."""
 
-
-_OPTION = re.compile(r"[A-Za-z_]\w*=.*")
-
-
-PYTHON = "python"
-"""The option that is no adapter's: the interpreter that a subject runs in."""
+PYTHON_OPTION = "python"
+"""Option of every subject written in Python: the interpreter that runs it. No adapter receives it."""
 
 
 @dataclass(frozen=True)
 class Interpreter:
-    """The Python that a subject runs in, where it is not this one.
+    """The Python interpreter for a subject that does not run in the Python of this process.
 
     Attributes:
-        program: its path.
-        is_alone: whether an adapter's file and the host beside it are all of this suite that runs there.
+        program: path of the interpreter.
+        is_adapter_only: whether the subject runs with only the adapter and `adapters/server.py`, because this suite is
+            not installed for this interpreter.
     """
 
     program: Path
-    is_alone: bool = False
+    is_adapter_only: bool = False
 
 
 class SubjectKind(StrEnum):
-    """What a subject does with a model."""
+    """Kind of a subject: a backend runs models, a graph optimizer rewrites them."""
 
     BACKEND = "backend"
     OPTIMIZER = "optimizer"
@@ -54,21 +52,21 @@ class SubjectKind(StrEnum):
 
     @property
     def prose(self) -> str:
-        """The word for people."""
+        """The kind in words, for messages."""
         return "backend" if self is SubjectKind.BACKEND else "graph optimizer"
 
 
 @dataclass(frozen=True)
 class SubjectName:
-    """What the text that names a subject says: `onnxruntime[provider=CUDAExecutionProvider,device=CUDA]`.
+    """The parts of a subject's name: `onnxruntime[provider=CUDAExecutionProvider,device=CUDA]`.
 
     Attributes:
-        text: the whole of it, the subject's id.
-        kind: what it is asked to do.
-        name: a registered name, or `package.module`, or `package.module:Attribute`, or `exec:` and a command.
-        options: what the adapter is given besides the model.
-        release: the release of the runtime that is asked for, as in `onnxruntime@1.20.1`; empty for what is installed.
-        python: the interpreter that it is to run in, as in `onnxruntime[python=/opt/old/bin/python]`; or empty.
+        text: the whole name; it is the subject's id.
+        kind: kind of the subject.
+        name: a registered name, `package.module`, `package.module:Attribute`, or `exec:` and a command.
+        options: options for the adapter.
+        release: requested release of the runtime, as in `onnxruntime@1.20.1`; empty for the installed release.
+        python: interpreter for the subject, as in `onnxruntime[python=/opt/old/bin/python]`; empty for this one.
     """
 
     text: str
@@ -80,28 +78,30 @@ class SubjectName:
 
     @property
     def is_command(self) -> bool:
-        """Whether it names a program that speaks the harness protocol."""
-        return self.text.startswith(EXEC)
+        """Whether the subject is an external harness command."""
+        return self.text.startswith(EXEC_PREFIX)
 
     @classmethod
-    def of(cls, text: str, kind: SubjectKind) -> SubjectName:
-        """Read a subject's text.
+    def parse(cls, text: str, kind: SubjectKind) -> SubjectName:
+        """Split a subject's name into its parts.
 
         Raises:
-            UnknownName: its options are not `[name=value,…]`.
+            UnknownName: the options do not have the form `[name=value,…]`.
         """
-        if text.startswith(EXEC):
+        if text.startswith(EXEC_PREFIX):
             return cls(text, kind, text)
-        match = _TEXT.fullmatch(text.strip())
+        match = _SUBJECT_PATTERN.fullmatch(text.strip())
         parts = [part.strip() for part in (match["options"] or "").split(",") if part.strip()] if match else []
-        if match is None or not all(_OPTION.fullmatch(part) for part in parts):
+        if match is None or not all(_OPTION_PATTERN.fullmatch(part) for part in parts):
             raise UnknownName(
-                f"{text} does not name a {kind.prose}.", "Write NAME, or NAME[option=value,option=value]."
+                "malformed-subject",
+                f"{text} is not a valid name of a {kind.prose}.",
+                "Write NAME, or NAME[option=value,option=value].",
             )
         options = dict(part.split("=", 1) for part in parts)
-        python = options.pop(PYTHON, "")
+        python = options.pop(PYTHON_OPTION, "")
         return cls(text, kind, match["name"].strip(), options, (match["release"] or "").strip(), python)
 
-    def written(self, options: Mapping[str, str]) -> str:
-        """The text by which the adapter alone is named, with options."""
+    def with_options(self, options: Mapping[str, str]) -> str:
+        """Return the name with the options `options`, and without the release and the interpreter."""
         return self.name + (f"[{','.join(f'{name}={value}' for name, value in options.items())}]" if options else "")

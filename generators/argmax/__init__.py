@@ -1,10 +1,10 @@
-"""Cases of ArgMax: by its attributes and shapes, what it compares, how it is prepared, sizes, and what surrounds it."""
+"""Cases of ArgMax, in one module for each topic: attributes, values, sizes, loaded models, and enclosing scopes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from generators.argmax import attributes, placed, preparing, sizes, values
+from generators.argmax import attributes, placed, preparation, sizes, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def cases() -> Iterator[Case]:
-    """All cases of ArgMax."""
+    """Yield all cases of ArgMax."""
     yield from attributes.cases()
     yield from values.cases()
-    yield from preparing.cases()
+    yield from preparation.cases()
     yield from sizes.cases()
     yield from placed.cases()

@@ -1,4 +1,4 @@
-"""Cases of plain ArgMax by its attributes and shapes."""
+"""Cases of ArgMax that vary its attributes and the shapes of its input."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from conformance.generation.values import scattered
+from conformance.generation.models import pseudo_random_array
 from generators.argmax.case import argmax_case
 
 if TYPE_CHECKING:
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 TIES = [[1.0, 3.0, 3.0, 2.0], [5.0, 0.0, 5.0, 5.0], [-1.0, -1.0, -1.0, -1.0]]
 
-Shapes: TypeAlias = "Sequence[tuple[tuple[int, ...], int]]"
-RANKS: Shapes = (((7,), 0), ((7,), -1), ((2, 3, 2, 5), 2), ((2, 1, 3, 2, 2), -3), ((2, 1, 2, 1, 2, 3), 5))
-OF_SIZE_1: Shapes = (((1,), 0), ((1, 1, 1), 1), ((1, 4), 0), ((4, 1), 1), ((1, 4, 1), 1))
-EMPTY: Shapes = (((3, 0), 0), ((2, 0, 3), 2), ((2, 3, 0), 1), ((0, 2, 3), -1), ((0, 3, 0), 1))
-"""Shapes, each with the axis of ArgMax."""
+ShapesWithAxis: TypeAlias = "Sequence[tuple[tuple[int, ...], int]]"
+RANK_SHAPES: ShapesWithAxis = (((7,), 0), ((7,), -1), ((2, 3, 2, 5), 2), ((2, 1, 3, 2, 2), -3), ((2, 1, 2, 1, 2, 3), 5))
+SIZE_1_SHAPES: ShapesWithAxis = (((1,), 0), ((1, 1, 1), 1), ((1, 4), 0), ((4, 1), 1), ((1, 4, 1), 1))
+EMPTY_SHAPES: ShapesWithAxis = (((3, 0), 0), ((2, 0, 3), 2), ((2, 3, 0), 1), ((0, 2, 3), -1), ((0, 3, 0), 1))
+"""Shapes of X with ArgMax's axis."""
 
 
 def cases() -> Iterator[Case]:
-    """ArgMax of every opset, axis, size and declared shape."""
-    X = scattered("argmax/X", (2, 3, 4), np.float32)
+    """Yield the cases of ArgMax about attributes in each opset, sizes, and declared shapes."""
+    X = pseudo_random_array("argmax/X", (2, 3, 4), np.float32)
     for opset in (11, 12, 13):
         yield argmax_case(
             f"defaults_opset_{opset}",
@@ -61,7 +61,7 @@ def cases() -> Iterator[Case]:
             )
     yield argmax_case(
         "ties_opset_11",
-        "ArgMax gives the first of equal maxima where the opset has no select_last_index",
+        "ArgMax gives the first of equal maxima in an opset without select_last_index",
         ("first_index",),
         ties,
         {"axis": 1, "keepdims": 0},
@@ -69,7 +69,7 @@ def cases() -> Iterator[Case]:
     )
     yield argmax_case(
         "ties_default",
-        "ArgMax gives the first of equal maxima where select_last_index is not set",
+        "ArgMax gives the first of equal maxima if select_last_index is not set",
         ("first_index",),
         ties,
         {"axis": 1, "keepdims": 0},
@@ -78,7 +78,7 @@ def cases() -> Iterator[Case]:
     for last in (0, 1):
         yield argmax_case(
             f"all_minus_infinity_{'last' if last else 'first'}",
-            "ArgMax of nothing but -inf is a tie like any other",
+            "ArgMax resolves a tie of elements that are all -inf",
             ("select_last_index" if last else "first_index",),
             np.full((3,), -np.inf, dtype=np.float32),
             {"axis": 0, "keepdims": 0, "select_last_index": last},
@@ -87,7 +87,7 @@ def cases() -> Iterator[Case]:
         "axis_of_size_1",
         "ArgMax along an axis of size 1 is 0 everywhere",
         ("index",),
-        scattered("argmax/1", (3, 1, 2), np.float32),
+        pseudo_random_array("argmax/1", (3, 1, 2), np.float32),
         {"axis": 1, "keepdims": 0},
     )
     yield argmax_case(
@@ -97,14 +97,14 @@ def cases() -> Iterator[Case]:
         np.zeros((0, 3), dtype=np.float32),
         {"axis": 1, "keepdims": 0},
     )
-    yield from _of_older_opsets(X)
+    yield from _older_opset_cases(X)
     yield from _sizes()
     yield from _declared_shapes(X)
     yield from _sizes_that_change()
 
 
-def _of_older_opsets(X: Array) -> Iterator[Case]:
-    """The attributes in the opsets before the newest."""
+def _older_opset_cases(X: Array) -> Iterator[Case]:
+    """Yield cases that vary the attributes in opsets 11 and 12."""
     for opset in (11, 12):
         for axis in (1, -1):
             name = f"axis_{axis}_opset_{opset}".replace("-", "minus_")
@@ -118,7 +118,7 @@ def _of_older_opsets(X: Array) -> Iterator[Case]:
             )
         yield argmax_case(
             f"keepdims_default_opset_{opset}",
-            f"ArgMax of opset {opset} keeps the axis with size 1 where keepdims is not set",
+            f"ArgMax of opset {opset} keeps the axis with size 1 if keepdims is not set",
             ("keepdims_default",),
             X,
             {"axis": 2},
@@ -135,7 +135,7 @@ def _of_older_opsets(X: Array) -> Iterator[Case]:
         )
     yield argmax_case(
         "axis_default_keepdims_0",
-        "ArgMax reduces axis 0 where the model sets no axis, and removes it",
+        "ArgMax reduces and removes axis 0 if the model sets no axis",
         ("axis_default", "keepdims"),
         X,
         {"keepdims": 0},
@@ -143,8 +143,8 @@ def _of_older_opsets(X: Array) -> Iterator[Case]:
 
 
 def _sizes() -> Iterator[Case]:
-    """Ranks, axes of size 1 and empty axes beside the one that is reduced."""
-    for shape, axis in RANKS:
+    """Yield cases with various ranks, axes of size 1 and empty axes."""
+    for shape, axis in RANK_SHAPES:
         name = f"rank_{len(shape)}_axis_{axis}".replace("-", "minus_")
         title = f"ArgMax reduces axis {axis} of a rank-{len(shape)} tensor"
         clause = "axis" if axis >= 0 else "negative_axis"
@@ -153,20 +153,21 @@ def _sizes() -> Iterator[Case]:
                 f"{name}_{'kept' if keepdims else 'removed'}",
                 f"{title} and {'keeps' if keepdims else 'removes'} it",
                 (clause, "keepdims", "index"),
-                scattered(name, shape, np.float32),
+                pseudo_random_array(name, shape, np.float32),
                 {"axis": axis, "keepdims": keepdims},
             )
-    for shape, axis in OF_SIZE_1:
+    for shape, axis in SIZE_1_SHAPES:
         name = f"size_1_{'_'.join(map(str, shape))}_axis_{axis}"
         for last in (0, 1):
             yield argmax_case(
                 f"{name}_{'last' if last else 'first'}",
-                f"ArgMax along axis {axis} of a tensor of shape {list(shape)} needs no care for its axes of size 1",
+                f"ArgMax along axis {axis} of a tensor of shape {list(shape)} gives the right index despite axes "
+                "of size 1",
                 ("index", "select_last_index" if last else "first_index"),
-                scattered(name, shape, np.float32),
+                pseudo_random_array(name, shape, np.float32),
                 {"axis": axis, "keepdims": 0, "select_last_index": last},
             )
-    for shape, axis in EMPTY:
+    for shape, axis in EMPTY_SHAPES:
         for keepdims in (0, 1):
             yield argmax_case(
                 f"empty_{'_'.join(map(str, shape))}_{'kept' if keepdims else 'removed'}",
@@ -178,7 +179,7 @@ def _sizes() -> Iterator[Case]:
 
 
 def _declared_shapes(X: Array) -> Iterator[Case]:
-    """Dimensions of which the model says nothing, or a name."""
+    """Yield cases with unknown or symbolic dimensions."""
     shapes: Mapping[str, Sequence[str | int | None]] = {
         "symbolic": ("N", "C", "L"),
         "open": (None, None, None),
@@ -196,16 +197,18 @@ def _declared_shapes(X: Array) -> Iterator[Case]:
 
 
 def _sizes_that_change() -> Iterator[Case]:
-    """A dimension of which the model has a name alone is of another size in every run of one prepared model."""
+    """Yield cases in which a symbolic dimension has a different size in each run of one loaded model."""
     rows: Mapping[str, tuple[Sequence[str | int], Sequence[tuple[int, int]], str]] = {
         "rows": (("rows", 3), ((2, 3), (5, 3), (1, 3)), "rows"),
         "elements": ((2, "elements"), ((2, 3), (2, 7), (2, 1)), "elements along the axis"),
     }
     for name, (declared_shape, shapes, text) in rows.items():
-        arrays = [scattered(f"argmax/sizes/{name}/{place}", shape, np.float32) for place, shape in enumerate(shapes)]
+        arrays = [
+            pseudo_random_array(f"argmax/sizes/{name}/{place}", shape, np.float32) for place, shape in enumerate(shapes)
+        ]
         case = argmax_case(
             f"sizes_change_{name}",
-            f"ArgMax of one prepared model takes the number of {text} from each run's own input",
+            f"ArgMax uses the number of {text} of each run's own input",
             ("index", "axis"),
             arrays[0],
             {"axis": 1, "keepdims": 0},
@@ -215,8 +218,8 @@ def _sizes_that_change() -> Iterator[Case]:
 
 
 def _long_axis() -> Case:
-    """More elements than one block of threads has, the largest in the last, and a tail of every vector length."""
-    X = scattered("argmax/long", (2, 3001), np.float32)
+    """Define a case with an axis longer than a block of GPU threads; its length is no multiple of a vector length."""
+    X = pseudo_random_array("argmax/long", (2, 3001), np.float32)
     X[0, 2999] = X[1, 1500] = 3.0
     return argmax_case(
         "long_axis",

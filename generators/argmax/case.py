@@ -1,4 +1,4 @@
-"""A case of one ArgMax."""
+"""Definition of a case with a single ArgMax node."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from onnx import helper
 
 from conformance.corpus.case import Case
-from conformance.generation.models import argmax_shape, declared, declared_as, model
+from conformance.generation.models import argmax_shape, array_value_info, build_model, make_value_info
 from conformance.models.arrays import type_name
 from conformance.verdicts import Level
 
@@ -28,24 +28,29 @@ def argmax_case(
     level: Level = Level.MUST,
     declared_shape: Sequence[int | str | None] | None = None,
 ) -> Case:
-    """A model of X → ArgMax → index.
+    """Define a case with the model X → ArgMax → index.
 
     Args:
         name: the case's id without `test_argmax_`.
-        clauses: without their prefix, the chief one first.
-        declared_shape: what X is declared as, by default of its very shape; the index is declared likewise.
+        title: the fact that the case tests.
+        clauses: tested clauses without the prefix `argmax.`, the main one first.
+        X: the input.
+        attributes: attributes of the node.
+        opset: version of the main domain.
+        level: level of the case.
+        declared_shape: declared shape of X, from which the declared shape of the index follows. Default: X's shape.
     """
     id = f"test_argmax_{name}"
     shape = declared_shape or X.shape
     index = argmax_shape(shape, attributes.get("axis", 0), attributes.get("keepdims", 1))
     node = helper.make_node("ArgMax", ["X"], ["index"], **attributes)
-    given = declared("X", X) if declared_shape is None else declared_as("X", type_name(X.dtype), shape)
+    given = array_value_info("X", X) if declared_shape is None else make_value_info("X", type_name(X.dtype), shape)
     return Case(
         id=id,
         title=title,
         level=level,
         clauses=tuple(f"argmax.{clause}" for clause in clauses),
         tags=("argmax", type_name(X.dtype), f"opset_{opset}"),
-        model=model(id, [node], [given], [declared_as("index", "int64", index)], {"": opset}),
+        model=build_model(id, [node], [given], [make_value_info("index", "int64", index)], {"": opset}),
         data_sets=((X,),),
     )

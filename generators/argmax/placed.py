@@ -1,29 +1,35 @@
-"""Cases of ArgMax, with and without an operator before it, as rows of `conformance.dimensions.argmax`."""
+"""Cases of ArgMax's family `placed`, which vary the enclosing scope, the preceding operator and the attributes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from conformance.corpus.case import Case
-from conformance.dimensions.argmax import BY_DEFAULT, CHAINS, SUPPLIES, argmax_placed, built_placed
-from conformance.dimensions.covering import covering_rows
+from conformance.dimensions.argmax import (
+    DEFAULT_AXIS_PRODUCERS,
+    PRODUCERS,
+    SOURCE_LEVELS,
+    argmax_placed_declaration,
+    build_argmax_placed,
+)
+from conformance.dimensions.covering_array import covering_array
 from conformance.verdicts import Level
-from generators.dimensions import ORIGIN_WORDS, PLACE_WORDS, USE_WORDS
+from generators.dimensions import CONSUMER_PHRASES, SCOPE_PHRASES, SOURCE_PHRASES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.dimensions.factors import Row
+    from conformance.dimensions.covering_array import Row
 
 OPSET_OF_ONE_AXIS = 13
-"""The first in which Softmax and LogSoftmax normalize along one axis alone."""
+"""First opset in which Softmax and LogSoftmax normalise along a single axis."""
 
 
 def cases() -> Iterator[Case]:
-    """All of them."""
-    for number, row in enumerate(covering_rows(argmax_placed()), 1):
-        id = f"test_argmax_placed_{number:03}_{row['before']}_{row['place']}_{row['type']}"
-        built = built_placed(id, row)
+    """Yield a case for each row of the covering array of `argmax_placed_declaration`."""
+    for number, row in enumerate(covering_array(argmax_placed_declaration()), 1):
+        id = f"test_argmax_placed_{number:03}_{row['before']}_{row['scope']}_{row['type']}"
+        built = build_argmax_placed(id, row)
         yield Case(
             id=id,
             title=_title(row),
@@ -36,19 +42,19 @@ def cases() -> Iterator[Case]:
 
 
 def _title(row: Row) -> str:
-    chain, (origin, stored) = CHAINS[row["before"]], SUPPLIES[row["origin_X"]]
-    along = " along its default axis" if row["before"] in BY_DEFAULT else ""
+    chain, (source, stored) = PRODUCERS[row["before"]], SOURCE_LEVELS[row["source_X"]]
+    along = " along its default axis" if row["before"] in DEFAULT_AXIS_PRODUCERS else ""
     whose = f" of {chain[0]}{along}" if chain else ""
     numbers = " of numbers" if stored == "typed" else ""
     rest = ", ".join(f"{name} {row[name]}" for name in ("shape", "axis", "values", "opset"))
     return (
-        f"ArgMax{whose} answers as anywhere {PLACE_WORDS[row['place']]}: X {ORIGIN_WORDS[origin]}{numbers},"
-        f" index {USE_WORDS[row['use_index']]} ({rest})"
+        f"ArgMax{whose} gives the same index {SCOPE_PHRASES[row['scope']]}: X {SOURCE_PHRASES[source]}{numbers},"
+        f" index {CONSUMER_PHRASES[row['consumer_index']]} ({rest})"
     )
 
 
 def _clauses(row: Row) -> tuple[str, ...]:
-    chain = CHAINS[row["before"]]
+    chain = PRODUCERS[row["before"]]
     if chain is None:
         return ("argmax.index", "argmax.data_type")
     coerced = chain[0].endswith("Softmax") and int(row["opset"]) < OPSET_OF_ONE_AXIS

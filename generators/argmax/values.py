@@ -1,4 +1,4 @@
-"""Cases of plain ArgMax by the values it compares: every type, ties, extremes, infinities and NaN."""
+"""Cases of ArgMax about the compared values: every type, ties, extremes, infinities and NaN."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from conformance.corpus.case import Case
     from conformance.models.arrays import Array
 
-TYPED: Mapping[Any, Sequence[Any]] = {
+VALUES_BY_TYPE: Mapping[Any, Sequence[Any]] = {
     np.float16: [1.0, -2.0, 1.001, 0.5],
     np.float32: [1.0, 1.0 + 2.0**-23, -3.0, 1.0],
     np.float64: [1.0, 1.0 + 2.0**-52, -3.0, 1.0],
@@ -31,12 +31,12 @@ TYPED: Mapping[Any, Sequence[Any]] = {
     np.uint64: [2**63, 2**63 + 1, 2**53, 0],
     bfloat16: [1.0, -2.0, 1.0078125, 0.5],
 }
-"""Per type, values whose largest differs from a neighbour by the least the type can tell."""
+"""Values by type. The largest element and another one are adjacent or nearly adjacent values of the type."""
 
 FLOATS = (np.float16, np.float32, np.float64, bfloat16)
 VECTOR: Mapping[str, int] = {"axis": 0, "keepdims": 0}
 
-BEYOND: Mapping[str, tuple[Any, Sequence[int], str]] = {
+INTEGERS_BEYOND_OTHER_TYPES: Mapping[str, tuple[Any, Sequence[int], str]] = {
     "doubles_int64": (np.int64, [-(2**53) - 1, -(2**53), -(2**53) - 2], "int64 elements that are equal as doubles"),
     "doubles_uint64": (np.uint64, [2**64 - 2, 2**64 - 1, 2**64 - 3], "uint64 elements that are equal as doubles"),
     "floats_int32": (np.int32, [2**24, 2**24 + 1, 2**24 - 1], "int32 elements that are equal as floats"),
@@ -48,23 +48,23 @@ BEYOND: Mapping[str, tuple[Any, Sequence[int], str]] = {
     "sign_uint16": (np.uint16, [1, 2**15, 2**15 - 1], "uint16 elements that are negative as int16"),
     "sign_uint8": (np.uint8, [1, 2**7, 2**7 - 1], "uint8 elements that are negative as int8"),
 }
-"""Integers that another type does not tell apart, or has in another order."""
+"""Integers that are equal or ordered differently after conversion to another type: type, values, description."""
 
-NANS: Mapping[str, tuple[Sequence[float], str]] = {
+NAN_VALUES: Mapping[str, tuple[Sequence[float], str]] = {
     "nan_first": ([np.nan, 3, 1], "a NaN is the first element"),
-    "nan_middle": ([3, np.nan, 5], "a NaN stands between"),
+    "nan_middle": ([3, np.nan, 5], "a NaN is in the middle"),
     "nan_last": ([1, 3, np.nan], "a NaN is the last element"),
     "nan_negative": ([1, -np.nan, 3], "a NaN has its sign bit set"),
     "nan_several": ([1, np.nan, 3, np.nan], "there are two NaN"),
     "nan_everywhere": ([np.nan, np.nan, np.nan], "all elements are NaN"),
     "nan_and_infinity": ([np.inf, np.nan, 1], "there are a NaN and an infinity"),
 }
-"""What nothing says the index of."""
+"""Values with NaN, for which the specification does not define the index, with a description."""
 
 
 def cases() -> Iterator[Case]:
-    """Types over opsets, and values that are easily compared wrongly."""
-    for dtype, values in TYPED.items():
+    """Yield cases for all types and opsets, and cases with values that runtimes often compare wrongly."""
+    for dtype, values in VALUES_BY_TYPE.items():
         yield from _typed(dtype, np.array(values, dtype=dtype))
         yield from _extremes(dtype)
     for dtype in (np.int64, np.uint64):
@@ -72,30 +72,30 @@ def cases() -> Iterator[Case]:
         X = np.array([7, 2**40, 2**31, 2**40 - 1], dtype=dtype)
         title = f"ArgMax compares all 64 bits of {name} elements"
         yield argmax_case(f"high_bits_{name}", title, ("data_type", "index"), X, VECTOR)
-    for name, (dtype, integers, text) in BEYOND.items():
+    for name, (dtype, integers, text) in INTEGERS_BEYOND_OTHER_TYPES.items():
         title = f"ArgMax compares {text}"
         yield argmax_case(f"beyond_{name}", title, ("data_type", "index"), np.array(integers, dtype=dtype), VECTOR)
     for dtype in FLOATS:
         yield from _infinities(dtype)
         yield from _near_zero(dtype)
-    for name, (numbers, text) in NANS.items():
-        yield from _without_number(name, text, np.array(numbers, dtype=np.float32))
+    for name, (numbers, text) in NAN_VALUES.items():
+        yield from _nan_cases(name, text, np.array(numbers, dtype=np.float32))
     for dtype in (np.float16, np.float64, bfloat16):
-        yield from _without_number(f"nan_{type_name(np.dtype(dtype))}", "one is NaN", np.array([1, np.nan, 3], dtype))
+        yield from _nan_cases(f"nan_{type_name(np.dtype(dtype))}", "one is NaN", np.array([1, np.nan, 3], dtype))
 
 
-def _limits(dtype: Any) -> Any:
-    """What `numpy.finfo` says, of bfloat16 too."""
+def _float_limits(dtype: Any) -> Any:
+    """Return the limits of a floating-point type, including bfloat16."""
     return finfo(dtype)  # type: ignore[no-untyped-call]
 
 
 def _typed(dtype: Any, X: Array) -> Iterator[Case]:
-    """In each opset that allows the type; bfloat16 came with opset 13."""
+    """Yield a case for each opset in which ArgMax allows the type."""
     name = type_name(np.dtype(dtype))
-    yield _of_type(f"type_{name}", f"ArgMax compares {name} elements in their own type", X, 13)
+    yield _type_case(f"type_{name}", f"ArgMax compares {name} elements in their own type", X, 13)
     for opset in () if dtype is bfloat16 else (11, 12):
         title = f"ArgMax of opset {opset} compares {name} elements in their own type"
-        yield _of_type(f"type_{name}_opset_{opset}", title, X, opset)
+        yield _type_case(f"type_{name}_opset_{opset}", title, X, opset)
     ties = np.array([[1, 3, 3, 2], [5, 0, 5, 5]], dtype=dtype)
     for last in (0, 1):
         word = "last" if last else "first"
@@ -108,27 +108,27 @@ def _typed(dtype: Any, X: Array) -> Iterator[Case]:
         )
 
 
-def _of_type(name: str, title: str, X: Array, opset: int) -> Case:
+def _type_case(name: str, title: str, X: Array, opset: int) -> Case:
     return argmax_case(name, title, ("data_type", "index"), X, VECTOR, opset)
 
 
 def _extremes(dtype: Any) -> Iterator[Case]:
-    """Nothing below the least that the type has, so that no start value of a search can be told from an element."""
+    """Yield cases with the least value of the type, which detect a wrong start value of the search for the maximum."""
     name = type_name(np.dtype(dtype))
-    least = np.iinfo(dtype).min if np.dtype(dtype).kind in "iu" else _limits(dtype).min
-    above = least + 1 if np.dtype(dtype).kind in "iu" else np.nextafter(_limits(dtype).min, dtype(0))
+    least = np.iinfo(dtype).min if np.dtype(dtype).kind in "iu" else _float_limits(dtype).min
+    above = least + 1 if np.dtype(dtype).kind in "iu" else np.nextafter(_float_limits(dtype).min, dtype(0))
     for last in (0, 1):
         word = "last" if last else "first"
         yield argmax_case(
             f"least_everywhere_{name}_{word}",
-            f"ArgMax gives the {word} index where every element is the least finite {name}",
+            f"ArgMax gives the {word} index if every element is the least finite {name}",
             ("select_last_index" if last else "first_index", "data_type"),
             np.array([least] * 3, dtype=dtype),
             {**VECTOR, "select_last_index": last},
         )
     yield argmax_case(
         f"least_but_one_{name}",
-        f"ArgMax tells the least finite {name} from the next",
+        f"ArgMax distinguishes the least finite {name} from the next value",
         ("index", "data_type"),
         np.array([least, least, above, least], dtype=dtype),
         VECTOR,
@@ -137,13 +137,13 @@ def _extremes(dtype: Any) -> Iterator[Case]:
 
 def _infinities(dtype: Any) -> Iterator[Case]:
     name = type_name(np.dtype(dtype))
-    least, largest = _limits(dtype).min, _limits(dtype).max
+    least, largest = _float_limits(dtype).min, _float_limits(dtype).max
     if dtype is not np.float32:
         for last in (0, 1):
             word = "last" if last else "first"
             yield argmax_case(
                 f"all_minus_infinity_{name}_{word}",
-                f"ArgMax of nothing but -inf of type {name} is a tie like any other",
+                f"ArgMax resolves a tie of {name} elements that are all -inf",
                 ("select_last_index" if last else "first_index", "data_type"),
                 np.full(3, -np.inf, dtype=dtype),
                 {**VECTOR, "select_last_index": last},
@@ -159,13 +159,13 @@ def _infinities(dtype: Any) -> Iterator[Case]:
 
 
 def _near_zero(dtype: Any) -> Iterator[Case]:
-    """Zeros of both signs are equal, and a subnormal is none: as IEEE 754 has it, which the page does not speak of."""
+    """Yield cases whose result IEEE 754 defines: 0 equals -0, and a positive subnormal is greater than 0."""
     name = type_name(np.dtype(dtype))
     for last in (0, 1):
         word = "last" if last else "first"
         yield argmax_case(
             f"zeros_of_both_signs_{name}_{word}",
-            f"ArgMax takes zeros of both signs of type {name} for equal",
+            f"ArgMax treats zeros of both signs of type {name} as equal",
             ("select_last_index" if last else "first_index", "data_type"),
             np.array([-0.0, 0.0, -0.0] if not last else [0.0, -0.0, -1.0], dtype=dtype),
             {**VECTOR, "select_last_index": last},
@@ -173,27 +173,27 @@ def _near_zero(dtype: Any) -> Iterator[Case]:
         )
     yield argmax_case(
         f"subnormal_{name}",
-        f"ArgMax tells the smallest subnormal {name} from zero",
+        f"ArgMax distinguishes the smallest subnormal {name} from zero",
         ("index", "data_type"),
-        np.array([0, _limits(dtype).smallest_subnormal, 0], dtype=dtype),
+        np.array([0, _float_limits(dtype).smallest_subnormal, 0], dtype=dtype),
         VECTOR,
         level=Level.SHOULD,
     )
 
 
-def _without_number(name: str, text: str, X: Array) -> Iterator[Case]:
-    """Which index is open; that it is one of the elements' is not."""
+def _nan_cases(name: str, text: str, X: Array) -> Iterator[Case]:
+    """Yield cases with NaN: the index must be in range (`must`), but any index is allowed (`silent`)."""
     for last in (0, 1):
         yield argmax_case(
             f"in_range_{name}_{'last' if last else 'first'}",
-            f"ArgMax with select_last_index = {last} gives the index of an element where {text}",
+            f"ArgMax with select_last_index = {last} gives the index of an element if {text}",
             ("range",),
             X,
             {**VECTOR, "select_last_index": last},
         )
         yield argmax_case(
             f"{name}_{'last' if last else 'first'}",
-            f"Nothing says what ArgMax with select_last_index = {last} gives where {text}",
+            f"ArgMax with select_last_index = {last} gives an undefined index if {text}",
             ("select_last_index" if last else "first_index", "index"),
             X,
             {**VECTOR, "select_last_index": last},

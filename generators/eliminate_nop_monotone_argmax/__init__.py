@@ -1,4 +1,9 @@
-"""Cases of eliminate_nop_monotone_argmax: one module for each family, each with a function `cases`."""
+"""Cases of the pass eliminate_nop_monotone_argmax.
+
+The pass removes Log, Exp, Sqrt, Softmax or LogSoftmax if ArgMax is the only consumer of its result, because these
+operators do not change the index of the maximum. In this package, *the operator* is one of these five, and *the pair*
+is the operator followed by ArgMax. Each module has a family of cases and a function `cases`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,6 @@ from generators.eliminate_nop_monotone_argmax import (
     chains,
     constants,
     contexts,
-    domains,
     fields,
     functions,
     hazards,
@@ -18,6 +22,7 @@ from generators.eliminate_nop_monotone_argmax import (
     invalid,
     long_chains,
     node,
+    operator_domains,
     other_operators,
     preservation,
     subgraphs,
@@ -42,7 +47,7 @@ FAMILIES = (
     subgraphs,
     contexts,
     interface,
-    domains,
+    operator_domains,
     functions,
     preservation,
     fields,
@@ -52,9 +57,10 @@ FAMILIES = (
     hazards,
     invalid,
 )
+"""Modules with cases, in the order of the corpus."""
 
 
 def cases() -> Iterator[Case]:
-    """All cases of the pass."""
+    """Yield all cases of the pass."""
     for family in FAMILIES:
         yield from family.cases()

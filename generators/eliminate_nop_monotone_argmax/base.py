@@ -1,4 +1,4 @@
-"""The pass fires: the five operators over ranks, axes, attributes of ArgMax, opsets and types, each varied alone."""
+"""Cases in which the pass applies: the five operators with various ranks, axes, ArgMax attributes, opsets and types."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from ml_dtypes import bfloat16
 
-from conformance.generation.models import TYPES, argmax_shape, declared_as
-from conformance.generation.values import ranked
-from generators.eliminate_nop_monotone_argmax.scenario import (
-    FIRES,
-    FIVE,
+from conformance.generation.models import FLOAT_TYPE_NAMES, argmax_shape, make_value_info, permuted_quarters
+from generators.eliminate_nop_monotone_argmax.pass_scenario import (
+    APPLIES,
+    PASS_OPERATORS,
     ScenarioGraph,
+    applies_to,
     argmax,
-    fires,
-    index_of,
+    index_info,
     pair,
     producer,
     scenario,
@@ -35,48 +34,49 @@ SHAPES: Sequence[tuple[tuple[int, ...], int]] = (
     ((2, 1, 3, 4), 2),
     ((2, 2, 1, 2, 3), -5),
 )
-"""Shapes, each with the axis of ArgMax and of the operator before it."""
+"""Shapes with the axis of ArgMax and of the operator before it."""
 ATTRIBUTES: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "keepdims": ({"keepdims": 1}, "with keepdims"),
-    "keepdims_default": ({}, "with keepdims left to its default"),
+    "keepdims_default": ({}, "without keepdims"),
     "select_first": ({"keepdims": 0, "select_last_index": 0}, "with select_last_index = 0"),
     "select_last": ({"keepdims": 0, "select_last_index": 1}, "with select_last_index"),
 }
+"""Attributes of ArgMax by name, with a description."""
 OPSETS = (9, 11, 12, 15, 18, 21)
-ALL_OF_OPSET = {1: 3, 5: 3, 6: 3, 7: 3, 8: 3, 10: 5, 14: 7, 16: 8, 17: 8, 19: 9, 20: 9, 22: 10, 23: 11}
-"""Other opsets, up to the newest of the oldest onnx that is supported, with the IR version of models of their time."""
+OTHER_OPSETS = {1: 3, 5: 3, 6: 3, 7: 3, 8: 3, 10: 5, 14: 7, 16: 8, 17: 8, 19: 9, 20: 9, 22: 10, 23: 11}
+"""IR version by opset, for opsets up to the newest one of the oldest supported onnx."""
 
 
 def cases() -> Iterator[Case]:
-    """Variations of the base forms."""
-    for op_type, word in FIVE.items():
+    """Yield the cases of the family `base`."""
+    for op_type, word in PASS_OPERATORS.items():
         for shape, axis in SHAPES:
-            yield _shaped(op_type, word, shape, axis)
+            yield _shape_case(op_type, word, shape, axis)
         for name, (attributes, text) in ATTRIBUTES.items():
-            yield _with_attributes(op_type, word, name, text, attributes)
+            yield _attribute_case(op_type, word, name, text, attributes)
         for opset in OPSETS:
-            yield _of_opset(op_type, word, opset)
+            yield _opset_case(op_type, word, opset)
         for dtype in (np.float16, bfloat16):
-            yield _typed(op_type, word, dtype)
-    for opset, ir_version in ALL_OF_OPSET.items():
-        yield _all_of_opset(opset, ir_version)
+            yield _type_case(op_type, word, dtype)
+    for opset, ir_version in OTHER_OPSETS.items():
+        yield _all_opset_case(opset, ir_version)
 
 
-def _shaped(op_type: str, word: str, shape: tuple[int, ...], axis: int) -> Case:
+def _shape_case(op_type: str, word: str, shape: tuple[int, ...], axis: int) -> Case:
     name = f"{word}_rank_{len(shape)}_axis_{axis}".replace("-", "minus_")
     return scenario(
         FAMILY,
         name,
-        f"{op_type} before ArgMax along axis {axis} of a rank-{len(shape)} tensor is taken away",
+        f"{op_type} before ArgMax along axis {axis} of a rank-{len(shape)} tensor is removed",
         ("fires", word),
-        FIRES,
-        ScenarioGraph(pair(op_type, axis), (ranked(name, shape, np.float32),), outputs=_index(shape, axis)),
+        APPLIES,
+        ScenarioGraph(pair(op_type, axis), (permuted_quarters(name, shape, np.float32),), outputs=_index(shape, axis)),
     )
 
 
-def _with_attributes(op_type: str, word: str, name: str, text: str, attributes: Mapping[str, Any]) -> Case:
+def _attribute_case(op_type: str, word: str, name: str, text: str, attributes: Mapping[str, Any]) -> Case:
     name = f"{word}_{name}"
-    X = ranked(name, (2, 3, 4), np.float32)
+    X = permuted_quarters(name, (2, 3, 4), np.float32)
     keepdims = attributes.get("keepdims", 1)
     last = argmax(axis=1, **attributes)
     if "keepdims" not in attributes:
@@ -84,58 +84,61 @@ def _with_attributes(op_type: str, word: str, name: str, text: str, attributes: 
     return scenario(
         FAMILY,
         name,
-        f"{op_type} before an ArgMax {text} is taken away, and ArgMax keeps its attributes",
+        f"{op_type} before an ArgMax {text} is removed, and ArgMax keeps its attributes",
         ("fires", "argmax_unchanged", word),
-        FIRES,
+        APPLIES,
         ScenarioGraph([producer(op_type), last], (X,), outputs=_index(X.shape, 1, keepdims)),
     )
 
 
-def _of_opset(op_type: str, word: str, opset: int) -> Case:
+def _opset_case(op_type: str, word: str, opset: int) -> Case:
     name = f"{word}_opset_{opset}"
     return scenario(
         FAMILY,
         name,
-        f"{op_type} before ArgMax is taken away in opset {opset}",
+        f"{op_type} before ArgMax is removed in opset {opset}",
         ("fires", "opset", word),
-        FIRES,
+        APPLIES,
         ScenarioGraph(
-            pair(op_type), (ranked(name, (3, 5), np.float32),), outputs=_index((3, 5), 1), opsets={"": opset}
+            pair(op_type), (permuted_quarters(name, (3, 5), np.float32),), outputs=_index((3, 5), 1), opsets={"": opset}
         ),
     )
 
 
-def _typed(op_type: str, word: str, dtype: Any) -> Case:
-    type = TYPES[dtype]
+def _type_case(op_type: str, word: str, dtype: Any) -> Case:
+    type = FLOAT_TYPE_NAMES[dtype]
     name = f"{word}_{type}"
     return scenario(
         FAMILY,
         name,
-        f"{op_type} before ArgMax is taken away from {type} elements",
+        f"{op_type} before ArgMax is removed from {type} elements",
         ("fires", "any_type", word),
-        FIRES,
-        ScenarioGraph(pair(op_type), (ranked(name, (3, 5), dtype),), outputs=_index((3, 5), 1)),
+        APPLIES,
+        ScenarioGraph(pair(op_type), (permuted_quarters(name, (3, 5), dtype),), outputs=_index((3, 5), 1)),
     )
 
 
 def _index(shape: Sequence[int], axis: int, keepdims: int = 0) -> list[Any]:
-    return [declared_as("index", "int64", argmax_shape(shape, axis, keepdims))]
+    return [make_value_info("index", "int64", argmax_shape(shape, axis, keepdims))]
 
 
-def _all_of_opset(opset: int, ir_version: int) -> Case:
-    """The five beside each other; their axis is the last, so that nothing is coerced."""
+def _all_opset_case(opset: int, ir_version: int) -> Case:
+    """Define a case with all five operators in one graph, along the last axis.
+
+    Below opset 13, Softmax normalises all dimensions from its axis on together: only one dimension for the last axis.
+    """
     nodes = []
-    for op_type in FIVE:
+    for op_type in PASS_OPERATORS:
         nodes += [producer(op_type, "X", f"Y_{op_type}"), argmax(f"Y_{op_type}", f"index_{op_type}")]
     return scenario(
         FAMILY,
         f"all_opset_{opset}",
-        f"The five are taken away from a model of opset {opset} and IR version {ir_version}",
+        f"All five operators are removed from a model of opset {opset} and IR version {ir_version}",
         ("fires", "opset"),
-        fires(*(f"Y_{op_type}" for op_type in FIVE)),
+        applies_to(*(f"Y_{op_type}" for op_type in PASS_OPERATORS)),
         ScenarioGraph(
             nodes,
-            outputs=[index_of((2, 3), name=f"index_{op_type}") for op_type in FIVE],
+            outputs=[index_info((2, 3), name=f"index_{op_type}") for op_type in PASS_OPERATORS],
             opsets={"": opset},
             ir_version=ir_version,
         ),

@@ -1,4 +1,7 @@
-"""Several of the five in a row: one run takes away the one next to ArgMax, a fixed point the whole row."""
+"""Cases with chains, which are several of the five operators in a row before an ArgMax.
+
+One run of the pass removes the operator next to ArgMax; runs to a fixed point remove the whole chain.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import helper
 
-from conformance.generation.models import declared_as
-from conformance.generation.values import ranked
-from generators.eliminate_nop_monotone_argmax.scenario import (
+from conformance.generation.models import make_value_info, permuted_quarters
+from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     ALONG_AXIS,
-    FIVE,
+    PASS_OPERATORS,
     SHAPE,
     ScenarioGraph,
+    applies_to,
     argmax,
-    fires,
-    index_of,
+    index_info,
     producer,
     scenario,
 )
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from conformance.corpus.case import Case, Rewrite
 
 FAMILY = "chains"
-ROWS: Sequence[Sequence[str]] = (
+CHAINS: Sequence[Sequence[str]] = (
     ("Exp", "Log"),
     ("Log", "Exp"),
     ("Sqrt", "Exp"),
@@ -51,26 +53,26 @@ ROWS: Sequence[Sequence[str]] = (
     ("LogSoftmax", "Exp", "Log"),
     ("Exp", "Log", "Sqrt", "Softmax", "LogSoftmax"),
 )
-"""The operators from X on; ArgMax comes last."""
+"""Operators from X to ArgMax."""
 
 
 def cases() -> Iterator[Case]:
-    """Whole rows, rows that something interrupts, and rows that share their beginning."""
-    for row in ROWS:
-        yield _row(row)
+    """Yield cases with complete chains, interrupted chains, and chains with a common beginning."""
+    for row in CHAINS:
+        yield _chain(row)
     yield _long()
     yield from _interrupted()
-    yield from _shared()
+    yield from _common_beginning()
     yield from _default_axis()
 
 
-def _row(row: Sequence[str]) -> Case:
+def _chain(row: Sequence[str]) -> Case:
     values = [*(f"Y{number}" for number in range(1, len(row))), "Y"]
     nodes = _nodes(row, values)
     return _case(
-        "_".join(FIVE[op_type] for op_type in row),
-        f"Of {', '.join(row)} before ArgMax one run takes {row[-1]} away and a fixed point all",
-        fires("Y", then=values[-2::-1]),
+        "_".join(PASS_OPERATORS[op_type] for op_type in row),
+        f"One run removes {row[-1]} of {', '.join(row)} before ArgMax, and runs to a fixed point remove all",
+        applies_to("Y", then=values[-2::-1]),
         nodes,
     )
 
@@ -82,14 +84,14 @@ def _nodes(row: Sequence[str], values: Sequence[str]) -> list[onnx.NodeProto]:
 
 
 def _long() -> Case:
-    """Every run takes away one, so that a fixed point is ten runs away."""
+    """Define a case with a chain of ten operators, which needs ten runs."""
     row = ["Sqrt"] * 10
     values = [f"Y{number}" for number in range(1, 11)]
-    X = 4.0 ** ranked("chains/long", SHAPE, np.float32) * np.float32(4096)
+    X = 4.0 ** permuted_quarters("chains/long", SHAPE, np.float32) * np.float32(4096)
     return _case(
         "sqrt_ten_times",
-        "Of ten Sqrt before ArgMax one run takes the last away and a fixed point all",
-        fires("Y10", then=values[-2::-1]),
+        "One run removes the last of ten Sqrt before ArgMax, and runs to a fixed point remove all",
+        applies_to("Y10", then=values[-2::-1]),
         _nodes(row, values),
         X=np.exp2(np.floor(np.log2(X))).astype(np.float32),
     )
@@ -99,56 +101,56 @@ def _interrupted() -> Iterator[Case]:
     relu = helper.make_node("Relu", ["Y1"], ["Y2"])
     yield _case(
         "interrupted_by_relu",
-        "Of Exp, Relu and Log before ArgMax only Log is ever taken away",
-        fires("Y"),
+        "Only Log is removed from Exp, Relu and Log before ArgMax",
+        applies_to("Y"),
         [producer("Exp", "X", "Y1"), relu, producer("Log", "Y2", "Y"), argmax()],
     )
     yield _case(
         "interrupted_by_another_axis",
-        "Of Softmax along another axis and Exp before ArgMax only Exp is ever taken away",
-        fires("Y"),
+        "Only Exp is removed from Softmax along another axis and Exp before ArgMax",
+        applies_to("Y"),
         [producer("Softmax", "X", "Y1", axis=0), producer("Exp", "Y1", "Y"), argmax()],
     )
     yield _case(
         "wanted_in_the_middle",
-        "Of Exp, whose result is an output of the graph, and Softmax before ArgMax only Softmax is ever taken away",
-        fires("Y"),
+        "Only Softmax is removed from Exp and Softmax before ArgMax if the result of Exp is a graph output",
+        applies_to("Y"),
         [producer("Exp", "X", "Y1"), producer("Softmax", "Y1", "Y"), argmax()],
-        outputs=[index_of(SHAPE), declared_as("Y1", "float", SHAPE)],
+        outputs=[index_info(SHAPE), make_value_info("Y1", "float", SHAPE)],
     )
     yield _case(
         "used_in_the_middle",
-        "Of Exp, whose result has another consumer, and Log before ArgMax only Log is ever taken away",
-        fires("Y"),
+        "Only Log is removed from Exp and Log before ArgMax if the result of Exp has another consumer",
+        applies_to("Y"),
         [
             producer("Exp", "X", "Y1"),
             helper.make_node("Less", ["X", "Y1"], ["less"]),
             producer("Log", "Y1", "Y"),
             argmax(),
         ],
-        outputs=[index_of(SHAPE), declared_as("less", "bool", SHAPE)],
+        outputs=[index_info(SHAPE), make_value_info("less", "bool", SHAPE)],
     )
 
 
 def _default_axis() -> Iterator[Case]:
-    """An operator that is not told its axis, which is the last one: another than ArgMax's."""
+    """Yield cases with an operator in the chain that has no explicit axis; its default is not ArgMax's axis."""
     for (op_type, word), then in zip(ALONG_AXIS.items(), ("Log", "Exp"), strict=True):
         yield _case(
-            f"{word}_by_default_{FIVE[then]}",
-            f"Of {op_type} along its default axis and {then} before ArgMax along another, {then} alone is taken away",
-            fires("Y"),
+            f"{word}_by_default_{PASS_OPERATORS[then]}",
+            f"Only {then} is removed from {op_type} along its default axis and {then} before ArgMax along another axis",
+            applies_to("Y"),
             [helper.make_node(op_type, ["X"], ["Y1"]), producer(then, "Y1", "Y"), argmax(axis=0)],
-            outputs=[index_of(SHAPE, 0)],
+            outputs=[index_info(SHAPE, 0)],
         )
 
 
-def _shared() -> Iterator[Case]:
-    """Two rows with one beginning: it stays, since both rows want it."""
-    indices = [index_of(SHAPE, name=name) for name in ("index1", "index2")]
+def _common_beginning() -> Iterator[Case]:
+    """Yield cases with two chains that read one operator's result, which therefore remains, or the same input."""
+    indices = [index_info(SHAPE, name=name) for name in ("index1", "index2")]
     yield _case(
         "two_ends_of_one_beginning",
-        "Exp that is the beginning of two rows stays, whatever is taken away after it",
-        fires("Y1", "Y2"),
+        "Exp at the beginning of two chains stays, although the operators after it are removed",
+        applies_to("Y1", "Y2"),
         [
             producer("Exp", "X", "Y0"),
             producer("Log", "Y0", "Y1"),
@@ -160,8 +162,8 @@ def _shared() -> Iterator[Case]:
     )
     yield _case(
         "two_rows",
-        "Of two rows in one graph one run takes the last of each away and a fixed point all",
-        fires("Y2", "Z2", then=("Y1", "Z1")),
+        "One run removes the last operator of each of two chains, and runs to a fixed point remove all",
+        applies_to("Y2", "Z2", then=("Y1", "Z1")),
         [
             producer("Exp", "X", "Y1"),
             producer("Softmax", "X", "Z1"),
@@ -182,6 +184,6 @@ def _case(
     outputs: Sequence[onnx.ValueInfoProto] = (),
     X: np.ndarray[tuple[int, ...], np.dtype[np.float32]] | None = None,
 ) -> Case:
-    fed = ranked(name, SHAPE, np.float32) + np.float32(1) if X is None else X
+    fed = permuted_quarters(name, SHAPE, np.float32) + np.float32(1) if X is None else X
     clauses = ("one_per_run", "fixed_point")
     return scenario(FAMILY, name, title, clauses, rewrite, ScenarioGraph(nodes, (fed,), outputs=outputs))

@@ -1,4 +1,4 @@
-"""If, Loop and Scan around nodes that capture what they need, in any order and to any depth."""
+"""Helpers that put nodes into *containers*: the operators If, Loop and Scan, nested in any order and to any depth."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from onnx import helper
 
-from conformance.dimensions.blocks import constant, if_node
-from conformance.generation.models import declared_as
+from conformance.dimensions.field_parts import constant_node, if_node
+from conformance.generation.models import make_value_info
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,29 +18,36 @@ if TYPE_CHECKING:
 
     from conformance.models.arrays import Array
 
-Kind = Literal["If", "Loop", "Scan"]
-ATTRIBUTE = {"If": "then_branch", "Loop": "body", "Scan": "body"}
-"""Where each has the graph that is looked at."""
+ContainerType = Literal["If", "Loop", "Scan"]
+BODY_ATTRIBUTES = {"If": "then_branch", "Loop": "body", "Scan": "body"}
+"""Attribute with the relevant subgraph, by operator."""
 
 TICK = np.zeros((1,), dtype=np.float32)
+"""Input of Scan that makes it run its body once."""
 
 
-def driven() -> list[onnx.NodeProto]:
-    """What makes the containers of the main graph and of graphs in it go: each runs its graph once."""
+def container_inputs() -> list[onnx.NodeProto]:
+    """Return nodes that compute the inputs of all containers: condition, trip count and Scan input.
+
+    With these inputs, each body runs once.
+    """
     return [
-        constant("turns", np.array(1, dtype=np.int64)),
-        constant("yes", np.array(True)),
-        constant("ticks", TICK),
+        constant_node("turns", np.array(1, dtype=np.int64)),
+        constant_node("yes", np.array(True)),
+        constant_node("ticks", TICK),
     ]
 
 
 @dataclass(frozen=True)
-class Contained:
-    """Nodes of a graph and the value that they give.
+class ContainedNodes:
+    """Nodes, possibly nested in containers, and the value that they compute.
 
     Attributes:
-        type: the value's, by its ONNX name in lower case.
-        path: what comes before the names of the nodes that are innermost, as in `Rewrite`.
+        nodes: nodes in topological order.
+        output: name of the value.
+        shape: shape of the value.
+        type: lower-case ONNX name of the value's element type.
+        path: prefix of the paths of values in the innermost container, as in `Rewrite`.
     """
 
     nodes: Sequence[onnx.NodeProto]
@@ -49,42 +56,43 @@ class Contained:
     type: str = "int64"
     path: str = ""
 
-    def within(self, kind: Kind, number: int = 1, other: Sequence[onnx.NodeProto] = ()) -> Contained:
-        """The same in a container, which gives it with a dimension more, but for If.
+    def put_into(self, kind: ContainerType, number: int = 1, other: Sequence[onnx.NodeProto] = ()) -> ContainedNodes:
+        """Nest the nodes in a container. Loop and Scan add a dimension to the value.
 
         Args:
-            number: tells the names in it from those of other containers.
-            other: what the other branch of an If has, whose last node gives the output; a constant by default.
+            kind: operator of the container.
+            number: suffix that makes the names in the container unique.
+            other: nodes of the else_branch of an If. The last node computes its output. Default: a constant.
         """
-        result, path = f"{self.output}_{number}", f"{self.output}_{number}/{ATTRIBUTE[kind]}/{self.path}"
-        shown = declared_as(self.output, self.type, self.shape)
+        result, path = f"{self.output}_{number}", f"{self.output}_{number}/{BODY_ATTRIBUTES[kind]}/{self.path}"
+        shown = make_value_info(self.output, self.type, self.shape)
         if kind == "If":
             filling: Array = np.zeros(
                 self.shape, dtype={"int64": np.int64, "bool": np.bool_, "float": np.float32}[self.type]
             )
-            nodes = [*(other or [constant(f"{result}_else", filling)])]
+            nodes = [*(other or [constant_node(f"{result}_else", filling)])]
             then = helper.make_graph(self.nodes, f"then_{number}", [], [shown])
-            otherwise = declared_as(nodes[-1].output[0], self.type, self.shape)
+            otherwise = make_value_info(nodes[-1].output[0], self.type, self.shape)
             graph = helper.make_graph(nodes, f"else_{number}", [], [otherwise])
-            return Contained([if_node("yes", result, then, graph)], result, self.shape, self.type, path)
+            return ContainedNodes([if_node("yes", result, then, graph)], result, self.shape, self.type, path)
         if kind == "Loop":
             node = self._loop(number, shown, result)
         else:
-            tick = declared_as(f"tick_{number}", "float", [])
+            tick = make_value_info(f"tick_{number}", "float", [])
             body = helper.make_graph(self.nodes, f"body_{number}", [tick], [shown])
             node = helper.make_node("Scan", ["ticks"], [result], num_scan_inputs=1, body=body)
-        return Contained([node], result, [1, *self.shape], self.type, path)
+        return ContainedNodes([node], result, [1, *self.shape], self.type, path)
 
     def _loop(self, number: int, shown: onnx.ValueInfoProto, result: str) -> onnx.NodeProto:
-        inputs = [declared_as(f"turn_{number}", "int64", []), declared_as(f"more_{number}", "bool", [])]
+        inputs = [make_value_info(f"turn_{number}", "int64", []), make_value_info(f"more_{number}", "bool", [])]
         on = helper.make_node("Identity", [f"more_{number}"], [f"on_{number}"])
-        outputs = [declared_as(f"on_{number}", "bool", []), shown]
+        outputs = [make_value_info(f"on_{number}", "bool", []), shown]
         body = helper.make_graph([on, *self.nodes], f"body_{number}", inputs, outputs)
         return helper.make_node("Loop", ["turns", "yes"], [result], body=body)
 
 
-def contained(inner: Contained, kinds: Sequence[Kind]) -> Contained:
-    """Nodes in containers, the outermost first."""
+def nest_in_containers(inner: ContainedNodes, kinds: Sequence[ContainerType]) -> ContainedNodes:
+    """Nest nodes in several containers. `kinds` lists the outermost container first."""
     for number, kind in enumerate(reversed(kinds), 1):
-        inner = inner.within(kind, number)
+        inner = inner.put_into(kind, number)
     return inner

@@ -1,4 +1,7 @@
-"""Every field of a model is set, by the table of `conformance.passes.fields`: a case for each message and place."""
+"""Cases that set every field of the ONNX messages: one case for each message type and scope.
+
+`conformance.passes.fields` lists the fields. The pass must keep all of them.
+"""
 
 from __future__ import annotations
 
@@ -8,29 +11,30 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, helper
 
-from conformance.dimensions.blocks import constant, function
 from conformance.dimensions.field_parts import (
-    DEVICES,
-    OVERLOADS,
-    Parts,
-    annotate,
+    DEVICE_CONFIGURATION,
+    OVERLOADED_FUNCTIONS,
+    ExtraNodes,
+    add_quantization_annotations,
+    add_training_info,
     attribute_parts,
+    constant_node,
+    fill_annotations,
     graph_parts,
+    make_function,
     node_parts,
-    say_all,
     tensor_parts,
-    train,
     value_parts,
 )
-from conformance.generation.models import declared_as
-from conformance.passes.fields import EVERYWHERE, GROUPS, Place, placed, snake
-from generators.eliminate_nop_monotone_argmax.scenario import (
-    FIRES,
+from conformance.generation.models import make_value_info
+from conformance.passes.fields import CASE_MESSAGES, IN_GRAPHS, MessageScope, iter_messages, snake_case
+from generators.eliminate_nop_monotone_argmax.pass_scenario import (
+    APPLIES,
     SHAPE,
     ScenarioGraph,
+    applies_to,
     argmax,
-    fires,
-    index_of,
+    index_info,
     pair,
     producer,
     scenario,
@@ -43,71 +47,82 @@ if TYPE_CHECKING:
 
 FAMILY = "fields"
 IR_VERSION = 11
-"""The first that has all of the fields."""
+"""First IR version that has all of the fields."""
 OPSETS = {"": 21, "acme": 1}
-IN_WORDS = {Place.MAIN: "the main graph", Place.SUBGRAPH: "a subgraph", Place.FUNCTION: "a function's body"}
-PARTS: Mapping[str, tuple[Callable[[Sequence[int]], Parts], Sequence[Place]]] = {
-    "GraphProto": (graph_parts, EVERYWHERE[:2]),
-    "NodeProto": (node_parts, EVERYWHERE),
-    "ValueInfoProto": (value_parts, EVERYWHERE),
-    "TensorProto": (tensor_parts, EVERYWHERE),
-    "AttributeProto": (attribute_parts, EVERYWHERE),
+SCOPE_PHRASES = {
+    MessageScope.MAIN: "the main graph",
+    MessageScope.SUBGRAPH: "a subgraph",
+    MessageScope.FUNCTION: "a function's body",
 }
-"""Messages, with what makes the parts that have all of their fields, and the places that they stand in."""
+PARTS_BY_MESSAGE: Mapping[str, tuple[Callable[[Sequence[int]], ExtraNodes], Sequence[MessageScope]]] = {
+    "GraphProto": (graph_parts, IN_GRAPHS[:2]),
+    "NodeProto": (node_parts, IN_GRAPHS),
+    "ValueInfoProto": (value_parts, IN_GRAPHS),
+    "TensorProto": (tensor_parts, IN_GRAPHS),
+    "AttributeProto": (attribute_parts, IN_GRAPHS),
+}
+"""For each message type, the function that builds parts with all of its fields, and the scopes of the parts."""
 
 
 def cases() -> Iterator[Case]:
-    """The model and a function as wholes, and what stands in graphs and bodies, in each place."""
+    """Yield cases for the model, for a function, and for each message type in each scope."""
     yield _model()
     yield _function()
-    for message, (parts, places) in PARTS.items():
-        for place in places:
-            yield _in_place(message, place, parts(SHAPE[1:] if place is Place.SUBGRAPH else SHAPE))
+    for message, (parts, scopes) in PARTS_BY_MESSAGE.items():
+        for scope in scopes:
+            yield _scope_case(message, scope, parts(SHAPE[1:] if scope is MessageScope.SUBGRAPH else SHAPE))
 
 
-def _in_place(message: str, place: Place, parts: Parts) -> Case:
-    graph, rewrite = {Place.MAIN: _in_main, Place.SUBGRAPH: _in_scan, Place.FUNCTION: _in_function}[place](parts)
+def _scope_case(message: str, scope: MessageScope, parts: ExtraNodes) -> Case:
+    graph, rewrite = {
+        MessageScope.MAIN: _main_graph_parts,
+        MessageScope.SUBGRAPH: _scan_parts,
+        MessageScope.FUNCTION: _function_parts,
+    }[scope](parts)
 
-    def touch(model: onnx.ModelProto) -> None:
-        if place is Place.MAIN:
-            _hold(model.graph, parts)
+    def modify(model: onnx.ModelProto) -> None:
+        if scope is MessageScope.MAIN:
+            _add_parts(model.graph, parts)
         if message == "NodeProto":
-            model.configuration.add(name=DEVICES, num_devices=2)
-        for at, entry in list(placed(model)):
-            if at is place and GROUPS.get(name := type(entry).__name__, name) == message:
-                say_all(entry)
+            model.configuration.add(name=DEVICE_CONFIGURATION, num_devices=2)
+        for entry_scope, entry in list(iter_messages(model)):
+            if entry_scope is scope and CASE_MESSAGES.get(name := type(entry).__name__, name) == message:
+                fill_annotations(entry)
 
-    title = f"Every field of {message} in {IN_WORDS[place]} is after the pass what it was before"
-    return _case(f"{snake(message)}_{place}", title, rewrite, graph, touch)
+    title = f"Every field of {message} in {SCOPE_PHRASES[scope]} is the same after the pass"
+    return _case(f"{snake_case(message)}_{scope}", title, rewrite, graph, modify)
 
 
-def _in_main(parts: Parts) -> tuple[ScenarioGraph, Rewrite]:
+def _main_graph_parts(parts: ExtraNodes) -> tuple[ScenarioGraph, Rewrite]:
     nodes = [*pair(), *parts.nodes]
-    return _graph(nodes, [index_of(SHAPE), parts.output], parts.functions), FIRES
+    return _graph(nodes, [index_info(SHAPE), parts.output], parts.functions), APPLIES
 
 
-def _in_scan(parts: Parts) -> tuple[ScenarioGraph, Rewrite]:
-    """The body of a Scan over the rows of X, which has inputs as well as outputs."""
+def _scan_parts(parts: ExtraNodes) -> tuple[ScenarioGraph, Rewrite]:
+    """Return a graph with the extra nodes in the body of a Scan over the rows of X, and the effect of the pass."""
     nodes = [producer("Exp", axis=0), argmax(result="inner", axis=0), *parts.nodes]
-    row, inner = declared_as("X", "float", SHAPE[1:]), declared_as("inner", "int64", [])
+    row, inner = make_value_info("X", "float", SHAPE[1:]), make_value_info("inner", "int64", [])
     body = helper.make_graph(nodes, "body", [row], [inner, parts.output])
-    _hold(body, parts)
+    _add_parts(body, parts)
     scan = helper.make_node("Scan", ["rows"], ["index", "all"], num_scan_inputs=1, body=body)
     every = onnx.ValueInfoProto()
     every.CopyFrom(parts.output)
     every.name = "all"
     every.type.tensor_type.shape.dim.insert(0, onnx.TensorShapeProto.Dimension(dim_value=SHAPE[0]))
-    rows = declared_as("rows", "float", SHAPE)
-    graph = _graph([scan], [index_of(SHAPE), every], parts.functions, [rows])
-    return graph, fires("index/body/Y")
+    rows = make_value_info("rows", "float", SHAPE)
+    graph = _graph([scan], [index_info(SHAPE), every], parts.functions, [rows])
+    return graph, applies_to("index/body/Y")
 
 
-def _in_function(parts: Parts) -> tuple[ScenarioGraph, Rewrite]:
-    """The body of a function that is called beside the pair; one of its attributes goes on to a node of it."""
+def _function_parts(parts: ExtraNodes) -> tuple[ScenarioGraph, Rewrite]:
+    """Return a graph with the extra nodes in the body of a function, and the effect of the pass.
+
+    A node of the body uses an attribute of the function.
+    """
     constants = [helper.make_node("Constant", [], [tensor.name], value=tensor) for tensor in parts.initializers]
     handed_on = helper.make_node("Softmax", ["X"], ["handed_on"])
     handed_on.attribute.add(name="axis", ref_attr_name="along", type=AttributeProto.INT)
-    body = function(
+    body = make_function(
         "Body",
         [*constants, handed_on, *parts.nodes],
         ["X"],
@@ -118,51 +133,53 @@ def _in_function(parts: Parts) -> tuple[ScenarioGraph, Rewrite]:
     body.opset_import.append(helper.make_opsetid("acme", 1))
     body.value_info.extend(parts.value_info)
     call = helper.make_node("Body", ["X"], [parts.output.name, "shares"], domain="acme", along=1)
-    nodes, shares = [*pair(), call], declared_as("shares", "float", SHAPE)
-    return _graph(nodes, [index_of(SHAPE), parts.output, shares], [*parts.functions, body]), FIRES
+    nodes, shares = [*pair(), call], make_value_info("shares", "float", SHAPE)
+    return _graph(nodes, [index_info(SHAPE), parts.output, shares], [*parts.functions, body]), APPLIES
 
 
-def _hold(graph: onnx.GraphProto, parts: Parts) -> None:
+def _add_parts(graph: onnx.GraphProto, parts: ExtraNodes) -> None:
     graph.initializer.extend(parts.initializers)
     graph.sparse_initializer.extend(parts.sparse)
     graph.value_info.extend(parts.value_info)
 
 
 def _model() -> Case:
-    """All that a model says outside of its graph."""
+    """Define a case that sets all fields of the model outside of its graph."""
 
-    def touch(model: onnx.ModelProto) -> None:
-        say_all(model)
+    def modify(model: onnx.ModelProto) -> None:
+        fill_annotations(model)
         model.producer_name, model.producer_version = "a converter", "1.2.3+local"
         model.domain, model.model_version = "org.example.models", 2**40 + 1
-        model.configuration.add(name=DEVICES, num_devices=2, device=["a", "b"])
-        annotate(model.graph, "X")
-        train(model)
+        model.configuration.add(name=DEVICE_CONFIGURATION, num_devices=2, device=["a", "b"])
+        add_quantization_annotations(model.graph, "X")
+        add_training_info(model)
 
     call = helper.make_node("Same", ["X"], ["Z"], domain="acme", overload="fast")
-    graph = _graph([*pair(), call], [index_of(SHAPE), declared_as("Z", "float", SHAPE)], OVERLOADS)
-    return _case("model", "Every field of ModelProto is after the pass what it was before", FIRES, graph, touch)
+    graph = _graph([*pair(), call], [index_info(SHAPE), make_value_info("Z", "float", SHAPE)], OVERLOADED_FUNCTIONS)
+    return _case("model", "Every field of ModelProto is the same after the pass", APPLIES, graph, modify)
 
 
 def _function() -> Case:
-    """A function of attributes with and without defaults, which are not those of the operator."""
+    """Define a case with a function that has attributes with and without defaults."""
     nodes = [
         helper.make_node("LeakyRelu", ["A"], ["B0"]),
-        constant("zero", np.array(0, dtype=np.float32)),
+        constant_node("zero", np.array(0, dtype=np.float32)),
         helper.make_node("Add", ["B0", "zero"], ["B1"]),
         helper.make_node("ReduceMax", ["B1"], ["B"]),
     ]
     nodes[0].attribute.add(name="alpha", ref_attr_name="slope", type=AttributeProto.FLOAT)
     nodes[3].attribute.add(name="keepdims", ref_attr_name="kept", type=AttributeProto.INT)
-    body = function("Largest", nodes, attributes=["kept"], overload="sloping", opset=21)
+    body = make_function("Largest", nodes, attributes=["kept"], overload="sloping", opset=21)
     body.attribute_proto.append(helper.make_attribute("slope", 0.5))
-    body.value_info.append(declared_as("B1", "float", SHAPE))
-    say_all(body)
+    body.value_info.append(make_value_info("B1", "float", SHAPE))
+    fill_annotations(body)
     call = helper.make_node("Largest", ["N"], ["Z"], domain="acme", overload="sloping", kept=0)
     graph = _graph(
-        [*pair(), helper.make_node("Neg", ["X"], ["N"]), call], [index_of(SHAPE), declared_as("Z", "float", [])], [body]
+        [*pair(), helper.make_node("Neg", ["X"], ["N"]), call],
+        [index_info(SHAPE), make_value_info("Z", "float", [])],
+        [body],
     )
-    return _case("function", "Every field of FunctionProto is after the pass what it was before", FIRES, graph)
+    return _case("function", "Every field of FunctionProto is the same after the pass", APPLIES, graph)
 
 
 def _graph(
@@ -181,7 +198,7 @@ def _case(
     title: str,
     rewrite: Rewrite,
     graph: ScenarioGraph,
-    touch: Callable[[onnx.ModelProto], None] | None = None,
+    modify: Callable[[onnx.ModelProto], None] | None = None,
 ) -> Case:
     clauses = ("preservation", "exp")
-    return scenario(FAMILY, name, title, clauses, rewrite, graph, touch=touch, check="preservation")
+    return scenario(FAMILY, name, title, clauses, rewrite, graph, modify=modify, check="preservation")

@@ -1,10 +1,12 @@
-"""Inputs on which even the documented pass changes the answer, and what a backend that applies no such pass answers.
+"""Cases with hazards: inputs for which even a correct application of the pass changes the index, because of rounding.
 
-Each is the smallest that shows its class, and relies only on what every admissible implementation of the operator does.
-A case of the pass has one data set that the rewrite keeps the answer of, and then the hazards. Cases in `node` hold a
-backend to the index of the graph as it stands, in its declared types: at level `should`, or `silent` where a NaN takes
-part, since nothing says what ArgMax makes of one. Ties of Log, Exp, Softmax and LogSoftmax have none: an evaluation
-that is off by less than an ULP may tell the two elements apart without the rewrite. Sqrt is rounded correctly.
+Each input is the smallest input of its hazard. It relies only on properties of the operator that hold in all admissible
+evaluations. A case of the pass has one data set for which the rewrite keeps the index, followed by the hazards.
+
+Cases of kind `node` test that a backend gives the index of the graph as written, with results rounded to the declared
+types. Their level is `should`, or `silent` if a NaN occurs, because the specification does not define ArgMax of NaN.
+Ties of Log, Exp, Softmax and LogSoftmax have no such case: an evaluation with an error below one ULP may distinguish
+the two elements. Sqrt is correctly rounded, so its ties have a case.
 """
 
 from __future__ import annotations
@@ -16,10 +18,23 @@ import numpy as np
 from ml_dtypes import bfloat16
 
 from conformance.corpus.case import Case
-from conformance.generation.models import TYPES, argmax_shape, declared, declared_as, model
-from conformance.generation.values import ranked
+from conformance.generation.models import (
+    FLOAT_TYPE_NAMES,
+    argmax_shape,
+    array_value_info,
+    build_model,
+    make_value_info,
+    permuted_quarters,
+)
 from conformance.verdicts import Level
-from generators.eliminate_nop_monotone_argmax.scenario import FIRES, FIVE, MAY, ScenarioGraph, pair, scenario
+from generators.eliminate_nop_monotone_argmax.pass_scenario import (
+    APPLIES,
+    OPTIONAL,
+    PASS_OPERATORS,
+    ScenarioGraph,
+    pair,
+    scenario,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -42,27 +57,33 @@ UNDERFLOW: Mapping[Any, Sequence[float]] = {
     np.float32: [-200, -150],
     np.float64: [-800, -760],
 }
-"""Two numbers whose exponentials are both beyond the type."""
+"""Two numbers whose exponentials both overflow or both underflow, by type."""
 
-LARGE: Mapping[Any, float] = {np.float16: 2.0**11, bfloat16: 260, np.float32: 2.0**24, np.float64: 2.0**53}
-"""A number whose logarithm rounds to that of the next."""
+EQUAL_LOGARITHMS: Mapping[Any, float] = {np.float16: 2.0**11, bfloat16: 260, np.float32: 2.0**24, np.float64: 2.0**53}
+"""A number x by type such that the logarithms of x and x + 2 round to the same value."""
 
-WITHOUT_NUMBER = np.nan, np.inf
+NON_FINITE = np.nan, np.inf
 
 
 @dataclass(frozen=True)
 class HazardScenario:
-    """Inputs of one class for one operator.
+    """Inputs of one hazard for one operator.
 
     Attributes:
-        kind: the class.
-        says: how the title ends.
-        inputs: per data set X.
+        op_type: operator before ArgMax.
+        kind: id of the hazard.
+        condition: end of the case's title, which states the condition on the inputs.
+        inputs: X of each data set.
+        dtype: element type of X.
+        axis: axis of ArgMax.
+        opset: version of the main domain.
+        select_last_index: attribute of ArgMax.
+        has_nan: whether a NaN occurs as an element or as a result of the operator.
     """
 
     op_type: str
     kind: str
-    says: str
+    condition: str
     inputs: Sequence[Sequence[Any]]
     dtype: Any = np.float32
     axis: int = 0
@@ -72,53 +93,53 @@ class HazardScenario:
 
     @property
     def arrays(self) -> list[Array]:
-        """X of each data set."""
+        """Arrays X of all data sets."""
         return [np.array(values, dtype=np.float64).astype(self.dtype) for values in self.inputs]
 
     @property
     def is_tie(self) -> bool:
-        """Whether two finite results round to one number."""
+        """Whether two finite results round to the same number."""
         return self.kind == "rounding_tie" or (self.kind, self.op_type) == ("coercion", "LogSoftmax")
 
     @property
     def shows_on_backends(self) -> bool:
-        """Whether every backend that rounds each result to its declared type gives the same index."""
+        """Whether all backends that round each result to its declared type give the same index."""
         return not self.is_tie or self.op_type == "Sqrt"
 
     @property
     def name(self) -> str:
-        """Class, operator and what else tells it from others."""
-        words = [FIVE[self.op_type], self.kind, TYPES[self.dtype]]
+        """Unique name made of operator, hazard, type and attributes."""
+        words = [PASS_OPERATORS[self.op_type], self.kind, FLOAT_TYPE_NAMES[self.dtype]]
         words += [f"opset_{self.opset}"] if self.opset != 13 else []
         return "_".join([*words, *(["last"] if self.select_last_index else [])])
 
 
 def cases() -> Iterator[Case]:
-    """Every hazard as a case of the pass, and those of float as cases of backends."""
-    for hazard in hazards():
-        yield _of_the_pass(hazard)
+    """Yield a case of the pass for each hazard, and cases of backends for some hazards."""
+    for hazard in all_hazards():
+        yield _pass_case(hazard)
         if hazard.shows_on_backends:
-            yield _of_backends(hazard)
+            yield _backend_case(hazard)
         if hazard.has_nan:
-            yield _in_range(hazard)
+            yield _range_case(hazard)
 
 
-def hazards() -> Iterator[HazardScenario]:
-    """All classes, by operator and type."""
+def all_hazards() -> Iterator[HazardScenario]:
+    """Yield the inputs for all hazards, operators and types."""
     for dtype in PRECISION:
         yield HazardScenario(
-            "Exp", "exp_overflow", "where the exponentials of both elements overflow", [OVERFLOW[dtype]], dtype
+            "Exp", "exp_overflow", "if the exponentials of both elements overflow", [OVERFLOW[dtype]], dtype
         )
         yield HazardScenario(
-            "Exp", "exp_underflow", "where the exponentials of both elements underflow", [UNDERFLOW[dtype]], dtype
+            "Exp", "exp_underflow", "if the exponentials of both elements underflow", [UNDERFLOW[dtype]], dtype
         )
         yield from _ties(dtype)
     for dtype in (np.float32, np.float64):
-        yield from _without_number(dtype)
+        yield from _nan_hazards(dtype)
     yield HazardScenario(
         "Sqrt",
         "rounding_tie",
-        "where two square roots round to one number, of which the last counts",
+        "if two square roots round to the same number and the last index is selected",
         [[1 + 2.0**-23, 1]],
         select_last_index=1,
     )
@@ -127,9 +148,9 @@ def hazards() -> Iterator[HazardScenario]:
 
 
 def _ties(dtype: Any) -> Iterator[HazardScenario]:
-    """Neighbours, or nearly so, whose images round to one number."""
+    """Yield inputs with nearly equal elements, for which the operator's results round to the same number."""
     bits = PRECISION[dtype]
-    least, large = 2.0 ** -(bits + 5), LARGE[dtype]
+    least, large = 2.0 ** -(bits + 5), EQUAL_LOGARITHMS[dtype]
     pairs: Mapping[str, Sequence[float]] = {
         "Exp": [0, least],
         "Softmax": [0, least],
@@ -139,13 +160,13 @@ def _ties(dtype: Any) -> Iterator[HazardScenario]:
     }
     for op_type, values in pairs.items():
         yield HazardScenario(
-            op_type, "rounding_tie", "where the images of two elements round to one number", [values], dtype
+            op_type, "rounding_tie", "if the results for two elements round to the same number", [values], dtype
         )
 
 
-def _without_number(dtype: Any) -> Iterator[HazardScenario]:
-    """Elements that the operator has no number for."""
-    nan, infinity = WITHOUT_NUMBER
+def _nan_hazards(dtype: Any) -> Iterator[HazardScenario]:
+    """Yield inputs for which the operator computes NaN."""
+    nan, infinity = NON_FINITE
     for op_type, word in (("Log", "log_negative"), ("Sqrt", "sqrt_negative")):
         yield HazardScenario(op_type, word, "of a negative element", [[-1, 2], [2, -1]], dtype, has_nan=True)
     for op_type in ("Softmax", "LogSoftmax"):
@@ -156,19 +177,22 @@ def _without_number(dtype: Any) -> Iterator[HazardScenario]:
 
 
 def _coerced(opset: int) -> Iterator[HazardScenario]:
-    """A column whose elements underflow beside the largest of another column."""
-    says = f"where opset {opset} normalizes two columns at once"
-    yield HazardScenario("Softmax", "coercion", says, [[[0, 1000], [5, 1000]]], opset=opset)
-    yield HazardScenario("LogSoftmax", "coercion", says, [[[0, 1024], [2.0**-16, 1024]]], opset=opset)
+    """Yield inputs of Softmax below opset 13, which normalises several dimensions together.
+
+    A column's results underflow because another column has much larger elements.
+    """
+    condition = f"if opset {opset} normalises two columns together"
+    yield HazardScenario("Softmax", "coercion", condition, [[[0, 1000], [5, 1000]]], opset=opset)
+    yield HazardScenario("LogSoftmax", "coercion", condition, [[[0, 1024], [2.0**-16, 1024]]], opset=opset)
 
 
 def _graph(hazard: HazardScenario, feeds: Sequence[Array]) -> ScenarioGraph:
-    """ArgMax over the axis."""
+    """Return the graph in which a hazard occurs, with the input data `feeds`."""
     X = feeds[0]
     return ScenarioGraph(
         pair(hazard.op_type, hazard.axis, **_attributes(hazard)),
         (X,),
-        outputs=[declared_as("index", "int64", argmax_shape(X.shape, hazard.axis, 0))],
+        outputs=[make_value_info("index", "int64", argmax_shape(X.shape, hazard.axis, 0))],
         opsets={"": hazard.opset},
     )
 
@@ -177,52 +201,56 @@ def _attributes(hazard: HazardScenario) -> dict[str, int]:
     return {"select_last_index": 1} if hazard.select_last_index else {}
 
 
-def _of_the_pass(hazard: HazardScenario) -> Case:
-    """All data sets have one shape, since none of these is about a size that changes."""
-    word, coerced = FIVE[hazard.op_type], hazard.kind == "coercion"
-    safe = ranked(hazard.name, hazard.arrays[0].shape, hazard.dtype)
+def _pass_case(hazard: HazardScenario) -> Case:
+    """Define the case of the pass for a hazard. All data sets have the same shape."""
+    word, coerced = PASS_OPERATORS[hazard.op_type], hazard.kind == "coercion"
+    safe = permuted_quarters(hazard.name, hazard.arrays[0].shape, hazard.dtype)
     return scenario(
         FAMILY,
         hazard.name,
-        f"{hazard.op_type} of {TYPES[hazard.dtype]} before ArgMax {'may be' if coerced else 'is'} taken away, which "
-        f"changes the index {hazard.says}",
+        f"{hazard.op_type} of {FLOAT_TYPE_NAMES[hazard.dtype]} before ArgMax "
+        f"{'may be' if coerced else 'is'} removed, which "
+        f"changes the index {hazard.condition}",
         ("hazard", word),
-        MAY if coerced else FIRES,
+        OPTIONAL if coerced else APPLIES,
         _graph(hazard, [safe]),
         hazards=[(hazard.kind, [X]) for X in hazard.arrays],
         check="hazards",
     )
 
 
-def _of_backends(hazard: HazardScenario) -> Case:
-    word, arrays = FIVE[hazard.op_type], hazard.arrays
+def _backend_case(hazard: HazardScenario) -> Case:
+    word, arrays = PASS_OPERATORS[hazard.op_type], hazard.arrays
     id = f"test_{word}_argmax_hazard_{hazard.name.removeprefix(f'{word}_')}"
     X = arrays[0]
     shape = argmax_shape(X.shape, hazard.axis, 0)
     return Case(
         id=id,
-        title=f"ArgMax of {hazard.op_type} is that of the graph as it stands {hazard.says}",
+        title=f"ArgMax of {hazard.op_type} gives the index of the graph as written {hazard.condition}",
         level=Level.SILENT if hazard.has_nan else Level.SHOULD,
         clauses=("monotone.unfused", f"monotone.{word}"),
-        tags=("argmax", "hazard", hazard.kind, TYPES[hazard.dtype], f"opset_{hazard.opset}"),
-        model=model(
+        tags=("argmax", "hazard", hazard.kind, FLOAT_TYPE_NAMES[hazard.dtype], f"opset_{hazard.opset}"),
+        model=build_model(
             id,
             pair(hazard.op_type, hazard.axis, **_attributes(hazard)),
-            [declared("X", X)],
-            [declared_as("index", "int64", shape)],
+            [array_value_info("X", X)],
+            [make_value_info("index", "int64", shape)],
             {"": hazard.opset},
         ),
         data_sets=tuple((array,) for array in arrays),
     )
 
 
-def _in_range(hazard: HazardScenario) -> Case:
-    """Nothing says what ArgMax makes of a NaN, but that it gives the index of an element."""
-    word, named = FIVE[hazard.op_type], _of_backends(hazard)
+def _range_case(hazard: HazardScenario) -> Case:
+    """Define a case with NaN in which only the range of the index is tested."""
+    word, named = PASS_OPERATORS[hazard.op_type], _backend_case(hazard)
     return replace(
         named,
         id=f"test_{word}_argmax_in_range_{hazard.name.removeprefix(f'{word}_')}",
-        title=f"ArgMax of {hazard.op_type} {hazard.says} in {TYPES[hazard.dtype]} is the index of an element",
+        title=(
+            f"ArgMax of {hazard.op_type} {hazard.condition} in {FLOAT_TYPE_NAMES[hazard.dtype]} is the index "
+            "of an element"
+        ),
         level=Level.MUST,
         clauses=("argmax.range", f"monotone.{word}"),
         tags=tuple(tag for tag in named.tags if tag != "hazard"),

@@ -1,4 +1,4 @@
-"""Whatever the names, types, shapes and order of a model's inputs and outputs are, the pass leaves them as they are."""
+"""Cases about the model's interface: the pass keeps names, types, shapes and order of inputs and outputs."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper, numpy_helper
 
-from conformance.generation.models import declared, declared_as
-from conformance.generation.values import ranked
-from generators.eliminate_nop_monotone_argmax.scenario import (
-    FIRES,
-    FIVE,
+from conformance.generation.models import array_value_info, make_value_info, permuted_quarters
+from generators.eliminate_nop_monotone_argmax.pass_scenario import (
+    APPLIES,
+    DOES_NOT_APPLY,
+    PASS_OPERATORS,
     SHAPE,
-    STAYS,
     ScenarioGraph,
+    applies_to,
     argmax,
-    fires,
-    index_of,
+    index_info,
     pair,
     producer,
     scenario,
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from conformance.models.arrays import Array
 
 FAMILY = "interface"
-X = ranked("interface/X", SHAPE, np.float32)
+X = permuted_quarters("interface/X", SHAPE, np.float32)
 NAMES: Mapping[str, tuple[str, str, str]] = {
     "slashes": ("model/in:0", "model/exp:0", "model/argmax:0"),
     "spaces": ("the input", "the exponential", "the index"),
@@ -39,25 +38,25 @@ NAMES: Mapping[str, tuple[str, str, str]] = {
     "long": ("X" * 300, "Y" * 300, "index" * 60),
     "of_operators": ("Exp", "ArgMax", "Log"),
 }
-"""Names of the input, of the operator's result and of the index."""
+"""Names of the input, of the operator's result and of the index, by kind of name."""
 
 SHAPES: Mapping[str, tuple[Sequence[int | str | None], str]] = {
     "symbolic": (("N", 3), "a symbolic dimension"),
     "symbolic_all": (("N", "C"), "two symbolic dimensions"),
     "symbolic_same": (("N", "N"), "one symbolic dimension twice"),
-    "open": ((None, 3), "an open dimension"),
-    "open_all": ((None, None), "open dimensions alone"),
+    "open": ((None, 3), "an unknown dimension"),
+    "open_all": ((None, None), "only unknown dimensions"),
 }
-"""What X is declared as, with words for it."""
+"""Declared shape of X, with a description."""
 
 
 def cases() -> Iterator[Case]:
-    """Names, shapes, what is said of the removed tensor, initializers as inputs, and several inputs and outputs."""
+    """Yield cases about names, shapes, declarations, initializers, and several inputs and outputs."""
     for name, names in NAMES.items():
         yield _named(name, *names)
     for name, (shape, text) in SHAPES.items():
         yield _declared(name, shape, text)
-    for op_type, word in FIVE.items():
+    for op_type, word in PASS_OPERATORS.items():
         yield _value_info(op_type, word)
     yield from _value_infos()
     yield from _initializers()
@@ -67,42 +66,42 @@ def cases() -> Iterator[Case]:
 def _named(name: str, source: str, result: str, index: str) -> Case:
     return _case(
         f"names_{name}",
-        f"The names of inputs and outputs stay as they are: {name.replace('_', ' ')}",
+        f"Names of inputs and outputs are kept: {name.replace('_', ' ')}",
         ScenarioGraph(
             [producer("Exp", source, result), argmax(result, index)],
             (X,),
-            inputs=[declared(source, X)],
-            outputs=[index_of(SHAPE, name=index)],
+            inputs=[array_value_info(source, X)],
+            outputs=[index_info(SHAPE, name=index)],
         ),
-        fires(result),
+        applies_to(result),
     )
 
 
 def _declared(name: str, shape: Sequence[int | str | None], text: str) -> Case:
-    fed = ranked("square", (3, 3), np.float32) if shape == ("N", "N") else X
+    fed = permuted_quarters("square", (3, 3), np.float32) if shape == ("N", "N") else X
     return _case(
         f"shape_{name}",
-        f"An input of {text} stays declared as it is",
+        f"The declaration of an input with {text} is kept",
         ScenarioGraph(
             pair(),
             (fed,),
-            inputs=[declared_as("X", "float", shape)],
-            outputs=[declared_as("index", "int64", shape[:1])],
+            inputs=[make_value_info("X", "float", shape)],
+            outputs=[make_value_info("index", "int64", shape[:1])],
         ),
     )
 
 
 def _value_info(op_type: str, word: str) -> Case:
-    """The removed tensor is declared more closely than the input is."""
+    """Define a case in which the declaration of the removed value is more specific than that of the graph input."""
     return _case(
         f"value_info_{word}",
-        f"What is declared of the result of {op_type} does not become the input's: it stays of shape [N, 3]",
+        f"The declaration of the result of {op_type} does not replace the input's declared shape [N, 3]",
         ScenarioGraph(
             pair(op_type),
             (X,),
-            inputs=[declared_as("X", "float", ("N", 3))],
-            outputs=[declared_as("index", "int64", ("N",))],
-            value_info=[declared_as("Y", "float", SHAPE)],
+            inputs=[make_value_info("X", "float", ("N", 3))],
+            outputs=[make_value_info("index", "int64", ("N",))],
+            value_info=[make_value_info("Y", "float", SHAPE)],
         ),
         word=word,
     )
@@ -112,51 +111,51 @@ def _value_infos() -> Iterator[Case]:
     rows: Mapping[str, tuple[str, Sequence[Any], Sequence[Any]]] = {
         "value_info_unknown": ("does not make the input's shape unknown", SHAPE, (None, None)),
         "value_info_other_symbol": ("does not rename the input's dimension", ("N", 3), ("M", 3)),
-        "value_info_same": ("that says the same changes nothing", SHAPE, SHAPE),
+        "value_info_same": ("changes nothing if it equals the input's", SHAPE, SHAPE),
     }
     for name, (text, shape, between) in rows.items():
         yield _case(
             name,
-            f"What is declared of the removed tensor {text}",
+            f"The declaration of the removed value {text}",
             ScenarioGraph(
                 pair(),
                 (X,),
-                inputs=[declared_as("X", "float", shape)],
-                outputs=[declared_as("index", "int64", shape[:1])],
-                value_info=[declared_as("Y", "float", between)],
+                inputs=[make_value_info("X", "float", shape)],
+                outputs=[make_value_info("index", "int64", shape[:1])],
+                value_info=[make_value_info("Y", "float", between)],
             ),
         )
     yield _case(
         "value_info_between",
-        "What is declared of the removed tensor does not become the declaration of the tensor that takes its place",
+        "The declaration of the removed value does not replace the declaration of its input",
         ScenarioGraph(
             [helper.make_node("Relu", ["X"], ["R"]), producer("Exp", "R"), argmax()],
             (X,),
-            inputs=[declared_as("X", "float", ("N", 3))],
-            outputs=[declared_as("index", "int64", ("N",))],
-            value_info=[declared_as("R", "float", ("N", 3)), declared_as("Y", "float", SHAPE)],
+            inputs=[make_value_info("X", "float", ("N", 3))],
+            outputs=[make_value_info("index", "int64", ("N",))],
+            value_info=[make_value_info("R", "float", ("N", 3)), make_value_info("Y", "float", SHAPE)],
         ),
     )
     yield _case(
         "value_info_missing_name",
-        "A declaration of a tensor that is not there at all changes nothing",
-        ScenarioGraph(pair(), (X,), value_info=[declared_as("nothing", "float", SHAPE)]),
+        "A declaration of a value that does not exist changes nothing",
+        ScenarioGraph(pair(), (X,), value_info=[make_value_info("nothing", "float", SHAPE)]),
     )
 
 
 def _initializers() -> Iterator[Case]:
-    """Initializers beside, at and among the inputs."""
-    W = ranked("interface/W", SHAPE, np.float32)
+    """Yield cases with initializers that are also inputs, and with constants before the operator."""
+    W = permuted_quarters("interface/W", SHAPE, np.float32)
     less = helper.make_node("Less", ["W", "X"], ["less"])
-    shown = declared_as("less", "bool", SHAPE)
+    shown = make_value_info("less", "bool", SHAPE)
     yield _case(
         "initializer_is_input",
-        "An initializer that is an input too stays an input with a default",
+        "An initializer that is also an input stays an input with a default",
         ScenarioGraph(
             [*pair(), less],
             (X,),
-            inputs=[declared("X", X), declared("W", W)],
-            outputs=[index_of(SHAPE), shown],
+            inputs=[array_value_info("X", X), array_value_info("W", W)],
+            outputs=[index_info(SHAPE), shown],
             initializers={"W": W},
         ),
     )
@@ -166,35 +165,35 @@ def _initializers() -> Iterator[Case]:
         ScenarioGraph(
             [*pair(), less],
             (X,),
-            inputs=[declared("W", W), declared("X", X)],
-            outputs=[index_of(SHAPE), shown],
+            inputs=[array_value_info("W", W), array_value_info("X", X)],
+            outputs=[index_info(SHAPE), shown],
             initializers={"W": W},
         ),
     )
     yield _case(
         "initializer_before_exp",
-        "Exp of an initializer before ArgMax is taken away, and the initializer stays",
+        "Exp of an initializer before ArgMax is removed, and the initializer stays",
         ScenarioGraph(
             [producer("Exp", "W"), argmax(), less],
             (X,),
-            outputs=[index_of(SHAPE), shown],
+            outputs=[index_info(SHAPE), shown],
             initializers={"W": W},
         ),
     )
     yield _case(
         "default_before_exp",
-        "Exp of an input with a default before ArgMax is taken away, and the input keeps its default",
+        "Exp of an input with a default before ArgMax is removed, and the input keeps its default",
         ScenarioGraph(
             [producer("Exp", "W"), argmax(), less],
             (X,),
-            inputs=[declared("X", X), declared("W", W)],
-            outputs=[index_of(SHAPE), shown],
+            inputs=[array_value_info("X", X), array_value_info("W", W)],
+            outputs=[index_info(SHAPE), shown],
             initializers={"W": W},
         ),
     )
     yield _case(
         "constant_before_exp",
-        "Exp of a Constant before ArgMax is taken away",
+        "Exp of a Constant before ArgMax is removed",
         ScenarioGraph(
             [
                 helper.make_node("Constant", [], ["W"], value=numpy_helper.from_array(W)),
@@ -203,54 +202,54 @@ def _initializers() -> Iterator[Case]:
                 less,
             ],
             (X,),
-            outputs=[index_of(SHAPE), shown],
+            outputs=[index_info(SHAPE), shown],
         ),
     )
     yield _case(
         "initializer_unused",
-        "An initializer that nobody uses is no reason to change inputs or outputs",
+        "An unused initializer does not change inputs or outputs",
         ScenarioGraph(pair(), (X,), initializers={"W": W}),
     )
 
 
 def _several() -> Iterator[Case]:
-    A, B = ranked("interface/A", SHAPE, np.float32), ranked("interface/B", SHAPE, np.float32)
-    inputs = [declared("B", B), declared("X", X), declared("A", A)]
+    A, B = permuted_quarters("interface/A", SHAPE, np.float32), permuted_quarters("interface/B", SHAPE, np.float32)
+    inputs = [array_value_info("B", B), array_value_info("X", X), array_value_info("A", A)]
     feeds: tuple[Array, ...] = (B, X, A)
-    indices = [index_of(SHAPE, name=name) for name in ("index", "first", "second")]
+    indices = [index_info(SHAPE, name=name) for name in ("index", "first", "second")]
     nodes = [*pair(), argmax("A", "first"), argmax("B", "second")]
     yield _case(
         "order",
-        "Inputs and outputs keep their order, which is not that of the nodes",
+        "Inputs and outputs keep their order, which differs from the order of the nodes",
         ScenarioGraph(nodes, feeds, inputs, indices[::-1]),
     )
     yield _case(
         "input_unused",
-        "An input that nobody uses stays",
-        ScenarioGraph(pair(), (X, A), inputs=[declared("X", X), declared("unused", A)]),
+        "An unused input stays",
+        ScenarioGraph(pair(), (X, A), inputs=[array_value_info("X", X), array_value_info("unused", A)]),
     )
     yield _case(
         "output_is_input_copied",
-        "Exp is taken away, and another output stays a copy of the input",
+        "Exp is removed, and another output stays a copy of the input",
         ScenarioGraph(
             [*pair(), helper.make_node("Identity", ["X"], ["copy"])],
             (X,),
-            outputs=[index_of(SHAPE), declared_as("copy", "float", SHAPE)],
+            outputs=[index_info(SHAPE), make_value_info("copy", "float", SHAPE)],
         ),
     )
     yield _case(
         "nothing_to_do",
-        "A graph of ArgMax alone stays as it is",
+        "A graph with only an ArgMax is not changed",
         ScenarioGraph([argmax("X")], (X,)),
-        STAYS,
+        DOES_NOT_APPLY,
     )
     yield _case(
         "output_declared_symbolic",
-        "An index whose declared shape is symbolic stays declared so",
-        ScenarioGraph(pair(), (X,), outputs=[declared_as("index", "int64", ("rows",))]),
+        "The symbolic shape of an index output is kept",
+        ScenarioGraph(pair(), (X,), outputs=[make_value_info("index", "int64", ("rows",))]),
     )
 
 
-def _case(name: str, title: str, graph: ScenarioGraph, rewrite: Rewrite = FIRES, word: str = "exp") -> Case:
-    check = "structure" if rewrite is STAYS else "interface"
+def _case(name: str, title: str, graph: ScenarioGraph, rewrite: Rewrite = APPLIES, word: str = "exp") -> Case:
+    check = "structure" if rewrite is DOES_NOT_APPLY else "interface"
     return scenario(FAMILY, name, title, ("interface", word), rewrite, graph, check=check)

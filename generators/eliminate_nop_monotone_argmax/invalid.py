@@ -1,4 +1,7 @@
-"""Models that are none: a graph optimizer may raise an error or leave them alone, and must not end its process."""
+"""Cases with invalid models for graph optimizers.
+
+An optimizer may raise an error or return the model unchanged, but it must not crash its process.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.corpus.case import Case, CaseKind, Firing, Rewrite
-from conformance.generation.models import declared, declared_as, model
-from conformance.generation.values import ranked
+from conformance.corpus.case import Case, CaseKind, PassEffect, Rewrite
+from conformance.generation.models import array_value_info, build_model, make_value_info, permuted_quarters
 from conformance.verdicts import Level
-from generators.eliminate_nop_monotone_argmax.scenario import SHAPE, argmax, index_of, pair, producer, touched
+from generators.eliminate_nop_monotone_argmax.pass_scenario import (
+    SHAPE,
+    argmax,
+    index_info,
+    modify_model,
+    pair,
+    producer,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -19,32 +28,37 @@ if TYPE_CHECKING:
     import onnx
 
 FAMILY = "invalid_models"
-X = ranked("invalid/pass/X", SHAPE, np.float32)
+X = permuted_quarters("invalid/pass/X", SHAPE, np.float32)
 
 
 def cases() -> Iterator[Case]:
-    """One fault each."""
+    """Yield cases whose models have a single fault each."""
     yield _article()
     for name, (title, nodes) in _graphs().items():
-        yield _case(name, title, nodes, [index_of(SHAPE)])
+        yield _case(name, title, nodes, [index_info(SHAPE)])
     yield _case(
         "undefined_output",
-        "A graph with an output that no node gives",
+        "A graph with an output that no node computes",
         pair(),
-        [index_of(SHAPE), declared_as("nothing", "int64", (2,))],
+        [index_info(SHAPE), make_value_info("nothing", "int64", (2,))],
     )
-    yield _case("no_output_defined", "A graph whose one output no node gives", pair(result="other"), [index_of(SHAPE)])
-    yield _without_import()
+    yield _case(
+        "no_output_defined", "A graph whose only output no node computes", pair(result="other"), [index_info(SHAPE)]
+    )
+    yield _missing_import_case()
 
 
 def _graphs() -> Mapping[str, tuple[str, Sequence[onnx.NodeProto]]]:
-    """Per name the fault and the nodes."""
+    """Return the description of each fault and the nodes with the fault, by name of the case."""
     exp = producer("Exp")
     softmax = helper.make_node("Softmax", ["X"], ["Y"])
     return {
-        "argmax_axis_float": ("ArgMax after Exp with its axis as a float", [exp, _with(argmax(), axis=1.0)]),
-        "argmax_axis_string": ("ArgMax after Exp with its axis as a string", [exp, _with(argmax(), axis="1")]),
-        "argmax_axis_list": ("ArgMax after Exp with its axis as a list", [exp, _with(argmax(), axis=[1])]),
+        "argmax_axis_float": ("ArgMax after Exp with its axis as a float", [exp, _set_attributes(argmax(), axis=1.0)]),
+        "argmax_axis_string": (
+            "ArgMax after Exp with its axis as a string",
+            [exp, _set_attributes(argmax(), axis="1")],
+        ),
+        "argmax_axis_list": ("ArgMax after Exp with its axis as a list", [exp, _set_attributes(argmax(), axis=[1])]),
         "softmax_axis_float": (
             "Softmax before ArgMax with its axis as a float",
             [helper.make_node("Softmax", ["X"], ["Y"], axis=1.0), argmax()],
@@ -58,24 +72,24 @@ def _graphs() -> Mapping[str, tuple[str, Sequence[onnx.NodeProto]]]:
             [helper.make_node("Softmax", ["X"], ["Y"], axis=[1]), argmax()],
         ),
         "axis_out_of_range": ("ArgMax after Exp along axis 2 of a matrix", pair(axis=2)),
-        "undefined_input": ("Exp before ArgMax of a value that nothing gives", [producer("Exp", "Z"), argmax()]),
+        "undefined_input": ("Exp before ArgMax of a value that nothing computes", [producer("Exp", "Z"), argmax()]),
         "argmax_without_input": ("ArgMax without an input", [exp, helper.make_node("ArgMax", [], ["index"], axis=1)]),
         "exp_of_two_inputs": (
-            "Exp of two inputs before ArgMax",
+            "Exp with two inputs before ArgMax",
             [helper.make_node("Exp", ["X", "X"], ["Y"]), argmax()],
         ),
         "exp_without_input": ("Exp without an input before ArgMax", [helper.make_node("Exp", [], ["Y"]), argmax()]),
-        "given_twice": ("Exp and Log that give the same value before ArgMax", [exp, producer("Log"), argmax()]),
-        "cycle": ("Exp and Log before ArgMax that take each other's result", [*_cycle(), argmax()]),
+        "given_twice": ("Exp and Log that compute the same value before ArgMax", [exp, producer("Log"), argmax()]),
+        "cycle": ("Exp and Log before ArgMax that use each other's result", [*_cycle(), argmax()]),
         "softmax_unknown_attribute": (
             "Softmax before ArgMax with the attribute axes",
-            [_with(softmax, axis=1, axes=1), argmax()],
+            [_set_attributes(softmax, axis=1, axes=1), argmax()],
         ),
     }
 
 
-def _with(node: onnx.NodeProto, **attributes: Any) -> onnx.NodeProto:
-    """A node with these attributes in place of those of their names."""
+def _set_attributes(node: onnx.NodeProto, **attributes: Any) -> onnx.NodeProto:
+    """Replace or add attributes of a node, and return the node."""
     kept = [attribute for attribute in node.attribute if attribute.name not in attributes]
     del node.attribute[:]
     node.attribute.extend([*kept, *(helper.make_attribute(name, value) for name, value in attributes.items())])
@@ -87,8 +101,8 @@ def _cycle() -> list[onnx.NodeProto]:
 
 
 def _article() -> Case:
-    """As the article prints it: Log has an axis, and Concat has none."""
-    fed = ranked("article", (10,), np.float32)
+    """Define a case with the model printed in the article about the pass: Log has an axis and Concat has none."""
+    fed = permuted_quarters("article", (10,), np.float32)
     nodes = [
         node
         for number, op_type in enumerate(("Relu", "Softmax", "Log"))
@@ -97,21 +111,21 @@ def _article() -> Case:
             helper.make_node("ArgMax", [f"Y{number}"], [f"index{number}"], axis=0),
         )
     ]
-    _with(nodes[4], axis=0)
+    _set_attributes(nodes[4], axis=0)
     nodes.append(helper.make_node("Concat", ["index0", "index1", "index2"], ["Y"]))
     return _case(
         "article_as_printed",
         "The article's model, with a Log along an axis and a Concat without one,",
         nodes,
-        [declared_as("Y", "int64", (3,))],
+        [make_value_info("Y", "int64", (3,))],
         fed,
     )
 
 
-def _without_import() -> Case:
-    """The model says nothing of the opset its nodes are of."""
-    case = _case("no_opset", "A model that imports no opset", pair(), [index_of(SHAPE)])
-    return Case(**{**vars(case), "model": touched(case.model, lambda proto: proto.ClearField("opset_import"))})
+def _missing_import_case() -> Case:
+    """Define a model without opset imports."""
+    case = _case("no_opset", "A model that imports no opset", pair(), [index_info(SHAPE)])
+    return Case(**{**vars(case), "model": modify_model(case.model, lambda proto: proto.ClearField("opset_import"))})
 
 
 def _case(
@@ -128,8 +142,8 @@ def _case(
         level=Level.SHOULD,
         clauses=("monotone.invalid",),
         tags=("argmax", "pass", FAMILY, CaseKind.INVALID, "checker"),
-        model=model(id, nodes, [declared("X", fed)], outputs, {"": 13}),
+        model=build_model(id, nodes, [array_value_info("X", fed)], outputs, {"": 13}),
         data_sets=((fed,),),
         kind=CaseKind.INVALID,
-        rewrite=Rewrite(Firing.MAY),
+        rewrite=Rewrite(PassEffect.OPTIONAL),
     )

@@ -1,4 +1,4 @@
-"""The base forms of the pass: a graph that it rewrites, with the answer that a backend gives for it."""
+"""Basic cases with the five operators before ArgMax, which test the pass and also the index that a backend returns."""
 
 from __future__ import annotations
 
@@ -9,31 +9,44 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Case, CaseKind, Rewrite
-from conformance.generation.models import TYPES, argmax_shape, declared, declared_as, model
-from conformance.generation.values import scattered
+from conformance.generation.models import (
+    FLOAT_TYPE_NAMES,
+    argmax_shape,
+    array_value_info,
+    build_model,
+    make_value_info,
+    pseudo_random_array,
+)
 from conformance.verdicts import Level
-from generators.eliminate_nop_monotone_argmax.scenario import ALONG_AXIS, FIRES, FIVE, STAYS, about, fires
+from generators.eliminate_nop_monotone_argmax.pass_scenario import (
+    ALONG_AXIS,
+    APPLIES,
+    DOES_NOT_APPLY,
+    PASS_OPERATORS,
+    applies_to,
+    with_check,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import onnx
 
-    from conformance.generation.models import Size
+    from conformance.generation.models import DimensionSize
     from conformance.models.arrays import Array
 
 FLOATS = (np.float32, np.float64)
 
 
 def cases() -> Iterator[Case]:
-    """The five operators before ArgMax, 2-D coercion, and the model of the article on the pass."""
-    for op_type, clause in FIVE.items():
+    """Yield the cases: the five operators before ArgMax, Softmax below opset 13, and the model of the article."""
+    for op_type, clause in PASS_OPERATORS.items():
         for dtype in FLOATS:
             for axis in (0, 1, -1):
                 yield _base(op_type, clause, dtype, axis)
         yield _select_last_index(op_type, clause)
-        yield _keeps_order_of_close_values(op_type, clause)
-        yield _tells_doubles_apart(op_type, clause)
+        yield _close_values(op_type, clause)
+        yield _close_doubles(op_type, clause)
     for op_type in ALONG_AXIS:
         for axis in (0, 1):
             yield _coerced(op_type, axis)
@@ -49,10 +62,10 @@ def cases() -> Iterator[Case]:
 
 def _base(op_type: str, clause: str, dtype: Any, axis: int) -> Case:
     word = f"axis_{axis}" if axis >= 0 else "axis_minus_1"
-    id = f"test_{clause}_argmax_{word}_{TYPES[dtype]}"
+    id = f"test_{clause}_argmax_{word}_{FLOAT_TYPE_NAMES[dtype]}"
     return _chain(
         id,
-        f"ArgMax of {op_type} along axis {axis} in {TYPES[dtype]} is an index of the largest {op_type}",
+        f"ArgMax of {op_type} along axis {axis} in {FLOAT_TYPE_NAMES[dtype]} is an index of the largest {op_type}",
         clause,
         op_type,
         _positive(id, dtype),
@@ -61,11 +74,11 @@ def _base(op_type: str, clause: str, dtype: Any, axis: int) -> Case:
 
 
 def _select_last_index(op_type: str, clause: str) -> Case:
-    """A tie of equal elements far above the others: any of them is acceptable after a rounded operator, no other is."""
+    """Define a case with equal maxima; because of rounding, the indices of all of them are acceptable."""
     X = np.array([[1.0, 8.0, 2.0, 8.0], [8.0, 8.0, 1.0, 3.0]], dtype=np.float32)
     return _chain(
         f"test_{clause}_argmax_tie_last",
-        f"ArgMax of {op_type} with select_last_index names one of the equal maxima",
+        f"ArgMax of {op_type} with select_last_index gives the index of one of the equal maxima",
         clause,
         op_type,
         X,
@@ -74,12 +87,15 @@ def _select_last_index(op_type: str, clause: str) -> Case:
     )
 
 
-def _keeps_order_of_close_values(op_type: str, clause: str) -> Case:
-    """Values far enough apart for every admissible accuracy, close enough to catch a low-precision approximation."""
+def _close_values(op_type: str, clause: str) -> Case:
+    """Define a case with close values, which remain distinct in all admissible evaluations of the operator.
+
+    A coarse approximation of the operator makes them equal.
+    """
     X = np.array([[1.0, 1.0001, 0.9999, 1.00005], [4.0002, 4.0, 4.0004, 3.9996]], dtype=np.float32)
     return _chain(
         f"test_{clause}_argmax_close_values",
-        f"ArgMax of {op_type} tells values apart that differ by one part in ten thousand",
+        f"ArgMax of {op_type} distinguishes values that differ by one part in ten thousand",
         clause,
         op_type,
         X,
@@ -87,12 +103,12 @@ def _keeps_order_of_close_values(op_type: str, clause: str) -> Case:
     )
 
 
-def _tells_doubles_apart(op_type: str, clause: str) -> Case:
-    """Values that are equal as floats."""
+def _close_doubles(op_type: str, clause: str) -> Case:
+    """Define a case with double values that are equal as floats."""
     X = np.array([[1.0, 1.0 + 1e-9, 1.0 - 1e-9, 1.0 + 5e-10], [4.0, 4.0 - 4e-9, 4.0 + 2e-9, 4.0 + 4e-9]])
     return _chain(
         f"test_{clause}_argmax_close_values_double",
-        f"ArgMax of {op_type} in double tells values apart that are equal as floats",
+        f"ArgMax of {op_type} in double distinguishes values that are equal as floats",
         clause,
         op_type,
         X,
@@ -101,61 +117,67 @@ def _tells_doubles_apart(op_type: str, clause: str) -> Case:
 
 
 def _across_axes(op_type: str) -> Iterator[Case]:
-    """ArgMax along another axis than the one that is normalized: which one that is decides the index."""
+    """Yield cases in which the operator normalises along another axis than ArgMax's, which changes the index."""
     clause = ALONG_AXIS[op_type]
     families: Sequence[tuple[str, Mapping[str, Any], int, str]] = (
-        ("default_axis", {}, 13, "normalizes along the last axis by default since opset 13"),
-        ("one_axis", {"axis": 0}, 13, "normalizes along one axis only since opset 13"),
-        ("opset_11_default_axis", {}, 11, "normalizes a matrix of all dimensions from the second on below opset 13"),
+        ("default_axis", {}, 13, "normalises along the last axis by default since opset 13"),
+        ("one_axis", {"axis": 0}, 13, "normalises along one axis only since opset 13"),
+        ("opset_11_default_axis", {}, 11, "normalises all dimensions from the second on together below opset 13"),
     )
     for name, attributes, opset, title in families:
         id = f"test_{clause}_argmax_{name}"
-        X = scattered(id, (2, 3, 4), np.float32)
+        X = pseudo_random_array(id, (2, 3, 4), np.float32)
         nodes = [
             helper.make_node(op_type, ["X"], ["Y"], **attributes),
             helper.make_node("ArgMax", ["Y"], ["index"], axis=1, keepdims=0),
         ]
         clauses = (clause,) if opset >= 13 else ("coercion", clause)
-        yield _case(id, f"{op_type} {title}", clauses, nodes, X, argmax_shape(X.shape, 1, 0), STAYS, opset)
+        yield _case(id, f"{op_type} {title}", clauses, nodes, X, argmax_shape(X.shape, 1, 0), DOES_NOT_APPLY, opset)
 
 
 def _vector_below_opset_11(op_type: str) -> Case:
-    """By default along axis 1, which a vector has not: as a column its rows are of one element and all alike."""
+    """Define a case of opset 9 with a vector as input, for which the default axis 1 does not exist."""
     clause = ALONG_AXIS[op_type]
     id = f"test_{clause}_opset_9_vector"
     X = np.array([1.0, 3.0, 2.0], dtype=np.float32)
     return Case(
         id=id,
-        title=f"{op_type} of a vector below opset 11 takes it for a column or for a row",
+        title=f"{op_type} below opset 11 treats a vector as a column or as a row",
         level=Level.SILENT,
         clauses=("monotone.coercion", f"monotone.{clause}"),
         tags=("float", "opset_9"),
-        model=model(id, [helper.make_node(op_type, ["X"], ["Y"])], [declared("X", X)], [declared("Y", X)], {"": 9}),
+        model=build_model(
+            id,
+            [helper.make_node(op_type, ["X"], ["Y"])],
+            [array_value_info("X", X)],
+            [array_value_info("Y", X)],
+            {"": 9},
+        ),
         data_sets=((X,),),
     )
 
 
 def _underflows_across_axes(dtype: Any, least: float) -> Case:
-    """The page has the logarithm of Softmax, which underflows here; what the logarithm is does not."""
-    name = TYPES[dtype]
+    """Define a case in which Softmax underflows, but LogSoftmax does not if it is computed without Softmax."""
+    name = FLOAT_TYPE_NAMES[dtype]
     id = f"test_log_softmax_argmax_underflow_across_axes_{name}"
     X = np.array([[0.0, 0.0, least - 10], [0.0, -1.0, least]], dtype=dtype)
     nodes = [
         helper.make_node("LogSoftmax", ["X"], ["Y"], axis=1),
         helper.make_node("ArgMax", ["Y"], ["index"], axis=0, keepdims=0),
     ]
-    title = f"LogSoftmax tells {name} elements apart whose Softmax underflows, as ArgMax along another axis shows"
-    case = _case(id, title, ("log_softmax",), nodes, X, argmax_shape(X.shape, 0, 0), STAYS)
+    title = f"LogSoftmax distinguishes {name} elements whose Softmax underflows"
+    case = _case(id, title, ("log_softmax",), nodes, X, argmax_shape(X.shape, 0, 0), DOES_NOT_APPLY)
     return dataclasses.replace(case, level=Level.SHOULD)
 
 
 def _exp_overflows(op_type: str) -> Case:
-    """Elements whose exponential is beyond a float: the usual subtraction of the maximum keeps their order."""
+    """Define a case in which exponentials overflow unless the maximum is subtracted first."""
     clause = ALONG_AXIS[op_type]
     X = np.array([[89.0, 95.0, 91.0, 90.0], [100.0, 99.0, 90.0, 101.0]], dtype=np.float32)
     case = _chain(
         f"test_{clause}_argmax_exp_overflows",
-        f"ArgMax of {op_type} names the largest element where its exponential overflows",
+        f"ArgMax of {op_type} gives the index of the largest element although its exponential overflows",
         clause,
         op_type,
         X,
@@ -180,20 +202,23 @@ def _all_negative() -> Case:
     X = np.array([[-3.0, -1.0, -2.0], [-1.0, 2.0, 3.0]], dtype=np.float32)
     return _chain(
         "test_relu_argmax_all_negative",
-        "ArgMax of Relu is the first index where all elements are negative",
+        "ArgMax of Relu is the first index if all elements are negative",
         "relu",
         "Relu",
         X,
         1,
-        rewrite=STAYS,
+        rewrite=DOES_NOT_APPLY,
     )
 
 
 def _coerced(op_type: str, axis: int) -> Case:
-    """Below opset 13 the rows of a coerced matrix are normalized, which leaves each row's order as it is."""
+    """Define a case below opset 13, in which the operator normalises all dimensions from `axis` on together.
+
+    Within each group of normalised elements, the order of the elements remains.
+    """
     clause = ALONG_AXIS[op_type]
     id = f"test_{clause}_argmax_opset_11_axis_{axis}"
-    X = scattered(id, (2, 3, 4), np.float32)
+    X = pseudo_random_array(id, (2, 3, 4), np.float32)
     nodes = [
         helper.make_node(op_type, ["X"], ["Y"], axis=axis),
         helper.make_node("ArgMax", ["Y"], ["index"], axis=2, keepdims=0),
@@ -201,18 +226,18 @@ def _coerced(op_type: str, axis: int) -> Case:
     shape = argmax_shape(X.shape, 2, 0)
     return _case(
         id,
-        f"{op_type} below opset 13 normalizes a matrix of all dimensions from axis {axis} on",
+        f"{op_type} below opset 13 normalises all dimensions from axis {axis} on together",
         ("coercion", clause),
         nodes,
         X,
         shape,
-        STAYS,
+        DOES_NOT_APPLY,
         11,
     )
 
 
 def _article() -> Case:
-    """Relu, Softmax and Log before an ArgMax each: the article's model without the axis that Log cannot have."""
+    """Define a case with the model of the article about the pass, without the invalid axis of Log."""
     id = "test_argmax_three_branches"
     branches: tuple[tuple[str, dict[str, Any]], ...] = (("Relu", {}), ("Softmax", {"axis": 0}), ("Log", {}))
     nodes = [
@@ -227,12 +252,12 @@ def _article() -> Case:
     X = _positive(id, np.float32, (10,))
     return _case(
         id,
-        "Each of three ArgMax nodes answers for its own branch: Relu, Softmax and Log of one X",
+        "Three ArgMax nodes give the indices of Relu, Softmax and Log of the same X",
         ("branches", "relu", "softmax", "log"),
         nodes,
         X,
         (3,),
-        fires("Y1", "Y2"),
+        applies_to("Y1", "Y2"),
     )
 
 
@@ -244,7 +269,7 @@ def _chain(
     X: Array,
     axis: int,
     attributes: dict[str, Any] | None = None,
-    rewrite: Rewrite = FIRES,
+    rewrite: Rewrite = APPLIES,
 ) -> Case:
     along: dict[str, Any] = {"axis": axis} if op_type in ALONG_AXIS else {}
     nodes = [
@@ -260,7 +285,7 @@ def _case(
     clauses: Sequence[str],
     nodes: Sequence[onnx.NodeProto],
     X: Array,
-    shape: Sequence[Size],
+    shape: Sequence[DimensionSize],
     rewrite: Rewrite,
     opset: int = 13,
 ) -> Case:
@@ -269,14 +294,16 @@ def _case(
         title=title,
         level=Level.MUST,
         clauses=tuple(f"monotone.{clause}" for clause in clauses),
-        tags=("argmax", CaseKind.PASS, "base", TYPES[X.dtype.type], f"opset_{opset}"),
-        model=model(id, nodes, [declared("X", X)], [declared_as("index", "int64", shape)], {"": opset}),
+        tags=("argmax", CaseKind.PASS, "base", FLOAT_TYPE_NAMES[X.dtype.type], f"opset_{opset}"),
+        model=build_model(
+            id, nodes, [array_value_info("X", X)], [make_value_info("index", "int64", shape)], {"": opset}
+        ),
         data_sets=((X,),),
         kind=CaseKind.PASS,
-        rewrite=about(rewrite, "structure"),
+        rewrite=with_check(rewrite, "structure"),
     )
 
 
 def _positive(id: str, dtype: Any, shape: Sequence[int] = (3, 5)) -> Array:
-    """Values that every one of the operators has a number for."""
-    return scattered(id, shape, dtype, 0.25, 4.25)
+    """Return positive values, which all of the operators accept."""
+    return pseudo_random_array(id, shape, dtype, 0.25, 4.25)

@@ -1,4 +1,4 @@
-"""What a model says besides what it computes is there after the pass as before."""
+"""Cases about preservation: the pass keeps all information in a model that does not belong to the removed operator."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from conformance.dimensions.blocks import function
-from conformance.generation.models import declared_as
-from conformance.generation.values import ranked
+from conformance.dimensions.field_parts import make_function
+from conformance.generation.models import make_value_info, permuted_quarters
 from conformance.verdicts import Level
-from generators.eliminate_nop_monotone_argmax.scenario import (
-    FIRES,
+from generators.eliminate_nop_monotone_argmax.pass_scenario import (
+    APPLIES,
     SHAPE,
     ScenarioGraph,
     argmax,
-    index_of,
+    index_info,
     pair,
     producer,
     scenario,
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from conformance.corpus.case import Case
 
-    Touch = Callable[[onnx.ModelProto], None]
+    ModelChange = Callable[[onnx.ModelProto], None]
 
 FAMILY = "preservation"
 TEXT = 'Sentence with a quote ", a line\nbreak and an umlaut: größer.'
@@ -36,18 +35,18 @@ IR_VERSIONS = (3, 4, 6, 7, 9, 10, 11)
 
 
 def cases() -> Iterator[Case]:
-    """Documentation, metadata, annotations, training information, functions, versions and names."""
-    for name, (text, touch) in TOUCHES.items():
-        yield _case(name, f"{text} after the pass as before", touch=touch)
-    for name, (text, touch) in NEWER.items():
-        yield _case(name, f"{text} after the pass as before", ScenarioGraph(pair(), ir_version=10), touch)
+    """Yield cases about documentation, metadata, annotations, training information, functions, versions and names."""
+    for name, (text, modify) in MODEL_CHANGES.items():
+        yield _case(name, f"{text} the same after the pass", modify=modify)
+    for name, (text, modify) in IR_10_MODEL_CHANGES.items():
+        yield _case(name, f"{text} the same after the pass", ScenarioGraph(pair(), ir_version=10), modify)
     for version in IR_VERSIONS:
-        yield _case(f"ir_version_{version}", f"A model of IR version {version} stays one", _of_version(version))
-    yield from _elsewhere()
-    yield from _of_the_removed()
+        yield _case(f"ir_version_{version}", f"IR version {version} of a model is kept", _graph_of_ir_version(version))
+    yield from _unconnected()
+    yield from _annotations_of_removed()
 
 
-def _of_version(version: int) -> ScenarioGraph:
+def _graph_of_ir_version(version: int) -> ScenarioGraph:
     return ScenarioGraph(pair(), ir_version=version)
 
 
@@ -101,8 +100,8 @@ def _node_names(model: onnx.ModelProto) -> None:
     model.graph.node[0].name, model.graph.node[1].name = "the exponential", "the/index:0"
 
 
-def _quantization_of(name: str) -> Touch:
-    def touch(model: onnx.ModelProto) -> None:
+def _quantization_of(name: str) -> ModelChange:
+    def modify(model: onnx.ModelProto) -> None:
         for kind, value in (("scale", 0.125), ("zero_point", 0.0)):
             dtype = np.float32 if kind == "scale" else np.uint8
             model.graph.initializer.append(numpy_helper.from_array(np.array(value, dtype=dtype), f"{name}_{kind}"))
@@ -112,15 +111,15 @@ def _quantization_of(name: str) -> Touch:
                 key=f"{'SCALE' if kind == 'scale' else 'ZERO_POINT'}_TENSOR", value=f"{name}_{kind}"
             )
 
-    return touch
+    return modify
 
 
 def _training(model: onnx.ModelProto) -> None:
-    """A step that multiplies an initializer by itself; what it computes does not matter here."""
+    """Add training information whose algorithm squares an initializer."""
     model.graph.initializer.append(numpy_helper.from_array(np.array([0.5, 2.0], dtype=np.float32), "W"))
     info = model.training_info.add()
     step = helper.make_graph(
-        [helper.make_node("Mul", ["W", "W"], ["W_new"])], "step", [], [declared_as("W_new", "float", (2,))]
+        [helper.make_node("Mul", ["W", "W"], ["W_new"])], "step", [], [make_value_info("W_new", "float", (2,))]
     )
     info.algorithm.CopyFrom(step)
     info.update_binding.add(key="W", value="W_new")
@@ -130,7 +129,7 @@ def _initialization(model: onnx.ModelProto) -> None:
     _training(model)
     start = helper.make_node("Constant", [], ["W_start"], value_floats=[1.0, 1.0])
     info = model.training_info[0]
-    info.initialization.CopyFrom(helper.make_graph([start], "start", [], [declared_as("W_start", "float", (2,))]))
+    info.initialization.CopyFrom(helper.make_graph([start], "start", [], [make_value_info("W_start", "float", (2,))]))
     info.initialization_binding.add(key="W", value="W_start")
 
 
@@ -141,7 +140,7 @@ def _two_imports(model: onnx.ModelProto) -> None:
 
 def _unused_function(model: onnx.ModelProto) -> None:
     model.opset_import.append(helper.make_opsetid("acme", 1))
-    body = function("Negated", [helper.make_node("Neg", ["A"], ["B"])])
+    body = make_function("Negated", [helper.make_node("Neg", ["A"], ["B"])])
     body.doc_string = TEXT
     model.functions.append(body)
 
@@ -163,7 +162,7 @@ def _value_metadata(model: onnx.ModelProto) -> None:
     model.graph.input[0].metadata_props.add(key="layout", value="NC")
 
 
-TOUCHES: Mapping[str, tuple[str, Touch]] = {
+MODEL_CHANGES: Mapping[str, tuple[str, ModelChange]] = {
     "doc_strings": ("Doc strings of model, graph, ArgMax, inputs and outputs are", _doc_strings),
     "model_doc_string": ("The model's doc string is", _model_doc_string),
     "graph_doc_string": ("The graph's doc string is", _graph_doc_string),
@@ -180,31 +179,31 @@ TOUCHES: Mapping[str, tuple[str, Touch]] = {
     "quantization_of_index": ("The quantization annotation of the index is", _quantization_of("index")),
     "training_info": ("Training information is", _training),
     "training_initialization": ("Training information with an initialization is", _initialization),
-    "opset_imports": ("Imports of opsets that no node is of are", _two_imports),
-    "function_unused": ("A function that nobody calls is", _unused_function),
+    "opset_imports": ("Imports of unused opsets are", _two_imports),
+    "function_unused": ("A function that is never called is", _unused_function),
     "denotations": ("Denotations of the input's type and dimension are", _denotation),
 }
-"""What a model has besides its nodes, with what puts it there."""
+"""Descriptions and functions that add something to a model, by name of the case."""
 
-NEWER: Mapping[str, tuple[str, Touch]] = {
+IR_10_MODEL_CHANGES: Mapping[str, tuple[str, ModelChange]] = {
     "graph_metadata": ("The graph's metadata are", _graph_metadata),
     "node_metadata": ("ArgMax's metadata are", _node_metadata),
     "value_metadata": ("The input's metadata are", _value_metadata),
 }
-"""The same, of models of IR version 10 and above."""
+"""The same for models of IR version 10 and above."""
 
 
 OTHER_CHECKS: Mapping[str, str] = {
     "opset_imports": "interface",
     "node_without_consumer": "structure",
 }
-"""What is there after the pass as before, and is another check's than that of this name."""
+"""Checks of cases that do not test the check `preservation`, by name of the case."""
 
 
-def _elsewhere() -> Iterator[Case]:
-    """Nodes, values and constants that have nothing to do with ArgMax."""
+def _unconnected() -> Iterator[Case]:
+    """Yield cases with nodes, values and constants that are not connected to the operator and its ArgMax."""
     far = [helper.make_node("Neg", ["X"], ["N"], name="far", doc_string=TEXT), argmax("N", "index2")]
-    outputs = [index_of(SHAPE), index_of(SHAPE, name="index2")]
+    outputs = [index_info(SHAPE), index_info(SHAPE, name="index2")]
     yield _case(
         "other_nodes",
         "Nodes elsewhere keep their order, names and doc strings",
@@ -212,44 +211,51 @@ def _elsewhere() -> Iterator[Case]:
     )
     yield _case(
         "value_info",
-        "What is declared of other intermediate tensors is there after the pass as before",
-        ScenarioGraph([*far, *pair()], outputs=outputs, value_info=[declared_as("N", "float", SHAPE)]),
+        "Declarations of other intermediate values are the same after the pass",
+        ScenarioGraph([*far, *pair()], outputs=outputs, value_info=[make_value_info("N", "float", SHAPE)]),
     )
-    W = ranked("preservation/W", (2, 2, 2), np.float32)
+    W = permuted_quarters("preservation/W", (2, 2, 2), np.float32)
     yield _case(
         "initializers_unused",
-        "Initializers that nobody uses are there after the pass as before",
+        "Unused initializers are the same after the pass",
         ScenarioGraph(pair(), initializers={"W": W, "empty": W[:0], "count": np.array(7, dtype=np.int64)}),
     )
     yield _case(
         "node_without_consumer",
-        "A node whose result nobody wants is there after the pass as before",
+        "A node with an unused result is the same after the pass",
         ScenarioGraph([*pair(), helper.make_node("Neg", ["X"], ["nobody"])]),
     )
 
 
-def _of_the_removed() -> Iterator[Case]:
-    """What is said of the tensor that goes: no passage forbids to leave it, so these are of level `should`."""
-    declared = ScenarioGraph(pair(), value_info=[declared_as("Y", "float", SHAPE)])
+def _annotations_of_removed() -> Iterator[Case]:
+    """Yield cases about declarations and annotations of the removed value.
+
+    The level is `should`, because the specification does not forbid that they remain.
+    """
+    declared = ScenarioGraph(pair(), value_info=[make_value_info("Y", "float", SHAPE)])
     annotated = _quantization_of("Y")
-    rows: Mapping[str, tuple[str, ScenarioGraph, Touch | None]] = {
-        "value_info_of_removed": ("What is declared of the tensor that is removed", declared, None),
-        "quantization_of_removed": ("The annotation of the tensor that is removed", ScenarioGraph(pair()), annotated),
+    rows: Mapping[str, tuple[str, ScenarioGraph, ModelChange | None]] = {
+        "value_info_of_removed": ("The declaration of the removed value", declared, None),
+        "quantization_of_removed": (
+            "The quantization annotation of the removed value",
+            ScenarioGraph(pair()),
+            annotated,
+        ),
     }
-    for name, (text, graph, touch) in rows.items():
+    for name, (text, graph, modify) in rows.items():
         yield scenario(
             FAMILY,
             name,
-            f"{text} goes with it",
+            f"{text} is removed too",
             ("leftovers", "exp"),
-            FIRES,
+            APPLIES,
             graph,
-            touch=touch,
+            modify=modify,
             level=Level.SHOULD,
             check="leftovers",
         )
 
 
-def _case(name: str, title: str, graph: ScenarioGraph | None = None, touch: Touch | None = None) -> Case:
+def _case(name: str, title: str, graph: ScenarioGraph | None = None, modify: ModelChange | None = None) -> Case:
     clauses, held = ("preservation", "exp"), graph or ScenarioGraph(pair())
-    return scenario(FAMILY, name, title, clauses, FIRES, held, touch=touch, check=OTHER_CHECKS.get(name, FAMILY))
+    return scenario(FAMILY, name, title, clauses, APPLIES, held, modify=modify, check=OTHER_CHECKS.get(name, FAMILY))

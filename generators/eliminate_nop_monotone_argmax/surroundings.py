@@ -1,4 +1,4 @@
-"""What stands around the pair: declarations and annotations, names that mislead, unusual forms, many nodes."""
+"""Cases about the graph around the pair: declarations, annotations, misleading names, unusual forms, many nodes."""
 
 from __future__ import annotations
 
@@ -8,20 +8,18 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from conformance.dimensions.blocks import branch, constant, if_node
-from conformance.dimensions.field_parts import annotate
-from conformance.generation.models import declared_as
-from conformance.generation.values import ranked
+from conformance.dimensions.field_parts import add_quantization_annotations, constant_node, if_node, make_branch
+from conformance.generation.models import make_value_info, permuted_quarters
 from conformance.verdicts import Level
-from generators.eliminate_nop_monotone_argmax.scenario import (
-    FIRES,
-    FIVE,
+from generators.eliminate_nop_monotone_argmax.pass_scenario import (
+    APPLIES,
+    DOES_NOT_APPLY,
+    PASS_OPERATORS,
     SHAPE,
-    STAYS,
     ScenarioGraph,
+    applies_to,
     argmax,
-    fires,
-    index_of,
+    index_info,
     pair,
     producer,
     scenario,
@@ -33,72 +31,75 @@ if TYPE_CHECKING:
     from conformance.corpus.case import Case, Rewrite
 
 FAMILY = "surroundings"
-X = ranked("surroundings/X", SHAPE, np.float32)
-MANY = 40
+X = permuted_quarters("surroundings/X", SHAPE, np.float32)
+PAIR_COUNT = 40
 
 
 def cases() -> Iterator[Case]:
-    """All of them."""
-    yield from _said_of_neighbours()
+    """Yield the cases with declarations, annotations, names, forms and many pairs in the graph around the pair."""
+    yield from _annotated_neighbours()
     yield from _names()
     yield from _forms()
-    yield _many()
+    yield _many_pairs()
 
 
-def _row() -> list[onnx.NodeProto]:
-    """X → N → Y → index → number."""
+def _nodes() -> list[onnx.NodeProto]:
+    """Return nodes that compute the values N, Y, index and number, each from the value before it, starting from X.
+
+    Y is the result of Exp, and index that of ArgMax.
+    """
     number = helper.make_node("Identity", ["index"], ["number"])
     return [helper.make_node("Neg", ["X"], ["N"]), producer("Exp", "N"), argmax(), number]
 
 
-SAID = ("number", "N", "Y", "index")
-"""Values of the row, in an order that is not theirs, with that which goes in the midst."""
+ANNOTATED_VALUES = ("number", "N", "Y", "index")
+"""Values that are declared and annotated. The removed value Y is in the middle."""
 
 
 def _declarations() -> list[onnx.ValueInfoProto]:
     types = {"number": ("int64", SHAPE[:1]), "index": ("int64", SHAPE[:1])}
-    declarations = [declared_as(name, *types.get(name, ("float", SHAPE))) for name in SAID]
+    declarations = [make_value_info(name, *types.get(name, ("float", SHAPE))) for name in ANNOTATED_VALUES]
     for said in declarations:
         said.doc_string = f"what is said of {said.name}"
     return declarations
 
 
-def _said_of_neighbours() -> Iterator[Case]:
-    """Several declarations and annotations: those of the tensor that goes go, and the others stay, each as it is."""
+def _annotated_neighbours() -> Iterator[Case]:
+    """Yield cases with several declarations and annotations. Only those of the removed value may be removed."""
 
-    def annotated(model: onnx.ModelProto) -> None:
-        annotate(model.graph, *SAID)
+    def annotate(model: onnx.ModelProto) -> None:
+        add_quantization_annotations(model.graph, *ANNOTATED_VALUES)
 
     graph = ScenarioGraph(
-        [*_row(), helper.make_node("Identity", ["number"], ["Z"])],
+        [*_nodes(), helper.make_node("Identity", ["number"], ["Z"])],
         (X,),
-        outputs=[declared_as("Z", "int64", SHAPE[:1])],
+        outputs=[make_value_info("Z", "int64", SHAPE[:1])],
         value_info=_declarations(),
     )
     for name, text, check, level in (
-        ("said_of_others", "of the values around the tensor that is removed stays", "preservation", Level.MUST),
-        ("said_of_removed", "of the tensor that is removed goes, among others", "leftovers", Level.SHOULD),
+        ("said_of_others", "of the values around the removed value stay", "preservation", Level.MUST),
+        ("said_of_removed", "of the removed value are removed, and others stay", "leftovers", Level.SHOULD),
     ):
         clause = "preservation" if check == "preservation" else check
         yield _case(
             name,
-            f"What is declared and annotated {text}",
-            FIRES,
+            f"Declarations and annotations {text}",
+            APPLIES,
             graph,
             (clause, "exp"),
             check=check,
             level=level,
-            touch=annotated,
+            modify=annotate,
         )
-    inner = branch("then", _row(), ["number"], SHAPE[:1], "int64")
+    inner = make_branch("then", _nodes(), ["number"], SHAPE[:1], "int64")
     inner.value_info.extend(said for said in _declarations() if said.name != "number")
-    annotate(inner, "N", "Y", "index")
-    held = if_node("yes", "Z", inner, branch("else", [argmax("X", "plain")], ["plain"], SHAPE[:1], "int64"))
+    add_quantization_annotations(inner, "N", "Y", "index")
+    held = if_node("yes", "Z", inner, make_branch("else", [argmax("X", "plain")], ["plain"], SHAPE[:1], "int64"))
     yield _case(
         "said_in_a_branch",
-        "What is declared and annotated in a branch of an If of the tensor that is removed goes, and the rest stays",
-        fires("Z/then_branch/Y"),
-        ScenarioGraph([constant("yes", np.array(True)), held], (X,), outputs=[index_of(SHAPE, name="Z")]),
+        "Declarations and annotations of the removed value in a branch of an If are removed, and others stay",
+        applies_to("Z/then_branch/Y"),
+        ScenarioGraph([constant_node("yes", np.array(True)), held], (X,), outputs=[index_info(SHAPE, name="Z")]),
         ("leftovers", "exp"),
         check="leftovers",
         level=Level.SHOULD,
@@ -106,31 +107,31 @@ def _said_of_neighbours() -> Iterator[Case]:
 
 
 def _names() -> Iterator[Case]:
-    """Names of models and graphs that others have too, and of nodes that values have."""
+    """Yield cases with equal names of models and graphs, and with node names that equal value names."""
 
-    def named(model: onnx.ModelProto) -> None:
+    def rename(model: onnx.ModelProto) -> None:
         model.graph.name, model.producer_name = "model", ""
 
-    for name, op_type, rewrite in (("first", "Exp", FIRES), ("second", "Neg", STAYS)):
+    for name, op_type, rewrite in (("first", "Exp", APPLIES), ("second", "Neg", DOES_NOT_APPLY)):
         yield _case(
             f"one_name_{name}",
-            f"A model of {op_type} and ArgMax is rewritten for itself, whatever another one of its name had in it",
+            f"A model of {op_type} and ArgMax is rewritten correctly, although another model has the same name",
             rewrite,
             ScenarioGraph([helper.make_node(op_type, ["X"], ["Y"]), argmax()], (X,)),
-            ("fires", "exp") if rewrite is FIRES else ("other_producer",),
+            ("fires", "exp") if rewrite is APPLIES else ("other_producer",),
             check="structure",
-            touch=named,
+            modify=rename,
         )
     nodes = [producer("Exp", result="Y1"), producer("Exp", result="Y2"), argmax("Y1", "index1"), argmax("Y2", "index2")]
     nodes.append(helper.make_node("Less", ["X", "Y1"], ["below"]))
     for node, other in zip(nodes, ("Y2", "Y1", "index2", "index1", "X"), strict=True):
         node.name = other
-    indices = [index_of(SHAPE, name=f"index{number}") for number in (1, 2)]
+    indices = [index_info(SHAPE, name=f"index{number}") for number in (1, 2)]
     yield _case(
         "nodes_named_like_values",
-        "Of two Exp whose nodes bear the names of each other's values the one whose result ArgMax alone takes goes",
-        fires("Y2"),
-        ScenarioGraph(nodes, (X,), outputs=[*indices, declared_as("below", "bool", SHAPE)]),
+        "Only the Exp that ArgMax alone uses is removed, although node names equal names of other values",
+        applies_to("Y2"),
+        ScenarioGraph(nodes, (X,), outputs=[*indices, make_value_info("below", "bool", SHAPE)]),
         ("fires", "other_use"),
     )
     before = [helper.make_node("Neg", ["X"], ["N"]), helper.make_node("Abs", ["N"], ["A"])]
@@ -139,33 +140,35 @@ def _names() -> Iterator[Case]:
         node.name = f"node_of_{node.output[0]}"
     yield _case(
         "named_neighbours",
-        "Sqrt goes from between nodes whose names are not those of their outputs",
-        FIRES,
+        "Sqrt is removed between nodes whose names differ from their output names",
+        APPLIES,
         ScenarioGraph(nodes, (X,)),
         ("fires", "sqrt"),
     )
-    then = branch("graph", [producer("Exp"), argmax(result="inner")], ["inner"], SHAPE[:1], "int64")
-    other = branch("graph", [helper.make_node("Neg", ["X"], ["N"]), argmax("N", "none")], ["none"], SHAPE[:1], "int64")
+    then = make_branch("graph", [producer("Exp"), argmax(result="inner")], ["inner"], SHAPE[:1], "int64")
+    other = make_branch(
+        "graph", [helper.make_node("Neg", ["X"], ["N"]), argmax("N", "none")], ["none"], SHAPE[:1], "int64"
+    )
 
-    def one_name(model: onnx.ModelProto) -> None:
+    def rename_graph(model: onnx.ModelProto) -> None:
         model.graph.name = "graph"
 
     yield _case(
         "graphs_of_one_name",
-        "Exp goes from a branch of an If that bears the name of the main graph and of the other branch",
-        fires("Z/then_branch/Y"),
+        "Exp is removed from a branch of an If with the same name as the main graph and the other branch",
+        applies_to("Z/then_branch/Y"),
         ScenarioGraph(
-            [constant("yes", np.array(True)), if_node("yes", "Z", then, other)],
+            [constant_node("yes", np.array(True)), if_node("yes", "Z", then, other)],
             (X,),
-            outputs=[index_of(SHAPE, name="Z")],
+            outputs=[index_info(SHAPE, name="Z")],
         ),
         ("subgraph", "names"),
-        touch=one_name,
+        modify=rename_graph,
     )
 
 
 def _forms() -> Iterator[Case]:
-    """Values without a name, attributes in another order, the domain written out."""
+    """Yield cases in which a model is written in an unusual way, such as unnamed values or reordered attributes."""
     nodes = [
         helper.make_node("Dropout", ["X"], ["same", ""]),
         helper.make_node("Clip", ["same", "", "most"], ["X0"]),
@@ -173,12 +176,12 @@ def _forms() -> Iterator[Case]:
     ]
     yield _case(
         "unnamed_values",
-        "Sqrt goes from a graph whose nodes leave out inputs and outputs",
-        FIRES,
+        "Sqrt is removed from a graph whose nodes omit inputs and outputs",
+        APPLIES,
         ScenarioGraph(
-            [constant("most", np.array(1.375, dtype=np.float32)), *nodes],
+            [constant_node("most", np.array(1.375, dtype=np.float32)), *nodes],
             (X,),
-            outputs=[index_of(SHAPE)],
+            outputs=[index_info(SHAPE)],
         ),
         ("fires", "sqrt"),
     )
@@ -186,33 +189,35 @@ def _forms() -> Iterator[Case]:
     turned.attribute.sort(key=lambda attribute: attribute.name, reverse=True)
     yield _case(
         "attributes_reversed",
-        "LogSoftmax goes before an ArgMax whose attributes stand in the reverse of their order",
-        FIRES,
-        ScenarioGraph([producer("LogSoftmax", axis=-1), turned], (X,), outputs=[declared_as("index", "int64", (2, 1))]),
+        "LogSoftmax is removed before an ArgMax with attributes in reverse order",
+        APPLIES,
+        ScenarioGraph(
+            [producer("LogSoftmax", axis=-1), turned], (X,), outputs=[make_value_info("index", "int64", (2, 1))]
+        ),
         ("fires", "log_softmax"),
     )
     yield _case(
         "domain_written_out",
-        "Softmax goes from a model that imports ai.onnx by its name",
-        FIRES,
+        "Softmax is removed from a model that imports ai.onnx by its name",
+        APPLIES,
         ScenarioGraph(pair("Softmax"), (X,), opsets={"ai.onnx": 13}),
         ("fires", "softmax"),
-        level=Level.SHOULD,  # onnx's checker takes the spelling, and no page speaks of it
+        level=Level.SHOULD,  # onnx's checker accepts the name; the specification does not mention it
     )
 
 
-def _many() -> Case:
-    """All operators first, then ArgMax by ArgMax from the last on; every fourth result is wanted elsewhere too."""
-    types = [list(FIVE)[number % len(FIVE)] for number in range(MANY)]
-    wanted = range(3, MANY, 4)
+def _many_pairs() -> Case:
+    """Define a case with forty operators, followed by forty ArgMax nodes; every fourth operator has another use."""
+    types = [list(PASS_OPERATORS)[number % len(PASS_OPERATORS)] for number in range(PAIR_COUNT)]
+    wanted = range(3, PAIR_COUNT, 4)
     nodes = [producer(op_type, "X", f"Y{number}") for number, op_type in enumerate(types)]
-    nodes += [argmax(f"Y{number}", f"index{number}") for number in reversed(range(MANY))]
+    nodes += [argmax(f"Y{number}", f"index{number}") for number in reversed(range(PAIR_COUNT))]
     nodes += [helper.make_node("Neg", [f"Y{number}"], [f"minus{number}"]) for number in wanted]
     return _case(
         "forty_pairs",
-        "Of forty operators of one input each goes but those whose result is wanted elsewhere, however far ArgMax is",
-        fires(*(f"Y{number}" for number in range(MANY) if number not in wanted)),
-        ScenarioGraph(nodes, (X,), outputs=[index_of(SHAPE, name=f"index{number}") for number in range(MANY)]),
+        "Each of forty operators is removed unless its result has another use, however far ArgMax is away",
+        applies_to(*(f"Y{number}" for number in range(PAIR_COUNT) if number not in wanted)),
+        ScenarioGraph(nodes, (X,), outputs=[index_info(SHAPE, name=f"index{number}") for number in range(PAIR_COUNT)]),
         ("fires", "other_use", "branches"),
     )
 

@@ -1,4 +1,4 @@
-"""Types and shapes that graph optimizers stumble over: the pass fires, and what comes out is a valid model."""
+"""Cases with types and shapes that graph optimizers often handle wrongly. The pass applies, and the result is valid."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from conformance.dimensions.blocks import constant
-from conformance.generation.models import argmax_shape, declared, declared_as
-from conformance.generation.values import ranked
-from generators.eliminate_nop_monotone_argmax.scenario import (
+from conformance.dimensions.field_parts import constant_node
+from conformance.generation.models import argmax_shape, array_value_info, make_value_info, permuted_quarters
+from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     ALONG_AXIS,
-    FIRES,
+    APPLIES,
     SHAPE,
     ScenarioGraph,
     argmax,
-    index_of,
+    index_info,
     pair,
     producer,
     scenario,
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from conformance.corpus.case import Case
 
 FAMILY = "types_and_shapes"
-X = ranked("types/X", SHAPE, np.float32)
+X = permuted_quarters("types/X", SHAPE, np.float32)
 SIZES: Mapping[str, tuple[Sequence[int], int, str]] = {
     "rows_empty": ((0, 3), 1, "without rows"),
     "all_others_empty": ((0, 3, 0), 1, "whose other axes are empty"),
@@ -40,9 +39,9 @@ SIZES: Mapping[str, tuple[Sequence[int], int, str]] = {
     "vector_of_one": ((1,), 0, "of rank 1 and one element"),
     "rank_8": ((1, 2, 1, 2, 1, 2, 1, 2), 5, "of rank 8"),
 }
-"""Shapes of X, with the axis and words for it."""
+"""Shape of X and axis by name, with a description."""
 
-SMALL: Mapping[str, tuple[int, bytes, int, int]] = {
+SMALL_TYPES: Mapping[str, tuple[int, bytes, int, int]] = {
     "float8_e4m3fn": (17, b"\x38\x40", 9, 19),
     "float8_e4m3fnuz": (18, b"\x40\x48", 9, 19),
     "float8_e5m2": (19, b"\x3c\x40", 9, 19),
@@ -52,34 +51,34 @@ SMALL: Mapping[str, tuple[int, bytes, int, int]] = {
     "float4_e2m1": (23, b"\x42", 11, 23),
     "float8_e8m0": (24, b"\x7f\x80", 11, 23),
 }
-"""Types younger than the pass: number, the elements 1 and 2, and the IR version and opset of the model that has them.
+"""Recent element types: number, bytes of the elements 1 and 2, and IR version and opset of the model.
 
-The bytes are written out, since older libraries do not know all of them.
+The bytes are given explicitly, because older libraries do not know all of the types.
 """
 
-OLD = (np.bool_, np.int8, np.uint16, np.uint32, np.uint64, np.complex64)
+OTHER_TYPES = (np.bool_, np.int8, np.uint16, np.uint32, np.uint64, np.complex64)
 
 
 def cases() -> Iterator[Case]:
-    """Sizes, and tensors of other types beside the pair."""
+    """Yield cases with unusual sizes, and with tensors of other types in addition to the pair."""
     for name, (shape, axis, text) in SIZES.items():
         yield _case(
             name,
-            f"Exp before ArgMax of a tensor {text} is taken away",
+            f"Exp before ArgMax of a tensor {text} is removed",
             ScenarioGraph(
                 pair(axis=axis),
-                (ranked(name, shape, np.float32),),
-                outputs=[declared_as("index", "int64", argmax_shape(shape, axis, 0))],
+                (permuted_quarters(name, shape, np.float32),),
+                outputs=[make_value_info("index", "int64", argmax_shape(shape, axis, 0))],
             ),
         )
     yield from _dynamic()
-    for name, (number, elements, ir_version, opset) in SMALL.items():
-        yield _beside_small(
+    for name, (number, elements, ir_version, opset) in SMALL_TYPES.items():
+        yield _small_type_case(
             name, number, elements, ScenarioGraph(pair(), (X,), opsets={"": opset}, ir_version=ir_version)
         )
-    for dtype in OLD:
-        yield _beside(np.dtype(dtype).name, np.array([0, 1], dtype=dtype))
-    yield _beside("string", np.array(["one", "größer"], dtype=object))
+    for dtype in OTHER_TYPES:
+        yield _initializer_case(np.dtype(dtype).name, np.array([0, 1], dtype=dtype))
+    yield _initializer_case("string", np.array(["one", "größer"], dtype=object))
     yield from _scalars()
     yield from _sparse()
     yield from _containers()
@@ -89,113 +88,118 @@ def _dynamic() -> Iterator[Case]:
     for word, op_type in (("softmax", "Softmax"), ("sqrt", "Sqrt")):
         yield _case(
             f"dynamic_{word}",
-            f"{op_type} before ArgMax of a tensor with dynamic dimensions is taken away",
+            f"{op_type} before ArgMax of a tensor with dynamic dimensions is removed",
             ScenarioGraph(
                 pair(op_type),
                 (X,),
-                inputs=[declared_as("X", "float", ("batch", "classes"))],
-                outputs=[declared_as("index", "int64", ("batch",))],
+                inputs=[make_value_info("X", "float", ("batch", "classes"))],
+                outputs=[make_value_info("index", "int64", ("batch",))],
             ),
         )
     for (op_type, word), opset in product(ALONG_AXIS.items(), (9, 11, 12, 13)):
         yield _case(
             f"dynamic_{word}_opset_{opset}",
-            f"{op_type} of opset {opset} before ArgMax of a tensor with dynamic dimensions is taken away",
+            f"{op_type} of opset {opset} before ArgMax of a tensor with dynamic dimensions is removed",
             ScenarioGraph(
                 pair(op_type),
                 (X,),
-                inputs=[declared_as("X", "float", ("batch", "classes"))],
-                outputs=[declared_as("index", "int64", ("batch",))],
+                inputs=[make_value_info("X", "float", ("batch", "classes"))],
+                outputs=[make_value_info("index", "int64", ("batch",))],
                 opsets={"": opset},
             ),
         )
     yield _case(
         "dynamic_and_empty",
-        "Exp before ArgMax of a tensor whose dynamic dimension happens to be 0 is taken away",
+        "Exp before ArgMax of a tensor whose dynamic dimension happens to be 0 is removed",
         ScenarioGraph(
             pair(),
             (np.zeros((0, 3), dtype=np.float32),),
-            inputs=[declared_as("X", "float", ("batch", 3))],
-            outputs=[declared_as("index", "int64", ("batch",))],
+            inputs=[make_value_info("X", "float", ("batch", 3))],
+            outputs=[make_value_info("index", "int64", ("batch",))],
         ),
     )
 
 
-def _beside(name: str, array: Any) -> Case:
-    title = f"Exp before ArgMax is taken away beside an initializer of type {name}"
+def _initializer_case(name: str, array: Any) -> Case:
+    title = f"Exp before ArgMax is removed from a graph with an initializer of type {name}"
     return _case(f"initializer_{name}", title, ScenarioGraph(pair(), (X,), initializers={"W": array}))
 
 
-def _beside_small(name: str, number: int, elements: bytes, graph: ScenarioGraph) -> Case:
+def _small_type_case(name: str, number: int, elements: bytes, graph: ScenarioGraph) -> Case:
     tensor = onnx.TensorProto(name="W", data_type=number, dims=[2], raw_data=elements)
     return scenario(
         FAMILY,
         f"initializer_{name}",
-        f"Exp before ArgMax is taken away beside an initializer of type {name}",
+        f"Exp before ArgMax is removed from a graph with an initializer of type {name}",
         ("valid", "exp"),
-        FIRES,
+        APPLIES,
         graph,
-        touch=lambda model: model.graph.initializer.append(tensor),
+        modify=lambda model: model.graph.initializer.append(tensor),
     )
 
 
 def _scalars() -> Iterator[Case]:
-    """Scalars beside the pair; ArgMax itself needs an axis."""
+    """Yield cases with scalars in addition to the pair."""
     below = helper.make_node("Less", ["S", "X"], ["less"])
-    outputs = [index_of(SHAPE), declared_as("less", "bool", SHAPE)]
+    outputs = [index_info(SHAPE), make_value_info("less", "bool", SHAPE)]
     scalar = np.array(0.625, dtype=np.float32)
     yield _case(
         "scalar_input",
-        "Exp before ArgMax is taken away beside an input without dimensions",
-        ScenarioGraph([*pair(), below], (X, scalar), inputs=[declared("X", X), declared("S", scalar)], outputs=outputs),
+        "Exp before ArgMax is removed from a graph with a scalar input",
+        ScenarioGraph(
+            [*pair(), below],
+            (X, scalar),
+            inputs=[array_value_info("X", X), array_value_info("S", scalar)],
+            outputs=outputs,
+        ),
     )
     yield _case(
         "scalar_initializer",
-        "Exp before ArgMax is taken away beside an initializer without dimensions",
+        "Exp before ArgMax is removed from a graph with a scalar initializer",
         ScenarioGraph([*pair(), below], (X,), outputs=outputs, initializers={"S": scalar}),
     )
     yield _case(
         "scalar_index",
-        "Exp before an ArgMax whose index has no dimensions is taken away",
-        ScenarioGraph(pair(axis=0), (X[0],), outputs=[declared_as("index", "int64", [])]),
+        "Exp before an ArgMax whose index is a scalar is removed",
+        ScenarioGraph(pair(axis=0), (X[0],), outputs=[make_value_info("index", "int64", [])]),
     )
 
 
 def _sparse() -> Iterator[Case]:
-    """Sparse constants, dense in what they stand for."""
+    """Yield cases with sparse constants."""
     values = numpy_helper.from_array(np.array([1.0, 0.5], dtype=np.float32), "S")
     places = numpy_helper.from_array(np.array([1, 5], dtype=np.int64), "S_places")
     tensor = helper.make_sparse_tensor(values, places, list(SHAPE))
     less = helper.make_node("Less", ["S", "X"], ["less"])
-    outputs = [index_of(SHAPE), declared_as("less", "bool", SHAPE)]
+    outputs = [index_info(SHAPE), make_value_info("less", "bool", SHAPE)]
     sparse = helper.make_node("Constant", [], ["S"], sparse_value=tensor)
     yield _case(
         "sparse_constant",
-        "Exp before ArgMax is taken away beside a sparse Constant",
+        "Exp before ArgMax is removed from a graph with a sparse Constant",
         ScenarioGraph([sparse, *pair(), less], (X,), outputs=outputs),
     )
     yield _case(
         "sparse_initializer",
-        "Exp before ArgMax is taken away beside a sparse initializer, which stays sparse",
+        "Exp before ArgMax is removed from a graph with a sparse initializer, which stays sparse",
         ScenarioGraph(pair(), (X,), sparse=[tensor]),
         "preservation",
     )
 
 
 def _containers() -> Iterator[Case]:
-    """Sequences and optionals, within the graph and as its inputs and outputs."""
+    """Yield cases with sequences and optionals, as intermediate values, inputs and outputs."""
     construct = helper.make_node("SequenceConstruct", ["X", "X"], ["S"])
     length = helper.make_node("SequenceLength", ["S"], ["length"])
-    number = declared_as("length", "int64", [])
+    number = make_value_info("length", "int64", [])
     yield _case(
         "sequence",
-        "Exp before ArgMax is taken away beside a sequence",
-        ScenarioGraph([*pair(), construct, length], (X,), outputs=[index_of(SHAPE), number]),
+        "Exp before ArgMax is removed from a graph with a sequence",
+        ScenarioGraph([*pair(), construct, length], (X,), outputs=[index_info(SHAPE), number]),
     )
-    at = [constant("first", np.array(0, dtype=np.int64)), helper.make_node("SequenceAt", ["S", "first"], ["Z"])]
+    at = [constant_node("first", np.array(0, dtype=np.int64)), helper.make_node("SequenceAt", ["S", "first"], ["Z"])]
     yield _case(
         "sequence_element",
-        "Exp of an element of a sequence before ArgMax is taken away",
+        "Exp of an element of a sequence before ArgMax is removed",
         ScenarioGraph([construct, *at, producer("Exp", "Z"), argmax()], (X,)),
     )
     sequence = helper.make_tensor_sequence_value_info("S", onnx.TensorProto.FLOAT, SHAPE)
@@ -204,7 +208,7 @@ def _containers() -> Iterator[Case]:
     )
     present = helper.make_node("OptionalHasElement", ["O"], ["present"])
     given = helper.make_node("Optional", ["X"], ["O"])
-    there = declared_as("present", "bool", [])
+    there = make_value_info("present", "bool", [])
     rows: Mapping[str, tuple[str, Sequence[Any], Sequence[Any], Sequence[Any]]] = {
         "sequence_input": ("an input that is a sequence", [length], [sequence], [number]),
         "sequence_output": ("an output that is a sequence", [construct], [], [sequence]),
@@ -215,17 +219,19 @@ def _containers() -> Iterator[Case]:
         graph = ScenarioGraph(
             [*pair(), *nodes],
             (X,),
-            [declared("X", X), *inputs],
-            [index_of(SHAPE), *outputs],
+            [array_value_info("X", X), *inputs],
+            [index_info(SHAPE), *outputs],
             {"": 15},
         )
-        yield _structural(_case(name, f"Exp before ArgMax is taken away beside {text}, which stays what it is", graph))
+        yield _structural(
+            _case(name, f"Exp before ArgMax is removed from a graph with {text}, which stays unchanged", graph)
+        )
 
 
 def _structural(case: Case) -> Case:
-    """The same without data sets, since data sets hold tensors."""
+    """Return a copy of a case without data sets, for a model with inputs or outputs that are not tensors."""
     return replace(case, data_sets=())
 
 
 def _case(name: str, title: str, graph: ScenarioGraph, check: str = "structure") -> Case:
-    return scenario(FAMILY, name, title, ("valid", "exp"), FIRES, graph, check=check)
+    return scenario(FAMILY, name, title, ("valid", "exp"), APPLIES, graph, check=check)

@@ -1,1 +1,1 @@
-"""What the cases of Adam, Momentum and Adagrad have in common: operators as data, settings, graphs around them."""
+"""Definitions that the generators of Adam, Momentum and Adagrad cases share."""

@@ -1,4 +1,4 @@
-"""Families of cases that all three optimizers share, for what the pairs of `matrix` leave out."""
+"""Cases that all training optimizers share and that the family `pairwise` does not cover."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.generation.models import TYPES
+from conformance.generation.models import FLOAT_TYPE_NAMES
 from conformance.verdicts import Level
 from generators.training_optimizers.operator import Operator, OperatorSetting, optimizer_case
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 FLOATS = (np.float32, np.float64)
 
-COUNTS = {
+UPDATE_COUNTS = {
     "t_least": -(2**63),
     "t_2p24_plus_1": 2**24 + 1,
     "t_2p40": 2**40,
 }
-"""T by name beside those of `matrix`: the widths at which narrower integers and floats lose it."""
+"""Values of T by name at which narrower integers and floats lose precision."""
 
-SHAPES: Mapping[str, Sequence[int]] = {
+TENSOR_SHAPES: Mapping[str, Sequence[int]] = {
     "empty": (0,),
     "empty_3d": (2, 0, 3),
     "1x1": (1, 1),
@@ -32,24 +32,27 @@ SHAPES: Mapping[str, Sequence[int]] = {
     "2x3x4": (2, 3, 4),
     "2x1x3x2": (2, 1, 3, 2),
 }
-"""Shapes of one tensor beside those of `matrix`."""
+"""Shapes of the tensor by name."""
 
 
-def update_counts(
+def update_count_cases(
     operator: Operator, attributes: Mapping[str, Any], clauses: Mapping[bool, Sequence[str]]
 ) -> Iterator[Case]:
-    """Each of these T in every type.
+    """Yield a case for each combination of T and element type.
 
     Args:
-        clauses: what is tested where T > 0 and where it is not.
+        operator: the tested operator.
+        attributes: attributes of the node.
+        clauses: tested clauses; the key states whether T > 0.
     """
-    for name, T in COUNTS.items():
+    for name, T in UPDATE_COUNTS.items():
         for dtype in FLOATS:
             branch = "above 0" if T > 0 else "of 0" if T == 0 else "below 0"
             yield optimizer_case(
                 operator,
-                f"{name}_{TYPES[dtype]}",
-                f"{operator.name} in {TYPES[dtype]} takes the branch of an update count {branch} for T = {T}",
+                f"{name}_{FLOAT_TYPE_NAMES[dtype]}",
+                f"{operator.name} in {FLOAT_TYPE_NAMES[dtype]} uses the formula for an update count {branch} for "
+                f"T = {T}",
                 (*clauses[T > 0], "update_count_type"),
                 attributes,
                 OperatorSetting(dtype, counts=(T,)),
@@ -57,14 +60,15 @@ def update_counts(
             )
 
 
-def shapes(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Case]:
-    """Higher ranks, empty tensors, one element in two axes, and a length that leaves blocks of a loop a tail."""
+def shape_cases(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Case]:
+    """Yield cases with higher ranks, empty tensors, a 1x1 matrix, and a length that no block size divides."""
     for dtype in FLOATS:
-        for name, shape in SHAPES.items():
+        for name, shape in TENSOR_SHAPES.items():
             yield optimizer_case(
                 operator,
-                f"shape_{name}_{TYPES[dtype]}",
-                f"{operator.name} gives outputs of shape {list(shape)} for {TYPES[dtype]} tensors of that shape",
+                f"shape_{name}_{FLOAT_TYPE_NAMES[dtype]}",
+                f"{operator.name} gives outputs of shape {list(shape)} for {FLOAT_TYPE_NAMES[dtype]} tensors of "
+                "that shape",
                 ("elementwise",),
                 attributes,
                 OperatorSetting(dtype, shapes=(shape,)),
@@ -72,12 +76,15 @@ def shapes(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Case]:
             )
 
 
-def data_sets(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Case]:
-    """Several runs of one prepared model: nothing is kept between them, and nothing is written into the inputs."""
+def data_set_cases(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Case]:
+    """Yield cases with several runs of one loaded model.
+
+    They detect runtimes that keep state between runs or overwrite inputs.
+    """
     for dtype in FLOATS:
         yield optimizer_case(
             operator,
-            f"data_sets_t_changes_{TYPES[dtype]}",
+            f"data_sets_t_changes_{FLOAT_TYPE_NAMES[dtype]}",
             f"{operator.name} takes T and R from each run's own inputs",
             ("pure", "scalars"),
             attributes,
@@ -90,7 +97,7 @@ def data_sets(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Cas
         )
         yield optimizer_case(
             operator,
-            f"data_sets_repeated_{TYPES[dtype]}",
+            f"data_sets_repeated_{FLOAT_TYPE_NAMES[dtype]}",
             f"{operator.name} gives the same outputs for the same inputs, run after run",
             ("pure",),
             attributes,
@@ -99,14 +106,14 @@ def data_sets(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Cas
         )
 
 
-def nan_operands(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Case]:
-    """NaN in one element of one operand reaches every output element that depends on it, and no other."""
+def nan_cases(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Case]:
+    """Yield cases with NaN in one element of one operand."""
     for name in operator.signature.operands:
         for dtype in FLOATS:
             yield optimizer_case(
                 operator,
-                f"nan_in_{name.lower()}_{TYPES[dtype]}",
-                f"{operator.name} gives NaN in the elements that depend on a NaN in {name}, and in no other",
+                f"nan_in_{name.lower()}_{FLOAT_TYPE_NAMES[dtype]}",
+                f"{operator.name} gives NaN exactly in the elements that depend on a NaN in {name}",
                 ("elementwise", *operator.state),
                 attributes,
                 OperatorSetting(dtype, operands={name: [0.5, np.nan, 1.0, 2.0]}),
@@ -114,14 +121,14 @@ def nan_operands(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[
             )
 
 
-def infinite_operands(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Case]:
-    """Infinities of both signs, `must` where every admissible evaluation gives the same."""
+def infinity_cases(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Case]:
+    """Yield cases with infinities. The level is `must` if all admissible evaluations agree."""
     for name in operator.signature.operands:
         values = [0.5, np.inf, 1.0, np.inf if name == "H" else -np.inf]
         for dtype in FLOATS:
             yield optimizer_case(
                 operator,
-                f"infinite_{name.lower()}_{TYPES[dtype]}",
+                f"infinite_{name.lower()}_{FLOAT_TYPE_NAMES[dtype]}",
                 f"{operator.name} carries infinities in {name} through the pseudo-code",
                 operator.state,
                 attributes,
@@ -131,8 +138,8 @@ def infinite_operands(operator: Operator, attributes: Mapping[str, Any]) -> Iter
             )
 
 
-def magnitudes(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Case]:
-    """Operands far from 1, within what every admissible evaluation can hold."""
+def magnitude_cases(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Case]:
+    """Yield cases with very large and very small operands for which no admissible evaluation overflows."""
     scales = {np.float32: 2.0**40, np.float64: 2.0**300}
     for dtype in FLOATS:
         for name, scale in (("huge", scales[dtype]), ("tiny", 1 / scales[dtype])):
@@ -140,8 +147,8 @@ def magnitudes(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Ca
             operands: dict[str, Any] = {"X": values, "G": -values[::-1], "V": values / 4, "H": np.abs(values) * scale}
             yield optimizer_case(
                 operator,
-                f"{name}_{TYPES[dtype]}",
-                f"{operator.name} computes with {name} {TYPES[dtype]} operands",
+                f"{name}_{FLOAT_TYPE_NAMES[dtype]}",
+                f"{operator.name} computes with {name} {FLOAT_TYPE_NAMES[dtype]} operands",
                 ("tensor_type", *operator.state),
                 attributes,
                 OperatorSetting(dtype, operands={key: operands[key] for key in operator.signature.operands}),
@@ -149,8 +156,8 @@ def magnitudes(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Ca
             )
 
 
-def zeros_and_subnormals(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Case]:
-    """Signed zeros bit for bit and subnormals that are not flushed, as IEEE 754 has them."""
+def zero_and_subnormal_cases(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Case]:
+    """Yield cases in which IEEE 754 defines the sign of a zero, or a subnormal that must not be flushed to zero."""
     for dtype in FLOATS:
         least = float(np.finfo(dtype).smallest_subnormal)
         for name, X, G, V in (
@@ -160,8 +167,9 @@ def zeros_and_subnormals(operator: Operator, attributes: Mapping[str, Any]) -> I
             operands: dict[str, Any] = {"X": X, "G": G, "V": V, "H": 1.0}
             yield optimizer_case(
                 operator,
-                f"{name}_{TYPES[dtype]}",
-                f"{operator.name} keeps {'the signs of zeros' if 'zeros' in name else 'subnormals'} in {TYPES[dtype]}",
+                f"{name}_{FLOAT_TYPE_NAMES[dtype]}",
+                f"{operator.name} keeps {'the signs of zeros' if 'zeros' in name else 'subnormals'} in "
+                f"{FLOAT_TYPE_NAMES[dtype]}",
                 ("ieee",),
                 attributes,
                 OperatorSetting(
@@ -172,14 +180,19 @@ def zeros_and_subnormals(operator: Operator, attributes: Mapping[str, Any]) -> I
             )
 
 
-def shared(operator: Operator, counts: Mapping[bool, Sequence[str]]) -> Iterator[Case]:
-    """All shared families with the operator's usual attributes."""
+def shared_cases(operator: Operator, counts: Mapping[bool, Sequence[str]]) -> Iterator[Case]:
+    """Yield all cases that the training optimizers share, for one operator with its usual attributes.
+
+    Args:
+        operator: the tested operator.
+        counts: clauses for `update_count_cases`.
+    """
     usual = operator.usual
-    yield from update_counts(operator, usual, counts)
-    yield from shapes(operator, usual)
-    yield from data_sets(operator, usual)
-    yield from nan_operands(operator, usual)
-    yield from infinite_operands(operator, usual)
-    yield from magnitudes(operator, usual)
+    yield from update_count_cases(operator, usual, counts)
+    yield from shape_cases(operator, usual)
+    yield from data_set_cases(operator, usual)
+    yield from nan_cases(operator, usual)
+    yield from infinity_cases(operator, usual)
+    yield from magnitude_cases(operator, usual)
     unregularized = {**usual, "norm_coefficient": 0.0}
-    yield from zeros_and_subnormals(operator, unregularized)
+    yield from zero_and_subnormal_cases(operator, unregularized)

@@ -1,4 +1,4 @@
-"""Families about the graph around an optimizer: constants, several nodes, steps in a row, and open shapes."""
+"""Cases of training optimizers about the graph around the node: constants, several nodes, chained steps, shapes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Case
-from conformance.dimensions.building import numbered
-from conformance.generation.models import TYPES, declared, model
-from conformance.generation.values import scattered
+from conformance.dimensions.training import tensor_names
+from conformance.generation.models import FLOAT_TYPE_NAMES, array_value_info, build_model, pseudo_random_array
 from conformance.verdicts import Level
-from generators.training_optimizers.drafts import optimizer_draft
 from generators.training_optimizers.families import FLOATS
 from generators.training_optimizers.operator import Operator, OperatorSetting, optimizer_model
+from generators.training_optimizers.single_node_model import valid_optimizer_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
     from conformance.models.arrays import Array
 
 
-def structures(operator: Operator) -> Iterator[Case]:
-    """All of them."""
+def graph_cases(operator: Operator) -> Iterator[Case]:
+    """Yield the cases of an operator about constants, several nodes, chained steps and shapes."""
     for dtype in FLOATS:
         yield _constants(operator, dtype)
         yield _two_nodes(operator, dtype)
@@ -35,24 +34,24 @@ def structures(operator: Operator) -> Iterator[Case]:
 
 
 def _constants(operator: Operator, dtype: Any) -> Case:
-    """R and T as initializers, as a runtime sees them that folds constants."""
-    id = f"test_{operator.prefix}_r_and_t_initializers_{TYPES[dtype]}"
+    """Define a case with R and T as initializers, which a runtime may fold."""
+    id = f"test_{operator.prefix}_r_and_t_initializers_{FLOAT_TYPE_NAMES[dtype]}"
     ((R, T, *tensors),) = OperatorSetting(dtype, counts=(3,)).data_sets(operator, id)
     names, results = operator.signature.operands, operator.signature.results
     return _case(
         operator,
         id,
-        f"{operator.name} takes R and T from initializers as it does from inputs",
+        f"{operator.name} uses R and T from initializers",
         ("scalars",),
-        model(
+        build_model(
             id,
             [
                 helper.make_node(
                     operator.name, ["R", "T", *names], results, domain=operator.signature.domain, **operator.usual
                 )
             ],
-            [declared(name, array) for name, array in zip(names, tensors, strict=True)],
-            [declared(name, tensors[0]) for name in results],
+            [array_value_info(name, array) for name, array in zip(names, tensors, strict=True)],
+            [array_value_info(name, tensors[0]) for name in results],
             operator.imports,
             {"R": R, "T": T},
         ),
@@ -62,8 +61,8 @@ def _constants(operator: Operator, dtype: Any) -> Case:
 
 
 def _two_nodes(operator: Operator, dtype: Any) -> Case:
-    """Two optimizers side by side with attributes, R and T of their own."""
-    id = f"test_{operator.prefix}_two_nodes_{TYPES[dtype]}"
+    """Define a case with two independent optimizer nodes that have different attributes, R and T."""
+    id = f"test_{operator.prefix}_two_nodes_{FLOAT_TYPE_NAMES[dtype]}"
     first, second = (
         OperatorSetting(dtype, shapes=(shape,), counts=(T,)).data_sets(operator, f"{id}{T}")[0]
         for shape, T in (((3,), 0), ((2, 2), 4))
@@ -72,26 +71,26 @@ def _two_nodes(operator: Operator, dtype: Any) -> Case:
     nodes, inputs, outputs = [], [], []
     for number, (arrays, attributes) in enumerate(((first, operator.usual), (second, half)), 1):
         names = [f"{name}{number}" for name in ("R", "T", *operator.signature.operands)]
-        results = numbered(operator.signature.results, 2)[number - 1 :: 2]
+        results = tensor_names(operator.signature.results, 2)[number - 1 :: 2]
         nodes.append(helper.make_node(operator.name, names, results, domain=operator.signature.domain, **attributes))
-        inputs += [declared(name, array) for name, array in zip(names, arrays, strict=True)]
-        outputs += [declared(name, arrays[2]) for name in results]
+        inputs += [array_value_info(name, array) for name, array in zip(names, arrays, strict=True)]
+        outputs += [array_value_info(name, arrays[2]) for name in results]
     return _case(
         operator,
         id,
         f"Two {operator.name} nodes in one graph use their own attributes, R and T",
         ("pure", "several_tensors"),
-        model(id, nodes, inputs, outputs, operator.imports),
+        build_model(id, nodes, inputs, outputs, operator.imports),
         [*first, *second],
         dtype,
     )
 
 
 def _chained_steps(operator: Operator, dtype: Any) -> Case:
-    """Two steps in one graph: the second takes X and the state that the first gives, and a new gradient."""
-    id = f"test_{operator.prefix}_chained_steps_{TYPES[dtype]}"
+    """Define a case with two steps in one graph. The second step uses the results of the first."""
+    id = f"test_{operator.prefix}_chained_steps_{FLOAT_TYPE_NAMES[dtype]}"
     ((R, T, *tensors),) = OperatorSetting(dtype, shapes=((4,),), counts=(1,)).data_sets(operator, id)
-    G2 = scattered(f"{id}/G2", (4,), dtype)
+    G2 = pseudo_random_array(f"{id}/G2", (4,), dtype)
     operands, results = operator.signature.operands, operator.signature.results
     state = {operand: f"{operand}_1" for operand in operands if operand != "G"}
     first = helper.make_node(
@@ -104,13 +103,13 @@ def _chained_steps(operator: Operator, dtype: Any) -> Case:
     return _case(
         operator,
         id,
-        f"{operator.name} goes on from the state of a step before it in the same graph",
+        f"{operator.name} continues from the state of a previous step in the same graph",
         (operator.step, "results"),
-        model(
+        build_model(
             id,
             [first, second],
-            [declared(name, array) for name, array in zip(names, inputs, strict=True)],
-            [declared(name, tensors[0]) for name in results],
+            [array_value_info(name, array) for name, array in zip(names, inputs, strict=True)],
+            [array_value_info(name, tensors[0]) for name in results],
             operator.imports,
         ),
         inputs,
@@ -119,21 +118,21 @@ def _chained_steps(operator: Operator, dtype: Any) -> Case:
 
 
 def _mixed_tensors(operator: Operator) -> Case:
-    """Float and double tensors in one node: the schema allows it, the prose does not say."""
+    """Define a case with float and double tensors in one node. The schema allows this; the text does not mention it."""
     id = f"test_{operator.prefix}_mixed_tensor_types"
     count = 2
     inputs: tuple[Array, ...] = (
         np.array(operator.rate, dtype=np.float32),
         np.array(2, dtype=np.int64),
         *(
-            scattered(f"{id}/{name}{number}", (3,), dtype, 0.25, 2.25)
+            pseudo_random_array(f"{id}/{name}{number}", (3,), dtype, 0.25, 2.25)
             for name in operator.signature.operands
             for number, dtype in zip(range(count), FLOATS, strict=True)
         ),
     )
     return Case(
         id=id,
-        title=f"{operator.name} gives each output the type of its own tensor where float and double are mixed",
+        title=f"{operator.name} gives each output the type of its own tensor if float and double tensors are mixed",
         level=Level.SHOULD,
         clauses=(f"{operator.prefix}.tensor_type", f"{operator.prefix}.several_tensors"),
         tags=(operator.prefix, "float", "double", "types"),
@@ -143,13 +142,13 @@ def _mixed_tensors(operator: Operator) -> Case:
 
 
 def _open_shapes(operator: Operator) -> Iterator[Case]:
-    """R and T of shape [1], and state that broadcasts against X."""
+    """Yield cases with R and T of shape [1], and with a G that broadcasts against X."""
     id = f"test_{operator.prefix}_r_and_t_of_shape_1"
     R, T, *tensors = OperatorSetting().data_sets(operator, id)[0]
     inputs = (R.reshape(1), T.reshape(1), *tensors)
     yield Case(
         id=id,
-        title=f"{operator.name} with R and T of shape [1], which are no scalars, and of which the page says nothing",
+        title=f"{operator.name} with R and T of shape [1], which the specification does not mention",
         level=Level.SILENT,
         clauses=(f"{operator.prefix}.scalars",),
         tags=(operator.prefix, "float", "shape"),
@@ -158,10 +157,13 @@ def _open_shapes(operator: Operator) -> Iterator[Case]:
     )
     id = f"test_{operator.prefix}_broadcast_g"
     R, T, X, _, *state = OperatorSetting(shapes=((2, 3),)).data_sets(operator, id)[0]
-    inputs = (R, T, X, scattered(f"{id}/G", (3,), np.float32), *state)
+    inputs = (R, T, X, pseudo_random_array(f"{id}/G", (3,), np.float32), *state)
     yield Case(
         id=id,
-        title=f"{operator.name} with a G that broadcasts against X, which the page allows for its arithmetic only",
+        title=(
+            f"{operator.name} with a G that broadcasts against X, which the specification allows only for "
+            "its arithmetic"
+        ),
         level=Level.SILENT,
         clauses=(f"{operator.prefix}.elementwise",),
         tags=(operator.prefix, "float", "shape"),
@@ -171,17 +173,20 @@ def _open_shapes(operator: Operator) -> Iterator[Case]:
 
 
 def _results_left_out(operator: Operator) -> Case:
-    """A node without a name for its last result: the schema allows any number of outputs, the prose lists all."""
+    """Define a case whose node omits the last result.
+
+    The schema allows any number of outputs; the text of the specification lists all results.
+    """
     id, last = f"test_{operator.prefix}_last_output_left_out", operator.signature.results[-1]
-    draft = optimizer_draft(operator).without_output(last)
+    incomplete = valid_optimizer_model(operator).without_output(last)
     return Case(
         id=id,
-        title=f"{operator.name} without an output {last}, which the schema allows and the page does not speak of",
+        title=f"{operator.name} without an output {last}, which the schema allows and the text does not mention",
         level=Level.SILENT,
         clauses=(f"{operator.prefix}.results",),
         tags=(operator.prefix, "float", "structure"),
-        model=draft.serialised(id),
-        data_sets=(tuple(draft.inputs.values()),),
+        model=incomplete.serialise(id),
+        data_sets=(tuple(incomplete.inputs.values()),),
     )
 
 
@@ -193,7 +198,7 @@ def _case(
         title=title,
         level=Level.MUST,
         clauses=tuple(f"{operator.prefix}.{clause}" for clause in clauses),
-        tags=(operator.prefix, TYPES[dtype], "structure"),
+        tags=(operator.prefix, FLOAT_TYPE_NAMES[dtype], "structure"),
         model=model,
         data_sets=(tuple(inputs),),
     )

@@ -1,4 +1,4 @@
-"""How a case of a training optimizer is put together: its operands, its node and its model."""
+"""Parts of the cases of training optimizers: descriptions of the operators, operands, nodes and models."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Case
-from conformance.dimensions.building import RANGES, numbered
-from conformance.generation.models import TYPES, declared, model
-from conformance.generation.values import scattered
-from conformance.reference.operators.training import TRAINING_OPTIMIZERS, TrainingOptimizer
+from conformance.dimensions.training import OPERAND_RANGES, tensor_names
+from conformance.generation.models import FLOAT_TYPE_NAMES, array_value_info, build_model, pseudo_random_array
+from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS, TrainingOptimizer
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -26,11 +25,11 @@ class FunctionCase:
     """A case in which an optimizer is a model-local function.
 
     Attributes:
-        name: the case's word for it.
-        given: what it gives the function, in prose.
-        clauses: without the operator's prefix.
-        attributes: those of the call.
-        shapes: of the tensors.
+        name: part of the case's id.
+        given: phrase for the title on the attributes of the call.
+        clauses: tested clauses, without the operator's prefix.
+        attributes: attributes of the call.
+        shapes: shapes of the optimized tensors.
     """
 
     name: str
@@ -42,13 +41,13 @@ class FunctionCase:
 
 @dataclass(frozen=True)
 class TrainingRun:
-    """How an optimizer is set to go from a start to an optimum.
+    """Parameters of an optimizer for a sequence of training steps.
 
     Attributes:
-        name: the cases' word for it.
-        attributes: what its node carries.
-        rate: R.
-        clauses: without the operator's prefix.
+        name: part of the case's id.
+        attributes: attributes of the node.
+        rate: learning rate R.
+        clauses: tested clauses, without the operator's prefix.
     """
 
     name: str
@@ -59,18 +58,19 @@ class TrainingRun:
 
 @dataclass(frozen=True)
 class Operator:
-    """An optimizer as its cases see it.
+    """Data about a training optimizer from which its cases are built.
 
     Attributes:
-        name: its op_type.
-        usual: attributes that all matter and are exact in float32, and so keep bounds sharp in double.
-        step: the clause of X_new, without the operator's prefix.
-        state: the clauses of all results.
-        lookalikes: a name that its domain does not have, and an attribute that libraries have and the operator has not.
-        functions: its cases as a model-local function.
-        runs: its training runs.
-        rate: its learning rate in cases that are not about it.
-        averages: the operands that are moving averages: moved by a share of a difference, an infinite one becomes NaN.
+        name: op_type of the operator.
+        usual: default attributes of cases. All affect the result and are exact in float32, so that bounds in double are
+            small.
+        step: id of the clause about X_new, without the operator's prefix.
+        state: ids of the clauses about all results, without the operator's prefix.
+        lookalikes: two wrong names for invalid models, known from other libraries: an op_type and an attribute.
+        functions: cases in which the operator is a model-local function.
+        runs: parameters of training runs.
+        rate: default learning rate of cases.
+        averages: operands that are moving averages. An infinite value may become NaN in some admissible evaluations.
     """
 
     name: str
@@ -85,31 +85,31 @@ class Operator:
 
     @property
     def prefix(self) -> str:
-        """The first word of its clauses, and of its cases' names after `test_`."""
+        """First part of the operator's clause ids, and of its case ids after `test_`."""
         return self.name.lower()
 
     @property
     def signature(self) -> TrainingOptimizer:
-        """Its operands, results and attributes."""
+        """Operands, results and attributes of the operator."""
         return TRAINING_OPTIMIZERS[self.name]
 
     @property
     def imports(self) -> dict[str, int]:
-        """What a model of it imports."""
+        """Opset imports of a model with this operator, as version by domain."""
         return {self.signature.domain: self.signature.version}
 
 
 @dataclass(frozen=True)
 class OperatorSetting:
-    """The data sets of a case: one R, T and list of tensors each.
+    """Types, shapes and values of a case's data sets; a data set has R, T and the operands of all tensors.
 
     Attributes:
-        dtype: the tensors' type.
-        rate_dtype: the type of R; the tensors' own where None.
-        shapes: one shape per tensor.
-        counts: T, one per data set.
-        rates: R, one per data set; the operator's usual one where empty.
-        operands: values of operands that are not scattered, by name and for every tensor.
+        dtype: element type of the tensors.
+        rate_dtype: element type of R. None: the type of the tensors.
+        shapes: one shape for each tensor.
+        counts: update count T of each data set.
+        rates: learning rate R of each data set. Empty: the operator's default rate.
+        operands: fixed values of operands by name, for every tensor. Other operands are pseudo-random.
         same_data: whether all data sets have the same tensors.
     """
 
@@ -122,7 +122,7 @@ class OperatorSetting:
     same_data: bool = False
 
     def data_sets(self, operator: Operator, id: str) -> tuple[tuple[Array, ...], ...]:
-        """Every data set's inputs, in the order of the graph's."""
+        """Return the inputs of all data sets, in the order of the graph inputs."""
         rates = self.rates or [operator.rate] * len(self.counts)
         return tuple(
             (
@@ -143,7 +143,7 @@ class OperatorSetting:
     def _tensor(self, name: str, seed: str, shape: Sequence[int]) -> Array:
         if name in self.operands:
             return np.broadcast_to(np.array(self.operands[name], dtype=self.dtype), tuple(shape)).copy()
-        return scattered(seed, shape, self.dtype, *RANGES[name])
+        return pseudo_random_array(seed, shape, self.dtype, *OPERAND_RANGES[name])
 
 
 def optimizer_case(
@@ -156,13 +156,17 @@ def optimizer_case(
     level: Level = Level.MUST,
     tags: Sequence[str] = (),
 ) -> Case:
-    """A case of one optimizer node whose inputs are the graph's.
+    """Define a case with a single optimizer node whose operands are graph inputs.
 
     Args:
+        operator: the tested operator.
         name: the case's id without `test_` and the operator.
-        clauses: without the operator's prefix, the chief one first.
-        attributes: exactly what the node carries.
-        tags: further tags; operator and types come by themselves.
+        title: the fact that the case tests, as a sentence without a full stop.
+        clauses: tested clauses without the operator's prefix, the main one first.
+        attributes: all attributes of the node.
+        setting: parameters of the data sets.
+        level: level of the case.
+        tags: additional tags. Tags for the operator and types are added automatically.
     """
     id = f"test_{operator.prefix}_{name}"
     data_sets = setting.data_sets(operator, id)
@@ -178,22 +182,55 @@ def optimizer_case(
 
 
 def optimizer_model(operator: Operator, id: str, attributes: Mapping[str, Any], inputs: Sequence[Array]) -> bytes:
-    """A model of one optimizer node for inputs of these types and shapes."""
+    """Build a model with one optimizer node for inputs of these types and shapes."""
     signature = operator.signature
     count = (len(inputs) - 2) // len(signature.operands)
-    names = ["R", "T", *numbered(signature.operands, count)]
-    results = numbered(signature.results, count)
+    names = ["R", "T", *tensor_names(signature.operands, count)]
+    results = tensor_names(signature.results, count)
     node = helper.make_node(operator.name, names, results, domain=signature.domain, **attributes)
-    return model(
+    return build_model(
         id,
         [node],
-        [declared(name, array) for name, array in zip(names, inputs, strict=True)],
-        [declared(name, inputs[2 + place % count]) for place, name in enumerate(results)],
+        [array_value_info(name, array) for name, array in zip(names, inputs, strict=True)],
+        [array_value_info(name, inputs[2 + place % count]) for place, name in enumerate(results)],
         operator.imports,
     )
 
 
 def _types(setting: OperatorSetting) -> tuple[str, ...]:
-    own = TYPES[setting.dtype]
-    rate = TYPES[setting.rate_dtype or setting.dtype]
+    own = FLOAT_TYPE_NAMES[setting.dtype]
+    rate = FLOAT_TYPE_NAMES[setting.rate_dtype or setting.dtype]
     return (own,) if own == rate else (own, f"r_{rate}")
+
+
+def upstream_case(
+    operator: Operator,
+    id: str,
+    title: str,
+    clauses: Sequence[str],
+    attributes: Mapping[str, Any],
+    operands: Mapping[str, Sequence[Sequence[float]]],
+) -> Case:
+    """Define a case for an example of the specification: float32, R = 0.1 and T = 0.
+
+    Args:
+        operator: the tested operator.
+        id: id of the case.
+        title: the fact that the case tests.
+        clauses: tested clauses without the operator's prefix.
+        attributes: attributes of the node.
+        operands: values of all tensors by operand.
+    """
+    tensors: list[Array] = [
+        np.array(values, dtype=np.float32) for name in operator.signature.operands for values in operands[name]
+    ]
+    inputs: tuple[Array, ...] = (np.array(0.1, dtype=np.float32), np.array(0, dtype=np.int64), *tensors)
+    return Case(
+        id=id,
+        title=title,
+        level=Level.MUST,
+        clauses=tuple(f"{operator.prefix}.{clause}" for clause in clauses),
+        tags=(operator.prefix, "float", "upstream"),
+        model=optimizer_model(operator, id, attributes, inputs),
+        data_sets=(inputs,),
+    )

@@ -1,4 +1,4 @@
-"""The training optimizers that have cases, a module for each."""
+"""Table of the training optimizers and of the generators of their cases."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     from conformance.corpus.case import Case
     from generators.training_optimizers.operator import Operator
 
-MODULES = (adam, momentum, adagrad)
-"""In the order of their cases; each has an `OPERATOR` and `cases`."""
+OPERATOR_MODULES = (adam, momentum, adagrad)
+"""Modules of the operators, each with `OPERATOR` and `cases`."""
 
-OPERATORS: tuple[Operator, ...] = tuple(module.OPERATOR for module in MODULES)
+OPERATORS: tuple[Operator, ...] = tuple(module.OPERATOR for module in OPERATOR_MODULES)
 
-GENERATORS: Mapping[str, Callable[[], Iterator[Case]]] = {module.OPERATOR.prefix: module.cases for module in MODULES}
-"""Each one's own cases, by the name of its generator."""
+GENERATORS: Mapping[str, Callable[[], Iterator[Case]]] = {
+    module.OPERATOR.prefix: module.cases for module in OPERATOR_MODULES
+}
+"""Generator of each operator's own cases, by name."""

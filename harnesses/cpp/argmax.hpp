@@ -1,6 +1,6 @@
-// A runtime that knows one thing: models of one ArgMax node, read from a protocol buffer by hand.
+// A minimal runtime for models of one ArgMax node; it decodes the protocol buffer itself.
 //
-// It stands where yours does, so that the harness and the runner beside it show what is needed around a runtime.
+// It stands in for your runtime, so that the harness and the runner show everything else that is needed.
 #pragma once
 
 #include <algorithm>
@@ -16,14 +16,14 @@
 
 using Shape = std::vector<std::int64_t>;
 
-/// What cannot be done here, as against what is wrong: the verdict is then `unsupported`.
+/// The runtime does not support the model; the verdict is `unsupported` instead of `error`.
 struct Unsupported : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
 // ---- The model: the fields of a protocol buffer, and one ArgMax node.
 
-/// A field of a message: a number, or bytes that are text or a message again.
+/// A field of a message: a number, or bytes that hold a text or a nested message.
 struct Field {
     std::int64_t integer;
     std::string_view bytes;
@@ -62,7 +62,7 @@ inline Message fields(std::string_view rest) {
     return found;
 }
 
-/// The one field of that number, or what protocol buffers leave out: zero and the empty text.
+/// The only field with this number; the default value (zero or empty) if the field is missing.
 inline Field only(const Message &message, std::uint64_t number) {
     const auto found = message.find(number);
     return found == message.end() ? Field{0, {}} : found->second;
@@ -110,7 +110,7 @@ private:
             const Message attribute = fields(each->second.bytes);
             const std::string name{only(attribute, 1).bytes};
             const std::int64_t value = only(attribute, 3).integer;
-            if (only(attribute, 20).integer != 2) throw std::runtime_error(name + " is no integer");  // AttributeType
+            if (only(attribute, 20).integer != 2) throw std::runtime_error(name + " is not an integer");  // AttributeType
             if (name == "axis") axis = value;
             else if (name == "keepdims") keepdims = value;
             else if (name == "select_last_index" && opset >= 12) select_last_index = value;
@@ -136,7 +136,7 @@ Tensor argmax(const Model &model, const Tensor &input) {
     const std::int64_t size = input.shape[axis];
     for (std::int64_t i = 0; i < rank; ++i) (i < axis ? outer : inner) *= i == axis ? 1 : input.shape[i];
     if (std::int64_t(input.bytes.size()) != outer * size * inner * std::int64_t(sizeof(T)))
-        throw std::runtime_error("the data do not fill the shape");
+        throw std::runtime_error("the size of the data does not match the shape");
     if (size == 0 && outer > 0 && inner > 0) throw std::runtime_error("ArgMax along an axis of size 0");
     std::vector<T> elements(outer * size * inner);
     std::memcpy(elements.data(), input.bytes.data(), input.bytes.size());
@@ -171,6 +171,6 @@ inline Tensor run(const Model &model, const Tensor &input) {
     };
     const auto type = types.find(input.dtype);
     if (type == types.end()) throw Unsupported("ArgMax of " + input.dtype + " is not implemented");
-    if (type->second.number != model.element_type) throw std::runtime_error("the input is not of the model's type");
+    if (type->second.number != model.element_type) throw std::runtime_error("the input's type differs from the model's");
     return type->second.argmax(model, input);
 }

@@ -1,7 +1,7 @@
-// A harness without an ONNX runtime: it runs models of one ArgMax node and says of all others that it cannot.
+// A harness without an ONNX runtime: it runs models of one ArgMax node, and answers `unsupported` for all others.
 //
-// It is here to be copied. What a harness of your own keeps is `main`, `answered` and base64; what it replaces is
-// argmax.hpp, which stands where your runtime does. See docs/harness.md.
+// Use it as a template: keep `main`, `execute` and base64, and replace argmax.hpp by your runtime.
+// See docs/reference/protocol.md.
 
 #include <algorithm>
 #include <cstdint>
@@ -21,7 +21,7 @@ using json = nlohmann::json;
 
 const std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-std::string encoded(const std::string &bytes) {
+std::string encode(const std::string &bytes) {
     std::string text;
     for (std::size_t i = 0; i < bytes.size(); i += 3) {
         const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
@@ -32,7 +32,7 @@ std::string encoded(const std::string &bytes) {
     return text;
 }
 
-std::string decoded(std::string_view text) {
+std::string decode(std::string_view text) {
     if (text.size() % 4) throw std::runtime_error("the length of base64 text is not a multiple of 4");
     while (!text.empty() && text.back() == '=') text.remove_suffix(1);
     std::string bytes;
@@ -49,7 +49,7 @@ std::string decoded(std::string_view text) {
 
 // ---- The protocol: one command, one answer.
 
-json answered(const json &command, std::optional<Model> &model) {
+json execute(const json &command, std::optional<Model> &model) {
     const std::string cmd = command.at("cmd");
     if (cmd == "start")
         return {{"version", 1}, {"name", "argmax-only"}, {"runtime_version", "1.0.0"},
@@ -64,9 +64,9 @@ json answered(const json &command, std::optional<Model> &model) {
     const json &inputs = command.at("inputs");
     if (inputs.size() != 1) throw std::runtime_error("ArgMax has 1 input, not " + std::to_string(inputs.size()));
     const json &given = inputs[0];
-    const std::string bytes = decoded(given.at("data").get<std::string>());
+    const std::string bytes = decode(given.at("data").get<std::string>());
     const Tensor output = run(*model, {given.at("dtype"), given.at("shape"), bytes});
-    return {{"outputs", {{{"dtype", output.dtype}, {"shape", output.shape}, {"data", encoded(output.bytes)}}}}};
+    return {{"outputs", {{{"dtype", output.dtype}, {"shape", output.shape}, {"data", encode(output.bytes)}}}}};
 }
 
 int main() {
@@ -77,7 +77,7 @@ int main() {
         if (command.at("cmd") == "stop") return 0;
         json answer;
         try {
-            answer = answered(command, model);
+            answer = execute(command, model);
         } catch (const Unsupported &error) {
             answer = {{"unsupported", error.what()}};
         } catch (const std::exception &error) {

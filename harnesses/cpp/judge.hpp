@@ -1,4 +1,4 @@
-// What an output is held against, and whether it passes: the judging of docs/judge-without-python.md, for any runtime.
+// Expected outputs, and the comparison with a runtime's outputs: docs/how-to/judge-without-python.md in C++.
 #pragma once
 
 #include <cmath>
@@ -31,7 +31,7 @@ const ElementType &element_type(Matches matches) {
     throw std::runtime_error("an element type that the corpus does not use");
 }
 
-/// The tensor of a .pb file: the corpus keeps elements in `raw_data` alone.
+/// The tensor in a .pb file; the corpus stores elements only in `raw_data`.
 inline Tensor read_tensor(const std::string &path) {
     const std::string content = content_of(path);
     const Message message = fields(content);
@@ -44,9 +44,9 @@ inline Tensor read_tensor(const std::string &path) {
 }
 
 template <class T>
-T element(const Tensor &tensor, std::size_t place) {
+T element(const Tensor &tensor, std::size_t index) {
     T value;
-    std::memcpy(&value, tensor.bytes.data() + place * sizeof(T), sizeof(T));
+    std::memcpy(&value, tensor.bytes.data() + index * sizeof(T), sizeof(T));
     return value;
 }
 
@@ -70,35 +70,35 @@ inline bool is_floating(const Tensor &tensor) {
            tensor.dtype == "bfloat16";
 }
 
-/// An element of a floating-point tensor, exactly.
-inline double number(const Tensor &tensor, std::size_t place) {
-    if (tensor.dtype == "double") return element<double>(tensor, place);
-    if (tensor.dtype == "float") return element<float>(tensor, place);
-    const auto bits = element<std::uint16_t>(tensor, place);
+/// An element of a floating-point tensor, converted to double without rounding.
+inline double number(const Tensor &tensor, std::size_t index) {
+    if (tensor.dtype == "double") return element<double>(tensor, index);
+    if (tensor.dtype == "float") return element<float>(tensor, index);
+    const auto bits = element<std::uint16_t>(tensor, index);
     return tensor.dtype == "float16" ? half(bits) : brain(bits);
 }
 
-/// What an output must be: bits, a distance from `value`, or one of several indices.
+/// Expected output: equal bits, a largest distance from `value` (`bound`), or several acceptable indices (`accept`).
 struct Expected {
     Tensor value;
     std::optional<Tensor> bound, accept;
 };
 
-inline bool is_accepted(const Tensor &accept, const Tensor &actual, std::size_t place) {
-    const std::int64_t choices = accept.shape.back(), index = element<std::int64_t>(actual, place);
-    return 0 <= index && index < choices && accept.bytes[place * std::size_t(choices) + std::size_t(index)];
+inline bool is_accepted(const Tensor &accept, const Tensor &actual, std::size_t position) {
+    const std::int64_t choices = accept.shape.back(), index = element<std::int64_t>(actual, position);
+    return 0 <= index && index < choices && accept.bytes[position * std::size_t(choices) + std::size_t(index)];
 }
 
-inline bool is_right(const Expected &expected, const Tensor &actual, std::size_t place, std::size_t size) {
-    if (expected.accept) return is_accepted(*expected.accept, actual, place);
+inline bool is_right(const Expected &expected, const Tensor &actual, std::size_t index, std::size_t size) {
+    if (expected.accept) return is_accepted(*expected.accept, actual, index);
     if (!is_floating(actual))
-        return !std::memcmp(&actual.bytes[place * size], &expected.value.bytes[place * size], size);
-    const double got = number(actual, place), wanted = number(expected.value, place);
+        return !std::memcmp(&actual.bytes[index * size], &expected.value.bytes[index * size], size);
+    const double got = number(actual, index), wanted = number(expected.value, index);
     if (std::isnan(got) || std::isnan(wanted))
         return (std::isnan(got) && std::isnan(wanted)) ||
-               (expected.bound && std::isinf(element<double>(*expected.bound, place)));
+               (expected.bound && std::isinf(element<double>(*expected.bound, index)));
     if (!expected.bound) return got == wanted && std::signbit(got) == std::signbit(wanted);
-    const double bound = element<double>(*expected.bound, place);
+    const double bound = element<double>(*expected.bound, index);
     return got == wanted || std::isinf(bound) || std::abs(got - wanted) <= bound;
 }
 
@@ -108,17 +108,17 @@ inline std::string in_brackets(const Shape &shape) {
     return "[" + text.str() + "]";
 }
 
-/// What is wrong with an output, type and shape first; nothing where it passes.
-inline std::optional<std::string> complaint(const Expected &expected, const Tensor &actual) {
+/// The first violation: wrong type, shape, size or elements; no value if the output passes.
+inline std::optional<std::string> violation(const Expected &expected, const Tensor &actual) {
     const Tensor &wanted = expected.value;
     if (actual.dtype != wanted.dtype) return "has type " + actual.dtype + " instead of " + wanted.dtype;
     if (actual.shape != wanted.shape)
         return "has shape " + in_brackets(actual.shape) + " instead of " + in_brackets(wanted.shape);
     const std::size_t size = element_type([&](const ElementType &type) { return wanted.dtype == type.name; }).size;
-    if (actual.bytes.size() != wanted.bytes.size()) return "has data that do not fill its shape";
+    if (actual.bytes.size() != wanted.bytes.size()) return "has data of another size than its shape";
     const std::size_t elements = wanted.bytes.size() / size;
     std::size_t wrong = 0;
-    for (std::size_t place = 0; place < elements; ++place) wrong += !is_right(expected, actual, place, size);
+    for (std::size_t i = 0; i < elements; ++i) wrong += !is_right(expected, actual, i, size);
     if (!wrong) return std::nullopt;
     return "has " + std::to_string(wrong) + " wrong of " + std::to_string(elements) + " elements";
 }

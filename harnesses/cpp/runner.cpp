@@ -1,10 +1,11 @@
-// Runs and judges a corpus without Python: the folder that onnx-conformance-corpus-X.Y.Z.tar.gz unpacks to.
+// Runs and judges a corpus without Python.
 //
 // Usage: runner CORPUS
 //
-// It prints a line for each case, its verdict and name, and what is wrong; then how many there are of each verdict.
-// The status is 0 where something passed and nothing was wrong, 1 where it was not so, 2 where there is no corpus.
-// What a runner of your own replaces is argmax.hpp, which stands where your runtime does.
+// CORPUS is the folder that onnx-conformance-corpus-X.Y.Z.tar.gz unpacks to. The runner prints one line per case with
+// its verdict, name and the reason of a failure, and then the number of cases per verdict.
+// Exit status: 0 if a case passed and no case failed, 1 otherwise, 2 if the corpus does not exist.
+// For your own runner, replace argmax.hpp by your runtime.
 
 #include <filesystem>
 #include <iostream>
@@ -24,35 +25,35 @@ struct Verdict {
 std::vector<Expected> expected_outputs(const fs::path &data_set) {
     std::vector<Expected> outputs;
     for (int i = 0; fs::exists(data_set / ("output_" + std::to_string(i) + ".pb")); ++i) {
-        const auto beside = [&](const std::string &what) -> std::optional<Tensor> {
-            const fs::path file = data_set / (what + "_" + std::to_string(i) + ".pb");
+        const auto read = [&](const std::string &part) -> std::optional<Tensor> {
+            const fs::path file = data_set / (part + "_" + std::to_string(i) + ".pb");
             return fs::exists(file) ? std::optional(read_tensor(file)) : std::nullopt;
         };
-        outputs.push_back({*beside("output"), beside("bound"), beside("accept")});
+        outputs.push_back({*read("output"), read("bound"), read("accept")});
     }
     return outputs;
 }
 
-/// The answer to a data set. Whatever number of inputs a corpus's model has, this runtime's has one.
-Tensor answer_to(const Model &model, const fs::path &data_set) {
+/// Run a model on a data set. This runtime supports only models with one input.
+Tensor run_data_set(const Model &model, const fs::path &data_set) {
     if (fs::exists(data_set / "input_1.pb")) throw std::runtime_error("ArgMax has 1 input");
     return run(model, read_tensor(data_set / "input_0.pb"));
 }
 
-Verdict judged(const fs::path &folder, bool is_invalid) {
+Verdict judge_case(const fs::path &folder, bool is_invalid) {
     const auto data_set = [&](int i) { return folder / ("test_data_set_" + std::to_string(i)); };
-    if (!is_invalid && !fs::exists(data_set(0))) return {"skipped", "only graph optimizers are asked"};
+    if (!is_invalid && !fs::exists(data_set(0))) return {"skipped", "for graph optimizers only"};
     try {
         const Model model(folder / "model.onnx");
         if (is_invalid) {
-            answer_to(model, data_set(0));
-            return {"fail", "computed an output from a model that is not valid"};
+            run_data_set(model, data_set(0));
+            return {"fail", "computed an output of an invalid model"};
         }
         for (int i = 0; fs::exists(data_set(i)); ++i) {
             const std::vector<Expected> outputs = expected_outputs(data_set(i));
-            const Tensor answer = answer_to(model, data_set(i));
-            if (outputs.size() != 1) return {"fail", "gave 1 output instead of " + std::to_string(outputs.size())};
-            if (const auto wrong = complaint(outputs[0], answer))
+            const Tensor actual = run_data_set(model, data_set(i));
+            if (outputs.size() != 1) return {"fail", "returned 1 output instead of " + std::to_string(outputs.size())};
+            if (const auto wrong = violation(outputs[0], actual))
                 return {"fail", "output 0 of data set " + std::to_string(i) + " " + *wrong};
         }
         return {"pass", ""};
@@ -75,7 +76,7 @@ int main(int count, char **arguments) {
         std::set<fs::path> cases;
         for (const auto &entry : fs::directory_iterator(folder)) cases.insert(entry.path());
         for (const fs::path &path : cases) {
-            const Verdict verdict = judged(path, kind == "invalid");
+            const Verdict verdict = judge_case(path, kind == "invalid");
             ++counts[verdict.word];
             std::cout << verdict.word << ' ' << path.filename().string();
             std::cout << (verdict.message.empty() ? "" : ": ") << verdict.message << '\n';

@@ -1,26 +1,26 @@
-// A harness for ONNX Runtime's two JavaScript packages: `node harness.mjs onnxruntime-web|onnxruntime-node`.
-// It answers the commands of docs/harness.md, one JSON object a line, and holds one prepared model at a time.
+// Harness for the JavaScript packages of ONNX Runtime: `node harness.mjs onnxruntime-web|onnxruntime-node`.
+// It implements docs/reference/protocol.md and keeps one prepared model at a time.
 
 import fs from "node:fs";
 import { createRequire } from "node:module";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 
-const VERSION = 1;
-const LARGE = 2 ** 20; // bytes from which on an output goes into a file
+const PROTOCOL_VERSION = 1;
+const FILE_THRESHOLD_BYTES = 2 ** 20; // an output of this size or more goes to a file
 const RUNTIMES = {
   "onnxruntime-web": { executionProviders: ["wasm"] },
   "onnxruntime-node": { executionProviders: ["cpu"] },
 };
-const SAYS_UNSUPPORTED = [
+const UNSUPPORTED_TEXTS = [
   "is not a registered function/op",
   "Could not find an implementation for",
-  "type inference failed, inferred types: index=", // of a function in which there is an operator that it has not
-  "nsupported data type: ", // with a capital or not: the packages have no array of that type
+  "type inference failed, inferred types: index=", // for a function with an unsupported operator
+  "nsupported data type: ", // with or without a capital: no array of this type in JavaScript
 ];
 
-// The protocol's types, with the names and arrays that the runtimes know them by. Half floats are bits where the
-// language has no array of them.
+// Types of the protocol, with their names and arrays in the runtimes. If the language has no array of float16, its
+// bits are stored as uint16.
 const TYPES = {
   float: ["float32", Float32Array],
   double: ["float64", Float64Array],
@@ -39,14 +39,14 @@ const DTYPES = Object.fromEntries(Object.entries(TYPES).map(([dtype, [type]]) =>
 
 class Unsupported extends Error {}
 
-// Standard output is for answers alone: the console, and where the system lets us also what native code prints,
-// go to standard error.
+// Reserve standard output for answers: redirect the console to standard error and, if the system permits it, also the
+// output of native code.
 function answerChannel() {
   globalThis.console = new console.Console(process.stderr, process.stderr);
   try {
     const channel = fs.openSync("/proc/self/fd/1", fs.constants.O_WRONLY | fs.constants.O_APPEND);
     fs.closeSync(1);
-    fs.openSync("/proc/self/fd/2", fs.constants.O_WRONLY | fs.constants.O_APPEND); // the lowest that is free: 1
+    fs.openSync("/proc/self/fd/2", fs.constants.O_WRONLY | fs.constants.O_APPEND); // gets the lowest free descriptor: 1
     return (line) => {
       for (let bytes = Buffer.from(line); bytes.length; ) bytes = bytes.subarray(fs.writeSync(channel, bytes));
     };
@@ -56,37 +56,37 @@ function answerChannel() {
 }
 
 async function* lines(stream) {
-  let pieces = [];
+  let parts_of_line = [];
   stream.setEncoding("utf8");
   for await (const chunk of stream) {
     const parts = chunk.split("\n");
     for (const part of parts.slice(0, -1)) {
-      yield pieces.join("") + part;
-      pieces = [];
+      yield parts_of_line.join("") + part;
+      parts_of_line = [];
     }
-    pieces.push(parts.at(-1));
+    parts_of_line.push(parts.at(-1));
   }
 }
 
-async function runtimeOf(name) {
+async function loadRuntime(name) {
   process.env.ORT_DISABLE_TELEMETRY = "1";
   const folder = createRequire(new URL(`${name}/package.json`, import.meta.url));
-  const ort = await import(pathToFileURL(importable(folder, name)));
+  const ort = await import(pathToFileURL(entryModule(folder, name)));
   ort.env.logLevel = "fatal";
   ort.env.wasm.numThreads = 1;
   ort.env.wasm.proxy = false;
-  return { ort, version: packageOf(folder, name).version };
+  return { ort, version: readPackage(folder, name).version };
 }
 
-function packageOf(folder, name) {
+function readPackage(folder, name) {
   const file = folder.resolve.paths(name).map((path) => `${path}/${name}/package.json`).find(fs.existsSync);
   if (!file) throw new Error(`${name} is not installed: run npm ci --ignore-scripts in the folder ${name}`);
   return { file, ...JSON.parse(fs.readFileSync(file, "utf8")) };
 }
 
-// onnxruntime-web's CommonJS entry is the browser's; its module for Node stands in its exports.
-function importable(folder, name) {
-  const { file, exports } = packageOf(folder, name);
+// Returns the module of a package for Node. The CommonJS entry of onnxruntime-web is for browsers.
+function entryModule(folder, name) {
+  const { file, exports } = readPackage(folder, name);
   const module = exports?.["."]?.node?.import;
   return module ? file.replace(/package\.json$/, module) : folder.resolve(name);
 }
@@ -105,7 +105,7 @@ class Harness {
 
   start() {
     return {
-      version: VERSION,
+      version: PROTOCOL_VERSION,
       name: this.#name,
       runtime_version: this.#version,
       language: "JavaScript",
@@ -130,9 +130,9 @@ class Harness {
   async run({ inputs, files }) {
     if (!this.#session) throw new Error("no model is loaded");
     const tensors = inputs.map((input) => this.#tensor(input));
-    const came = await this.#session.run(Object.fromEntries(inputs.map(({ name }, i) => [name, tensors[i]])));
-    const changed = inputs.flatMap((input, i) => (Buffer.compare(given(input), bytesOf(tensors[i])) ? i : []));
-    const outputs = this.#session.outputNames.map((name, i) => answered(name, came[name], files && files + i));
+    const results = await this.#session.run(Object.fromEntries(inputs.map(({ name }, i) => [name, tensors[i]])));
+    const changed = inputs.flatMap((input, i) => (Buffer.compare(inputBytes(input), bytesOf(tensors[i])) ? i : []));
+    const outputs = this.#session.outputNames.map((name, i) => outputMessage(name, results[name], files && files + i));
     return { outputs, changed };
   }
 
@@ -140,15 +140,15 @@ class Harness {
     const { name, dtype, shape } = input;
     if (!Object.hasOwn(TYPES, dtype)) throw new Unsupported(`input ${name}: no array of ${dtype}`);
     const [type, ArrayType] = TYPES[dtype];
-    const bytes = given(input);
+    const bytes = inputBytes(input);
     const size = bytes.length / ArrayType.BYTES_PER_ELEMENT;
-    if (!Number.isInteger(size)) throw new Error(`${name}: its data are no whole elements`);
+    if (!Number.isInteger(size)) throw new Error(`${name}: the size of its data is not a multiple of the element size`);
     return new this.#ort.Tensor(type, new ArrayType(bytes.buffer, bytes.byteOffset, size), shape);
   }
 }
 
-// An input's bytes, aligned in memory of their own, which the runtime may write into.
-function given({ data, file }) {
+// Returns a copy of an input's bytes, aligned for typed arrays; the runtime may overwrite it.
+function inputBytes({ data, file }) {
   return file ? fs.readFileSync(file) : new Uint8Array(Buffer.from(data, "base64"));
 }
 
@@ -156,25 +156,25 @@ function bytesOf({ data }) {
   return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
 }
 
-function answered(name, tensor, file) {
-  if (!ArrayBuffer.isView(tensor?.data)) throw new Unsupported(`output ${name} is no tensor of numbers`);
+function outputMessage(name, tensor, file) {
+  if (!ArrayBuffer.isView(tensor?.data)) throw new Unsupported(`output ${name} is not a tensor of numbers`);
   const dtype = DTYPES[tensor.type] ?? tensor.type;
   const bytes = bytesOf(tensor);
-  const elements = file && bytes.length >= LARGE ? { file: written(file, bytes) } : { data: bytes.toString("base64") };
+  const elements = file && bytes.length >= FILE_THRESHOLD_BYTES ? { file: writeOutput(file, bytes) } : { data: bytes.toString("base64") };
   return { name, dtype, shape: tensor.dims, ...elements };
 }
 
-// Over the file of the last output, once the suite has read it, whose memory is there already.
-function written(file, bytes) {
+// Overwrites the last output file that the suite has read (suffix .read), because its memory is allocated already.
+function writeOutput(file, bytes) {
   if (fs.existsSync(`${file}.read`)) fs.renameSync(`${file}.read`, file);
   fs.writeFileSync(file, bytes, { flag: fs.constants.O_WRONLY | fs.constants.O_CREAT });
   fs.truncateSync(file, bytes.length);
   return file;
 }
 
-function refusal(error) {
+function failureAnswer(error) {
   const message = String(error?.message ?? error);
-  const unsupported = error instanceof Unsupported || SAYS_UNSUPPORTED.some((text) => message.includes(text));
+  const unsupported = error instanceof Unsupported || UNSUPPORTED_TEXTS.some((text) => message.includes(text));
   return unsupported ? { unsupported: message } : { error: `${error?.name ?? "Error"}: ${message}` };
 }
 
@@ -183,8 +183,8 @@ async function answer(harness, { cmd, ...fields }) {
   try {
     return await harness[cmd](fields);
   } catch (error) {
-    if (error instanceof WebAssembly.RuntimeError) die(error); // its memory is in no known state from here on
-    return refusal(error);
+    if (error instanceof WebAssembly.RuntimeError) die(error); // the state of its memory is unknown
+    return failureAnswer(error);
   }
 }
 
@@ -196,7 +196,7 @@ function die(error) {
 async function main([name]) {
   if (!Object.hasOwn(RUNTIMES, name)) throw new Error(`usage: node harness.mjs ${Object.keys(RUNTIMES).join("|")}`);
   const send = answerChannel();
-  const harness = new Harness(name, await runtimeOf(name));
+  const harness = new Harness(name, await loadRuntime(name));
   for await (const line of lines(process.stdin)) {
     const command = JSON.parse(line);
     if (command.cmd === "stop") return;

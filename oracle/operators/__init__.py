@@ -1,4 +1,4 @@
-"""The operators that the corpus contains, each from its document, by domain and name."""
+"""The operators of the corpus, each implemented from its ONNX document. `OPERATORS` lists them by domain and name."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from oracle.operators import (
     activations,
     constants,
     control_flow,
+    data_movement,
     elementwise,
-    movements,
     normalizations,
     ranking,
     reductions,
@@ -25,7 +25,7 @@ GROUPS = (
     constants,
     control_flow,
     elementwise,
-    movements,
+    data_movement,
     normalizations,
     ranking,
     reductions,

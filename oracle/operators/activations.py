@@ -1,4 +1,4 @@
-"""Activation functions: for each the formula of its document, on one element."""
+"""Activation functions: the formula of each operator's document, for one element."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from flint import fmpq
 
-from oracle import reals, steps
-from oracle.tensors import each
+from oracle import reals, stepwise_functions
+from oracle.tensors import map_elements
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,24 +20,24 @@ ZERO, ONE, HALF, SIXTH = 0.0, fmpq(1), fmpq(1, 2), fmpq(1, 6)
 
 
 def _relu(a: Arithmetic, x: Any) -> Any:
-    return a(steps.larger, x, ZERO)
+    return a(stepwise_functions.maximum, x, ZERO)
 
 
 def _leaky_relu(a: Arithmetic, x: Any, alpha: Any) -> Any:
-    return a.either(a.less(x, ZERO), a(reals.multiply, alpha, x), x)
+    return a.select(a.less(x, ZERO), a(reals.multiply, alpha, x), x)
 
 
 def _thresholded_relu(a: Arithmetic, x: Any, alpha: Any) -> Any:
-    return a.either(a.less(alpha, x), x, ZERO)
+    return a.select(a.less(alpha, x), x, ZERO)
 
 
 def _elu(a: Arithmetic, x: Any, alpha: Any) -> Any:
-    return a.either(a.less(x, ZERO), a(reals.multiply, alpha, _exponential_less_one(a, x)), x)
+    return a.select(a.less(x, ZERO), a(reals.multiply, alpha, _exponential_less_one(a, x)), x)
 
 
 def _celu(a: Arithmetic, x: Any, alpha: Any) -> Any:
     below = a(reals.multiply, alpha, _exponential_less_one(a, a(reals.divide, x, alpha)))
-    return a(reals.add, a(steps.larger, ZERO, x), a(steps.smaller, ZERO, below))
+    return a(reals.add, a(stepwise_functions.maximum, ZERO, x), a(stepwise_functions.minimum, ZERO, below))
 
 
 def _selu(a: Arithmetic, x: Any, alpha: Any, gamma: Any) -> Any:
@@ -50,7 +50,7 @@ def _sigmoid(a: Arithmetic, x: Any) -> Any:
 
 def _hard_sigmoid(a: Arithmetic, x: Any, alpha: Any, beta: Any) -> Any:
     line = a(reals.add, a(reals.multiply, alpha, x), beta)
-    return a(steps.larger, ZERO, a(steps.smaller, ONE, line))
+    return a(stepwise_functions.maximum, ZERO, a(stepwise_functions.minimum, ONE, line))
 
 
 def _hard_swish(a: Arithmetic, x: Any) -> Any:
@@ -70,8 +70,8 @@ def _mish(a: Arithmetic, x: Any) -> Any:
 
 
 def _shrink(a: Arithmetic, x: Any, bias: Any, lambd: Any) -> Any:
-    above = a.either(a.less(lambd, x), a(reals.subtract, x, bias), ZERO)
-    return a.either(a.less(x, -lambd), a(reals.add, x, bias), above)
+    above = a.select(a.less(lambd, x), a(reals.subtract, x, bias), ZERO)
+    return a.select(a.less(x, -lambd), a(reals.add, x, bias), above)
 
 
 def _exponential_less_one(a: Arithmetic, x: Any) -> Any:
@@ -79,11 +79,11 @@ def _exponential_less_one(a: Arithmetic, x: Any) -> Any:
 
 
 def _operator(formula: Callable[..., Any]) -> Callable[[Call, Tensor], Tensor]:
-    """The operator that applies the formula, whose further parameters are the node's attributes."""
+    """Return an operator that applies a formula to each element. The attributes are its other parameters."""
 
     def operator(call: Call, x: Tensor) -> Tensor:
         arithmetic = call.arithmetic(x.type)
-        return x.with_elements(each(lambda item: formula(arithmetic, item, **call.attributes), x.elements))
+        return x.with_elements(map_elements(lambda item: formula(arithmetic, item, **call.attributes), x.elements))
 
     return operator
 

@@ -1,4 +1,4 @@
-"""Operators whose results do not depend on numbers: constants, and tensors that pass through."""
+"""Operators without arithmetic: constants, and operators that return their input."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnx import TensorProto
 
-from oracle.tensors import Tensor, elements_of, int64, scalar
+from oracle.tensors import Tensor, int64_tensor, object_array, scalar_tensor
 
 if TYPE_CHECKING:
     from oracle.calls import Call
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 def _constant(call: Call) -> Tensor:
-    """The value of the one attribute that is given."""
+    """Return the value of the node's only attribute."""
     ((name, value),) = call.attributes.items()
-    readings: dict[str, Any] = {
+    tensors: dict[str, Any] = {
         "value": lambda: value,
         "sparse_value": lambda: value,
-        "value_float": lambda: scalar(TensorProto.FLOAT, value),
-        "value_floats": lambda: Tensor(TensorProto.FLOAT, elements_of(value, (len(value),))),
-        "value_int": lambda: scalar(TensorProto.INT64, value),
-        "value_ints": lambda: int64(value, (len(value),)),
+        "value_float": lambda: scalar_tensor(TensorProto.FLOAT, value),
+        "value_floats": lambda: Tensor(TensorProto.FLOAT, object_array(value, (len(value),))),
+        "value_int": lambda: scalar_tensor(TensorProto.INT64, value),
+        "value_ints": lambda: int64_tensor(value, (len(value),)),
     }
-    tensor: Tensor = readings[name]()
+    tensor: Tensor = tensors[name]()
     return tensor
 
 
@@ -35,10 +35,10 @@ def _identity(call: Call, x: Value) -> Value:
 def _dropout(
     call: Call, x: Tensor, ratio: Tensor | None = None, training: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """In inference, which is the default, everything passes."""
+    """Return the input and a mask of true: inference mode, the default."""
     if training is not None and training.scalar():
-        raise NotImplementedError("The second oracle does not know Dropout in training, which is random.")
-    return x, Tensor(TensorProto.BOOL, elements_of([True] * x.elements.size, x.shape))
+        raise NotImplementedError("The second oracle does not support Dropout in training mode, which is random.")
+    return x, Tensor(TensorProto.BOOL, object_array([True] * x.elements.size, x.shape))
 
 
 OPERATORS = {"Constant": _constant, "Dropout": _dropout, "Identity": _identity}

@@ -1,4 +1,4 @@
-"""Operators that run graphs: If, Loop and Scan."""
+"""The control-flow operators If, Loop and Scan, which evaluate subgraphs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import TensorProto
 
-from oracle.tensors import int64, scalar
+from oracle.tensors import int64_tensor, scalar_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
 
 
 def _if(call: Call, condition: Tensor) -> tuple[Value, ...]:
-    return call.run(call.attributes["then_branch" if _holds(condition) else "else_branch"], ())
+    return call.run(call.attributes["then_branch" if _is_true(condition) else "else_branch"], ())
 
 
 def _loop(call: Call, count: Tensor | None, condition: Tensor | None, *carried: Value) -> tuple[Value, ...]:
-    """Runs the body while its condition holds, as often as the count says; what each run scans is stacked."""
+    """Run the body while the condition is true, at most `count` times. Stack the scan outputs."""
     body = call.attributes["body"]
     most = count.integers()[0] if count is not None else None
-    goes_on = condition is None or _holds(condition)
+    goes_on = condition is None or _is_true(condition)
     values: Sequence[Any] = carried
     scanned: list[list[Any]] = [[] for _ in range(len(body.output) - 1 - len(carried))]
     iteration = 0
     while goes_on and (most is None or iteration < most):
-        results = call.run(body, (int64([iteration], ()), scalar(TensorProto.BOOL, True), *values))
-        goes_on = _holds(results[0])
+        results = call.run(body, (int64_tensor([iteration], ()), scalar_tensor(TensorProto.BOOL, True), *values))
+        goes_on = _is_true(results[0])
         values = results[1 : 1 + len(carried)]
         for collected, result in zip(scanned, results[1 + len(carried) :], strict=True):
             collected.append(result)
         iteration += 1
-    return (*values, *(_stacked(collected, 0) for collected in scanned))
+    return (*values, *(_stack(collected, 0) for collected in scanned))
 
 
 def _scan(call: Call, *operands: Tensor) -> tuple[Value, ...]:
-    """Runs the body for each slice of the last operands; results past the states are stacked. Since opset 9."""
+    """Run the body for each slice of the scan inputs. Stack the scan outputs. Supports opset 9 and later."""
     body, count = call.attributes["body"], call.attributes["num_scan_inputs"]
     states: Sequence[Any] = operands[: len(operands) - count]
     inputs = operands[len(operands) - count :]
@@ -61,19 +61,21 @@ def _scan(call: Call, *operands: Tensor) -> tuple[Value, ...]:
         for collected, result in zip(scanned, results, strict=True):
             collected.append(result)
     turned = [collected[::-1] if prepend else collected for collected, prepend in zip(scanned, prepends, strict=True)]
-    return (*states, *(_stacked(collected, axis) for collected, axis in zip(turned, out_of, strict=True)))
+    return (*states, *(_stack(collected, axis) for collected, axis in zip(turned, out_of, strict=True)))
 
 
-def _stacked(tensors: Sequence[Tensor], axis: int) -> Tensor:
+def _stack(tensors: Sequence[Tensor], axis: int) -> Tensor:
     if not tensors:
-        raise NotImplementedError("The second oracle does not know the shape of what a loop without a run scans.")
+        raise NotImplementedError(
+            "The second oracle does not know the shape of the scan outputs of a loop without iterations."
+        )
     return tensors[0].with_elements(np.stack([tensor.elements for tensor in tensors], axis=axis))
 
 
-def _holds(condition: Any) -> bool:
+def _is_true(condition: Any) -> bool:
     answer = condition.scalar()
     if answer is None:
-        raise NotImplementedError("The second oracle does not follow a condition that may be either.")
+        raise NotImplementedError("The second oracle does not support a condition that may be true or false.")
     return bool(answer)
 
 

@@ -1,4 +1,4 @@
-"""Operators that take elements at the same place, broadcast as NumPy does."""
+"""Operators on corresponding elements of tensors, which are broadcast as in NumPy."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from flint import fmpq
 from onnx import TensorProto
 
-from oracle import reals, steps
+from oracle import reals, stepwise_functions
 from oracle.arithmetic import Enclosure
 from oracle.formats import FLOATS, wrap
-from oracle.tensors import Tensor, each
+from oracle.tensors import Tensor, map_elements
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
     from oracle.calls import Call
 
 
-def _of_one(function: Function) -> Callable[[Call, Tensor], Tensor]:
+def _unary(function: Function) -> Callable[[Call, Tensor], Tensor]:
     def operator(call: Call, x: Tensor) -> Tensor:
         arithmetic = call.arithmetic(x.type)
-        return x.with_elements(each(lambda item: arithmetic(function, item), x.elements))
+        return x.with_elements(map_elements(lambda item: arithmetic(function, item), x.elements))
 
     return operator
 
 
-def _of_two(function: Function) -> Callable[[Call, Tensor, Tensor], Tensor]:
+def _binary(function: Function) -> Callable[[Call, Tensor, Tensor], Tensor]:
     def operator(call: Call, x: Tensor, y: Tensor) -> Tensor:
         arithmetic = call.arithmetic(x.type)
-        return x.with_elements(each(lambda a, b: arithmetic(function, a, b), x.elements, y.elements))
+        return x.with_elements(map_elements(lambda a, b: arithmetic(function, a, b), x.elements, y.elements))
 
     return operator
 
 
-def _of_many(function: Function) -> Callable[..., Tensor]:
-    two = _of_two(function)
+def _variadic(function: Function) -> Callable[..., Tensor]:
+    two = _binary(function)
 
     def operator(call: Call, *operands: Tensor) -> Tensor:
         return reduce(lambda x, y: two(call, x, y), operands)
@@ -46,95 +46,95 @@ def _of_many(function: Function) -> Callable[..., Tensor]:
 
 
 def _mean(call: Call, *operands: Tensor) -> Tensor:
-    total = _of_many(reals.add)(call, *operands)
+    total = _variadic(reals.add)(call, *operands)
     arithmetic = call.arithmetic(total.type)
     return total.with_elements(
-        each(lambda item: arithmetic(reals.divide, item, fmpq(len(operands))), total.elements),
+        map_elements(lambda item: arithmetic(reals.divide, item, fmpq(len(operands))), total.elements),
     )
 
 
 def _reciprocal(call: Call, x: Tensor) -> Tensor:
     arithmetic = call.arithmetic(x.type)
-    return x.with_elements(each(lambda item: arithmetic(reals.divide, fmpq(1), item), x.elements))
+    return x.with_elements(map_elements(lambda item: arithmetic(reals.divide, fmpq(1), item), x.elements))
 
 
 def _power(call: Call, x: Tensor, y: Tensor) -> Tensor:
-    """An exponent may be of another type than its base, whose type the result has."""
+    """Compute a power. The exponent may have another type; the result has the type of the base."""
     arithmetic = call.arithmetic(x.type)
-    exponents = each(_real, y.elements)
-    return x.with_elements(each(lambda a, b: arithmetic(reals.power, a, b), x.elements, exponents))
+    exponents = map_elements(_real, y.elements)
+    return x.with_elements(map_elements(lambda a, b: arithmetic(reals.power, a, b), x.elements, exponents))
 
 
 def _less(call: Call, x: Tensor, y: Tensor) -> Tensor:
-    return Tensor(TensorProto.BOOL, each(call.arithmetic(x.type).less, x.elements, y.elements))
+    return Tensor(TensorProto.BOOL, map_elements(call.arithmetic(x.type).less, x.elements, y.elements))
 
 
 def _not(call: Call, x: Tensor) -> Tensor:
-    """Of a truth value that may be either, either."""
-    return x.with_elements(each(lambda item: None if item is None else not item, x.elements))
+    """Negate each element. None, which may be true or false, stays None."""
+    return x.with_elements(map_elements(lambda item: None if item is None else not item, x.elements))
 
 
 def _where(call: Call, condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    return x.with_elements(each(call.arithmetic(x.type).either, condition.elements, x.elements, y.elements))
+    return x.with_elements(map_elements(call.arithmetic(x.type).select, condition.elements, x.elements, y.elements))
 
 
 def _clip(call: Call, x: Tensor, low: Tensor | None = None, high: Tensor | None = None) -> Tensor:
     if low is not None:
-        x = _of_two(steps.larger)(call, x, low)
-    return x if high is None else _of_two(steps.smaller)(call, x, high)
+        x = _binary(stepwise_functions.maximum)(call, x, low)
+    return x if high is None else _binary(stepwise_functions.minimum)(call, x, high)
 
 
 def _cast(call: Call, x: Tensor) -> Tensor:
     to = call.attributes["to"]
-    return Tensor(to, each(lambda item: _converted(item, x.type, to), x.elements))
+    return Tensor(to, map_elements(lambda item: _convert(item, x.type, to), x.elements))
 
 
-def _converted(item: Any, origin: int, to: int) -> Any:
-    """An element in another type; a conversion between types of real numbers keeps the number."""
+def _convert(item: Any, origin: int, to: int) -> Any:
+    """Return an element converted to another type. Between floating-point types, the number does not change."""
     if to in FLOATS and origin in FLOATS:
         return item
     if isinstance(item, (Enclosure, frozenset)) or item is None:
-        raise NotImplementedError("The second oracle does not convert an uncertain number to another type.")
+        raise NotImplementedError("The second oracle does not convert a number that is not exact to another type.")
     if to == TensorProto.BOOL:
         return bool(item != 0)
     if to in FLOATS:
         return _real(item)
-    return wrap(to, int(item) if isinstance(item, (int, float)) else steps.towards_zero(item))
+    return wrap(to, int(item) if isinstance(item, (int, float)) else stepwise_functions.truncate(item))
 
 
 def _real(item: Any) -> Any:
-    """An integer or boolean element as a real number; a real number is one already."""
+    """Return an integer, boolean or real element as a real number."""
     return reals.real(int(item)) if isinstance(item, int) else item
 
 
 OPERATORS = {
-    "Abs": _of_one(reals.absolute),
-    "Add": _of_two(reals.add),
-    "Asinh": _of_one(reals.inverse_hyperbolic_sine),
-    "Atanh": _of_one(reals.inverse_hyperbolic_tangent),
+    "Abs": _unary(reals.absolute),
+    "Add": _binary(reals.add),
+    "Asinh": _unary(reals.inverse_hyperbolic_sine),
+    "Atanh": _unary(reals.inverse_hyperbolic_tangent),
     "Cast": _cast,
-    "Ceil": _of_one(steps.ceiling),
+    "Ceil": _unary(stepwise_functions.ceiling),
     "Clip": _clip,
-    "Cosh": _of_one(reals.hyperbolic_cosine),
-    "Div": _of_two(reals.divide),
-    "Exp": _of_one(reals.exponential),
-    "Floor": _of_one(steps.floor),
+    "Cosh": _unary(reals.hyperbolic_cosine),
+    "Div": _binary(reals.divide),
+    "Exp": _unary(reals.exponential),
+    "Floor": _unary(stepwise_functions.floor),
     "Less": _less,
-    "Log": _of_one(reals.logarithm),
-    "Max": _of_many(steps.larger),
+    "Log": _unary(reals.logarithm),
+    "Max": _variadic(stepwise_functions.maximum),
     "Mean": _mean,
-    "Min": _of_many(steps.smaller),
-    "Mul": _of_two(reals.multiply),
-    "Neg": _of_one(reals.negative),
+    "Min": _variadic(stepwise_functions.minimum),
+    "Mul": _binary(reals.multiply),
+    "Neg": _unary(reals.negative),
     "Not": _not,
     "Pow": _power,
     "Reciprocal": _reciprocal,
-    "Round": _of_one(steps.rounded),
-    "Sign": _of_one(steps.signum),
-    "Sinh": _of_one(reals.hyperbolic_sine),
-    "Sqrt": _of_one(reals.square_root),
-    "Sub": _of_two(reals.subtract),
-    "Sum": _of_many(reals.add),
-    "Tanh": _of_one(reals.hyperbolic_tangent),
+    "Round": _unary(stepwise_functions.round_half_even),
+    "Sign": _unary(stepwise_functions.signum),
+    "Sinh": _unary(reals.hyperbolic_sine),
+    "Sqrt": _unary(reals.square_root),
+    "Sub": _binary(reals.subtract),
+    "Sum": _variadic(reals.add),
+    "Tanh": _unary(reals.hyperbolic_tangent),
     "Where": _where,
 }

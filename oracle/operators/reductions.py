@@ -1,4 +1,4 @@
-"""Reductions along axes, and the product of matrices."""
+"""Reductions along axes, and the matrix product."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from oracle import reals, steps
-from oracle.tensors import distinct, elements_of
+from oracle import reals, stepwise_functions
+from oracle.tensors import distinct_objects, object_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,29 +28,29 @@ def _mean(a: Arithmetic, items: Sequence[Any]) -> Any:
 
 
 def _largest(a: Arithmetic, items: Sequence[Any]) -> Any:
-    return reduce(lambda x, y: a(steps.larger, x, y), distinct(items))
+    return reduce(lambda x, y: a(stepwise_functions.maximum, x, y), distinct_objects(items))
 
 
 def _smallest(a: Arithmetic, items: Sequence[Any]) -> Any:
-    return reduce(lambda x, y: a(steps.smaller, x, y), distinct(items))
+    return reduce(lambda x, y: a(stepwise_functions.minimum, x, y), distinct_objects(items))
 
 
 def _reduction(of_items: Callable[[Arithmetic, Sequence[Any]], Any]) -> Callable[..., Tensor]:
     def operator(call: Call, x: Tensor, axes: Tensor | None = None) -> Tensor:
-        """Axes come as an attribute or, in later opsets, as an operand; without them all are reduced."""
+        """Reduce the axes of the attribute or, in later opsets, of the operand; by default all."""
         given = axes.integers() if axes is not None else list(call.attributes.get("axes", ()))
         if not given and call.attributes.get("noop_with_empty_axes", 0):
             return x
         reduced = sorted(axis % x.rank for axis in given) or list(range(x.rank))
         keeps = bool(call.attributes["keepdims"])
         return x.with_elements(
-            _reduced(x.elements, reduced, lambda items: of_items(call.arithmetic(x.type), items), keeps=keeps)
+            _reduce(x.elements, reduced, lambda items: of_items(call.arithmetic(x.type), items), keeps=keeps)
         )
 
     return operator
 
 
-def _reduced(
+def _reduce(
     elements: Elements, axes: Sequence[int], of_items: Callable[[Sequence[Any]], Any], *, keeps: bool
 ) -> Elements:
     kept = [axis for axis in range(elements.ndim) if axis not in axes]
@@ -58,11 +58,11 @@ def _reduced(
     inner = math.prod(elements.shape[axis] for axis in axes)
     rows = np.transpose(elements, [*kept, *axes]).reshape(math.prod(outer), inner)
     shape = [1 if axis in axes else size for axis, size in enumerate(elements.shape)] if keeps else outer
-    return elements_of((of_items(list(row)) for row in rows), shape)
+    return object_array((of_items(list(row)) for row in rows), shape)
 
 
 def _matmul(call: Call, x: Tensor, y: Tensor) -> Tensor:
-    """NumPy's matmul: stacks of matrices broadcast, and a vector is a row on the left, a column on the right."""
+    """Return NumPy's matrix product: stacks are broadcast; a vector is a row on the left, a column on the right."""
     a = call.arithmetic(x.type)
     left = x.elements[np.newaxis, :] if x.rank == 1 else x.elements
     right = y.elements[:, np.newaxis] if y.rank == 1 else y.elements
@@ -76,7 +76,7 @@ def _matmul(call: Call, x: Tensor, y: Tensor) -> Tensor:
         for column in columns.T
     ]
     shape = (*stack, *([left.shape[-2]] if x.rank > 1 else []), *([right.shape[-1]] if y.rank > 1 else []))
-    return x.with_elements(elements_of(products, shape))
+    return x.with_elements(object_array(products, shape))
 
 
 OPERATORS = {

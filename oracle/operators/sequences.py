@@ -1,4 +1,4 @@
-"""Sequences and optionals."""
+"""Operators on sequences and optionals."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from oracle.tensors import int64, scalar
+from oracle.tensors import int64_tensor, scalar_tensor
 
 if TYPE_CHECKING:
     from oracle.calls import Call
@@ -22,7 +22,7 @@ def _construct(call: Call, *tensors: Tensor) -> list[Tensor]:
 
 
 def _length(call: Call, sequence: list[Tensor]) -> Tensor:
-    return int64([len(sequence)], ())
+    return int64_tensor([len(sequence)], ())
 
 
 def _optional(call: Call, value: Value = None) -> Value:
@@ -30,7 +30,7 @@ def _optional(call: Call, value: Value = None) -> Value:
 
 
 def _has_element(call: Call, value: Value = None) -> Tensor:
-    return scalar(TensorProto.BOOL, value is not None)
+    return scalar_tensor(TensorProto.BOOL, value is not None)
 
 
 OPERATORS = {

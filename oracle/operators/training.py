@@ -1,4 +1,4 @@
-"""Adam, Momentum and Adagrad, line by line as on their pages, on one element."""
+"""Adam, Momentum and Adagrad: the pseudo-code of their pages, line by line, for one element."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from flint import fmpq
 
 from oracle.reals import add, divide, multiply, power, real, square_root, subtract
-from oracle.tensors import each
+from oracle.tensors import map_elements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -67,21 +67,23 @@ def _adagrad(a: Arithmetic, r: Any, T: int, n: Mapping[str, Any], X: Any, G: Any
 def _optimizer(
     rate: Callable[..., Any], step: Callable[..., tuple[Any, ...]], state: int
 ) -> Callable[..., tuple[Tensor, ...]]:
-    """The operator: operands and results are grouped, all X first, then all G and so on; each tensor is for itself."""
+    """Return an operator that updates each tensor separately. Operands and results are grouped: all X, all G, …."""
 
     def operator(call: Call, R: Tensor, T: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
         count = len(tensors) // (2 + state)
-        results = [_stepped(call, R, T, tensors[at::count]) for at in range(count)]
+        results = [_update(call, R, T, tensors[at::count]) for at in range(count)]
         return tuple(result[group] for group in range(1 + state) for result in results)
 
-    def _stepped(call: Call, R: Tensor, T: Tensor, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    def _update(call: Call, R: Tensor, T: Tensor, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
         a = call.arithmetic(tensors[0].type)
         updates = T.integers()[0]
         adjusted = rate(a, R.elements.ravel()[0], updates, call.attributes)
-        stepped = each(
+        updated = map_elements(
             lambda *items: step(a, adjusted, updates, call.attributes, *items), *(t.elements for t in tensors)
         )
-        return tuple(tensors[0].with_elements(each(lambda items, at=at: items[at], stepped)) for at in range(1 + state))
+        return tuple(
+            tensors[0].with_elements(map_elements(lambda items, at=at: items[at], updated)) for at in range(1 + state)
+        )
 
     return operator
 

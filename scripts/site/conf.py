@@ -1,6 +1,6 @@
-"""The documentation's site: Sphinx makes it of the pages as they lie in the repository, which are read there as well.
+"""Sphinx configuration of the documentation site, made from the Markdown pages of the repository.
 
-nox -s docs
+Usage: nox -s docs
 """
 
 from __future__ import annotations
@@ -23,37 +23,73 @@ html_copy_source = False
 html_show_sphinx = False
 
 CONTENTS = {
-    "Test your own": (
-        "docs/test-your-backend",
-        "docs/read-a-report",
-        "docs/ci",
-        "docs/environments",
-        "docs/harness",
-        "docs/judge-without-python",
-        "docs/search",
-        "docs/campaigns",
+    "Start": ("docs/tutorial", "docs/glossary"),
+    "Test a runtime or an optimizer": (
+        "docs/how-to/test-a-backend",
+        "docs/how-to/test-a-graph-optimizer",
+        "docs/how-to/test-a-provider",
+        "docs/how-to/write-a-harness",
+        "docs/how-to/use-pytest",
+        "docs/how-to/test-releases",
+        "docs/how-to/judge-without-python",
     ),
-    "Results": (
+    "Use the results": (
+        "docs/how-to/read-a-report",
+        "docs/how-to/reproduce-a-failure",
+        "docs/how-to/run-in-ci",
+    ),
+    "Test more": (
+        "docs/how-to/search-for-faults",
+        "docs/how-to/run-a-census",
+        "docs/how-to/use-several-workers",
+    ),
+    "Extend the suite": (
+        "docs/how-to/add-a-case",
+        "docs/how-to/add-a-runtime",
+        "docs/how-to/add-an-operator",
+        "docs/how-to/add-a-verb",
+    ),
+    "Reference": (
+        "docs/reference/command-line",
+        "docs/reference/exit-statuses",
+        "docs/reference/errors",
+        "docs/reference/formats",
+        "docs/reference/protocol",
+        "docs/reference/optimizer-checks",
+        "docs/reference/profiles",
+        "expectations/README",
+        "harnesses/README",
+    ),
+    "Explanation": (
+        "docs/explanation/levels",
+        "docs/explanation/bounds",
+        "docs/explanation/diagnosis",
+        "docs/explanation/hazards",
+        "docs/explanation/search",
+        "docs/explanation/census",
+        "docs/explanation/package-layout",
+    ),
+    "Results of released runtimes": (
         "reports/scoreboard/README",
-        "docs/findings/README",
-        "docs/hazards",
-        "docs/census",
+        "reports/findings/README",
+        "reports/hazards",
         "reports/census/README",
+        "reports/providers",
         "reports/README",
     ),
-    "Reference": ("docs/levels-and-rulings", "docs/formats", "docs/rooms", "expectations/README", "harnesses/README"),
-    "Add": ("docs/add-a-case", "docs/add-a-runtime", "docs/add-an-operator"),
     "Project": ("CONTRIBUTING", "SECURITY", "CHANGELOG"),
 }
+"""Pages of the sidebar, by caption."""
+
 PARTS = {
-    "docs/findings/README": {"Runtimes and optimizers": ("docs/findings/*",)},
+    "reports/findings/README": {"Runtimes and optimizers": ("reports/findings/*",)},
     "reports/census/README": {"Tables": ("reports/census/*",)},
 }
-"""Pages below others, for which no page of the repository needs a list of its own."""
+"""Pages below other pages, which do not list them themselves."""
 
 
 def add_contents(_: Sphinx, page: str, source: list[str]) -> None:
-    """Put a hidden list of contents at the end of a page that has pages below it."""
+    """Append a hidden table of contents to a page that has pages below it."""
     parts = CONTENTS if page == root_doc else PARTS.get(page, {})
     for caption, pages in parts.items():
         lines = "\n".join(f"/{name}" for name in pages)
@@ -61,11 +97,11 @@ def add_contents(_: Sphinx, page: str, source: list[str]) -> None:
 
 
 def add_first_page(app: Sphinx, _: Exception | None) -> None:
-    """Give the page that a visitor of the site comes to the name that servers look for."""
+    """Copy the root page to index.html, the name that web servers look for."""
     shutil.copy(Path(app.outdir, f"{root_doc}.html"), Path(app.outdir, "index.html"))
 
 
 def setup(app: Sphinx) -> None:
-    """Let Sphinx ask for the contents, and add the first page."""
+    """Connect the two functions to the events of Sphinx."""
     app.connect("source-read", add_contents)
     app.connect("build-finished", add_first_page)

@@ -1,4 +1,4 @@
-"""The report in a real browser, without a network: Chromium and its driver as the system has them."""
+"""Fixtures of the browser tests: the installed Chromium without a network, and a function that opens a report."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _program(name: str) -> str:
 
 @pytest.fixture(scope="session")
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
-    """One browser for all tests, with a profile of its own."""
+    """Start one browser for all tests, with a new profile."""
     options = ChromeOptions()
     options.binary_location = _program("chromium")
     for switch in (*SWITCHES, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
@@ -51,7 +51,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
 
 @pytest.fixture
 def show(driver: Chrome, tmp_path: Path) -> Iterator[Callable[..., ReportPage]]:
-    """Opens a report of the runs given; afterwards nothing may have gone wrong unseen."""
+    """Return a function that opens a report; afterwards check the console and the network."""
     pages: list[ReportPage] = []
 
     def opened(*runs: object, address: str = "") -> ReportPage:
@@ -61,5 +61,5 @@ def show(driver: Chrome, tmp_path: Path) -> Iterator[Callable[..., ReportPage]]:
 
     yield opened
     for page in pages:
-        assert page.complaints() == []
+        assert page.violations() == []
         assert page.requests() == []

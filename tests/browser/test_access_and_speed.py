@@ -1,4 +1,4 @@
-"""The report by keyboard, in the dark, on a phone, and with twenty thousand results."""
+"""The report by keyboard, in dark mode, on a narrow screen, and with twenty thousand results."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from report_page import ReportPage, case_address
-from report_sample import large, small
-from report_sample_optimizers import FIRES, rewriting
+from report_sample import large_run, small_run
+from report_sample_optimizers import APPLIES_CASE, optimizer_run
 from selenium.webdriver.common.keys import Keys
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ PAGES = ("subject", "clauses", "errors", "silent", "hazards", "compare")
 VIEWS = ("", "#view=matrix", *(f"#view={page}" for page in PAGES))
 
 
-def test_the_keyboard_reaches_a_case_and_the_way_back(show: Show) -> None:
-    page = show(small())
+def test_keyboard_opens_a_case_and_returns(show: Show) -> None:
+    page = show(small_run())
     page.tab_until('[data-view="matrix"]').send_keys(Keys.ENTER)
     page.wait("#matrix")
     page.tab_until("#search")
@@ -38,8 +38,8 @@ def test_the_keyboard_reaches_a_case_and_the_way_back(show: Show) -> None:
     assert page.driver.switch_to.active_element.text.startswith("test_adam_epsilon_float")
 
 
-def test_every_control_can_have_the_focus_by_tab(show: Show) -> None:
-    page = show(small(), address="#view=matrix")
+def test_tab_reaches_every_control(show: Show) -> None:
+    page = show(small_run(), address="#view=matrix")
     controls = len(
         [
             e
@@ -54,8 +54,8 @@ def test_every_control_can_have_the_focus_by_tab(show: Show) -> None:
     assert len(seen) >= controls
 
 
-def test_arrows_move_among_the_cells_and_slash_goes_to_the_search(show: Show) -> None:
-    page = show(small(), address="#view=matrix")
+def test_arrows_move_between_cells_and_slash_focuses_search(show: Show) -> None:
+    page = show(small_run(), address="#view=matrix")
     page.tab_until(".row .title a")
     for key in (*[Keys.ARROW_DOWN] * 3, *[Keys.ARROW_RIGHT] * 2):
         page.press(key)
@@ -64,8 +64,8 @@ def test_arrows_move_among_the_cells_and_slash_goes_to_the_search(show: Show) ->
     assert page.driver.switch_to.active_element.get_attribute("id") == "search"
 
 
-def test_slash_goes_to_the_search_from_every_page(show: Show) -> None:
-    page = show(small(), address="#view=clauses")
+def test_slash_focuses_search_from_every_page(show: Show) -> None:
+    page = show(small_run(), address="#view=clauses")
     page.press("/")
     page.wait("#matrix")
     assert page.driver.switch_to.active_element.get_attribute("id") == "search"
@@ -73,8 +73,8 @@ def test_slash_goes_to_the_search_from_every_page(show: Show) -> None:
     assert page.one("#search").get_attribute("value") == "n/?", "in a field a key is a letter"
 
 
-def test_keys_lead_from_case_to_case_and_back_to_the_matrix(show: Show) -> None:
-    page = show(small(), address=FAILING + "&verdict=fail")
+def test_keys_n_p_u_navigate_between_cases(show: Show) -> None:
+    page = show(small_run(), address=FAILING + "&verdict=fail")
     for key, case in (("n", "test_argmax_nan"), ("p", "test_adam_epsilon_float")):
         page.press(key)
         page.settle()
@@ -84,17 +84,17 @@ def test_keys_lead_from_case_to_case_and_back_to_the_matrix(show: Show) -> None:
     assert page.cases == ["test_adam_epsilon_float", "test_argmax_nan"]
 
 
-def test_a_question_mark_shows_the_keys_and_escape_hides_them(show: Show) -> None:
-    page = show(small())
+def test_question_mark_opens_help_and_escape_closes_it(show: Show) -> None:
+    page = show(small_run())
     page.press("?")
-    assert "go to the search" in page.text("#help")
+    assert "search" in page.text("#help")
     page.press(Keys.ESCAPE)
     assert not page.one("#help").is_displayed()
 
 
 @pytest.mark.parametrize("address", ["", "#view=clauses", FAILING])
-def test_the_first_tab_stop_skips_to_the_content(show: Show, address: str) -> None:
-    page = show(small())
+def test_first_tab_stop_skips_to_content(show: Show, address: str) -> None:
+    page = show(small_run())
     page.go(address)
     skip = page.one(".skip")
     page.driver.execute_script("arguments[0].focus()", skip)
@@ -104,28 +104,28 @@ def test_the_first_tab_stop_skips_to_the_content(show: Show, address: str) -> No
     assert page.address == address
 
 
-def test_the_heading_of_the_group_in_sight_stays_in_sight(show: Show) -> None:
-    page = show(large(3, 300), address="#view=matrix")
+def test_group_heading_stays_visible(show: Show) -> None:
+    page = show(large_run(3, 300), address="#view=matrix")
     assert not page.one(".stuck").is_displayed()
     page.driver.execute_script("document.querySelector('.matrix').scrollTop = 400")
     page.driver.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0]))")
     assert page.text(".stuck code") == "adagrad.decay"
 
 
-@pytest.mark.parametrize("address", [case_address(FIRES), *VIEWS])
-def test_no_page_has_an_element_that_a_name_brought(show: Show, address: str) -> None:
-    page = show(small(), rewriting(), address=address)
+@pytest.mark.parametrize("address", [case_address(APPLIES_CASE), *VIEWS])
+def test_pages_have_no_elements_from_names(show: Show, address: str) -> None:
+    page = show(small_run(), optimizer_run(), address=address)
     assert not page.all("main :is(img, i, u, script, b b, iframe)")
 
 
-def test_a_printed_matrix_has_every_row(show: Show) -> None:
-    page = show(large(3, 300), address="#view=matrix")
+def test_printed_matrix_has_every_row(show: Show) -> None:
+    page = show(large_run(3, 300), address="#view=matrix")
     page.driver.execute_script("window.dispatchEvent(new Event('beforeprint'))")
     assert len(page.cases) == 300
 
 
-def test_every_row_of_a_long_matrix_comes_into_sight(show: Show) -> None:
-    page = show(large(3, 300), address="#view=matrix")
+def test_long_matrix_shows_every_row_when_scrolled(show: Show) -> None:
+    page = show(large_run(3, 300), address="#view=matrix")
     assert len(page.cases) < 60, "rows out of sight do not exist"
     seen: set[str] = set()
     for at in range(0, 300 * 50, 400):
@@ -139,9 +139,9 @@ def test_every_row_of_a_long_matrix_comes_into_sight(show: Show) -> None:
     assert len(seen) == 300
 
 
-def test_of_twenty_thousand_results_only_what_is_in_sight_is_drawn(show: Show) -> None:
+def test_large_matrix_has_nodes_for_visible_rows_only(show: Show) -> None:
     """This is what makes it quick; how quick it is, `nox -s bench` tells."""
-    page = show(large(20, 1000), address="#view=matrix")
+    page = show(large_run(20, 1000), address="#view=matrix")
     for choice in ("", "verdict=fail", "level=must", "differences=1"):
         if choice:
             page.driver.execute_script(f"document.querySelector('[data-choice=\"{choice}\"]').click()")
@@ -149,9 +149,9 @@ def test_of_twenty_thousand_results_only_what_is_in_sight_is_drawn(show: Show) -
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("address", ["#view=matrix&level=must", FAILING, case_address(FIRES), *VIEWS])
-def test_text_has_contrast_enough(show: Show, scheme: str, address: str) -> None:
-    page = show(small(), rewriting(interrupted=True))
+@pytest.mark.parametrize("address", ["#view=matrix&level=must", FAILING, case_address(APPLIES_CASE), *VIEWS])
+def test_text_has_sufficient_contrast(show: Show, scheme: str, address: str) -> None:
+    page = show(small_run(), optimizer_run(interrupted=True))
     media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
     page.go(address)
@@ -183,9 +183,9 @@ return weak;
 """
 
 
-@pytest.mark.parametrize("address", [FAILING, case_address(FIRES), *VIEWS])
-def test_a_phone_shows_every_view_without_scrolling_the_page_sideways(show: Show, address: str) -> None:
-    page = show(small(), rewriting())
+@pytest.mark.parametrize("address", [FAILING, case_address(APPLIES_CASE), *VIEWS])
+def test_narrow_screen_has_no_horizontal_scrolling(show: Show, address: str) -> None:
+    page = show(small_run(), optimizer_run())
     screen = {"width": 375, "height": 844, "deviceScaleFactor": 1, "mobile": True}
     page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
     page.go(address)

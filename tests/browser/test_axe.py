@@ -1,6 +1,6 @@
-"""What axe-core, the accessibility checker, has to say of each view: nothing.
+"""Accessibility of every view, checked by axe-core.
 
-Its JavaScript comes with the package axe-playwright-python, of which nothing else is used.
+Only the JavaScript file of the package axe-playwright-python is used.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from report_page import ReportPage, case_address
-from report_sample import small
-from report_sample_optimizers import FIRES, rewriting
+from report_sample import small_run
+from report_sample_optimizers import APPLIES_CASE, optimizer_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,9 +27,9 @@ VIEWS = (
     "#nowhere=1",
     *(f"#view={page}" for page in PAGES),
     case_address("test_adam_epsilon_float"),
-    case_address(FIRES),
+    case_address(APPLIES_CASE),
 )
-# Where a narrow page is laid out otherwise.
+# Views with another layout on a narrow screen.
 ON_A_PHONE = ("", "#view=matrix", "#view=errors")
 FOUND = """
 const done = arguments[0];
@@ -46,8 +46,8 @@ def axe() -> str:
 
 
 @pytest.mark.parametrize(("width", "addresses"), [(1440, VIEWS), (390, ON_A_PHONE)])
-def test_axe_finds_nothing(show: Show, axe: str, width: int, addresses: tuple[str, ...]) -> None:
-    page = show(small(), rewriting())
+def test_axe_finds_no_violation(show: Show, axe: str, width: int, addresses: tuple[str, ...]) -> None:
+    page = show(small_run(), optimizer_run())
     screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
     page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
     found = {}
@@ -56,4 +56,4 @@ def test_axe_finds_nothing(show: Show, axe: str, width: int, addresses: tuple[st
         page.driver.execute_script(axe)
         found[address] = page.driver.execute_async_script(FOUND)
     page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    assert {address: told for address, told in found.items() if told} == {}
+    assert {address: violations for address, violations in found.items() if violations} == {}

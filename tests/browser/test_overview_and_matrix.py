@@ -1,4 +1,4 @@
-"""What the overview and the matrix show, and how they are narrowed."""
+"""The overview, the matrix and its filters."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 from report_page import ReportPage
 from report_sample import (
     EVIL_CASE,
-    SMALL,
+    SMALL_CASES,
     SUBJECTS,
-    small,
+    small_run,
 )
-from report_sample_optimizers import FIRES, STAYS, rewriting
-from runs_in_memory import results_of
+from report_sample_optimizers import APPLIES_CASE, DOES_NOT_APPLY_CASE, optimizer_run
+from runs_in_memory import list_results
 from selenium.webdriver.common.by import By
 
 if TYPE_CHECKING:
@@ -23,59 +23,59 @@ if TYPE_CHECKING:
 
     Show = Callable[..., ReportPage]
 
-NAMES = [name for name, *_ in SMALL]
+NAMES = [name for name, *_ in SMALL_CASES]
 
 
-def test_many_subjects_are_first_shown_beside_each_other_and_what_the_gate_says_after_them(show: Show) -> None:
-    page = show(small(), rewriting())
+def test_overview_of_many_subjects_begins_with_scores(show: Show) -> None:
+    page = show(small_run(), optimizer_run())
     assert page.one("#overview section").get_attribute("class") == "board"
     (row,) = (row.text for row in page.all("#board tbody tr") if "onnxruntime" in row.text)
     assert "1 wrong" in row
-    assert not page.one(".gate li").is_displayed()
-    page.one(".gate summary").click()
-    assert page.one(".gate li").is_displayed()
+    assert not page.one(".outcome li").is_displayed()
+    page.one(".outcome summary").click()
+    assert page.one(".outcome li").is_displayed()
 
 
-def test_few_subjects_are_shown_with_the_gate_first(show: Show) -> None:
-    assert show(small()).one("#overview section").get_attribute("class") == "gate shut"
+def test_overview_of_few_subjects_begins_with_outcome(show: Show) -> None:
+    assert show(small_run()).one("#overview section").get_attribute("class") == "outcome failed"
 
 
-def test_the_counts_of_the_overview_are_those_of_the_results(show: Show) -> None:
-    run = small()
+def test_overview_counts_equal_the_results(show: Show) -> None:
+    run = small_run()
     page = show(run)
     for box, subject in zip(page.all(".standing"), SUBJECTS, strict=True):
         for tally, level in zip(
             box.find_elements(By.CSS_SELECTOR, ".tally"), ("must", "should", "silent"), strict=True
         ):
-            counts = Counter(r["verdict"] for r in results_of(run) if (r["subject"], r["level"]) == (subject, level))
+            counts = Counter(r["verdict"] for r in list_results(run) if (r["subject"], r["level"]) == (subject, level))
             text = tally.find_element(By.CSS_SELECTOR, ".counts").text
-            assert text.startswith(f"{counts.pop('pass', 0)} of {sum(r[1] == level for r in SMALL)} passed")
+            assert text.startswith(f"{counts.pop('pass', 0)} of {sum(r[1] == level for r in SMALL_CASES)} passed")
             assert {verdict: int(n) for n, verdict in re.findall(r", (\d+) (\w+)", text)} == counts
 
 
-def test_a_count_of_the_overview_leads_to_its_cases(show: Show) -> None:
-    page = show(small())
+def test_overview_count_links_to_its_cases(show: Show) -> None:
+    page = show(small_run())
     page.one(".standing:nth-of-type(2) .ink-error").click()
     page.wait("#matrix")
     assert page.cases == ["test_momentum_nesterov"]
 
 
-def test_the_unexpected_results_are_one_link_away(show: Show) -> None:
-    page = show(small())
-    page.one(".gate p a").click()
+def test_overview_links_to_unexpected_results(show: Show) -> None:
+    page = show(small_run())
+    page.one(".outcome p a").click()
     page.wait("#matrix")
     assert page.cases == [NAMES[0], EVIL_CASE, "test_adam_epsilon_float", "test_argmax_ties", "test_momentum_nesterov"]
 
 
-def test_the_matrix_has_every_case_by_operator(show: Show) -> None:
-    page = show(small(), address="#view=matrix")
+def test_matrix_has_every_case_by_operator(show: Show) -> None:
+    page = show(small_run(), address="#view=matrix")
     assert page.cases == NAMES
     assert [group.text for group in page.all(".row.group b")] == ["adagrad", "adam", "argmax", "momentum"]
     assert page.text("#count") == "showing 7 of 7 cases"
 
 
-def test_a_cell_says_its_verdict_in_a_word_and_whether_it_was_known(show: Show) -> None:
-    page = show(small(), address="#view=matrix")
+def test_cell_shows_verdict_and_known_mark(show: Show) -> None:
+    page = show(small_run(), address="#view=matrix")
     assert page.cells("test_adam_epsilon_float") == ["pass", "fail known", "fail"]
     assert page.cells("test_argmax_ties") == ["pass", "pass unexpected", "pass"]
 
@@ -89,8 +89,8 @@ def test_a_cell_says_its_verdict_in_a_word_and_whether_it_was_known(show: Show) 
         ("no such words", []),
     ],
 )
-def test_search_narrows_the_matrix(show: Show, text: str, cases: list[str]) -> None:
-    page = show(small(), address="#view=matrix")
+def test_search_filters_the_matrix(show: Show, text: str, cases: list[str]) -> None:
+    page = show(small_run(), address="#view=matrix")
     page.search(text)
     assert page.cases == cases
     assert page.text("#count") == f"showing {len(cases)} of 7 cases"
@@ -107,41 +107,41 @@ def test_search_narrows_the_matrix(show: Show, text: str, cases: list[str]) -> N
         (["differences=1", "differences=1"], NAMES),
     ],
 )
-def test_filters_narrow_the_matrix(show: Show, choices: list[str], cases: list[str]) -> None:
-    page = show(small(), address="#view=matrix")
+def test_filters_restrict_the_matrix(show: Show, choices: list[str], cases: list[str]) -> None:
+    page = show(small_run(), address="#view=matrix")
     for choice in choices:
         page.choose(choice)
     assert page.cases == cases
 
 
-def test_a_tag_narrows_the_matrix(show: Show) -> None:
-    page = show(small(), address="#view=matrix")
+def test_tag_filters_the_matrix(show: Show) -> None:
+    page = show(small_run(), address="#view=matrix")
     page.one(".tags summary").click()
     page.choose("tag=argmax")
     assert page.cases == ["test_argmax_nan", "test_argmax_ties"]
 
 
-def test_the_type_of_an_input_and_the_kind_of_a_case_narrow_the_matrix(show: Show) -> None:
-    page = show(rewriting(), address="#view=matrix")
+def test_input_type_and_kind_filter_the_matrix(show: Show) -> None:
+    page = show(optimizer_run(), address="#view=matrix")
     page.choose("kind=pass")
-    assert page.cases == [STAYS, FIRES]
+    assert page.cases == [DOES_NOT_APPLY_CASE, APPLIES_CASE]
     page.choose("type=int64")
-    assert page.cases == [STAYS, FIRES]
+    assert page.cases == [DOES_NOT_APPLY_CASE, APPLIES_CASE]
     assert "type=int64" in page.address
 
 
-def test_the_cases_of_an_operator_stand_under_their_clauses(show: Show) -> None:
-    page = show(small(), address="#view=matrix")
+def test_cases_are_grouped_by_clause(show: Show) -> None:
+    page = show(small_run(), address="#view=matrix")
     rows = [row.text.split("\n")[0] for row in page.all("#matrix .rows .row")]
     assert rows[:6] == ["adagrad", "adagrad.decay", NAMES[0], "adam", "adam.v_new", "test_adam"]
 
 
-def test_an_interrupted_run_has_a_banner(show: Show) -> None:
-    assert "The run was interrupted" in show(rewriting(interrupted=True)).text(".banner")
+def test_interrupted_run_has_a_banner(show: Show) -> None:
+    assert "interrupted" in show(optimizer_run(interrupted=True)).text(".banner")
 
 
-def test_filters_stand_in_the_address_and_come_back_from_it(show: Show) -> None:
-    page = show(small(), address="#view=matrix")
+def test_filters_are_restored_from_the_address(show: Show) -> None:
+    page = show(small_run(), address="#view=matrix")
     page.search("adam")
     page.choose("verdict=fail")
     sent = page.address
@@ -151,26 +151,27 @@ def test_filters_stand_in_the_address_and_come_back_from_it(show: Show) -> None:
     assert page.one('[data-choice="verdict=fail"]').get_attribute("aria-pressed") == "true"
 
 
-def test_reset_shows_everything_again(show: Show) -> None:
-    page = show(small(), address="#view=matrix&verdict=crash")
+def test_reset_shows_all_cases(show: Show) -> None:
+    page = show(small_run(), address="#view=matrix&verdict=crash")
     assert len(page.cases) == 1
     page.one("#reset").click()
     page.settle()
     assert page.cases == NAMES
 
 
-def test_a_partial_run_has_a_banner(show: Show) -> None:
+def test_partial_run_has_a_banner(show: Show) -> None:
     corpus = {"version": "1.0.0", "digest": "sha256:00", "cases": 900, "selected": 7}
-    assert "7 of the corpus's 900 cases" in show(small(corpus=corpus)).text(".banner")
+    page = show(small_run(corpus=corpus, selection={"-k": "argmax", "--fail-level": "must"}))
+    assert re.findall(r"\d+", page.text(".banner")) == ["7", "900"]
 
 
-def test_a_report_of_no_run_opens(show: Show) -> None:
+def test_report_without_runs_opens(show: Show) -> None:
     page = show()
-    assert "No run was given." in page.text("#overview")
+    assert page.text(".outcome .word").endswith("FAILED")
     page.go("#view=matrix")
     assert page.text("#count") == "showing 0 of 0 cases"
 
 
-def test_two_runs_stand_side_by_side(show: Show) -> None:
-    page = show(small(), small(), address="#view=matrix")
+def test_matrix_of_two_runs_has_separate_columns(show: Show) -> None:
+    page = show(small_run(), small_run(), address="#view=matrix")
     assert page.cells("test_adam_epsilon_float") == ["pass", "fail known", "fail"] * 2

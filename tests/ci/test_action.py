@@ -1,4 +1,4 @@
-"""The GitHub action and what `docs/ci.md` shows: the script, the snippets and the examples, each run as it stands."""
+"""The GitHub action, and the snippets and examples of docs/how-to/run-in-ci.md."""
 
 from __future__ import annotations
 
@@ -27,14 +27,16 @@ SUPPORT = ROOT / "tests" / "support"
 SCRIPT = ROOT / ".ci" / "action.sh"
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 BLOCKS = re.findall(
-    r"^```(\w*)\n(.*?)^```$", (ROOT / "docs" / "ci.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    r"^```(\w*)\n(.*?)^```$",
+    (ROOT / "docs" / "how-to" / "run-in-ci.md").read_text(encoding="utf-8"),
+    re.DOTALL | re.MULTILINE,
 )
 SCRIPTS = Path(sysconfig.get_path("scripts"))
 
 
 @dataclass(frozen=True)
 class Step:
-    """How a step of a job ended, and what it wrote for the job."""
+    """Exit status of a step of a job, and the files that the step wrote for the job."""
 
     status: int
     log: str
@@ -44,7 +46,7 @@ class Step:
 
 @pytest.fixture
 def shell(here):
-    """Runs a bash script as a CI does, in an empty directory with the fakes importable."""
+    """Return a function that runs a bash script in an empty directory, like a CI. The fakes are importable."""
 
     def run(*arguments, **variables):
         kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
@@ -64,7 +66,7 @@ def shell(here):
 
 @pytest.fixture
 def action(shell, here, corpus_copy):
-    """Runs the action's script on a small corpus whose path has spaces."""
+    """Return a function that runs the action's script on a small corpus whose path has spaces."""
     corpus = corpus_copy.rename(corpus_copy.parent / "a corpus, $HOME `x`")
     summary, output = here / "the summary.md", here / "the output"
 
@@ -83,37 +85,37 @@ REPORTS = {
 }
 
 
-class TestTheActionsScript:
-    def test_shellcheck_has_nothing_to_say(self):
+class TestActionScript:
+    def test_shellcheck_finds_nothing(self):
         ended = subprocess.run([SCRIPTS / "shellcheck", SCRIPT], capture_output=True, text=True, check=False)
         assert (ended.returncode, ended.stdout) == (0, "")
 
-    def test_a_run_that_holds(self, action, here):
+    def test_passing_run_writes_reports_and_outputs(self, action, here):
         step = action(BACKEND=RIGHT)
         assert step.status == 0, step.log
-        assert step.summary.startswith("## ONNX conformance: the gate holds\n")
+        assert step.summary.startswith("## PASSED: ")
         assert step.output == ("status=0\nresults=onnx-conformance/results.jsonl\npassed=5\nwrong=0\nunsupported=0\n")
         assert {path.name for path in (here / "onnx-conformance").iterdir()} == REPORTS
 
-    def test_a_run_that_does_not_writes_every_report_all_the_same(self, action, here):
+    def test_failing_run_writes_reports_and_outputs(self, action, here):
         step = action(BACKEND=WRONG, OUTPUT="my reports/here")
         assert step.status == 1
-        assert "the gate does not hold" in step.summary
-        assert "\n::error title=ONNX conformance%3A the gate does not hold" in step.log
+        assert step.summary.startswith("## FAILED: ")
+        assert "\n::error title=FAILED%3A " in step.log
         assert step.output == ("status=1\nresults=my reports/here/results.jsonl\npassed=0\nwrong=5\nunsupported=0\n")
         assert {path.name for path in (here / "my reports" / "here").iterdir()} == REPORTS
 
-    def test_several_subjects_and_files_are_one_a_line(self, action, here):
+    def test_subjects_and_files_are_one_per_line(self, action, here):
         for name, subject in (("first file.toml", ARGMAX), ("second.toml", WRONG)):
             (here / name).write_text(
                 f'subject = "{subject}"\n[[expect]]\ncases = "test_*"\nverdict = "fail"\nreason = "known"\n'
             )
-        step = action(BACKEND=f"  {ARGMAX}\n\n{RIGHT}  \n", EXPECT="first file.toml\n", LEVEL="should")
+        step = action(BACKEND=f"  {ARGMAX}\n\n{RIGHT}  \n", EXPECT="first file.toml\n", FAIL_LEVEL="should")
         assert step.status == 1
         assert "first file.toml&#58;3" in step.summary
         assert f"{RIGHT.replace(':', '&#58;')}</code> 0.0.7 | must | 5 of 5" in step.summary
 
-    def test_arguments_are_split_as_a_shell_would_and_never_expanded(self, action, here):
+    def test_args_are_split_and_never_expanded(self, action, here):
         step = action(BACKEND=RIGHT, ARGS='-k "test_adam and not zeros" --require Adam')
         assert step.status == 0, step.log
         assert "1 of 7 cases" in step.log
@@ -122,26 +124,27 @@ class TestTheActionsScript:
         assert not marker.exists()
 
     @pytest.mark.parametrize("inputs", [{"BACKEND": "acme"}, {"BACKEND": RIGHT, "ARGS": "--nonsense"}, {}], ids=str)
-    def test_a_wrong_input_is_said_on_the_page(self, action, inputs):
+    def test_wrong_input_fails_on_the_page(self, action, inputs):
         step = action(**inputs)
         assert step.status == 2
-        assert step.summary == "## ONNX conformance: nothing was run\n\nExit status 2; the log says why.\n"
+        assert step.summary.startswith("## FAILED: ")
+        assert "exit status 2" in step.summary
 
     @pytest.mark.parametrize(
-        ("inputs", "problem"),
+        ("inputs", "name"),
         [
-            ({"ARGS": '"x'}, "args has a quote that is not closed"),
-            ({"OUTPUT": "a\nb=c"}, "output is more than one line"),
+            ({"ARGS": '"x'}, "args"),
+            ({"OUTPUT": "a\nb=c"}, "output"),
         ],
         ids=["quote", "line"],
     )
-    def test_an_input_that_cannot_be_read_ends_it_with_2_and_makes_no_output_of_it(self, action, here, inputs, problem):
+    def test_malformed_input_exits_with_2_and_writes_nothing(self, action, here, inputs, name):
         step = action(BACKEND=RIGHT, **inputs)
         assert (step.status, step.output) == (2, "status=2\n")
-        assert f"error: The input {problem}.\n" in step.log
+        assert f"error: Input {name} " in step.log
         assert [path for path in here.iterdir() if path.is_dir()] == []
 
-    def test_subjects_run_in_the_job_s_python_and_the_suite_in_its_own(self, action, here):
+    def test_subjects_run_in_the_python_of_the_job(self, action, here):
         venv.create(here / "job", with_pip=False)
         (here / "suite").mkdir()
         (here / "suite" / "bin").symlink_to(SCRIPTS)
@@ -155,46 +158,49 @@ class TestTheActionsScript:
         (subject,) = json.loads((here / "onnx-conformance" / "summary.json").read_text(encoding="utf-8"))["subjects"]
         assert subject["version"] == str(here / "job")
 
-    def test_the_summary_of_an_earlier_run_is_not_shown_again(self, action):
+    def test_summary_of_an_earlier_run_is_not_shown(self, action):
         action(BACKEND=RIGHT)
-        assert action(BACKEND="acme").summary.endswith("nothing was run\n\nExit status 2; the log says why.\n")
+        assert "exit status 2" in action(BACKEND="acme").summary
 
 
-class TestTheAction:
-    def test_the_script_is_given_every_input_and_nothing_else(self):
+class TestAction:
+    def test_script_gets_every_input_and_nothing_else(self):
         step = next(step for step in ACTION["runs"]["steps"] if step.get("id") == "run")
-        read = set(re.findall(r"\$\{([A-Z]+):-", SCRIPT.read_text(encoding="utf-8"))) - {"GITHUB_OUTPUT"}
+        read = set(re.findall(r"\$\{([A-Z_]+):-", SCRIPT.read_text(encoding="utf-8"))) - {
+            "GITHUB_OUTPUT",
+            "GITHUB_STEP_SUMMARY",
+        }
         assert set(step["env"]) == read | {"SUITE"}
 
-    def test_every_input_that_is_used_is_declared_and_every_one_declared_is_used(self):
+    def test_inputs_used_equal_inputs_declared(self):
         text = (ROOT / "action.yml").read_text(encoding="utf-8")
         assert set(re.findall(r"inputs\.([\w-]+)", text)) == set(ACTION["inputs"])
 
-    def test_other_actions_are_named_by_commits(self):
+    def test_actions_used_are_pinned_to_commits(self):
         used = [step["uses"] for step in ACTION["runs"]["steps"] if "uses" in step]
         assert len(used) == 2
         assert all(re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}", action) for action in used)
 
-    def test_nothing_is_installed_into_the_job_s_python(self):
+    def test_pip_installs_only_into_separate_environment(self):
         installing = [
             line for step in ACTION["runs"]["steps"] for line in step.get("run", "").splitlines() if "pip" in line
         ]
         assert [line.split()[0] for line in installing] == ['"$ENVIRONMENT/bin/python"']
 
-    def test_no_input_is_put_into_a_command(self):
+    def test_scripts_contain_no_interpolated_input(self):
         assert not [step["run"] for step in ACTION["runs"]["steps"] if "${{" in step.get("run", "")]
 
 
 def snippet(language: str, beginning: str) -> str:
-    """The block of the document that begins so."""
+    """Return the code block of the page that begins with this text."""
     (found,) = [text for kind, text in BLOCKS if kind == language and text.startswith(beginning)]
     return str(found)
 
 
-class TestTheDocument:
+class TestHowToPage:
     @pytest.fixture
     def project(self, here, small_corpus):
-        """A backend's project, whose runs are on a small corpus and whose pip installs nothing."""
+        """Project of a backend. It uses a small corpus and a pip that installs nothing."""
         (here / "mypkg").mkdir()
         (here / "mypkg" / "__init__.py").write_text("")
         (here / "mypkg" / "backend.py").write_text(
@@ -232,7 +238,7 @@ class TestTheDocument:
         steps = yaml.safe_load(snippet("yaml", "- uses: actions/checkout"))
         assert set(steps[-1]["with"]) <= set(ACTION["inputs"])
 
-    def test_its_commands_run_one_after_the_other(self, shell, project, here):
+    def test_how_to_commands_run_in_order(self, shell, project, here):
         shell("-c", "onnx-conformance run -b mypkg.backend --results old.jsonl", **project)
         (here / "out").mkdir()
         shutil.copy(here / "old.jsonl", here / "out" / "results.jsonl")
@@ -243,20 +249,20 @@ class TestTheDocument:
         assert (here / "all.html").exists()
         assert (here / "all.xml").exists()
 
-    def test_its_expectations_are_read(self, here):
+    def test_how_to_expectations_are_valid(self, here):
         (here / "conformance.toml").write_text(snippet("toml", "subject"))
         (entry,) = read_expectations(here / "conformance.toml").entries
         assert entry.issue
         assert entry.condition
         assert entry.matches("test_adam_training_10_steps_float")
 
-    def test_its_options_are_those_of_the_verbs(self, command):
-        named = set(re.findall(r"`(--[a-z]+)", (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")))
-        helps = command("run", "--help").out + command("expect", "update", "--help").out
+    def test_how_to_options_exist(self, command):
+        named = set(re.findall(r"`(--[a-z]+)", (ROOT / "docs" / "how-to" / "run-in-ci.md").read_text(encoding="utf-8")))
+        helps = command("run", "--help").out + command("update-expectations", "--help").out
         assert not {option for option in named if option not in helps}
 
 
-def test_the_summary_for_programs_names_what_fails(action, here):
+def test_json_summary_names_failing_cases(action, here):
     action(BACKEND=WRONG)
     told = json.loads((here / "onnx-conformance" / "summary.json").read_text(encoding="utf-8"))
     assert ADAM in {case for failure in told["failures"] for case in failure["cases"]}

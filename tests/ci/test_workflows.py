@@ -1,4 +1,4 @@
-"""The workflows for a code host: what they call is there, and what they fetch is pinned."""
+"""The GitHub workflows: they call existing sessions, and their actions are pinned."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ JOBS = [job for file in WORKFLOWS for job in yaml.safe_load(file.read_text())["j
 STEPS = [step for job in JOBS for step in job["steps"]]
 SHELL = [step["run"] for step in STEPS if "run" in step]
 RECORDS = '#!/bin/sh\necho "$(basename "$0") $*" >> "$RECORD"\n'
-"""A program in the place of one that takes long: it takes down how it was called."""
+"""A program that only records its arguments, in place of a slow program."""
 
 
-def test_there_is_one_for_changes_for_the_board_and_for_releases():
+def test_workflows_are_board_ci_and_release():
     assert [file.stem for file in WORKFLOWS] == ["board", "ci", "release"]
 
 
 @pytest.mark.parametrize("step", [step for step in STEPS if "uses" in step], ids=lambda step: step["uses"])
-def test_an_action_is_pinned_by_commit(step):
+def test_actions_are_pinned_by_commit(step):
     assert re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}", step["uses"])
 
 
 @pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
-def test_a_workflow_may_read_and_no_more(file):
+def test_workflows_have_read_permission_only(file):
     assert yaml.safe_load(file.read_text())["permissions"] == {"contents": "read"}
 
 
 @pytest.mark.parametrize("script", SHELL)
-def test_shellcheck_has_nothing_to_say_of_a_step(script):
+def test_shellcheck_finds_nothing_in_steps(script):
     shellcheck = Path(sysconfig.get_path("scripts")) / "shellcheck"
     ended = subprocess.run([shellcheck, "-s", "bash", "-"], input=script, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout) == (0, "")
 
 
 @pytest.mark.parametrize("script", SHELL)
-def test_a_step_calls_what_is_there(script, tmp_path):
-    """Every step is run as it stands, with programs in the place of those that install, build and test."""
+def test_steps_call_existing_sessions(script, tmp_path):
+    """Run every step with recording programs in place of those that install, build and test."""
     (tmp_path / ".ci").mkdir()
     for program in ("python3", "apt-get", ".ci/run"):
         (tmp_path / program).write_text(RECORDS)
@@ -61,10 +61,10 @@ def test_a_step_calls_what_is_there(script, tmp_path):
 _NOXFILE = (ROOT / "noxfile.py").read_text()
 
 
-def test_the_board_s_job_installs_every_program_that_a_runtime_needs():
+def test_scoreboard_job_installs_programs_of_all_runtimes():
     import tomllib
 
-    runtimes = tomllib.loads((ROOT / "conformance" / "backends" / "runtimes.toml").read_text())["runtimes"]
+    runtimes = tomllib.loads((ROOT / "conformance" / "adapters" / "runtimes.toml").read_text())["runtimes"]
     needed = {
         package
         for runtime in runtimes.values()

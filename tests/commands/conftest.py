@@ -5,13 +5,13 @@ from __future__ import annotations
 from hashlib import sha256
 
 import pytest
-from once import once
+from session_cache import compute_once
 
 
 @pytest.fixture
 def run(command, small_corpus):
     """Runs `onnx-conformance run` on the small corpus, with subjects in this process, which is soon done."""
-    return lambda *arguments: command("run", "--data", small_corpus, "--in-process", *arguments)
+    return lambda *arguments: command("run", "--data", small_corpus, "--no-isolation", *arguments)
 
 
 @pytest.fixture
@@ -27,15 +27,15 @@ def run_apart(process, small_corpus):
 
 
 @pytest.fixture
-def ran(moody_run, here, tmp_path_factory):
+def ran(run_with_faults, here, tmp_path_factory):
     """Puts the results of a run on the small corpus here; what several tests ask for is run once."""
 
-    def put(name, *arguments, mood=""):
+    def put(name, *arguments, faults=""):
         def make():
-            moody_run(*arguments, "--results", name, mood=mood)
+            run_with_faults(*arguments, "--results", name, faults=faults)
             return (here / name).read_bytes()
 
-        told = sha256(repr((arguments, mood)).encode()).hexdigest()
-        (here / name).write_bytes(once(tmp_path_factory, f"run-{told}", make))
+        told = sha256(repr((arguments, faults)).encode()).hexdigest()
+        (here / name).write_bytes(compute_once(tmp_path_factory, f"run-{told}", make))
 
     return put

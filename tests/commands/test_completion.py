@@ -1,4 +1,4 @@
-"""What a shell completes: every option and argument that takes a name."""
+"""Shell completion of all options and arguments that take a name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ VERBS = typer.main.get_command(app).commands
 
 
 def completed(verb, parameter, incomplete, *, after=()):
-    """The completions of a verb's parameter, after some words of the command line."""
+    """Return the completions of a verb's parameter after some words of the command line."""
     command = VERBS[verb]
     context = command.make_context(verb, list(after), resilient_parsing=True)
     (found,) = (each for each in command.params if each.name == parameter)
@@ -23,10 +23,10 @@ def completed(verb, parameter, incomplete, *, after=()):
     [
         ("run", "backend", "onnxr", ["onnxruntime"]),
         ("run", "optimizer", "onnxs", ["onnxscript", "onnxsim"]),
-        ("run", "claims", "", ["eliminate_nop_monotone_argmax"]),
+        ("run", "implements", "", ["eliminate_nop_monotone_argmax"]),
         ("run", "clause", "adam.h_s", ["adam.h_sqrt"]),
-        ("run", "level", "sh", ["should"]),
-        ("run", "case_level", "si", ["silent"]),
+        ("run", "fail_level", "sh", ["should"]),
+        ("run", "select_level", "si", ["silent"]),
         ("run", "profile", "", ["sonnx"]),
         ("list", "clause", "adam.h_s", ["adam.h_sqrt"]),
         ("explain", "backend", "onnxr", ["onnxruntime"]),
@@ -39,7 +39,7 @@ def completed(verb, parameter, incomplete, *, after=()):
         ("generate", "generator", "eliminate", ["eliminate_nop_monotone_argmax"]),
     ],
 )
-def test_a_name_is_completed(verb, parameter, incomplete, names):
+def test_completion_lists_matching_names(verb, parameter, incomplete, names):
     assert completed(verb, parameter, incomplete) == names
 
 
@@ -52,15 +52,15 @@ def test_a_name_is_completed(verb, parameter, incomplete, names):
         ("case", "test_adam_z", ["test_adam_zeros_of_both_signs_float"]),
     ],
 )
-def test_what_the_named_corpus_has_is_completed_from_it(small_corpus, parameter, incomplete, names):
+def test_completion_uses_corpus_of_data_option(small_corpus, parameter, incomplete, names):
     assert completed("run", parameter, incomplete, after=["--data", str(small_corpus)]) == names
 
 
 @pytest.mark.parametrize("verb", ["explain", "repro"])
-def test_a_case_is_completed_where_it_stands_alone(verb):
+def test_completion_of_case_argument_lists_cases(verb):
     assert completed(verb, "case", "test_argmax_empty_0_2_3_r") == ["test_argmax_empty_0_2_3_removed"]
 
 
 @pytest.mark.parametrize("parameter", ["tag", "operator", "case"])
-def test_where_there_is_no_corpus_nothing_is_completed(parameter, tmp_path):
+def test_completion_without_corpus_is_empty(parameter, tmp_path):
     assert completed("run", parameter, "", after=["--data", str(tmp_path)]) == []

@@ -1,10 +1,10 @@
-"""`generate`: a corpus is written, compared, and never written over something else."""
+"""`generate` writes and compares corpora, and never overwrites other files."""
 
 from __future__ import annotations
 
 import re
 
-from outputs import tree
+from command_outputs import read_tree
 from refusals import assert_bad_input
 
 QUICK = "functions"
@@ -15,63 +15,66 @@ CASE = "test_momentum_function_standard_float"
 
 
 class TestGenerate:
-    def test_a_corpus_is_written_and_counted(self, command, here):
-        ended = command("generate", "-g", QUICK, "-o", "out")
+    def test_generate_writes_corpus_and_prints_counts(self, command, here):
+        ended = command("generate", "-g", QUICK, "--output", "out")
         assert ended.status == 0
         assert re.fullmatch(r"Wrote corpus 1\.0\.0 to out: \d+ cases, \d+ files, \d+ bytes\.\n", ended.out)
 
-    def test_what_was_written_is_found_unchanged(self, command):
-        command("generate", "-g", QUICK, "-o", "out")
-        ended = command("generate", "-g", QUICK, "-o", "out", "--check")
+    def test_generate_check_of_unchanged_corpus_passes(self, command, here):
+        command("generate", "-g", QUICK, "--output", "out")
+        ended = command("generate", "-g", QUICK, "--output", "out", "--check")
         assert ended.status == 0
-        assert "out is what the generators give" in ended.out
+        assert f"{len(list((here / 'out' / 'node').iterdir()))} cases" in ended.out
 
-    def test_a_difference_is_told_file_by_file(self, command, here):
-        command("generate", "-g", QUICK, "-o", "out")
+    def test_generate_check_names_files_that_differ(self, command, here):
+        command("generate", "-g", QUICK, "--output", "out")
         changed = here / "out" / "node" / CASE / "model.onnx"
         changed.write_bytes(b"")
-        ended = command("generate", "-g", QUICK, "-o", "out", "--check")
+        ended = command("generate", "-g", QUICK, "--output", "out", "--check")
         assert ended.status == 1
         assert ended.out == f"node/{CASE}/model.onnx differs\n1 files differ.\n"
 
-    def test_a_check_of_no_corpus_is_refused(self, command, here):
-        assert_bad_input(command("generate", "-g", QUICK, "-o", "out", "--check"), "out is not a corpus")
-        assert not tree(here)
-
-    def test_an_unknown_generator_is_refused(self, command, here):
+    def test_generate_check_without_corpus_is_refused(self, command, here):
         assert_bad_input(
-            command("generate", "-g", "adan", "-o", "out"), "There is no generator adan", "Did you mean adam?"
+            command("generate", "-g", QUICK, "--output", "out", "--check"), "corpus.manifest-missing", "out"
+        )
+        assert not read_tree(here)
+
+    def test_generate_with_unknown_generator_is_refused(self, command, here):
+        assert_bad_input(
+            command("generate", "-g", "adan", "--output", "out"), "name.generator-not-found", "adan", "adam"
         )
         assert not list(here.iterdir())
 
     def test_something_else_is_not_written_over(self, command, here):
         (here / "mine.txt").write_text("mine")
-        assert_bad_input(command("generate", "-g", QUICK, "-o", "."), "holds something that is not a corpus")
-        assert tree(here) == {"mine.txt": b"mine"}
+        assert_bad_input(command("generate", "-g", QUICK, "--output", "."), "corpus.not-a-corpus")
+        assert read_tree(here) == {"mine.txt": b"mine"}
 
     def test_too_low_a_version_is_refused_with_the_least(self, command, here, corpus_copy):
-        before = tree(corpus_copy)
-        ended = command("generate", "-g", QUICK, "-o", corpus_copy, "--corpus-version", "1.0.9")
-        assert_bad_input(ended, "cannot be version 1.0.9", "Add --corpus-version 1.1.0")
-        assert tree(corpus_copy) == before
+        before = read_tree(corpus_copy)
+        ended = command("generate", "-g", QUICK, "--output", corpus_copy, "--corpus-version", "1.0.9")
+        assert_bad_input(ended, "usage.version-too-low", "1.0.9", "--corpus-version 1.1.0")
+        assert read_tree(corpus_copy) == before
 
-    def test_what_is_no_version_is_refused(self, command, here):
+    def test_generate_with_invalid_version_is_refused(self, command, here):
         assert_bad_input(
-            command("generate", "-g", QUICK, "-o", "out", "--corpus-version", "one"), "'one' is not a version"
+            command("generate", "-g", QUICK, "--output", "out", "--corpus-version", "one"), "usage.bad-version", "one"
         )
         assert not list(here.iterdir())
 
-    def test_a_directory_that_cannot_be_made_is_refused(self, command, here):
+    def test_generate_into_uncreatable_directory_is_refused(self, command, here):
         (here / "file").write_text("")
-        assert_bad_input(command("generate", "-g", QUICK, "-o", "file/out"), "file")
+        assert_bad_input(command("generate", "-g", QUICK, "--output", "file/out"), "file")
 
-    def test_a_corpus_is_released_and_whole_afterwards(self, command, here):
-        command("generate", "-g", QUICK, "-o", "out")
-        ended = command("generate", "-o", "out", "--release")
-        assert (ended.status, "out/released.json says that corpus 1.0.0 is released" in ended.out) == (0, True)
+    def test_generate_release_leaves_corpus_valid(self, command, here):
+        command("generate", "-g", QUICK, "--output", "out")
+        ended = command("generate", "--output", "out", "--release")
+        assert ended.status == 0
+        assert re.search(r"\b1\.0\.0 .*out/released\.json: \d+ cases", ended.out)
         assert command("verify", "--data", "out").status == 0
-        assert command("generate", "-g", QUICK, "-o", "out", "--check").status == 0
+        assert command("generate", "-g", QUICK, "--output", "out", "--check").status == 0
 
     def test_to_release_is_all_that_is_done(self, command, here):
         ended = command("generate", "--release", "--check")
-        assert_bad_input(ended, "--release is about the corpus that is there", "Generate it first")
+        assert_bad_input(ended, "usage.options-conflict", "--release")

@@ -1,54 +1,58 @@
-"""What is wrong with a run: status 2, one clear sentence, and nothing left behind."""
+"""Errors of `run`: status 2, the code and the data of the error, and no file left behind."""
 
 from __future__ import annotations
 
+import importlib
+from types import SimpleNamespace
+
 import pytest
+from command_outputs import read_tree
 from corpora import ADAM, SEVERAL
-from outputs import tree
 from refusals import assert_bad_input, assert_bad_input_by_pytest, assert_usage_error
 
 RIGHT = "fake_backends:AlwaysRight"
 
 
-class TestWhatIsWrongWithARun:
-    """Status 2, one clear sentence naming the thing and the mend, and nothing left behind."""
-
+class TestErrors:
     @pytest.fixture(autouse=True)
-    def nothing_is_left_behind(self, here):
-        before = tree(here)
+    def check_no_file_is_left(self, here):
+        before = read_tree(here)
         yield
-        left = {name: content for name, content in tree(here).items() if not name.startswith(("given_", "__pycache__"))}
+        left = {
+            name: content for name, content in read_tree(here).items() if not name.startswith(("given_", "__pycache__"))
+        }
         assert left == before
 
-    def test_an_unknown_case(self, run):
-        assert_bad_input(
-            run("-b", RIGHT, "--case", "test_adan"), "There is no case test_adan", "Did you mean test_adam?"
-        )
+    def test_unknown_case_is_rejected(self, run):
+        assert_bad_input(run("-b", RIGHT, "--case", "test_adan"), "name.case-not-found", "test_adan", "test_adam")
 
     @pytest.mark.parametrize("name", ["acme", "acme.backend", "fake_backends.missing", "", ".", "..x", ":X", "a b"])
-    def test_an_unknown_backend(self, run, name):
-        assert_bad_input(run("-b", name), f"There is no backend {name}", "onnx-reference")
+    def test_unknown_backend_is_rejected(self, run, name):
+        assert_bad_input(run("-b", name), "name.unknown-subject", name, "onnx-reference")
 
-    def test_an_unknown_backend_is_refused_with_the_nearest(self, run):
-        assert_bad_input(run("-b", "onnxruntim"), "There is no backend onnxruntim", "Did you mean onnxruntime?")
+    def test_misspelt_backend_is_rejected_with_the_nearest(self, run):
+        assert_bad_input(run("-b", "onnxruntim"), "name.unknown-subject", "onnxruntim", "onnxruntime")
 
     @pytest.mark.parametrize(("option", "name", "extra"), [("-b", "iree", "iree"), ("-o", "onnxscript", "onnxscript")])
-    def test_a_missing_package_names_its_extra(self, run, monkeypatch, option, name, extra):
-        def missing(*_):
+    def test_missing_package_names_the_extra(self, run, monkeypatch, option, name, extra):
+        def raise_missing(*_):
             raise ModuleNotFoundError("No module named 'it'", name="it")
 
-        monkeypatch.setattr("conformance.subjects.loading.importlib.import_module", missing)
-        ended = run("--in-process", option, name)
-        assert_bad_input(ended, f"{name} fails to import", f"pip install 'onnx-conformance[{extra}]'")
+        fake = SimpleNamespace(**vars(importlib) | {"import_module": raise_missing})
+        monkeypatch.setattr("conformance.subjects.loading.importlib", fake)
+        ended = run("--no-isolation", option, name)
+        assert_bad_input(ended, "subject.import-failed", name, f"pip install 'onnx-conformance[{extra}]'")
 
-    def test_a_backend_without_that_attribute(self, run):
-        assert_bad_input(run("-b", "fake_backends:Missing"), "fake_backends has no Missing")
+    def test_missing_attribute_is_rejected(self, run):
+        assert_bad_input(run("-b", "fake_backends:Missing"), "subject.attribute-missing", "fake_backends", "Missing")
 
-    def test_a_backend_without_prepare(self, run):
-        assert_bad_input(run("-b", "fake_backends:HasNoPrepare"), "fake_backends:HasNoPrepare has no `prepare`")
+    def test_class_without_prepare_is_rejected(self, run):
+        assert_bad_input(
+            run("-b", "fake_backends:HasNoPrepare"), "subject.not-a-backend", "fake_backends:HasNoPrepare", "prepare"
+        )
 
-    def test_a_module_without_prepare(self, run):
-        assert_bad_input(run("-b", "json"), "json has no `prepare`")
+    def test_module_without_prepare_is_rejected(self, run):
+        assert_bad_input(run("-b", "json"), "subject.not-a-backend", "json", "prepare")
 
     @pytest.mark.parametrize(
         ("name", "source", "reason"),
@@ -61,96 +65,98 @@ class TestWhatIsWrongWithARun:
             ("exit", "import sys; sys.exit(0)", "SystemExit"),
         ],
     )
-    def test_a_backend_that_fails_to_import(self, run, here, name, source, reason):
+    def test_import_error_is_rejected(self, run, here, name, source, reason):
         (here / f"given_{name}.py").write_text(source)
-        assert_bad_input(run("-b", f"given_{name}"), f"Backend given_{name} fails to import", reason)
+        assert_bad_input(run("-b", f"given_{name}"), "subject.import-failed", f"given_{name}", reason)
 
-    def test_one_backend_twice(self, run):
-        assert_bad_input(run("-b", RIGHT, "-b", RIGHT), f"{RIGHT} is named twice")
+    def test_repeated_backend_is_rejected(self, run):
+        assert_bad_input(run("-b", RIGHT, "-b", RIGHT), "usage.subject-twice", RIGHT)
 
-    def test_no_backend(self, run):
-        assert_bad_input(run(), "Nothing to run is named", "-b")
+    def test_missing_backend_is_rejected(self, run):
+        assert_bad_input(run(), "usage.subject-missing", "-b", "-o")
 
     @pytest.mark.parametrize("level", ["bogus", "", "silent", "MUST"])
-    def test_an_unknown_level(self, run, level):
-        assert_usage_error(run("-b", RIGHT, "--level", level), "level")
+    def test_unknown_fail_level_is_rejected(self, run, level):
+        assert_usage_error(run("-b", RIGHT, "--fail-level", level), "level")
 
-    def test_a_selection_that_matches_nothing(self, run):
-        assert_bad_input(run("-b", RIGHT, "-k", "nothing_like_it"), "The selection matches no case")
+    def test_empty_selection_is_rejected(self, run):
+        assert_bad_input(run("-b", RIGHT, "-k", "nothing_like_it"), "usage.no-case-selected")
 
-    def test_a_selection_that_matches_nothing_in_two_processes(self, run_apart):
-        assert_bad_input(run_apart("-b", RIGHT, "-k", "nothing_like_it", "-n", "2"), "The selection matches no case")
+    def test_empty_selection_in_two_processes_is_rejected(self, run_apart):
+        assert_bad_input(run_apart("-b", RIGHT, "-k", "nothing_like_it", "-n", "2", "-v"), "usage.no-case-selected")
 
-    def test_a_word_of_the_corpus_s_path_selects_nothing(self, run, small_corpus):
-        assert_bad_input(run("-b", RIGHT, "-k", "json or few or corpora"), "The selection matches no case")
+    def test_path_of_the_corpus_selects_nothing(self, run, small_corpus):
+        assert_bad_input(run("-b", RIGHT, "-k", "json or few or corpora"), "usage.no-case-selected")
 
-    def test_a_selection_that_is_no_expression(self, run):
-        assert_bad_input(run("-b", RIGHT, "-k", "adam and ("), "-k adam and ( is no expression")
+    def test_malformed_keyword_is_rejected(self, run):
+        assert_bad_input(run("-b", RIGHT, "-k", "adam and ("), "usage.malformed-keyword", "adam and (")
 
-    def test_a_selection_that_is_no_expression_in_two_processes(self, run_apart):
-        assert_bad_input(run_apart("-b", RIGHT, "-k", "adam and (", "-n", "2"), "-k adam and ( is no expression")
+    def test_malformed_keyword_in_two_processes_is_rejected(self, run_apart):
+        assert_bad_input(
+            run_apart("-b", RIGHT, "-k", "adam and (", "-n", "2", "-v"), "usage.malformed-keyword", "adam and ("
+        )
 
     @pytest.mark.parametrize("keyword", [" or ".join(["adam"] * 3000), "(" * 3000], ids=["terms", "brackets"])
-    def test_a_selection_that_is_too_long(self, run, keyword):
-        assert_bad_input(run("-b", RIGHT, "-k", keyword), "words and brackets, and may have 250", "--case")
+    def test_long_keyword_is_rejected(self, run, keyword):
+        assert_bad_input(run("-b", RIGHT, "-k", keyword), "usage.keyword-too-long", "250", "--case")
 
-    @pytest.mark.parametrize("number", ["many", "1.5"])
-    def test_a_number_of_processes_that_is_none(self, run, number):
-        assert_bad_input_by_pytest(run("-b", RIGHT, "-n", number), number)
+    @pytest.mark.parametrize("number", ["many", "1.5", "0"])
+    def test_malformed_worker_count_is_rejected(self, run, number):
+        assert_usage_error(run("-b", RIGHT, "-n", number), "-n", number)
 
     @pytest.mark.parametrize("name", ["missing", "given_empty", "given_file"])
-    def test_a_directory_that_is_no_corpus(self, command, here, name):
+    def test_directory_without_manifest_is_rejected(self, command, here, name):
         (here / "given_empty").mkdir()
         (here / "given_file").write_text("")
-        assert_bad_input(command("run", "-b", RIGHT, "--data", name), f"{name} is not a corpus", "generate")
+        assert_bad_input(command("run", "-b", RIGHT, "--data", name), "corpus.manifest-missing", name, "generate")
 
     @pytest.mark.parametrize("name", ["my [old] cases", "my::cases"])
-    def test_a_directory_whose_name_pytest_reads_otherwise(self, command, corpus_copy, tmp_path, name):
+    def test_directory_with_pytest_syntax_is_rejected(self, command, corpus_copy, tmp_path, name):
         corpus_copy.rename(tmp_path / name)
         assert_bad_input_by_pytest(command("run", "-b", RIGHT, "--data", tmp_path / name), name)
 
-    def test_a_missing_file_of_the_corpus(self, command, corpus_copy):
+    def test_missing_corpus_file_is_rejected(self, command, corpus_copy):
         (corpus_copy / "node" / ADAM / "model.onnx").unlink()
         ended = command("run", "-b", RIGHT, "--data", corpus_copy, "--results", "out.jsonl")
-        assert_bad_input(ended, f"node/{ADAM}/model.onnx is missing", "Restore it")
+        assert_bad_input(ended, "corpus.file-missing", f"node/{ADAM}/model.onnx")
 
     @pytest.mark.parametrize(
         "file",
         [f"{SEVERAL}/model.onnx", f"{SEVERAL}/test_data_set_0/input_2.pb", f"{SEVERAL}/case.json", f"{ADAM}/case.json"],
         ids=["model", "tensor", "description", "first description"],
     )
-    def test_an_altered_file_that_the_run_comes_upon(self, command, corpus_copy, file):
+    def test_altered_file_ends_the_run(self, command, corpus_copy, file):
         path = corpus_copy / "node" / file
         path.write_bytes(path.read_bytes() + b"?")
         ended = command("run", "-b", RIGHT, "--data", corpus_copy, "--results", "out.jsonl", "--html", "out.html")
-        assert_bad_input(ended, f"node/{file} is altered or truncated")
+        assert_bad_input(ended, "corpus.file-altered", f"node/{file}")
 
     @pytest.mark.parametrize("file", [f"{SEVERAL}/model.onnx", f"{SEVERAL}/case.json"], ids=["model", "description"])
-    def test_an_altered_file_that_one_of_two_processes_comes_upon(self, process, corpus_copy, file):
+    def test_altered_file_ends_a_parallel_run(self, process, corpus_copy, file):
         path = corpus_copy / "node" / file
         path.write_bytes(path.read_bytes() + b"?")
-        arguments = ("-b", RIGHT, "--data", corpus_copy, "--results", "out.jsonl", "-n", "2")
-        assert_bad_input(process("onnx-conformance", "run", *arguments), f"node/{file} is altered or truncated")
+        arguments = ("-b", RIGHT, "--data", corpus_copy, "--results", "out.jsonl", "-n", "2", "-v")
+        assert_bad_input(process("onnx-conformance", "run", *arguments), "corpus.file-altered", f"node/{file}")
 
-    def test_an_expectations_file_about_another_subject(self, run, here):
+    def test_expectations_of_another_subject_are_rejected(self, run, here):
         (here / "given_expect.toml").write_text('subject = "other"\n')
+        assert_bad_input(run("-b", RIGHT, "--expect", "given_expect.toml"), "expectations.subject-not-run", "other")
+
+    def test_missing_expectations_are_rejected(self, run):
+        assert_bad_input(run("-b", RIGHT, "--expect", "missing.toml"), "expectations.cannot-read", "missing.toml")
+
+    def test_malformed_expectations_are_rejected(self, run, here):
+        (here / "given_expect.toml").write_text("subject")
         assert_bad_input(
-            run("-b", RIGHT, "--expect", "given_expect.toml"), "is about other, which is not run", "-b other"
+            run("-b", RIGHT, "--expect", "given_expect.toml"), "expectations.malformed", "given_expect.toml"
         )
 
-    def test_an_expectations_file_that_is_not_there(self, run):
-        assert_bad_input(run("-b", RIGHT, "--expect", "missing.toml"), "missing.toml cannot be read")
-
-    def test_an_expectations_file_that_is_malformed(self, run, here):
-        (here / "given_expect.toml").write_text("subject")
-        assert_bad_input(run("-b", RIGHT, "--expect", "given_expect.toml"), "given_expect.toml is not TOML")
-
     @pytest.mark.parametrize("option", ["--results", "--html"])
-    def test_an_output_that_is_a_directory(self, run, here, option):
+    def test_directory_as_output_is_rejected(self, run, here, option):
         (here / "given_directory").mkdir()
-        assert_bad_input(run("-b", RIGHT, option, "given_directory"), "given_directory")
+        assert_bad_input(run("-b", RIGHT, option, "given_directory"), "usage.target-is-directory", "given_directory")
 
     @pytest.mark.parametrize("option", ["--results", "--html"])
-    def test_an_output_below_a_file(self, run, here, option):
+    def test_output_below_a_file_is_rejected(self, run, here, option):
         (here / "given_file").write_text("")
-        assert_bad_input(run("-b", RIGHT, option, "given_file/out"), "given_file")
+        assert_bad_input(run("-b", RIGHT, option, "given_file/out"), "usage.target-not-writable", "given_file")

@@ -3,62 +3,65 @@
 from __future__ import annotations
 
 import pytest
+from corpora import case_title
 
 from conformance.corpus.corpus import open_corpus
 
-SEARCH = ("search", "--in-process", "--operator", "adagrad", "--examples", "20")
+SEARCH = ("search", "--no-isolation", "--operator", "Adagrad", "--examples", "20")
 
 
-def test_what_is_found_is_kept_as_a_corpus_and_reported(command, tmp_path):
+def test_failing_examples_are_written_and_reported(command, tmp_path):
     keep, page = tmp_path / "finds", tmp_path / "finds.html"
-    ended = command(*SEARCH, "-b", "fake_backends:AlwaysWrong", "--keep", keep, "--html", page)
+    ended = command(*SEARCH, "-b", "fake_backends:AlwaysWrong", "--output", keep, "--html", page)
     assert ended.status == 1, ended.out
-    assert "Adagrad computes with" in ended.out
-    assert open_corpus(keep).verify()
+    corpus = open_corpus(keep)
+    assert corpus.verify()
+    assert all(f"{case_title(keep, id)} ({id})" in ended.out for id in corpus.cases)
     assert "test_search_adagrad_" in page.read_text()
-    again = command("run", "--in-process", "-b", "fake_backends:AlwaysWrong", "--data", keep)
+    again = command("run", "--no-isolation", "-b", "fake_backends:AlwaysWrong", "--data", keep)
     assert again.status == 1
     assert "0  " not in again.out.splitlines()[0]
 
 
-def test_nothing_that_is_found_is_status_0(command):
+def test_search_without_failures_passes(command):
     ended = command(*SEARCH, "-b", "reference")
     assert ended.status == 0, ended.out
-    assert "0 finds" in ended.out
+    assert ended.out.startswith("PASSED\n")
+    assert "0 failing examples" in ended.out
 
 
-def test_a_find_whose_message_has_lines_is_told_in_one(command):
+def test_message_with_lines_is_printed_in_one_line(command):
     subject = "raising_backends:RaisesStrangeText"
     lines = command(*SEARCH, "-b", subject).out.splitlines()
     assert [line.endswith("seven<script>") for line in lines if line.startswith(f"{subject}: error: ")] == [True]
 
 
-def test_a_subject_that_supports_nothing_is_status_1(command):
+def test_subject_without_support_fails(command):
     ended = command(*SEARCH, "-b", "raising_backends:SaysUnsupported")
     assert ended.status == 1
-    assert "supported nothing of what was drawn" in ended.out
+    assert ended.out.splitlines()[-1].startswith("raising_backends:SaysUnsupported ")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    ("arguments", "data"),
     [
-        ([], "Nothing to search is named."),
+        ([], "usage.subject-missing"),
         (["-b", "reference", "--operator", "relu"], "relu"),
-        (["-b", "reference", "-n", "0"], "worker"),
-        (["-b", "reference", "--seconds", "1", "--examples", "1"], "--seconds and --examples exclude each other."),
-        (["-b", "reference", "--keep", "full"], "full is not an empty directory."),
-        (["-b", "reference", "--keep", "full/file/finds"], "full/file/finds cannot be written: File exists."),
-        (["-b", "reference", "--seconds", "nan"], "--seconds nan is no time to search for."),
-        (["-b", "reference", "--results", "/dev/null"], "/dev/null is no regular file."),
-        (["-b", "nosuch"], "There is no backend nosuch."),
-        (["-b", "reference", "-n", "2", "--dask", "tcp://127.0.0.1:1"], "-n and --dask exclude each other."),
+        (["-b", "reference", "-n", "0"], "--workers"),
+        (["-b", "reference", "--seconds", "1", "--examples", "1"], "usage.options-conflict"),
+        (["-b", "reference", "--output", "full"], "usage.output-not-empty"),
+        (["-b", "reference", "--output", "full/file/finds"], "usage.target-not-writable"),
+        (["-b", "reference", "--seconds", "nan"], "--seconds"),
+        (["-b", "reference", "--results", "/dev/null"], "usage.results-target-not-regular"),
+        (["-b", "nosuch"], "name.unknown-subject"),
+        (["-b", "reference", "-n", "2", "--dask", "tcp://127.0.0.1:1"], "usage.workers-and-dask"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_a_wrong_command_line_is_status_2_and_a_sentence(command, here, arguments, sentence):
+def test_wrong_command_line_is_rejected(command, here, arguments, data):
     (here / "full").mkdir()
     (here / "full" / "file").write_text("")
     ended = command("search", *arguments)
     assert ended.status == 2
-    assert sentence in ended.err
+    assert data in (ended.code or ended.err)
     assert "Traceback" not in ended.err

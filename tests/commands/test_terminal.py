@@ -1,4 +1,4 @@
-"""What verbs say: nothing that was read does anything to a terminal, and no terminal is too poor to be written to."""
+"""Output of verbs: control characters are escaped, and every terminal encoding works."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from conformance.boundary.text import visible
-from conformance.commands.terminal import say
+from conformance.commands.options import echo
+from conformance.serialization.text import escape_unprintable
 
 MISLEADING = "\x1b[2J\x07\r\x9b1A\u202e"
 COMMAND = "from conformance.cli import main; main()"
@@ -23,15 +23,15 @@ def ran(*arguments: str, encoding: str) -> subprocess.CompletedProcess[bytes]:
 
 
 def test_controls_are_said_as_escapes(capsys):
-    say(f"version {MISLEADING}")
+    echo(f"version {MISLEADING}")
     assert capsys.readouterr().out == "version \\x1b[2J\\x07\\x0d\\x9b1A\\u202e\n"
 
 
 def test_lines_and_tabs_stay_what_they_are():
-    assert visible("one\n\ttwo") == "one\n\ttwo"
+    assert escape_unprintable("one\n\ttwo") == "one\n\ttwo"
 
 
-def test_an_error_that_names_what_was_read_shows_no_control(tmp_path):
+def test_error_message_escapes_control_characters(tmp_path):
     ended = ran("report", str(tmp_path / f"none{MISLEADING}"), "--json", "-", encoding="utf-8")
     assert ended.returncode == 2
     assert b"\\x1b[2J\\x07" in ended.stderr
@@ -39,7 +39,7 @@ def test_an_error_that_names_what_was_read_shows_no_control(tmp_path):
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
-def test_what_an_encoding_does_not_have_is_replaced(encoding, small_corpus):
+def test_output_replaces_characters_missing_from_encoding(encoding, small_corpus):
     ended = ran("explain", "ü→", "--data", str(small_corpus), encoding=encoding)
     assert ended.returncode == 2, ended.stderr
     assert b"Traceback" not in ended.stderr

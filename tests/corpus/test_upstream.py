@@ -13,9 +13,9 @@ import pytest
 from onnx.backend.test import loader, runner
 from repository import DATA
 
-from conformance.backends.reference import ReferenceBackend
+from conformance.adapters.reference import ReferenceBackend
+from conformance.corpus.case_json import read_case_json
 from conformance.corpus.corpus import open_corpus
-from conformance.corpus.document import case_json
 from conformance.corpus.loading import LoadedCase, load_case
 from conformance.verdicts import Level
 
@@ -78,10 +78,10 @@ def _array(value: np.ndarray | onnx.TensorProto) -> np.ndarray:
 
 @pytest.mark.parametrize("name", UPSTREAM)
 class TestSevenCases:
-    def test_it_is_there_under_its_upstream_name(self, name):
+    def test_case_has_its_upstream_name(self, name):
         assert (DATA / "node" / name / "model.onnx").is_file()
 
-    def test_its_model_carries_the_attributes_of_its_page(self, name):
+    def test_model_has_the_attributes_of_the_specification(self, name):
         (node,) = onnx.load(DATA / "node" / name / "model.onnx").graph.node
         attributes = {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in node.attribute}
         expected = {
@@ -89,26 +89,26 @@ class TestSevenCases:
         }
         assert attributes == expected
 
-    def test_its_inputs_are_upstream_s(self, name, upstream, corpus):
+    def test_inputs_equal_upstream(self, name, upstream, corpus):
         (data_set,) = load_case(corpus, corpus.cases[name]).data_sets()
         for ours, theirs in zip(data_set.inputs, upstream[name][0], strict=True):
             assert ours.dtype == theirs.dtype
             np.testing.assert_array_equal(ours, theirs)
 
-    def test_its_expected_outputs_agree_with_upstream_s(self, name, upstream, corpus):
+    def test_expected_outputs_agree_with_upstream(self, name, upstream, corpus):
         (data_set,) = load_case(corpus, corpus.cases[name]).data_sets()
         for ours, theirs in zip(data_set.outputs, upstream[name][1], strict=True):
             assert (ours.expected.dtype, ours.expected.shape) == (theirs.dtype, theirs.shape)
             np.testing.assert_allclose(ours.expected, theirs, rtol=1e-5, atol=0)
 
-    def test_upstream_s_outputs_lie_within_its_bounds(self, name, upstream, corpus):
+    def test_upstream_outputs_are_within_the_bounds(self, name, upstream, corpus):
         (data_set,) = load_case(corpus, corpus.cases[name]).data_sets()
         for ours, theirs in zip(data_set.outputs, upstream[name][1], strict=True):
             distance = np.abs(ours.expected.astype(np.float64) - theirs.astype(np.float64))
             assert (distance <= ours.bound).all()
 
 
-def test_adam_multiple_has_the_epsilon_that_upstream_forgot_for_years():
+def test_adam_multiple_has_the_specified_epsilon():
     (node,) = onnx.load(DATA / "node" / "test_adam_multiple" / "model.onnx").graph.node
     assert {a.name: a.f for a in node.attribute}["epsilon"] == np.float32(0.01)
 
@@ -122,17 +122,17 @@ def loaded(request, tmp_path_factory):
 
 
 class TestLoader:
-    def test_it_finds_every_case_of_the_folder(self, loaded, corpus):
+    def test_loader_finds_each_case(self, loaded, corpus):
         kind, cases = loaded
         assert {case.name for case in cases} == {case.id for case in corpus.cases.values() if case.kind == kind}
 
-    def test_every_case_is_one_on_disk(self, loaded):
+    def test_loaded_cases_are_on_disk(self, loaded):
         assert all((Path(case.model_dir) / "model.onnx").is_file() for case in loaded[1])
 
-    def test_no_case_asks_for_a_download(self, loaded):
+    def test_loaded_cases_need_no_download(self, loaded):
         assert not [case.name for case in loaded[1] if case.url]
 
-    def test_the_kind_node_is_read_from_our_folder_where_the_loader_reads_a_folder_for_it(self, corpus):
+    def test_loader_reads_node_cases_from_this_corpus(self, corpus):
         """Since onnx 1.23 the loader answers the kind `node` from memory, whatever folder it is given."""
         cases = loaded_as_node(data_dir=str(DATA))
         names = {case.name for case in cases}
@@ -163,7 +163,7 @@ def failed(outcome: tuple[dict[str, unittest.TestCase], unittest.TestResult]) ->
 @pytest.fixture(scope="module")
 def levels(corpus) -> dict[str, str]:
     """Every case's level by its id."""
-    return {id: case_json(corpus, case)["level"] for id, case in corpus.cases.items()}
+    return {id: read_case_json(corpus, case)["level"] for id, case in corpus.cases.items()}
 
 
 def leaves_choice(case: LoadedCase) -> bool:
@@ -175,14 +175,14 @@ def leaves_choice(case: LoadedCase) -> bool:
 class TestRunner:
     """onnx's runner, with its own blanket tolerance, on the cases that its loader read."""
 
-    def test_it_has_a_test_for_every_case_and_device(self, loaded, outcome):
+    def test_runner_has_a_test_per_case_and_device(self, loaded, outcome):
         assert set(outcome[0]) == {f"{case.name}_{device}" for case in loaded[1] for device in ("cpu", "cuda")}
 
-    def test_every_must_case_passes_on_the_cpu_that_leaves_no_choice(self, loaded, outcome, levels, corpus):
+    def test_must_cases_without_choice_pass(self, loaded, outcome, levels, corpus):
         must = [name for name in failed(outcome) if levels[name] == Level.MUST]
         assert not [name for name in must if not leaves_choice(load_case(corpus, corpus.cases[name]))]
 
-    def test_no_case_fails_but_where_our_bound_is_wider_than_its_tolerance(self, outcome, corpus):
+    def test_failures_have_bounds_wider_than_upstream_tolerance(self, outcome, corpus):
         """The runner knows no bounds and no choices: where admissible evaluations differ, it insists on one of them."""
         for name in failed(outcome):
             case = load_case(corpus, corpus.cases[name])
@@ -190,6 +190,6 @@ class TestRunner:
             wider = [(out.bound > 1e-7 + 1e-3 * np.abs(out.expected)).any() for out in bounded]
             assert any(wider) or leaves_choice(case), name
 
-    def test_nothing_but_the_other_device_is_skipped(self, loaded, outcome):
+    def test_runner_skips_only_the_other_device(self, loaded, outcome):
         skipped = {test.id().rpartition(".")[2] for test, _ in outcome[1].skipped}
         assert skipped == {f"{case.name}_cuda" for case in loaded[1]}

@@ -1,4 +1,4 @@
-"""docs/findings/by-search.md: its models are valid, and the reference gives what the page expects of their shapes."""
+"""reports/findings/by-search.md: the models are valid, and the reference computes outputs of the declared shapes."""
 
 from __future__ import annotations
 
@@ -13,51 +13,51 @@ import onnxruntime
 import pytest
 from repository import ROOT
 
-from conformance.backends.reference import ReferenceBackend
+from conformance.adapters.reference import ReferenceBackend
 from conformance.models.arrays import dtype_of
-from conformance.models.feeds import fed_names
+from conformance.models.inputs import required_input_names
 
-PAGE = (ROOT / "docs" / "findings" / "by-search.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "reports" / "findings" / "by-search.md").read_text(encoding="utf-8")
 SECTIONS = re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
 PROGRAM = re.compile(r"^```python sparse\.py\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture
 def sparse(tmp_path):
-    """The file that the page's program writes."""
+    """The model file that the page's program writes."""
     subprocess.run([sys.executable, "-c", PROGRAM.search(PAGE)[1]], cwd=tmp_path, check=True)
     return tmp_path / "sparse.onnx"
 
 
 @pytest.mark.parametrize(("title", "section"), SECTIONS, ids=[title for title, _ in SECTIONS])
-def test_every_fault_has_a_model_and_what_is_expected_of_it(title, section):
+def test_section_has_one_model_and_one_expectation(title, section):
     assert len(re.findall(r"^```text$", section, re.MULTILINE)) + len(PROGRAM.findall(section)) == 1
     assert section.count("- Expected:") == 1
 
 
 @pytest.mark.parametrize("text", re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL))
-def test_the_model_is_valid_and_its_outputs_have_the_declared_shapes(text):
+def test_textual_model_is_valid_and_computable(text):
     assert_computed(onnx.parser.parse_model(text))
 
 
-def test_the_model_that_the_program_writes_is_valid_and_its_outputs_have_the_declared_shapes(sparse):
+def test_written_model_is_valid_and_computable(sparse):
     assert_computed(onnx.load(sparse))
 
 
 @pytest.mark.skipif(onnxruntime.__version__ != "1.31.1", reason="the page is about onnxruntime 1.31.1")
-def test_the_model_that_the_program_writes_ends_onnxruntime(sparse):
+def test_written_model_crashes_onnxruntime(sparse):
     load = "import onnxruntime; onnxruntime.InferenceSession('sparse.onnx')"
     ended = subprocess.run([sys.executable, "-c", load], cwd=sparse.parent, stderr=subprocess.DEVNULL, check=False)
     assert ended.returncode == -signal.SIGSEGV
 
 
 def assert_computed(model):
-    """A model is valid, and the reference gives outputs of the declared shapes."""
+    """Assert that a model is valid, and that the reference computes outputs of the declared shapes."""
     onnx.checker.check_model(model, full_check=True)
     types = {value.name: value.type.tensor_type for value in model.graph.input}
     fed = [
         np.ones([dim.dim_value for dim in types[name].shape.dim], dtype_of(types[name].elem_type))
-        for name in fed_names(model.graph)
+        for name in required_input_names(model.graph)
     ]
     outputs = ReferenceBackend.prepare(model).run(fed)
     declared = [[dim.dim_value for dim in value.type.tensor_type.shape.dim] for value in model.graph.output]

@@ -1,42 +1,40 @@
-"""Every command that the documentation shows is run, in order, in a directory with the files that it shows.
+"""Every command of the documentation is run, in order, in a directory with the files of its page.
 
-A fence whose info string has a file's name after the language is that file. In one of `sh`, every line is a command;
-`# exits N` after it says that its status is not 0. What a page runs on the whole corpus is run on a part of it here.
+Commands that a page runs on the whole corpus are run on a part of it here.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sysconfig
 import tomllib
-from dataclasses import dataclass, field
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from corpora import write_part
+from documentation import DOCS, Page, read_page, run_command
 from repository import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.programs
 
-PAGES = sorted(path.name for path in (ROOT / "docs").glob("*.md") if path.name != "add-an-operator.md")
-"""Those whose commands need nothing but the suite; findings/ and add-an-operator.md have tests of their own."""
+OWN_TESTS = {"how-to/add-an-operator.md", "how-to/add-a-verb.md"}
+"""Pages that are followed in a copy of the repository by tests of their own."""
 
-THEIRS = "test-your-backend.md"
-"""The page that shows the package `acme`, which other pages take to be there."""
+PAGES = sorted({str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md")} - OWN_TESTS)
+
+SHARED_FILES = ("how-to/test-a-backend.md", "how-to/test-a-graph-optimizer.md")
+"""Pages whose files (the package `acme`) other pages need."""
 
 SELECTED = re.compile(r"test_(adagrad_chained_steps_\w+_expanded|momentum_pairwise_00\d_)")
-"""Cases that the pages select by a part of their names."""
+"""Cases that pages select by a part of their ids."""
 
-_FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
-_READS_THE_CORPUS = re.compile(r"^onnx-conformance (run|list|explain|verify)\b")
-_EXITS = re.compile(r"\s+# exits (\d)$")
+_READS_CORPUS = re.compile(r"^onnx-conformance (run|list|explain|verify)\b")
 
-ELSEWHERE = {
+NOT_RUN = {
     "python3 -m pip install nox && python3 -m nox -s conformance": "continuous integration runs this session",
     "python3 -m pip install nox && python3 -m nox -s tests": "continuous integration runs this session",
-    "onnx-conformance strength": "tests/strength measures the whole corpus, and runs the command on a small one",
     **dict.fromkeys(
         (
             "tar xzf onnx-conformance-corpus-2.0.0.tar.gz",
@@ -46,92 +44,64 @@ ELSEWHERE = {
         "tests/scripts unpacks the archive, and tests/harnesses builds and runs the runner",
     ),
     "pip install .": "every nox session installs the checkout",
-    "pip install --no-deps .": "the test writes what an installation leaves behind, so that it needs no network",
+    "python -m webbrowser report.html": "a test opens no browser",
+    "pip install --no-deps .": "the test writes what an installation writes, so that it needs no network",
 }
-"""Commands that cannot be run inside of a test, and what runs them instead."""
-
-
-@dataclass(frozen=True)
-class Page:
-    """What a page shows: files by name, and commands with the status they must end with, in order."""
-
-    files: dict[str, str] = field(default_factory=dict)
-    commands: list[tuple[str, int]] = field(default_factory=list)
-
-
-def page(path: Path) -> Page:
-    shown = Page()
-    for match in _FENCE.finditer(path.read_text(encoding="utf-8")):
-        language, _, name = match["info"].partition(" ")
-        if name:
-            shown.files[name] = match["text"]
-        elif language == "sh":
-            for line in match["text"].replace("\\\n", " ").splitlines():
-                status = _EXITS.search(line)
-                shown.commands.append((_EXITS.sub("", line), int(status[1]) if status else 0))
-    return shown
+"""Commands that cannot run in a test, and the reason."""
 
 
 @pytest.fixture(scope="session")
 def part(tmp_path_factory):
     """A part of the corpus: the cases that the pages name or select, and one in forty-eight of the others."""
-    named = set(re.findall(r"\btest_[a-z0-9_]+", "".join(path.read_text() for path in (ROOT / "docs").glob("*.md"))))
+    text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *DOCS.rglob("*.md")))
+    named = set(re.findall(r"\btest_[a-z0-9_]+", text))
     return write_part(
         tmp_path_factory.mktemp("part"), lambda place, name: place % 48 == 0 or name in named or SELECTED.match(name)
     )
 
 
 @pytest.mark.parametrize("name", [*PAGES, "../README.md"])
-def test_every_command_of_a_page_does_what_the_page_says(name, tmp_path, part):
-    shown = page(ROOT / "docs" / name)
-    for file, text in {**page(ROOT / "docs" / THEIRS).files, **shown.files}.items():
-        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / file).write_text(text)
-    install(tmp_path)
-    for command, status in shown.commands:
-        if command not in ELSEWHERE:
-            done = run(on(part, command), tmp_path)
+def test_commands_of_a_page_end_with_their_exit_statuses(name, tmp_path, part):
+    page = read_page(DOCS / name)
+    write_files(tmp_path, *(read_page(DOCS / shared) for shared in SHARED_FILES), page)
+    install_project(tmp_path)
+    for command, status in page.commands:
+        if command not in NOT_RUN:
+            done = run_command(with_corpus(command, part), tmp_path)
             assert done.returncode == status, f"{command}\n{done.stdout}{done.stderr}"
 
 
-def test_what_is_not_run_here_is_shown_somewhere():
-    shown = {command for name in [*PAGES, "../README.md"] for command, _ in page(ROOT / "docs" / name).commands}
-    assert set(ELSEWHERE) <= shown
+def test_commands_that_are_not_run_are_in_a_page():
+    shown = {command for name in [*PAGES, "../README.md"] for command, _ in read_page(DOCS / name).commands}
+    assert set(NOT_RUN) <= shown
 
 
-def on(corpus: Path, command: str) -> str:
-    """A command that reads the suite's corpus, told to read another."""
-    return command if "--data" in command else _READS_THE_CORPUS.sub(rf"\g<0> --data {corpus}", command)
+def write_files(directory: Path, *pages: Page) -> None:
+    """Write the files of the pages, except those of this repository."""
+    for page in pages:
+        for path, text in page.files.items():
+            if not (ROOT / path).parent.exists() or "/" not in path:
+                (directory / path).parent.mkdir(parents=True, exist_ok=True)
+                (directory / path).write_text(text, encoding="utf-8")
 
 
-def install(directory: Path) -> None:
-    """Leave behind what pip would of the page's own project: its name and its entry points."""
-    project = directory / "pyproject.toml"
-    if not project.exists():
+def with_corpus(command: str, corpus: Path) -> str:
+    """Return the command with another corpus than the suite's, if it reads the suite's."""
+    return command if "--data" in command else _READS_CORPUS.sub(rf"\g<0> --data {corpus}", command)
+
+
+def install_project(directory: Path) -> None:
+    """Write the metadata that pip would write for the page's project: its name and its entry points."""
+    file = directory / "pyproject.toml"
+    if not file.exists():
         return
-    told = tomllib.loads(project.read_text())["project"]
+    project = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
     lines = [
         line
-        for group, points in told["entry-points"].items()
+        for group, points in project["entry-points"].items()
         for line in (f"[{group}]", *(f"{name} = {target}" for name, target in points.items()))
     ]
-    installed = directory / f"{told['name'].replace('-', '_')}-{told['version']}.dist-info"
+    installed = directory / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
     installed.mkdir()
-    (installed / "METADATA").write_text(f"Name: {told['name']}\nVersion: {told['version']}\n")
+    (installed / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n")
     (installed / "entry_points.txt").write_text("\n".join(lines) + "\n")
-
-
-def run(command: str, directory: Path) -> subprocess.CompletedProcess[str]:
-    """Run a line as a reader would type it."""
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
-    environment["PATH"] = os.pathsep.join((sysconfig.get_path("scripts"), environment["PATH"]))
-    environment["PYTHONPATH"] = str(directory)
-    return subprocess.run(
-        ["bash", "-c", command],
-        cwd=directory,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-    )

@@ -1,6 +1,6 @@
-"""docs/findings/: every case it names exists, every command can be run, what it claims comes out, the index has it all.
+"""reports/findings/: cases exist, commands run, faults reproduce, and the index lists every fault.
 
-A finding is of one version of a runtime. Where another one is installed, or none, its case is looked up and not run.
+A fault belongs to one version of a runtime. If this version is not installed, its case is not run.
 """
 
 from __future__ import annotations
@@ -23,16 +23,15 @@ from typing import TYPE_CHECKING
 import pytest
 import typer.main
 from distributions import PACKAGES
-from isolation_support import apart
+from isolation_support import isolated_subject
 from repository import DATA, ROOT
 
 from conformance.cli import app
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import load_case
-from conformance.diagnosis.reproduction.contents import contents
-from conformance.diagnosis.reproduction.folder import write_folder
+from conformance.diagnosis.reproduction.folder import reproduction_files, write_folder
 from conformance.expectations.file import read_expectations
-from conformance.isolation.starting import host_of
+from conformance.isolation.start_subjects import client_of
 from conformance.judging.backend import judge_backend
 from conformance.judging.optimizer import judge_optimizer
 from conformance.results.known_faults import known_faults
@@ -45,16 +44,16 @@ if TYPE_CHECKING:
 
     from conformance.judging.outcome import Outcome
 
-FOLDER = ROOT / "docs" / "findings"
+FOLDER = ROOT / "reports" / "findings"
 INDEX = (FOLDER / "README.md").read_text(encoding="utf-8")
 PAGES = {
     path.name: path.read_text(encoding="utf-8")
     for path in sorted(FOLDER.glob("*.md"))
     if path.name not in {"README.md", "by-search.md", "not-monotone.md"}
 }
-"""Those of the runtimes, by file name; what is no fault by a case of the corpus has a test of its own."""
-PINNED = (ROOT / "conformance" / "backends" / "runtimes.toml").read_text(encoding="utf-8")
-NAMES = {told["subject"]: name for name, told in tomllib.loads(PINNED)["runtimes"].items()}
+"""Texts of the runtimes' pages, by file name. The other pages have tests of their own."""
+PINNED = (ROOT / "conformance" / "adapters" / "runtimes.toml").read_text(encoding="utf-8")
+NAMES = {row["subject"]: name for name, row in tomllib.loads(PINNED)["runtimes"].items()}
 FAULTS = known_faults()
 
 
@@ -71,7 +70,7 @@ class Row:
 
 
 def link(fault) -> str:
-    return fault.place.removeprefix("docs/findings/")
+    return fault.location.removeprefix("reports/findings/")
 
 
 RUN = typer.main.get_command(app).commands["run"]
@@ -91,7 +90,7 @@ def expectations(fault) -> Path:
     return ROOT / "expectations" / "optimizers" / f"{fault.subject.replace('[level=', '-').rstrip(']')}.toml"
 
 
-def named(fault) -> str:
+def fault_id(fault) -> str:
     return f"{fault.subject}: {fault.title}"
 
 
@@ -104,11 +103,11 @@ def read_rows() -> list[Row]:
 
 
 def anchor(heading: str) -> str:
-    """What GitHub calls a heading."""
+    """Return the anchor that GitHub gives a heading."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-of_each_fault = pytest.mark.parametrize("fault", FAULTS, ids=named)
+each_fault = pytest.mark.parametrize("fault", FAULTS, ids=fault_id)
 ROWS = read_rows()
 
 
@@ -117,24 +116,24 @@ def corpus():
     return open_corpus(DATA)
 
 
-def installed(subject: str) -> str:
+def installed_version(subject: str) -> str:
     try:
         return version(PACKAGES[subject])
     except PackageNotFoundError:
         return "none"
 
 
-def test_every_runtime_has_findings():
+def test_findings_cover_every_tested_distribution():
     assert {fault.subject for fault in FAULTS} == set(PACKAGES)
 
 
-def test_every_case_that_is_named_exists():
+def test_named_cases_exist_in_the_corpus():
     named = {case for text in (INDEX, *PAGES.values()) for case in re.findall(r"\btest_[a-z0-9_]+", text)}
     assert named - set(corpus().cases) == set()
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_begins_with_its_version_how_to_install_it_and_the_way_to_the_index(page):
+def test_page_opens_with_version_installation_and_index(page):
     heading, *opening = PAGES[page].split("\n## ")[0].splitlines()
     name, version = re.fullmatch(r"# (.+) (\S+)", heading).groups()
     package = next(PACKAGES[fault.subject] for fault in FAULTS if link(fault).startswith(f"{page}#"))
@@ -143,26 +142,26 @@ def test_a_page_begins_with_its_version_how_to_install_it_and_the_way_to_the_ind
     assert "(README.md)" in "\n".join(opening)
 
 
-def test_the_index_has_exactly_one_row_for_each_fault():
+def test_index_has_one_row_per_fault():
     assert sorted(row.link for row in ROWS) == sorted(map(link, FAULTS))
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_index_has_the_faults_of_a_page_together_and_in_its_order(page):
+def test_index_lists_faults_in_the_order_of_the_page(page):
     pages = [row.link.partition("#")[0] for row in ROWS]
     first = pages.index(page)
     listed = ROWS[first : first + pages.count(page)]
     assert [row.title for row in listed] == [fault.title for fault in FAULTS if link(fault).startswith(f"{page}#")]
 
 
-def test_no_two_headings_of_a_page_have_one_anchor():
+def test_headings_of_a_page_have_distinct_anchors():
     for text in PAGES.values():
         anchors = [anchor(heading) for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE)]
         assert len(anchors) == len(set(anchors))
 
 
 @pytest.mark.parametrize("name", ["README.md", *PAGES])
-def test_every_link_leads_to_a_file_and_to_a_heading_of_it(name):
+def test_links_lead_to_existing_files_and_headings(name):
     for link in re.findall(r"\]\(([^)]+)\)", (FOLDER / name).read_text(encoding="utf-8")):
         file, _, heading = link.partition("#")
         target = FOLDER / file if file else FOLDER / name
@@ -172,99 +171,103 @@ def test_every_link_leads_to_a_file_and_to_a_heading_of_it(name):
             assert heading in map(anchor, headings), link
 
 
-@of_each_fault
-def test_the_row_of_the_index_has_the_runtime_the_title_the_case_and_the_level_that_is_judged(fault):
+@each_fault
+def test_index_row_matches_the_fault(fault):
     (row,) = (row for row in ROWS if row.link == link(fault))
     level = Level.weakest([corpus().cases[fault.case].level, fault.level])
     assert (row.runtime, row.title, row.case, row.level) == (fault.runtime, fault.title, fault.case, level)
 
 
-@of_each_fault
-def test_the_row_of_the_index_has_the_upstream_status_of_the_finding(fault):
+@each_fault
+def test_index_row_has_the_upstream_status(fault):
     (row,) = (row for row in ROWS if row.link == link(fault))
     if "not found" in fault.upstream:
         assert row.upstream == "not found"
     assert set(re.findall(r"[\w./-]*#\d+", row.upstream)) <= set(re.findall(r"[\w./-]*#\d+", fault.upstream))
 
 
-@of_each_fault
-def test_the_finding_stands_on_the_page_of_its_runtime(fault):
+@each_fault
+def test_fault_is_on_the_page_of_its_runtime(fault):
     name = NAMES.get(fault.subject, fault.subject.partition("[")[0].removesuffix("-defaults"))
     assert link(fault).partition("#")[0] == f"{name}.md"
 
 
-@of_each_fault
-def test_the_command_runs_the_case_on_the_runtime_that_is_named(fault):
+@each_fault
+def test_command_runs_the_case_on_the_subject(fault):
     assert fault.command.startswith("onnx-conformance run ")
     assert (options(fault)[fault.kind], options(fault)["case"]) == ([fault.subject], [fault.case])
 
 
-@of_each_fault
-def test_the_command_judges_the_level_of_the_case(fault):
-    assert options(fault)["level"] == fault.level
-    assert Level(corpus().cases[fault.case].level).within(fault.level)
+@each_fault
+def test_command_has_the_fail_level_of_the_case(fault):
+    assert options(fault)["fail_level"] == fault.level
+    assert Level(corpus().cases[fault.case].level).is_within(fault.level)
 
 
-@of_each_fault
-def test_the_finding_shows_the_command_that_reproduces_it_without_the_suite(fault):
+@each_fault
+def test_section_shows_the_reproduction_command(fault):
     section = PAGES[link(fault).partition("#")[0]].partition(f"\n## {fault.title}\n")[2].partition("\n## ")[0]
     assert re.findall(r"^\$ (.+)$", section, re.MULTILINE) == [fault.command, fault.reproduction]
 
 
-@of_each_fault
-def test_the_verdict_is_the_expected_one(fault):
-    expectation = expected_in(expectations(fault)).of(fault.case)
+@each_fault
+def test_verdict_matches_the_expectations_file(fault):
+    expectation = expected_in(expectations(fault)).entry_for(fault.case)
     assert expectation is not None
     assert expectation.verdict == fault.verdict != Verdict.PASS
 
 
-@of_each_fault
-def test_the_version_is_the_one_that_nox_installs(fault):
+@each_fault
+def test_version_is_the_pinned_version(fault):
     assert f'"{PACKAGES[fault.subject]}=={fault.version}"' in PINNED
 
 
 @pytest.mark.programs
-@of_each_fault
-def test_the_finding_reproduces_and_so_does_what_is_handed_to_those_who_make_the_runtime(fault, tmp_path, monkeypatch):
+@each_fault
+def test_fault_and_its_reproduction_folder_fail(fault, tmp_path, monkeypatch):
     case = load_case(corpus(), corpus().cases[fault.case])
-    if (other := installed(fault.subject)) != fault.version:
-        sys.stdout.write(f"{named(fault)} is of {fault.runtime}; installed is {other}: not run.\n")
+    if (other := installed_version(fault.subject)) != fault.version:
+        sys.stdout.write(f"{fault_id(fault)} is of {fault.runtime}; installed is {other}: not run.\n")
         return
-    outcome = judged(fault, case)
+    outcome = judge(fault, case)
     assert outcome.verdict == fault.verdict
     write_folder(tmp_path / "out", reproduction(fault, outcome))
-    ended = crashed(tmp_path / "out") if fault.verdict == Verdict.CRASH else shown(tmp_path / "out", monkeypatch)
+    ended = (
+        run_crashing_script(tmp_path / "out")
+        if fault.verdict == Verdict.CRASH
+        else run_script(tmp_path / "out", monkeypatch)
+    )
     assert ended not in {0, None}
     assert (tmp_path / "out" / "ISSUE.md").read_text("utf-8").startswith(f"# {fault.runtime}: {fault.title}\n")
 
 
-def judged(fault, case) -> Outcome:
+def judge(fault, case) -> Outcome:
     if fault.verdict == Verdict.CRASH:  # not in this process
-        with apart_from_here(fault) as subject:
-            return judged_on(subject, fault, case)
-    return judged_on(load_subject(SubjectName.of(fault.subject, SubjectKind(fault.kind))), fault, case)
+        with isolated(fault) as subject:
+            return judge_on(subject, fault, case)
+    return judge_on(load_subject(SubjectName.parse(fault.subject, SubjectKind(fault.kind))), fault, case)
 
 
-def judged_on(subject, fault, case) -> Outcome:
+def judge_on(subject, fault, case) -> Outcome:
     return judge_optimizer(subject, case) if fault.kind == "optimizer" else judge_backend(subject.target, case)
 
 
 @contextmanager
-def apart_from_here(fault):
-    subject = apart(fault.subject, kind=SubjectKind(fault.kind))
+def isolated(fault):
+    subject = isolated_subject(fault.subject, kind=SubjectKind(fault.kind))
     try:
         yield subject
     finally:
-        host_of(subject).stop()
+        client_of(subject).stop()
 
 
 def reproduction(fault, outcome) -> dict[str, bytes]:
-    subject = SubjectName.of(fault.subject, SubjectKind(fault.kind))
-    return contents(corpus(), corpus().cases[fault.case], subject, fault.version, outcome, {}, fault.command)
+    subject = SubjectName.parse(fault.subject, SubjectKind(fault.kind))
+    return reproduction_files(corpus(), corpus().cases[fault.case], subject, fault.version, outcome, {}, fault.command)
 
 
-def shown(folder, monkeypatch) -> int | None:
-    """Run a reproduction's script in this process; its status."""
+def run_script(folder, monkeypatch) -> int | None:
+    """Run a reproduction's script in this process, and return its status."""
     for name in ("subject", "adapter"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.syspath_prepend(folder)
@@ -279,5 +282,5 @@ def shown(folder, monkeypatch) -> int | None:
     return ended.value.code
 
 
-def crashed(folder) -> int:
+def run_crashing_script(folder) -> int:
     return subprocess.run([sys.executable, folder / "reproduce.py"], capture_output=True, check=False).returncode

@@ -1,15 +1,15 @@
-"""What is installed for a release are the pins of runtimes.toml, with the release in its place."""
+"""Packages of a release: the pins of runtimes.toml with the release in place of the pin."""
 
 from __future__ import annotations
 
 import pytest
 
-from conformance.environments.requirements import has_adapter, requirements_of
+from conformance.environments.requirements import find_requirements, has_adapter
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 
 def requirements(text):
-    return requirements_of(SubjectName.of(text, SubjectKind.BACKEND))
+    return find_requirements(SubjectName.parse(text, SubjectKind.BACKEND))
 
 
 @pytest.mark.parametrize(
@@ -29,18 +29,18 @@ def requirements(text):
         ),
     ],
 )
-def test_a_release_takes_the_place_of_the_pin(text, packages, bare):
+def test_find_requirements_release_replaces_pin(text, packages, bare):
     assert (requirements(text).packages, requirements(text).bare) == (packages, bare)
 
 
-def test_without_a_release_it_is_the_pinned_one():
+def test_find_requirements_default_is_pinned_release():
     assert requirements("onnxruntime").subject == "onnxruntime@1.31.1"
     assert requirements("onnxruntime") == requirements("onnxruntime@1.31.1[optimization=disabled]")
 
 
-def test_what_differs_in_a_requirement_has_another_key():
+def test_requirements_key_depends_on_requirements():
     assert len({requirements(f"onnxruntime@{release}").key for release in ("1.18.0", "1.19.0", "1.19.1")}) == 3
 
 
-def test_the_suite_s_own_backend_is_no_adapter():
+def test_has_adapter_reference_is_not_an_adapter():
     assert (has_adapter("onnxruntime"), has_adapter("reference")) == (True, False)

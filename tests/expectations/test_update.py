@@ -1,4 +1,4 @@
-"""`expect update`: it writes what the gate asks for, all of it, and nothing else."""
+"""`update-expectations`: after an update the run passes, and nothing else is changed."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from runs_in_memory import run_of
+from refusals import refused
+from runs_in_memory import make_run
 
-from conformance.errors import ExpectationsError
+from conformance.expectations.criterion import CaseFacts, PassCriterion
 from conformance.expectations.file import parse_expectations
-from conformance.expectations.update import updated
-from conformance.gate.case_facts import Facts
-from conformance.gate.gate import Gate
-from conformance.gate.rules import Rules
+from conformance.expectations.rules import CriterionSettings
+from conformance.expectations.update import update_expectations
 from conformance.results.file import Results
 from conformance.verdicts import Level, Verdict
 
@@ -44,30 +43,31 @@ AS_TOLD = {"test_a1": "fail", "test_b1": "fail", "test_b2": "fail", "test_b3": "
 
 
 def ran(verdicts, *, level="must", of=None, version="1.0", **more) -> Results:
-    """A run of acme that gave these verdicts at level must, of a corpus of as many cases unless told otherwise."""
+    """Return a run of acme with these verdicts at level must. By default, the corpus has as many cases."""
     corpus = {"version": "1.0.0", "digest": "0", "cases": of or len(verdicts), "selected": len(verdicts)}
     header = {
         "corpus": corpus,
         "subjects": [{"id": "acme", "kind": "backend", "version": version}],
-        "selection": {"--level": "must"},
+        "selection": {"--fail-level": "must", **({"-k": "test"} if of else {})},
+        "criterion": {"level": "must", "require": [], "expected_results": len(verdicts), "expectations": []},
         "environment": {"python": "3.12.1", "platform": "Linux x86_64"},
     }
     results = tuple(
         {"subject": "acme", "case": case, "level": level, "verdict": verdict, "message": f"{verdict} {case[5]}", **more}
         for case, verdict in verdicts.items()
     )
-    return run_of("results.jsonl", header, [], results, {"results": len(results)})
+    return make_run("results.jsonl", header, [], results, {"results": len(results)})
 
 
 def update(text, changes=(), **more) -> str:
-    return updated(text, NAME, ran({**AS_TOLD, **dict(changes)}), **more).text
+    return update_expectations(text, NAME, ran({**AS_TOLD, **dict(changes)}), **more).text
 
 
-class TestWhatItWrites:
-    def test_nothing_where_all_is_as_expected(self):
+class TestChanges:
+    def test_expected_results_change_nothing(self):
         assert update(TEXT) == TEXT
 
-    def test_a_case_that_passes_leaves_with_its_line(self):
+    def test_passing_case_is_removed_with_its_line(self):
         assert update(TEXT, {"test_a1": "pass"}) == TEXT.replace('  "test_a1",  # the first\n', "")
 
     @pytest.mark.parametrize(
@@ -81,88 +81,88 @@ class TestWhatItWrites:
             (["test_c1", "test_c2"], '"test_c3"'),
         ],
     )
-    def test_it_leaves_a_list_in_one_line_too(self, passing, left):
+    def test_passing_case_is_removed_from_one_line(self, passing, left):
         new = update(TEXT, dict.fromkeys(passing, "pass"))
         assert new == TEXT.replace('"test_c1", "test_c2", "test_c3"', left)
 
-    def test_a_few_that_pass_are_excepted_from_their_pattern(self):
+    def test_few_passing_cases_are_excepted(self):
         new = update(TEXT, {"test_b1": "pass"})
         assert new == TEXT.replace('  "test_b*",\n]\n', '  "test_b*",\n]\nexcept = ["test_b1"]\n')
 
-    def test_an_exception_joins_those_there_are(self):
+    def test_exception_is_added_to_a_list(self):
         before = TEXT.replace('verdict = "fail"\n', 'except = ["test_b9"]\nverdict = "fail"\n')
         new = update(before, {"test_b1": "pass"})
         assert new == before.replace('["test_b9"]', '["test_b9", "test_b1"]')
 
-    def test_an_exception_joins_a_list_with_a_line_for_each(self):
+    def test_exception_is_added_to_a_multiline_list(self):
         before = TEXT.replace('verdict = "fail"\n', 'except = [\n  "test_b9",\n]\nverdict = "fail"\n')
         assert update(before, {"test_b1": "pass"}) == before.replace('"test_b9",', '"test_b9",\n  "test_b1",')
 
-    def test_an_exception_joins_a_single_one(self):
+    def test_exception_is_added_to_a_string(self):
         before = TEXT.replace('verdict = "fail"\n', 'except = "test_b9"\nverdict = "fail"\n')
         assert update(before, {"test_b1": "pass"}) == before.replace('"test_b9"', '["test_b9", "test_b1"]')
 
-    def test_where_most_pass_the_rest_is_named_instead_of_the_pattern(self):
+    def test_pattern_of_mostly_passing_cases_is_replaced(self):
         new = update(TEXT, {"test_b1": "pass", "test_b3": "pass"})
         assert new == TEXT.replace('"test_b*"', '"test_b2"')
 
-    def test_a_pattern_alone_is_replaced_as_well(self):
+    def test_single_pattern_is_replaced_by_a_list(self):
         before = HEAD + '[[expect]]\ncases = "test_b*"\nverdict = "fail"\nreason = "known"\n'
         run = ran({"test_b1": "fail", "test_b2": "fail", **{f"test_b{number}": "pass" for number in range(3, 9)}})
-        assert updated(before, NAME, run).text == before.replace('"test_b*"', '["test_b1", "test_b2"]')
+        assert update_expectations(before, NAME, run).text == before.replace('"test_b*"', '["test_b1", "test_b2"]')
 
-    def test_an_entry_of_which_all_pass_goes_and_comments_stay(self):
+    def test_passing_entry_is_removed_and_comments_stay(self):
         new = update(TEXT, dict.fromkeys(("test_c1", "test_c2", "test_c3"), "pass"))
         assert new == TEXT[: TEXT.index("# Something else.")] + "# Something else.\n"
 
-    def test_a_pattern_that_matches_nothing_goes(self):
+    def test_pattern_without_match_is_removed(self):
         before = TEXT.replace('  "test_b*",\n', '  "test_gone_*",\n  "test_b*",\n')
         assert update(before) == TEXT
 
-    def test_a_changed_verdict_of_all_cases_is_changed_in_place(self):
+    def test_verdict_is_changed_if_all_cases_have_it(self):
         new = update(TEXT, dict.fromkeys(("test_c1", "test_c2", "test_c3"), "crash"))
         assert new == TEXT.replace('verdict = "error"', 'verdict = "crash"')
 
-    def test_a_changed_verdict_of_some_is_an_entry_with_the_same_reason_and_issue(self):
+    def test_new_verdict_of_some_cases_splits_the_entry(self):
         new = update(TEXT, {"test_a1": "timeout"})
         split = '\n[[expect]]\ncases = ["test_a1"]\nverdict = "timeout"\nreason = "known"\nissue = "https://example.org/1"\n'
         assert new == TEXT.replace('  "test_a1",  # the first\n', "").replace("# not ours\n", f"# not ours\n{split}")
 
-    def test_a_condition_goes_with_it(self):
+    def test_split_entry_has_the_condition(self):
         when = 'when = { version = "<2", platform = ["linux"] }\n'
         before = HEAD + f'[[expect]]\ncases = ["test_a1", "test_a2"]\nverdict = "fail"\nreason = "known"\n{when}'
-        new = updated(before, NAME, ran({"test_a1": "fail", "test_a2": "error"})).text
+        new = update_expectations(before, NAME, ran({"test_a1": "fail", "test_a2": "error"})).text
         assert new.count(when) == 2
 
-    def test_a_case_that_another_entry_would_catch_is_excepted_there_too(self):
+    def test_passing_case_is_excepted_from_a_later_entry(self):
         before = TEXT + '\n[[expect]]\ncases = ["test_*"]\nverdict = "crash"\nreason = "all"\n'
         verdicts = {**AS_TOLD, "test_a1": "pass", **{f"test_z{number}": "crash" for number in range(3)}}
-        new = updated(before, NAME, ran(verdicts)).text
+        new = update_expectations(before, NAME, ran(verdicts)).text
         assert 'cases = ["test_*"]\nexcept = ["test_a1"]\n' in new
 
-    def test_lines_that_end_otherwise_are_read(self):
+    def test_windows_line_ends_are_kept(self):
         before = TEXT.replace("\n", "\r\n")
         assert update(before, {"test_a1": "pass"}) == before.replace('  "test_a1",  # the first\r\n', "")
 
 
-class TestWhatItLeavesAlone:
-    def test_a_pattern_that_a_partial_run_does_not_reach(self):
+class TestUnchanged:
+    def test_partial_run_keeps_unreached_patterns(self):
         run = ran({"test_a1": "pass", "test_b1": "pass"}, of=100)
-        new = updated(TEXT, NAME, run).text
+        new = update_expectations(TEXT, NAME, run).text
         assert '"test_b*"' in new
         assert 'except = ["test_b1"]' in new
         assert '"test_c1"' in new
 
-    def test_an_entry_that_does_not_apply(self):
+    def test_inapplicable_entry_is_kept(self):
         before = TEXT.replace('reason = "known"\n', 'reason = "known"\nwhen = { version = ">=2" }\n')
         verdicts = {**AS_TOLD, **dict.fromkeys(("test_a1", "test_b1", "test_b2", "test_b3"), "pass")}
-        assert updated(before, NAME, ran(verdicts)).text == before
+        assert update_expectations(before, NAME, ran(verdicts)).text == before
 
-    def test_cases_at_a_level_that_is_not_judged(self):
-        assert updated(TEXT, NAME, ran(dict.fromkeys(AS_TOLD, "pass"), level="should")).text == TEXT
+    def test_unjudged_levels_change_nothing(self):
+        assert update_expectations(TEXT, NAME, ran(dict.fromkeys(AS_TOLD, "pass"), level="should")).text == TEXT
 
-    def test_a_verdict_that_varies_is_told(self):
-        done = updated(TEXT, NAME, ran(AS_TOLD, repeats={"pass": 1, "fail": 1}))
+    def test_varying_verdict_is_reported(self):
+        done = update_expectations(TEXT, NAME, ran(AS_TOLD, repeats={"pass": 1, "fail": 1}))
         assert (done.text, done.varying) == (TEXT, tuple(sorted(AS_TOLD)))
 
 
@@ -170,16 +170,16 @@ NEW = {"test_n1": "fail", "test_n2": "fail", "test_o1": "error"}
 
 
 class TestNewFailures:
-    def test_without_a_reason_they_are_told_and_not_written(self):
-        done = updated(TEXT, NAME, ran({**AS_TOLD, **NEW}))
+    def test_failures_without_reason_are_reported(self):
+        done = update_expectations(TEXT, NAME, ran({**AS_TOLD, **NEW}))
         assert done.text == TEXT
         assert [(one.verdict, one.cases) for one in done.missing] == [
             ("error", ("test_o1",)),
             ("fail", ("test_n1", "test_n2")),
         ]
 
-    def test_with_one_those_that_look_alike_are_an_entry(self):
-        done = updated(TEXT, NAME, ran({**AS_TOLD, **NEW}), reason='said "so"')
+    def test_similar_failures_get_one_entry(self):
+        done = update_expectations(TEXT, NAME, ran({**AS_TOLD, **NEW}), reason='said "so"')
         assert done.missing == ()
         assert done.text.startswith(TEXT)
         added = parse_expectations(done.text, NAME).entries[2:]
@@ -190,14 +190,14 @@ class TestNewFailures:
 
 
 class TestRefusals:
-    def test_a_subject_that_was_not_run(self):
-        with pytest.raises(ExpectationsError, match="is about other, of which"):
-            updated('subject = "other"\n', NAME, ran(AS_TOLD))
+    def test_update_for_subject_not_in_run_is_refused(self):
+        with refused("expectations.subject-not-run", "other", "results.jsonl"):
+            update_expectations('subject = "other"\n', NAME, ran(AS_TOLD))
 
-    def test_a_form_without_places(self):
+    def test_inline_entries_are_rejected(self):
         text = 'subject = "acme"\nexpect = [{cases = "test_a1", verdict = "error", reason = "known"}]\n'
-        with pytest.raises(ExpectationsError, match="cannot be edited"):
-            updated(text, NAME, ran(AS_TOLD))
+        with refused("expectations.cannot-edit", NAME):
+            update_expectations(text, NAME, ran(AS_TOLD))
 
 
 CASES = [f"test_{letter}{number}" for letter in "abc" for number in "123"]
@@ -206,7 +206,7 @@ DEFECTS = ["fail", "error", "unsupported"]
 
 
 def entries():
-    """Entries of any kind that may be written, as text."""
+    """Strategy for valid entries of all kinds, as text."""
     lists = st.lists(st.sampled_from(PATTERNS), min_size=1, max_size=4, unique=True)
     return st.builds(
         _entry, lists, st.lists(st.sampled_from(CASES), max_size=2), st.sampled_from(DEFECTS), st.booleans()
@@ -220,69 +220,68 @@ def _entry(cases, exceptions, verdict, wide):
 
 
 def reasons(text: str, verdicts) -> list[str]:
-    """Why a gate with these expectations is shut by these verdicts."""
-    gate = Gate(Rules(Level.MUST, {"acme": parse_expectations(text, NAME)}), [])
-    gate.verdicts["acme"] = {level: dict.fromkeys(Verdict, 0) for level in Level}
+    """Return the reasons for which a run with these verdicts fails under these expectations."""
+    criterion = PassCriterion(CriterionSettings(Level.MUST, {"acme": parse_expectations(text, NAME)}), [])
+    criterion.verdicts["acme"] = {level: dict.fromkeys(Verdict, 0) for level in Level}
     for case, verdict in verdicts.items():
-        entry = gate.expectation("acme", case)
-        expected = entry and {"verdict": str(entry.verdict), "reason": "", "place": entry.place_of(case)}
+        entry = criterion.expectation_for("acme", case)
+        expected = entry and {"verdict": str(entry.verdict), "reason": "", "location": entry.location_of(case)}
         result = {"subject": "acme", "case": case, "level": "must", "verdict": verdict, "expected": expected}
-        gate.judge(result, lambda: Facts("Adam", frozenset()))
-    return gate.reasons(partial=False)
+        criterion.judge(result, lambda: CaseFacts("Adam", frozenset()))
+    return criterion.reasons(partial=False)
 
 
 @given(
     st.lists(entries(), max_size=4).map("".join),
     st.fixed_dictionaries({case: st.sampled_from(["pass", *DEFECTS]) for case in CASES}),
 )
-def test_after_an_update_the_gate_holds_and_another_changes_nothing(body, verdicts):
+def test_run_passes_after_an_update(body, verdicts):
     text = HEAD + body
-    new = updated(text, NAME, ran(verdicts), reason="new").text
+    new = update_expectations(text, NAME, ran(verdicts), reason="new").text
     assert reasons(new, verdicts) == []
-    assert updated(new, NAME, ran(verdicts), reason="new").text == new
+    assert update_expectations(new, NAME, ran(verdicts), reason="new").text == new
     assert new.count("# about\n") == text.count("# about\n")
 
 
 @given(
     st.lists(entries(), max_size=3).map("".join), st.fixed_dictionaries({c: st.sampled_from(DEFECTS) for c in CASES})
 )
-def test_where_the_gate_holds_it_changes_nothing(body, verdicts):
+def test_passing_run_changes_nothing(body, verdicts):
     text = HEAD + body
     if not reasons(text, verdicts):
-        assert updated(text, NAME, ran(verdicts), reason="new").text == text
+        assert update_expectations(text, NAME, ran(verdicts), reason="new").text == text
 
 
-class TestTheVerb:
+class TestVerb:
     @pytest.fixture
     def results(self, command, small_corpus, here):
         command("run", "-b", "fake_backends:WrongOnArgMax", "--data", small_corpus, "--results", "out.jsonl")
         return here
 
-    def test_a_new_file_is_begun_under_a_reason(self, command, results, small_corpus):
-        ended = command("expect", "update", "out.jsonl", "-e", "e.toml", "--reason", "no luck with maxima")
+    def test_new_file_is_written_with_a_reason(self, command, results, small_corpus):
+        ended = command("update-expectations", "out.jsonl", "--expect", "e.toml", "--reason", "no luck with maxima")
         assert (ended.status, ended.out) == (0, "e.toml is updated.\n")
         told = ("-b", "fake_backends:WrongOnArgMax", "--data", small_corpus, "--expect", "e.toml")
         assert command("run", *told).status == 0
 
     @pytest.mark.parametrize("before", [None, 'subject = "fake_backends:WrongOnArgMax"\n# mine\n'])
-    def test_without_a_reason_it_says_what_lacks_one_and_writes_nothing(self, command, results, before):
+    def test_missing_reason_is_rejected_and_nothing_written(self, command, results, before):
         if before is not None:
             (results / "e.toml").write_text(before)
-        ended = command("expect", "update", "out.jsonl", "-e", "e.toml")
+        ended = command("update-expectations", "out.jsonl", "--expect", "e.toml", "-v")
         assert ended.status == 2
-        assert "no reason is known why" in ended.out
-        assert "e.toml is left as it was" in ended.err
+        assert "test_argmax" in ended.out
+        assert "error[usage.reason-missing]" in ended.err
         assert (before is None) is not (results / "e.toml").exists()
         assert before is None or (results / "e.toml").read_text() == before
 
-    @pytest.mark.parametrize("option", ["--check", "--dry-run"])
-    def test_a_check_shows_the_change_and_writes_nothing(self, command, results, option):
-        ended = command("expect", "update", "out.jsonl", "-e", "e.toml", "--reason", "known", option)
+    def test_check_prints_the_diff_and_writes_nothing(self, command, results):
+        ended = command("update-expectations", "out.jsonl", "--expect", "e.toml", "--reason", "known", "--check")
         assert ended.status == 1
         assert '+verdict = "fail"' in ended.out
         assert not (results / "e.toml").exists()
 
-    def test_results_that_cannot_be_read_are_refused(self, command, here):
+    def test_unreadable_results_are_rejected(self, command, here):
         (here / "out.jsonl").write_text("")
-        assert command("expect", "update", "out.jsonl", "-e", "e.toml").status == 2
+        assert command("update-expectations", "out.jsonl", "--expect", "e.toml").status == 2
         assert not (here / "e.toml").exists()

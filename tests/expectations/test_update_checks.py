@@ -1,11 +1,11 @@
-"""`expect update` and the checks that an entry names."""
+"""`update-expectations` and the checks that an entry names."""
 
 from __future__ import annotations
 
-from runs_in_memory import run_of
+from runs_in_memory import make_run
 
 from conformance.expectations.file import parse_expectations
-from conformance.expectations.update import updated
+from conformance.expectations.update import update_expectations
 from conformance.results.file import Results
 from conformance.verdicts import Verdict
 
@@ -14,48 +14,49 @@ HEAD = 'subject = "acme"\n'
 
 
 def run(*verdicts: tuple[str, str], **more) -> Results:
-    """A run of acme that gave cases these verdicts."""
+    """Return a run of acme with these verdicts."""
     header = {
         "corpus": {"version": "1.0.0", "digest": "0", "cases": len(verdicts), "selected": len(verdicts)},
         "subjects": [{"id": "acme", "kind": "optimizer", "version": "1.0"}],
-        "selection": {"--level": "must"},
+        "selection": {"--fail-level": "must"},
+        "criterion": {"level": "must", "require": [], "expected_results": len(verdicts), "expectations": []},
         "environment": {"python": "3.12.1", "platform": "Linux x86_64"},
     }
     told = {"subject": "acme", "level": "must", "message": "it is wrong"}
     results = tuple({**told, "case": case, "verdict": verdict} for case, verdict in verdicts)
     results[0].update(more)
-    return run_of("results.jsonl", header, [], results, {"results": len(results)})
+    return make_run("results.jsonl", header, [], results, {"results": len(results)})
 
 
-def complaining(*checks: str, level: str = "must") -> Results:
-    """A run in which checks of a graph optimizer complain of one case, and another passes."""
-    complaints = [{"name": name, "run": "once", "level": level, "complaint": "it is wrong"} for name in checks]
-    return run(("test_a1", "fail"), ("test_z9", "pass"), checks=complaints)
+def run_with_violations(*checks: str, level: str = "must") -> Results:
+    """Return a run in which a graph optimizer violates checks in one case and passes another case."""
+    violations = [{"name": name, "run": "once", "level": level, "violation": "it is wrong"} for name in checks]
+    return run(("test_a1", "fail"), ("test_z9", "pass"), checks=violations)
 
 
 class TestChecks:
     TEXT = HEAD + '\n[[expect]]\ncases = ["test_a1"]\nverdict = "fail"\nchecks = ["answers"]\nreason = "known"\n'
 
-    def test_a_failure_by_the_named_checks_stays(self):
-        assert updated(self.TEXT, NAME, complaining("answers")).text == self.TEXT
+    def test_entry_with_checks_that_still_fail_is_kept(self):
+        assert update_expectations(self.TEXT, NAME, run_with_violations("answers")).text == self.TEXT
 
-    def test_a_failure_by_another_leaves_and_needs_a_reason(self):
-        done = updated(self.TEXT, NAME, complaining("answers", "checker"))
+    def test_entry_failing_another_check_is_removed_and_needs_reason(self):
+        done = update_expectations(self.TEXT, NAME, run_with_violations("answers", "checker"))
         assert (parse_expectations(done.text, NAME).entries, done.missing[0].checks) == ((), ("answers", "checker"))
 
-    def test_a_new_entry_names_the_checks(self):
-        text = updated(HEAD, NAME, complaining("answers"), "known").text
+    def test_new_entry_names_the_violated_checks(self):
+        text = update_expectations(HEAD, NAME, run_with_violations("answers"), "known").text
         assert text == self.TEXT
-        assert updated(text, NAME, complaining("answers")).missing == ()
+        assert update_expectations(text, NAME, run_with_violations("answers")).missing == ()
 
-    def test_a_complaint_that_the_gate_does_not_judge_is_not_asked_for(self):
-        assert updated(self.TEXT, NAME, complaining("mutation", level="should")).text == self.TEXT
+    def test_violation_below_fail_level_changes_no_entry(self):
+        assert update_expectations(self.TEXT, NAME, run_with_violations("mutation", level="should")).text == self.TEXT
 
-    def test_another_verdict_takes_the_checks_away(self):
-        done = updated(self.TEXT, NAME, run(("test_a1", "error"), ("test_z9", "pass")))
+    def test_entry_with_changed_verdict_loses_its_checks(self):
+        done = update_expectations(self.TEXT, NAME, run(("test_a1", "error"), ("test_z9", "pass")))
         (entry,) = parse_expectations(done.text, NAME).entries
         assert (entry.verdict, entry.checks) == (Verdict.ERROR, ())
 
-    def test_an_entry_without_checks_is_about_any(self):
+    def test_entry_without_checks_matches_all_violations(self):
         text = self.TEXT.replace('checks = ["answers"]\n', "")
-        assert updated(text, NAME, complaining("mutation", "checker")).text == text
+        assert update_expectations(text, NAME, run_with_violations("mutation", "checker")).text == text

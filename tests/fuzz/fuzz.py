@@ -1,9 +1,9 @@
-"""Fuzzes every reader and verb for some time: hypothesis in this process, and the real command line beside it.
+"""Fuzz every reader and verb with corrupted input: in this process and, at the same time, with the real command line.
 
 Usage: python tests/fuzz/fuzz.py [--seconds N] [--seed N] [--only NAME]
 
-Each find is printed once, shrunk where it was made in this process, with what gives it again; the exit status is 1
-where there is one. The seed decides which examples are made, though not how many.
+Every failure is printed once, with the arguments that repeat it. Failures in this process are shrunk. The exit status
+is 1 if there is a failure. The seed determines the examples; the time determines their number.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.errors import Flaky
 from isolation_support import SUPPORT
 from readers import reader_targets
-from targets import ENCODINGS, Example, Find, Seeds, run_in_process, run_really, write
+from targets import ENCODINGS, Example, FuzzFailure, Seeds, run_in_process, run_really, write
 from verbs import slow_verb_targets, verb_targets
 
 if TYPE_CHECKING:
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 EXAMPLES = 50
-"""How many a target has in a round."""
+"""Number of examples of a target in one round."""
 
-LONGEST_LINE, LONGEST_SHOWN = 400, 3000
-"""Characters of a line of a trace, and of an example, that are printed."""
+MAX_LINE, MAX_EXAMPLE = 400, 3000
+"""Maximum number of printed characters of a line of a traceback, and of an example."""
 
 SETTINGS = settings(
     database=None,
@@ -47,77 +47,79 @@ SETTINGS = settings(
 )
 
 
-class Finds:
-    """What was found, each kind once."""
+class Failures:
+    """The failures, one of each kind."""
 
     def __init__(self) -> None:
         self.known: set[str] = set()
 
-    def tell(self, name: str, round_seed: int, error: BaseException, example: object) -> None:
-        """Print a find, unless it is known."""
+    def report(self, name: str, round_seed: int, error: BaseException, example: object) -> None:
+        """Print a failure unless its kind was printed before."""
         last = traceback.extract_tb(error.__traceback__)[-1]
         kind = f"{name}: {type(error).__name__} at {last.name}:{last.lineno}" + (
-            f" {str(error).splitlines()[-1:]}" if isinstance(error, Find) else ""
+            f" {str(error).splitlines()[-1:]}" if isinstance(error, FuzzFailure) else ""
         )
         if kind in self.known:
             return
         self.known.add(kind)
-        trace = "\n".join(line[:LONGEST_LINE] for line in "".join(traceback.format_exception(error)[-6:]).splitlines())
-        print(f"FIND in {kind}\n{trace}", flush=True)
-        print(f"again: --only {name!r} --seed {round_seed}\nexample: {example!r}"[:LONGEST_SHOWN], flush=True)
+        trace = "\n".join(line[:MAX_LINE] for line in "".join(traceback.format_exception(error)[-6:]).splitlines())
+        print(f"FAILURE in {kind}\n{trace}", flush=True)
+        print(f"repeat: --only {name!r} --seed {round_seed}\nexample: {example!r}"[:MAX_EXAMPLE], flush=True)
 
 
 def main() -> int:
-    """Fuzz, and tell how much and what came of it."""
+    """Fuzz, and print the numbers of examples and failures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
-    parser.add_argument("--only", help="the name of one target")
-    told = parser.parse_args()
-    print(f"seed {told.seed}", flush=True)
+    parser.add_argument("--only", help="fuzz only the target with this name")
+    options = parser.parse_args()
+    print(f"seed {options.seed}", flush=True)
     os.environ |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(SUPPORT)}
     with tempfile.TemporaryDirectory(prefix="fuzz-") as scratch:
         folder = Path(scratch)
         (folder / "seeds").mkdir()
         seeds = Seeds.make(folder / "seeds")
-        finds, counts = Finds(), Counter[str]()
-        deadline = time.monotonic() + told.seconds
-        beside = threading.Thread(target=really, args=(seeds, folder / "real", told, deadline, finds, counts))
-        beside.start()
-        in_process(seeds, folder / "here", told, deadline, finds, counts)
-        beside.join()
+        failures, counts = Failures(), Counter[str]()
+        deadline = time.monotonic() + options.seconds
+        real = threading.Thread(
+            target=run_real_command_line, args=(seeds, folder / "real", options, deadline, failures, counts)
+        )
+        real.start()
+        fuzz_in_process(seeds, folder / "here", options, deadline, failures, counts)
+        real.join()
     for name, count in sorted(counts.items()):
         print(f"{count:7} {name}")
     really_run = sum(count for name, count in counts.items() if name.startswith("command line"))
-    print(f"{counts.total()} examples, {really_run} of them by the real command line, {len(finds.known)} finds")
-    print(f"seed {told.seed}")
-    return 1 if finds.known else 0
+    print(f"{counts.total()} examples, {really_run} of them by the real command line, {len(failures.known)} failures")
+    print(f"seed {options.seed}")
+    return 1 if failures.known else 0
 
 
-def in_process(
-    seeds: Seeds, folder: Path, told: argparse.Namespace, deadline: float, finds: Finds, counts: Counter[str]
+def fuzz_in_process(
+    seeds: Seeds, folder: Path, options: argparse.Namespace, deadline: float, failures: Failures, counts: Counter[str]
 ) -> None:
-    """Round after round of each target here."""
+    """Fuzz every target in this process, in rounds until the deadline."""
     targets: dict[str, tuple[SearchStrategy[Any], Callable[[Any, Path], None]]] = dict(reader_targets(seeds))
     targets |= {name: (strategy, run_in_process) for name, strategy in verb_targets(seeds).items()}
-    chosen = {name: target for name, target in targets.items() if told.only in {None, name}}
-    round_seed = told.seed
+    chosen = {name: target for name, target in targets.items() if options.only in {None, name}}
+    round_seed = options.seed
     while chosen and time.monotonic() < deadline:
         for name, (strategy, run) in chosen.items():
             if time.monotonic() < deadline:
-                counts[name] += one_round(name, strategy, run, folder, round_seed, finds)
+                counts[name] += run_round(name, strategy, run, folder, round_seed, failures)
         round_seed += 1
 
 
-def one_round(
+def run_round(
     name: str,
     strategy: SearchStrategy[Any],
     run: Callable[[Any, Path], None],
     folder: Path,
     round_seed: int,
-    finds: Finds,
+    failures: Failures,
 ) -> int:
-    """Some examples of one target; how many."""
+    """Run some examples of one target; return their number."""
     tried: list[Any] = []
 
     @seed(round_seed)
@@ -132,28 +134,28 @@ def one_round(
     try:
         holds()
     except Flaky as flaky:
-        finds.tell(name, round_seed, flaky, tried[-1])
+        failures.report(name, round_seed, flaky, tried[-1])
     except BaseExceptionGroup as several:
         for error in several.exceptions:
-            finds.tell(name, round_seed, error, tried[-1])
+            failures.report(name, round_seed, error, tried[-1])
     except Exception as error:  # noqa: BLE001 - that is what is looked for
-        finds.tell(name, round_seed, error, tried[-1])
+        failures.report(name, round_seed, error, tried[-1])
     return len(tried)
 
 
-def really(
-    seeds: Seeds, folder: Path, told: argparse.Namespace, deadline: float, finds: Finds, counts: Counter[str]
+def run_real_command_line(
+    seeds: Seeds, folder: Path, options: argparse.Namespace, deadline: float, failures: Failures, counts: Counter[str]
 ) -> None:
-    """One example of each target after the other by the real command line, in any encoding of a terminal."""
+    """Run examples of all targets in turn with the real command line and different encodings until the deadline."""
     targets = {**slow_verb_targets(seeds), **verb_targets(seeds)}
-    chosen = {name: target for name, target in targets.items() if told.only in {None, name}}
+    chosen = {name: target for name, target in targets.items() if options.only in {None, name}}
     number = 0
     while chosen and time.monotonic() < deadline:
         for name, strategy in chosen.items():
             number += 1
             if time.monotonic() > deadline:
                 return
-            example = drawn(strategy, told.seed + number)
+            example = example_of(strategy, options.seed + number)
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
             counts[f"command line: {name}"] += 1
@@ -162,13 +164,15 @@ def really(
             except ValueError:  # an argument that no command line can have
                 continue
             except Exception as error:  # noqa: BLE001
-                kept = Path(tempfile.mkdtemp(prefix="fuzz-find-"))
+                kept = Path(tempfile.mkdtemp(prefix="fuzz-failure-"))
                 write(example, kept)
-                finds.tell(f"command line: {name} (files in {kept})", told.seed + number, error, example.arguments)
+                failures.report(
+                    f"command line: {name} (files in {kept})", options.seed + number, error, example.arguments
+                )
 
 
-def drawn(strategy: SearchStrategy[Example], number: int) -> Example:
-    """The example that a seed gives."""
+def example_of(strategy: SearchStrategy[Example], number: int) -> Example:
+    """Return the example of a seed."""
     made: list[Example] = []
 
     @seed(number)

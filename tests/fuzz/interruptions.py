@@ -1,11 +1,11 @@
-"""Interrupts the command line at random moments, and holds what is left against what an uninterrupted command gives.
+"""Interrupt the command line at random moments, and compare the result with that of an uninterrupted command.
 
 Usage: python tests/fuzz/interruptions.py [--times N] [--seed N] [--only NAME] [-v]
 
-Every verb that writes is interrupted by SIGINT, SIGTERM or SIGKILL, each in a folder of its own that has its temporary
-folder in it. Nothing may run or lie about afterwards, what has a final name must be whole (the old or the new), and the
-command run again, or resumed, must come to what the uninterrupted one came to. A find is printed with its folder, which
-stays; the exit status is 1 where there is one.
+Every verb that writes is interrupted by SIGINT, SIGTERM or SIGKILL, in a new folder that contains its temporary folder.
+Afterwards no process and no temporary file may remain. A file with its final name must be complete, either the old or
+the new one. The command is then repeated or resumed, and must give the result of the uninterrupted command. A failure
+is printed with its folder, which is kept. The exit status is 1 if there is a failure.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from complete_files import READERS
 from corpora import write_corpus
 from isolation_support import SUPPORT, processes_in
-from whole import READERS
 
 from conformance.errors import ConformanceError
-from conformance.files.staging import STAGING
-from conformance.generation.defined import defined_cases
-from conformance.results.file import read
-from conformance.run.partial import PARTIAL
+from conformance.files.atomic_write import TEMPORARY_PREFIX
+from conformance.generation.generators import define_cases
+from conformance.results.file import read_results
+from conformance.run.resume import PARTIAL_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-SETTLES = 30.0
-"""Seconds in which what was interrupted must have ended, and what it started too."""
-HANGS = 300.0
+SETTLE_SECONDS = 30.0
+"""Time limit for the end of all processes of an interrupted command."""
+TIMEOUT_SECONDS = 300.0
 INTERRUPTED = 130
 BEGINNING = """
 import signal, sys
@@ -51,10 +51,10 @@ sys.argv[0] = "onnx-conformance"
 main()
 """
 COMMAND = (sys.executable, "-c", BEGINNING)
-"""The command line; SIGINT interrupts it also where it is ignored, as in what a shell starts in the background."""
+"""The command line with a handler for SIGINT, which a shell ignores in background processes."""
 
 CASES = 40
-"""How many cases a run has."""
+"""Number of cases of a run."""
 
 LIGHT = f"exec:{sys.executable} -I -S {Path(__file__).with_name('light_harness.py')}"
 FIRST, SECOND, IN_PROCESS = f"{LIGHT} first", f"{LIGHT} second", "fake_backends:WrongOnArgMax"
@@ -67,12 +67,12 @@ class Activity:
     """A command to interrupt.
 
     Attributes:
-        name: what it is called here.
+        name: the name of the activity.
         arguments: the command line.
-        makes: the files or the folder that it writes.
-        again: the command line that continues it where it was broken off; by default the same once more.
-        before: what lies under the names already, as text by name.
-        status: what it ends with where nothing interrupts it.
+        makes: the files or the folder that the command writes.
+        again: the command line that resumes the command; by default the same command line.
+        before: files that exist before the command, as text by name.
+        status: the exit status without an interruption.
     """
 
     name: str
@@ -84,34 +84,38 @@ class Activity:
 
 
 def _run(name: str, *more: str) -> Activity:
-    told = (*RUN, "--results", "out.jsonl", *REPORTS, *more)
+    arguments = (*RUN, "--results", "out.jsonl", *REPORTS, *more)
     made = ("out.jsonl", *REPORTS[1::2])
-    return Activity(name, told, made, ("run", "--resume", "out.jsonl"), {"out.html": "<p>old</html>"}, status=1)
+    return Activity(name, arguments, made, ("run", "--resume", "out.jsonl"), {"out.html": "<p>old</html>"}, status=1)
 
 
 ACTIVITIES = (
     _run("run", "-b", FIRST, "-b", SECOND),
     _run("run -n 2", "-b", FIRST, "-b", SECOND, "-n", "2"),
-    _run("run in process", "-b", IN_PROCESS, "--in-process"),
-    _run("run in process -n 2", "-b", IN_PROCESS, "--in-process", "-n", "2"),
-    Activity("generate", ("generate", "-g", "momentum", "-o", "corpus", "--corpus-version", "9.0.0"), ("corpus",)),
-    Activity("merge", ("merge", "1.jsonl", "2.jsonl", "-o", "out.jsonl", "--data", "corpus"), ("out.jsonl",), status=1),
+    _run("run in process", "-b", IN_PROCESS, "--no-isolation"),
+    _run("run in process -n 2", "-b", IN_PROCESS, "--no-isolation", "-n", "2"),
+    Activity(
+        "generate", ("generate", "-g", "momentum", "--output", "corpus", "--corpus-version", "9.0.0"), ("corpus",)
+    ),
+    Activity(
+        "merge", ("merge", "1.jsonl", "2.jsonl", "--output", "out.jsonl", "--data", "corpus"), ("out.jsonl",), status=1
+    ),
     Activity("report", ("report", "1.jsonl", *REPORTS), REPORTS[1::2], before={"out.json": "{}"}),
     Activity(
-        "expect update",
-        ("expect", "update", "1.jsonl", "-e", "e.toml", "--reason", "known"),
+        "update-expectations",
+        ("update-expectations", "1.jsonl", "--expect", "e.toml", "--reason", "known"),
         ("e.toml",),
         before={"e.toml": f"subject = '{FIRST}'\n"},
     ),
 )
 
 
-class Find(Exception):
-    """What must not be; the text says what."""
+class InterruptionFailure(Exception):
+    """An interrupted command left something behind or gave another result."""
 
 
 def main() -> int:
-    """Interrupt, tell how often and what came of it."""
+    """Interrupt the activities, and print the outcomes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--times", type=int, default=200)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
@@ -122,54 +126,54 @@ def main() -> int:
     print(f"seed {given.seed}", flush=True)
     dice, root = random.Random(given.seed), Path(tempfile.mkdtemp(prefix="interruptions-"))
     prepare(root / "inputs")
-    whole = {activity.name: uninterrupted(activity, root) for activity in chosen}
+    whole = {activity.name: run_uninterrupted(activity, root) for activity in chosen}
     counts: Counter[tuple[str, str]] = Counter()
-    finds = 0
+    failures = 0
     for number in range(given.times):
         activity, struck = chosen[number % len(chosen)], dice.choice(SIGNALS)
         seconds, expected = whole[activity.name]
         delay = dice.uniform(0.0, 1.05 * seconds)
         folder = root / f"{number}"
-        told = f"{number}: {activity.name}, {struck.name} after {delay:.3f} s"
+        description = f"{number}: {activity.name}, {struck.name} after {delay:.3f} s"
         try:
-            print(told, flush=True) if given.verbose else None
+            print(description, flush=True) if given.verbose else None
             outcome = strike(activity, root, folder, struck, delay)
             check(activity, folder, expected)
             counts[activity.name, f"{struck.name}: {outcome}"] += 1
             shutil.rmtree(folder)
-        except Find as find:
-            finds += 1
-            print(f"FIND {told}: {find}\n     {folder}", flush=True)
+        except InterruptionFailure as failure:
+            failures += 1
+            print(f"FAILURE {description}: {failure}\n     {folder}", flush=True)
     for (name, outcome), count in sorted(counts.items()):
         print(f"{count:4} {name}, {outcome}")
-    print(f"{given.times} interruptions, {finds} finds; seed {given.seed}")
-    if not finds:
+    print(f"{given.times} interruptions, {failures} failures; seed {given.seed}")
+    if not failures:
         shutil.rmtree(root)
-    return 1 if finds else 0
+    return 1 if failures else 0
 
 
 def prepare(inputs: Path) -> None:
-    """What the commands begin with: a corpus, and results of two subjects."""
+    """Write the inputs of the commands: a corpus, and results of two subjects."""
     inputs.mkdir()
     (inputs / "tmp").mkdir()
-    named = [case for _, case in defined_cases(()) if "argmax_ties" in case.id or "momentum" in case.id]
-    cases = [case for case in named if "_in_turns_" not in case.id]  # these need the case beside them
+    named = [case for _, case in define_cases(()) if "argmax_ties" in case.id or "momentum" in case.id]
+    cases = [case for case in named if "_in_turns_" not in case.id]  # these cases need their companion
     write_corpus(inputs / "corpus", cases[:: len(cases) // CASES])
-    ended([*RUN, "-b", FIRST, "--results", "1.jsonl"], inputs, 1)
-    ended([*RUN, "-b", SECOND, "--results", "2.jsonl"], inputs, 1)
+    run_to_end([*RUN, "-b", FIRST, "--results", "1.jsonl"], inputs, 1)
+    run_to_end([*RUN, "-b", SECOND, "--results", "2.jsonl"], inputs, 1)
 
 
-def uninterrupted(activity: Activity, root: Path) -> tuple[float, Mapping[str, object]]:
-    """How long a command takes, and what it makes."""
-    folder = copied(activity, root, root / f"whole {activity.name}")
+def run_uninterrupted(activity: Activity, root: Path) -> tuple[float, Mapping[str, object]]:
+    """Run a command without interruption; return its seconds and the content of its files."""
+    folder = copy_inputs(activity, root, root / f"whole {activity.name}")
     started = time.monotonic()
-    ended(activity.arguments, folder, activity.status)
+    run_to_end(activity.arguments, folder, activity.status)
     seconds = time.monotonic() - started
     return seconds, contents(activity, folder)
 
 
-def copied(activity: Activity, root: Path, folder: Path) -> Path:
-    """A folder to run a command in."""
+def copy_inputs(activity: Activity, root: Path, folder: Path) -> Path:
+    """Copy the inputs into a new folder; return the folder."""
     shutil.copytree(root / "inputs", folder)
     for name, text in activity.before.items():
         (folder / name).write_text(text)
@@ -177,7 +181,7 @@ def copied(activity: Activity, root: Path, folder: Path) -> Path:
 
 
 def start(arguments: Sequence[str], folder: Path) -> subprocess.Popen[bytes]:
-    """The command line on its way in a folder."""
+    """Start a command line in a folder."""
     variables = {"TMPDIR": str(folder / "tmp"), "XDG_CACHE_HOME": str(folder.parent / "cache")}
     return subprocess.Popen(
         [*COMMAND, *arguments],
@@ -188,86 +192,90 @@ def start(arguments: Sequence[str], folder: Path) -> subprocess.Popen[bytes]:
     )
 
 
-def ended(arguments: Sequence[str], folder: Path, *statuses: int) -> None:
+def run_to_end(arguments: Sequence[str], folder: Path, *statuses: int) -> None:
     """Run a command to its end.
 
     Raises:
-        Find: it ends otherwise than it must.
+        InterruptionFailure: the command ends with another status.
     """
     process = start(arguments, folder)
-    _, said = process.communicate(timeout=HANGS)
+    _, stderr = process.communicate(timeout=TIMEOUT_SECONDS)
     if process.returncode not in statuses:
-        raise Find(f"{' '.join(arguments)} ended with {process.returncode}: {said.decode(errors='replace')[-2000:]}")
+        raise InterruptionFailure(
+            f"{' '.join(arguments)} ended with {process.returncode}: {stderr.decode(errors='replace')[-2000:]}"
+        )
 
 
 def strike(activity: Activity, root: Path, folder: Path, struck: signal.Signals, delay: float) -> str:
-    """Start a command and send it a signal; how it ended, in a word.
+    """Start a command and send it a signal; return a description of its end.
 
     Raises:
-        Find: it hangs, or ends otherwise than by the signal or as usual.
+        InterruptionFailure: the command does not end, or ends with an unexpected status.
     """
-    process = start(activity.arguments, copied(activity, root, folder))
+    process = start(activity.arguments, copy_inputs(activity, root, folder))
     try:
         process.wait(delay)
     except subprocess.TimeoutExpired:
         process.send_signal(struck)
     try:
-        _, said = process.communicate(timeout=HANGS)
+        _, stderr = process.communicate(timeout=TIMEOUT_SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
-        raise Find("it hangs") from None
+        raise InterruptionFailure("the command does not end") from None
     if process.returncode == activity.status:
         return "came too late"
     if process.returncode == -struck:
-        return "killed" if struck is signal.SIGKILL else "before the suite had begun"
-    if process.returncode != INTERRUPTED or b"Traceback" in said:
-        raise Find(f"it ended with {process.returncode}: {said.decode(errors='replace')[-2000:]}")
+        return "killed" if struck is signal.SIGKILL else "killed before the start of the suite"
+    if process.returncode != INTERRUPTED or b"Traceback" in stderr:
+        raise InterruptionFailure(
+            f"the command ended with {process.returncode}: {stderr.decode(errors='replace')[-2000:]}"
+        )
     return "interrupted"
 
 
 def check(activity: Activity, folder: Path, expected: Mapping[str, object]) -> None:
-    """Hold what is left against what may be, and continue the command.
+    """Check the files after an interruption, and resume the command.
 
     Raises:
-        Find: something is not as it must be.
+        InterruptionFailure: something is left behind, incomplete or different.
     """
-    deadline = time.monotonic() + SETTLES
-    while (left := leftovers(activity, folder, STAGING)) and time.monotonic() < deadline:
+    deadline = time.monotonic() + SETTLE_SECONDS
+    while (left := leftovers(activity, folder, TEMPORARY_PREFIX)) and time.monotonic() < deadline:
         time.sleep(0.1)
     if left:
-        raise Find(f"left behind: {left}")
+        raise InterruptionFailure(f"left behind: {left}")
     contents(activity, folder)
     cut_off = has_begun(folder) or is_interrupted(folder, activity)
     if not all((folder / name).exists() for name in activity.makes) or contents(activity, folder) != expected:
         again = activity.again if activity.again and cut_off else activity.arguments
-        ended(again, folder, activity.status)
+        run_to_end(again, folder, activity.status)
     if (after := contents(activity, folder)) != expected:
         different = [name for name in activity.makes if after.get(name) != expected[name]]
-        raise Find(f"continued, these differ: {different}")
+        raise InterruptionFailure(f"different after resuming: {different}")
     if left := leftovers(activity, folder):
-        raise Find(f"left behind by what continued it: {left}")
+        raise InterruptionFailure(f"left behind after resuming: {left}")
 
 
 def has_begun(folder: Path) -> bool:
-    """Whether a run was cut off after its first record."""
-    partial = folder / f"out.jsonl{PARTIAL}"
+    """Check whether a run was interrupted after its first record."""
+    partial = folder / f"out.jsonl{PARTIAL_SUFFIX}"
     return partial.exists() and b"\n" in partial.read_bytes()
 
 
 def is_interrupted(folder: Path, activity: Activity) -> bool:
-    """Whether results say that their run was."""
+    """Check whether the results are those of an interrupted run."""
     path = folder / "out.jsonl"
-    return bool(activity.again) and path.exists() and bool(read(path).footer.get("interrupted"))
+    return bool(activity.again) and path.exists() and bool(read_results(path).footer.get("interrupted"))
 
 
 def leftovers(activity: Activity, folder: Path, besides: str = "") -> list[str]:
-    """Processes that run, and files and folders that nobody asked for.
+    """Return running processes and unexpected files and folders.
 
     Args:
-        besides: what names begin with that are no find: a killed writer's file, until the next writes.
+        besides: prefix of allowed names: the next writer removes the file of a killed writer.
     """
     allowed = {"tmp", "corpus", "1.jsonl", "2.jsonl", *activity.makes, *activity.before}
-    allowed |= {f"{name}{PARTIAL}" for name in activity.makes if activity.again}
+    allowed |= {f"{name}{PARTIAL_SUFFIX}" for name in activity.makes if activity.again}
     found = [f"process {number}" for number in processes_in(folder / "tmp")]
     found += [str(path.relative_to(folder)) for path in (folder / "tmp").iterdir()]
     there = (path.name for path in folder.iterdir() if path.name not in allowed)
@@ -275,16 +283,16 @@ def leftovers(activity: Activity, folder: Path, besides: str = "") -> list[str]:
 
 
 def contents(activity: Activity, folder: Path) -> dict[str, object]:
-    """What lies under a command's names, read as what it must be, without times; nothing of what is not there.
+    """Read the existing files of a command, without times.
 
     Raises:
-        Find: it is not whole.
+        InterruptionFailure: a file is incomplete.
     """
     there = [name for name in activity.makes if (folder / name).exists()]
     try:
         return {name: READERS[Path(name).suffix](folder / name) for name in there}
     except (ConformanceError, ValueError, AssertionError) as error:
-        raise Find(f"not whole under its final name: {error!r}") from None
+        raise InterruptionFailure(f"incomplete file with its final name: {error!r}") from None
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""A harness that starts in no time, for commands that are started hundreds of times; it needs Python alone.
+"""A harness that starts fast, for commands that are started hundreds of times; it only needs the standard library.
 
 Usage: python -I -S light_harness.py NAME
 
-It fails on some models and does not support the others, by what is in them.
+The bytes of a model determine whether the harness fails on it or does not support it.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ import sys
 
 
 def answer(command: dict) -> dict:
-    """The answer to a command, but for its number."""
+    """Return the answer to a command, without its number."""
     if command["cmd"] == "start":
         return {"version": 1, "name": sys.argv[1], "runtime_version": "1", "language": "Python", "kind": "backend"}
     with open(command["model"], "rb") as stream:  # noqa: PTH123
@@ -20,8 +20,8 @@ def answer(command: dict) -> dict:
 
 
 for line in sys.stdin:
-    asked = json.loads(line)
-    if asked["cmd"] == "stop":
+    command = json.loads(line)
+    if command["cmd"] == "stop":
         break
-    sys.stdout.write(json.dumps({"seq": asked["seq"], **answer(asked)}) + "\n")
+    sys.stdout.write(json.dumps({"seq": command["seq"], **answer(command)}) + "\n")
     sys.stdout.flush()

@@ -33,7 +33,7 @@ STRANGE = st.one_of(
 
 
 @st.composite
-def spoilt_bytes(draw: st.DrawFn, content: bytes) -> bytes:
+def corrupted_bytes(draw: st.DrawFn, content: bytes) -> bytes:
     """Some bytes with up to four places changed, cut out, doubled or put in; or cut off."""
     spoilt = bytearray(content)
     for _ in range(draw(st.integers(1, 4))):
@@ -54,7 +54,7 @@ def spoilt_bytes(draw: st.DrawFn, content: bytes) -> bytes:
 
 
 @st.composite
-def spoilt_document(draw: st.DrawFn, document: Any) -> bytes:
+def corrupted_document(draw: st.DrawFn, document: Any) -> bytes:
     """A JSON document with up to three values replaced, removed, doubled or wrapped, as text."""
     spoilt = [copy.deepcopy(document)]
     for _ in range(draw(st.integers(1, 3))):
@@ -91,13 +91,13 @@ def _index(draw: st.DrawFn, container: Sequence[Any]) -> int:
 
 
 @st.composite
-def spoilt_lines(draw: st.DrawFn, content: bytes) -> bytes:
+def corrupted_lines(draw: st.DrawFn, content: bytes) -> bytes:
     """Results with one line spoilt, or lines taken out, doubled or exchanged, or bytes spoilt."""
     lines = content.splitlines(keepends=True)
     place = draw(st.one_of(st.sampled_from([0, 1, 2, len(lines) - 1]), st.integers(0, len(lines) - 1)))
     match draw(st.sampled_from(["document", "document", "document", "remove", "double", "exchange", "bytes"])):
         case "document":
-            lines[place] = draw(spoilt_document(json.loads(lines[place]))) + b"\n"
+            lines[place] = draw(corrupted_document(json.loads(lines[place]))) + b"\n"
         case "remove":
             del lines[place]
         case "double":
@@ -106,7 +106,7 @@ def spoilt_lines(draw: st.DrawFn, content: bytes) -> bytes:
             other = draw(st.integers(0, len(lines) - 1))
             lines[place], lines[other] = lines[other], lines[place]
         case _:
-            return draw(spoilt_bytes(content))
+            return draw(corrupted_bytes(content))
     return b"".join(lines)
 
 
@@ -126,10 +126,10 @@ TOML_VALUES = (
 
 
 @st.composite
-def spoilt_toml(draw: st.DrawFn, content: bytes) -> bytes:
+def corrupted_toml(draw: st.DrawFn, content: bytes) -> bytes:
     """Expectations with a value replaced by a strange one, or with bytes spoilt."""
     if draw(st.booleans()):
-        return draw(spoilt_bytes(content))
+        return draw(corrupted_bytes(content))
     lines = content.decode().splitlines()
     place = draw(st.integers(0, len(lines) - 1))
     name, _, _ = lines[place].partition("=")
@@ -139,10 +139,10 @@ def spoilt_toml(draw: st.DrawFn, content: bytes) -> bytes:
 
 
 @st.composite
-def spoilt_model(draw: st.DrawFn, content: bytes) -> bytes:
+def corrupted_model(draw: st.DrawFn, content: bytes) -> bytes:
     """A model that is none any more: in its bytes, or in what its nodes, types and functions say."""
     if not draw(st.integers(0, 3)):
-        return draw(spoilt_bytes(content))
+        return draw(corrupted_bytes(content))
     model = onnx.ModelProto.FromString(content)
     for _ in range(draw(st.integers(1, 3))):
         draw(st.sampled_from(_MODEL_SPOILERS))(draw, model)

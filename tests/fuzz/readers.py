@@ -1,4 +1,4 @@
-"""The readers that are fuzzed, each with the strategy of what it reads."""
+"""The fuzzed readers of files, each with a strategy for corrupted input."""
 
 from __future__ import annotations
 
@@ -10,27 +10,25 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
-from campaign_jobs import Squares
 from corpora import SMALL
+from fake_jobs import Squares
 from hypothesis import strategies as st
-from mutations import spoilt_bytes, spoilt_document, spoilt_lines, spoilt_model, spoilt_toml
-from targets import TOML, Example, Find, Seeds, bounded, write
+from mutations import corrupted_bytes, corrupted_document, corrupted_lines, corrupted_model, corrupted_toml
+from targets import TOML, Example, FuzzFailure, Seeds, bounded, write
 
-from conformance.campaigns.job import Piece
-from conformance.campaigns.state import State
-from conformance.corpus.beside import BESIDE, beside_bytes, verify_neighbours
+from conformance.corpus.case_json import COMPANION_FILE, companion_bytes, read_case_json, verify_companions
 from conformance.corpus.corpus import MANIFEST, RELEASED, manifest_bytes, open_corpus, read_manifest
-from conformance.corpus.document import case_json
 from conformance.corpus.loading import load_case
-from conformance.corpus.released import as_released, read_released, released_bytes
-from conformance.environments.store import DOCUMENT, environments
-from conformance.errors import CampaignError
+from conformance.corpus.released import read_released, release_of, released_bytes
+from conformance.environments.registry import DOCUMENT_NAME, list_environments
+from conformance.errors import JobError
 from conformance.expectations.file import read_expectations
-from conformance.isolation.protocol import answer_in, decoded
-from conformance.judging.placement import placement_complaint, placement_of
-from conformance.judging.profiled import profile_of
-from conformance.models.reading import read_model
-from conformance.results.file import read
+from conformance.isolation.protocol import decode_tensor, parse_answer
+from conformance.jobs.job import ChunkResult, JobState
+from conformance.judging.backend import placement_violation, reported_placement
+from conformance.judging.profile_rules import load_profile
+from conformance.models.validity import read_model
+from conformance.results.file import read_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,12 +41,12 @@ ANSWER = {
     "placement": {"CPU": {"ArgMax": 1}},
 }
 PLACEMENT = {"CPU": {"ArgMax": 1, "Cast": 2}, "GPU": {"Adam": 3}}
-PROFILE = """name = "house"
-title = "House rules"
+PROFILE = """name = "example"
+title = "Example rules"
 source = "page 1"
 
 [[rule]]
-id = "house.one"
+id = "example.one"
 level = "must"
 text = "nothing is changed"
 source = "page 1"
@@ -59,34 +57,34 @@ ENVIRONMENT = {"subject": "exact@1", "version": "1", "python": "3.11.7", "instal
 
 
 def reader_targets(seeds: Seeds) -> dict[str, tuple[st.SearchStrategy[bytes], Callable[[bytes, Path], Any]]]:
-    """By name: what spoils a file, and what reads it."""
+    """Return the strategy for the content and the reader, by the name of the target."""
     corpus = open_corpus(seeds.folder / "corpus")
     case = corpus.cases[SMALL[0]]
-    document = case_json(corpus, case)
+    document = read_case_json(corpus, case)
     manifest = (corpus.path / MANIFEST).read_bytes()
-    model = st.sampled_from(seeds.models).flatmap(spoilt_model)
+    model = st.sampled_from(seeds.models).flatmap(corrupted_model)
     return {
-        "results": (spoilt_lines(seeds.results), _read("r.jsonl", read)),
-        "packed results": (spoilt_bytes(_packed(seeds.results)), _read("r.jsonl.gz", read)),
-        "manifest": (st.one_of(spoilt_document(json.loads(manifest)), spoilt_bytes(manifest)), _read_manifest),
-        "case.json": (spoilt_document(document), _in_corpus(seeds, "case.json")),
+        "results": (corrupted_lines(seeds.results), _read("r.jsonl", read_results)),
+        "packed results": (corrupted_bytes(_packed(seeds.results)), _read("r.jsonl.gz", read_results)),
+        "manifest": (st.one_of(corrupted_document(json.loads(manifest)), corrupted_bytes(manifest)), _read_manifest),
+        "case.json": (corrupted_document(document), _in_corpus(seeds, "case.json")),
         "model of a case": (model, _in_corpus(seeds, "model.onnx")),
-        "tensor": (spoilt_bytes(_tensor(seeds)), _in_corpus(seeds, "test_data_set_0/output_0.pb")),
-        "expectations": (spoilt_toml(TOML.encode()), _read("e.toml", read_expectations)),
+        "tensor": (corrupted_bytes(_tensor(seeds)), _in_corpus(seeds, "test_data_set_0/output_0.pb")),
+        "expectations": (corrupted_toml(TOML.encode()), _read("e.toml", read_expectations)),
         "model": (model, _read("m.onnx", read_model)),
-        "answer": (spoilt_document(ANSWER), _answer),
-        "beside.json": (_spoilt(beside_bytes(SMALL[1])), _in_corpus(seeds, BESIDE)),
-        "released.json": (_spoilt(released_bytes(as_released(corpus))), _read_released),
-        "profile": (spoilt_toml(PROFILE.encode()), _read("p.toml", lambda path: profile_of(str(path)))),
+        "answer": (corrupted_document(ANSWER), _answer),
+        "companion.json": (_spoilt(companion_bytes(SMALL[1])), _in_corpus(seeds, COMPANION_FILE)),
+        "released.json": (_spoilt(released_bytes(release_of(corpus))), _read_released),
+        "profile": (corrupted_toml(PROFILE.encode()), _read("p.toml", lambda path: load_profile(str(path)))),
         "environment.json": (_spoilt(json.dumps(ENVIRONMENT).encode()), _read_environment),
-        "placement": (spoilt_document(PLACEMENT), _placement),
-        "state of a campaign": (spoilt_lines(_state(seeds.folder)), _read_state),
+        "placement": (corrupted_document(PLACEMENT), _placement),
+        "state of a job": (corrupted_lines(_state(seeds.folder)), _read_state),
     }
 
 
 def _spoilt(content: bytes) -> st.SearchStrategy[bytes]:
-    """A document in JSON that is spoilt as one, or in its bytes."""
-    return st.one_of(spoilt_document(json.loads(content)), spoilt_bytes(content))
+    """Return a strategy for a JSON document that is corrupted in its values or its bytes."""
+    return st.one_of(corrupted_document(json.loads(content)), corrupted_bytes(content))
 
 
 def _packed(content: bytes) -> bytes:
@@ -115,22 +113,22 @@ def _read_manifest(content: bytes, folder: Path) -> None:
 
 
 def _in_corpus(seeds: Seeds, name: str) -> Callable[[bytes, Path], Any]:
-    """Reads a case of a corpus of one case, whose manifest knows the spoilt file's hash."""
+    """Return a function that reads a case with a corrupted file; the manifest has the hash of that file."""
 
     def run(content: bytes, folder: Path) -> None:
-        rehashed(seeds, folder, name, content)
+        write_corrupted_corpus(seeds, folder, name, content)
         with bounded():
             opened = open_corpus(folder)
-            case_json(opened, opened.cases[SMALL[0]])
-            verify_neighbours(opened)
+            read_case_json(opened, opened.cases[SMALL[0]])
+            verify_companions(opened)
             for data_set in load_case(opened, opened.cases[SMALL[0]]).data_sets():
                 assert data_set is not None
 
     return run
 
 
-def rehashed(seeds: Seeds, folder: Path, name: str, content: bytes) -> None:
-    """Write a corpus of one case, with this file spoilt."""
+def write_corrupted_corpus(seeds: Seeds, folder: Path, name: str, content: bytes) -> None:
+    """Write a corpus of one case with a corrupted file."""
     from hashlib import sha256
 
     home = seeds.folder / "corpus" / "node" / SMALL[0]
@@ -144,10 +142,10 @@ def rehashed(seeds: Seeds, folder: Path, name: str, content: bytes) -> None:
 
 def _answer(content: bytes, _: Path) -> None:
     with bounded():
-        for output in answer_in(content, "run", 1).get("outputs", []):
+        for output in parse_answer(content, "run", 1).get("outputs", []):
             if "data" in output:
-                with suppress(ValueError):  # told as nonsense by who asks
-                    decoded(output)
+                with suppress(ValueError):  # the caller reports it as a protocol violation
+                    decode_tensor(output)
 
 
 def _read_released(content: bytes, folder: Path) -> None:
@@ -157,38 +155,38 @@ def _read_released(content: bytes, folder: Path) -> None:
 
 
 def _read_environment(content: bytes, folder: Path) -> None:
-    """As `env list` does, which shows one that cannot be read."""
+    """Read environments as `env list` does, which also lists unreadable ones."""
     made = folder / "onnx-conformance" / "environments" / "exact-1"
-    write(Example(files={DOCUMENT: content}), made)
+    write(Example(files={DOCUMENT_NAME: content}), made)
     with patch.dict(os.environ, {"XDG_CACHE_HOME": str(folder)}), bounded():
-        for environment in environments():
+        for environment in list_environments():
             assert environment.subject
 
 
 def _placement(content: bytes, _: Path) -> None:
     try:
-        said = json.loads(content)
+        placement = json.loads(content)
     except (ValueError, RecursionError):
         return
-    with suppress(ValueError):  # told as an error of the backend by who asks
-        placement_complaint("CPU", placement_of(SimpleNamespace(placement=said)))
+    with suppress(ValueError):  # the caller reports it as an error of the backend
+        placement_violation("CPU", reported_placement(SimpleNamespace(placement=placement)))
 
 
 def _state(folder: Path) -> bytes:
     path = folder / "state.jsonl"
-    with State(path, Squares()) as state:
+    with JobState(path, Squares()) as state:
         for number in range(3):
-            state.keep(Piece(number, {"square": number**2}))
+            state.add(ChunkResult(number, {"square": number**2}))
     return path.read_bytes()
 
 
 def _read_state(content: bytes, folder: Path) -> None:
-    """A file that is refused is left as it is, to the byte."""
+    """Check that a refused state file is not changed."""
     path = folder / "state.jsonl"
     path.write_bytes(content)
     try:
-        with State(path, Squares()):
+        with JobState(path, Squares()):
             return
-    except CampaignError:
+    except JobError:
         if path.read_bytes() != content:
-            raise Find("a state that was refused is altered") from None
+            raise FuzzFailure("the reader changed a state file that it refused") from None

@@ -1,7 +1,8 @@
-"""What an example is, and how it is run; `readers` and `verbs` make them. Each may refuse it in its own words.
+"""Examples of the fuzzer, and functions that run them.
 
-A reader returns or raises `ConformanceError` (for answers of harnesses, `SubjectFailure`). A verb ends with 0, 1 or 2,
-without a traceback, and leaves nothing but what it was to write. All else is a find, and so is what takes very long.
+A reader must return or raise `ConformanceError`; for answers of harnesses, `SubjectFailure`. A verb must end with
+status 0, 1 or 2 without a traceback, and may only write the requested files. Everything else is a failure, also a run
+that exceeds the time limit.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from corpora import SMALL, write_corpus
 
 from conformance.cli import main
 from conformance.errors import ConformanceError
-from conformance.generation.defined import defined_cases
+from conformance.generation.generators import define_cases
 from conformance.subjects.failures import SubjectFailure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-LONGEST = 20.0
-"""Processor seconds that one example may take."""
+MAX_SECONDS = 20.0
+"""Limit of the processor time of one example, in seconds."""
 
 WRONG = "fake_backends:WrongOnArgMax"
 TOML = f"""subject = "{WRONG}"
@@ -44,17 +45,18 @@ when = {{ version = ">=0.0.1,<2", platform = ["linux", "darwin arm64"], python =
 """
 
 
-class Find(Exception):
-    """What must not be."""
+class FuzzFailure(Exception):
+    """A reader or a verb behaves in a way that is not allowed."""
 
 
 @dataclass(frozen=True)
 class Seeds:
-    """Valid files to spoil.
+    """Valid files to corrupt.
 
     Attributes:
-        folder: holds `corpus`, and `good.jsonl` of a run on it.
-        models: some models, from the corpus and from the pass's own cases.
+        folder: the folder with a corpus, and with `good.jsonl`, the results of a run on it.
+        results: the content of `good.jsonl`.
+        models: models of the corpus and of cases of the pass.
     """
 
     folder: Path
@@ -63,13 +65,23 @@ class Seeds:
 
     @classmethod
     def make(cls, folder: Path) -> Seeds:
-        """Make them."""
-        known = {case.id: case for _, case in defined_cases(())}
+        """Write the corpus, and run it."""
+        known = {case.id: case for _, case in define_cases(())}
         passes = [case for id, case in known.items() if id.startswith("test_argmax_pass_")][::100]
         corpus = folder / "corpus"
         write_corpus(corpus, [*(known[id] for id in SMALL), *passes])
-        told = ["run", "-b", WRONG, "--in-process", "--data", "corpus", "--results", "good.jsonl", "--no-diagnosis"]
-        subprocess.run([*REAL, *told], cwd=folder, check=False, stdout=subprocess.DEVNULL)
+        arguments = [
+            "run",
+            "-b",
+            WRONG,
+            "--no-isolation",
+            "--data",
+            "corpus",
+            "--results",
+            "good.jsonl",
+            "--no-diagnosis",
+        ]
+        subprocess.run([*REAL, *arguments], cwd=folder, check=False, stdout=subprocess.DEVNULL)
         models = [path.read_bytes() for path in sorted(corpus.rglob("model.onnx"))]
         return cls(folder, (folder / "good.jsonl").read_bytes(), models)
 
@@ -87,7 +99,7 @@ class Example:
 
 
 def write(example: Example, folder: Path) -> None:
-    """Put an example's files into a folder."""
+    """Write the files of an example into a folder."""
     for name, content in example.files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
@@ -95,19 +107,19 @@ def write(example: Example, folder: Path) -> None:
 
 @contextmanager
 def bounded() -> Iterator[None]:
-    """Raise what a reader may not raise as a find, and say so where it took very long."""
+    """Ignore the allowed exceptions; raise `FuzzFailure` if the block exceeds the time limit."""
     started = time.process_time()
     with suppress(ConformanceError, SubjectFailure):
         yield
-    if time.process_time() - started > LONGEST:
-        raise Find(f"takes over {LONGEST} s")
+    if time.process_time() - started > MAX_SECONDS:
+        raise FuzzFailure(f"takes over {MAX_SECONDS} s")
 
 
 def run_in_process(example: Example, folder: Path, encoding: str = "utf-8") -> None:
-    """Run a command line here.
+    """Run a command line in this process.
 
     Raises:
-        Find: it ends as no command may.
+        FuzzFailure: the command does not end as a command must.
     """
     write(example, folder)
     out = io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="")
@@ -124,14 +136,14 @@ def run_in_process(example: Example, folder: Path, encoding: str = "utf-8") -> N
     finally:
         os.chdir(before)
     err.flush()
-    judge(example, status, err.buffer.getvalue().decode(encoding), folder)
+    check_ending(example, status, err.buffer.getvalue().decode(encoding), folder)
 
 
 def run_really(example: Example, folder: Path, encoding: str) -> None:
-    """Run a command line in a process of its own, whose streams have this encoding.
+    """Run a command line in a new process whose streams have this encoding.
 
     Raises:
-        Find: it ends as no command may.
+        FuzzFailure: the command does not end as a command must.
     """
     write(example, folder)
     ended = subprocess.run(
@@ -142,22 +154,22 @@ def run_really(example: Example, folder: Path, encoding: str) -> None:
         timeout=300,
         check=False,
     )
-    judge(example, ended.returncode, ended.stderr.decode(errors="replace"), folder)
+    check_ending(example, ended.returncode, ended.stderr.decode(errors="replace"), folder)
 
 
-def judge(example: Example, status: int | None, said: str, folder: Path) -> None:
-    """Whether a command ended as one may.
+def check_ending(example: Example, status: int | None, stderr: str, folder: Path) -> None:
+    """Check how a command ended.
 
     Raises:
-        Find: it did not.
+        FuzzFailure: the exit status, the output or the remaining files are not allowed.
     """
-    if trace := re.search(r"report it with (\S+),", said):
-        said += f"\n{Path(trace[1]).read_text()}"
+    if trace := re.search(r"report it with (\S+),", stderr):
+        stderr += f"\n{Path(trace[1]).read_text()}"
         Path(trace[1]).unlink()
-    if status not in {0, 1, 2} or "Traceback" in said:
-        raise Find(f"status {status}: {said[-4000:]}")
+    if status not in {0, 1, 2} or "Traceback" in stderr:
+        raise FuzzFailure(f"status {status}: {stderr[-4000:]}")
     left = [path.name for path in folder.iterdir() if path.name.startswith(".")]
     if left:
-        raise Find(f"left {left}")
-    if status == 2 and not said.strip():
-        raise Find("status 2 without a word")
+        raise FuzzFailure(f"files left behind: {left}")
+    if status == 2 and not stderr.strip():
+        raise FuzzFailure("status 2 without a message")

@@ -1,4 +1,4 @@
-"""The verbs that are fuzzed: command lines with spoilt files, for this process and for the real command line."""
+"""The fuzzed verbs: strategies for command lines with corrupted files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from corpora import SMALL
 from hypothesis import strategies as st
-from mutations import spoilt_document, spoilt_lines, spoilt_model, spoilt_toml
+from mutations import corrupted_document, corrupted_lines, corrupted_model, corrupted_toml
 from readers import PROFILE
 from targets import REAL, TOML, WRONG, Example
 
@@ -19,9 +19,18 @@ if TYPE_CHECKING:
     from targets import Seeds
 
 REPORTS = ("--html", "o.html", "--json", "o.json", "--junit", "o.xml", "--ctrf", "c.json", "--markdown", "o.md")
-CENSUS = ("census", "-b", "census_subjects:CorrectlyRounded", "--type", "float16", "--operator", "Exp", "--in-process")
-SEARCH = ("search", "-b", WRONG, "--in-process", "--operator", "argmax", "--examples", "5", "--keep", "k", "--seed")
-MORE_REPORTS = ("--badge", "o.svg", "--hazards", "h.md")
+CENSUS = (
+    "census",
+    "-b",
+    "census_subjects:CorrectlyRounded",
+    "--type",
+    "float16",
+    "--operator",
+    "Exp",
+    "--no-isolation",
+)
+SEARCH = ("search", "-b", WRONG, "--no-isolation", "--operator", "ArgMax", "--examples", "5", "--output", "k", "--seed")
+MORE_REPORTS = ("--badge", "o.svg", "--hazard-table", "h.md")
 WORDS = st.one_of(
     st.sampled_from(
         ["", "-", "--", "-k", "test_adam", "\ud800", "\x1b[31m", "9" * 5000, "1/0", "*", "../..", "[[", "("]
@@ -31,9 +40,9 @@ WORDS = st.one_of(
 
 
 def verb_targets(seeds: Seeds) -> dict[str, st.SearchStrategy[Example]]:
-    """By name, what makes a verb's examples."""
-    results, good = spoilt_lines(seeds.results), seeds.results
-    model = st.sampled_from(seeds.models).flatmap(spoilt_model)
+    """Return the strategies of fast verbs, by the name of the target."""
+    results, good = corrupted_lines(seeds.results), seeds.results
+    model = st.sampled_from(seeds.models).flatmap(corrupted_model)
     corpus = str(seeds.folder / "corpus")
 
     def of(strategy: st.SearchStrategy[bytes], name: str, *arguments: str, **more: bytes) -> st.SearchStrategy[Example]:
@@ -46,14 +55,22 @@ def verb_targets(seeds: Seeds) -> dict[str, st.SearchStrategy[Example]]:
             results, "r.jsonl", "diff", "r.jsonl", "g.jsonl", "--json", "d.json", "--markdown", "-", g_jsonl=good
         ),
         "diff after": of(results, "r.jsonl", "diff", "g.jsonl", "r.jsonl", g_jsonl=good),
-        "merge": of(results, "r.jsonl", "merge", "r.jsonl", "-o", "o.jsonl", "--data", corpus),
-        "expect update": of(results, "r.jsonl", "expect", "update", "r.jsonl", "-e", "e.toml", e_toml=TOML.encode()),
-        "expect update of": of(
-            spoilt_toml(TOML.encode()), "e.toml", "expect", "update", "r.jsonl", "-e", "e.toml", r_jsonl=good
+        "merge": of(results, "r.jsonl", "merge", "r.jsonl", "--output", "o.jsonl", "--data", corpus),
+        "update-expectations of results": of(
+            results, "r.jsonl", "update-expectations", "r.jsonl", "--expect", "e.toml", e_toml=TOML.encode()
+        ),
+        "update-expectations of expectations": of(
+            corrupted_toml(TOML.encode()),
+            "e.toml",
+            "update-expectations",
+            "r.jsonl",
+            "--expect",
+            "e.toml",
+            r_jsonl=good,
         ),
         "hazards": of(model, "m.onnx", "hazards", "m.onnx"),
         "hazards json": of(model, "m.onnx", "hazards", "m.onnx", "--json"),
-        "lower": of(model, "m.onnx", "lower", "m.onnx", "-o", "o.onnx"),
+        "expand": of(model, "m.onnx", "expand", "m.onnx", "--output", "o.onnx"),
         "words of report": st.lists(WORDS, max_size=4).map(lambda words: Example(("report", *words))),
         "words of explain": WORDS.map(lambda word: Example(("explain", "--data", corpus, "--", word))),
         "words of list": st.lists(WORDS, max_size=3).map(lambda words: Example(("list", "--data", corpus, *words))),
@@ -61,9 +78,9 @@ def verb_targets(seeds: Seeds) -> dict[str, st.SearchStrategy[Example]]:
 
 
 def slow_verb_targets(seeds: Seeds) -> dict[str, st.SearchStrategy[Example]]:
-    """By name, what makes examples of verbs that run a corpus: too slow for thousands, or not for this process."""
-    run = ("run", "--no-diagnosis", "--in-process", "--data", str(seeds.folder / "corpus"))
-    results = spoilt_lines(seeds.results[: seeds.results.rindex(b'{"record":"footer"')])
+    """Return the strategies of verbs that run a corpus or a process, by the name of the target."""
+    run = ("run", "--no-diagnosis", "--no-isolation", "--data", str(seeds.folder / "corpus"))
+    results = corrupted_lines(seeds.results[: seeds.results.rindex(b'{"record":"footer"')])
     manifest = json.loads((seeds.folder / "corpus" / "manifest.json").read_bytes())
 
     def of(strategy: st.SearchStrategy[bytes], name: str, *arguments: str) -> st.SearchStrategy[Example]:
@@ -71,27 +88,29 @@ def slow_verb_targets(seeds: Seeds) -> dict[str, st.SearchStrategy[Example]]:
 
     return {
         "resume": of(results, "r.jsonl.partial", *run, "--resume", "r.jsonl"),
-        "expect": of(spoilt_toml(TOML.encode()), "e.toml", *run, "-b", WRONG, "--expect", "e.toml", "--case", SMALL[0]),
-        "baseline": of(spoilt_lines(seeds.results), "b.jsonl", *run, "-b", WRONG, "--baseline", "b.jsonl"),
+        "expect": of(
+            corrupted_toml(TOML.encode()), "e.toml", *run, "-b", WRONG, "--expect", "e.toml", "--case", SMALL[0]
+        ),
+        "baseline": of(corrupted_lines(seeds.results), "b.jsonl", *run, "-b", WRONG, "--baseline", "b.jsonl"),
         "keyword": WORDS.map(lambda word: Example((*run, "-b", WRONG, "-k", word))),
         "words of run": st.lists(WORDS, max_size=4).map(lambda words: Example((*run, "-b", WRONG, *words))),
-        "verify": of(spoilt_document(manifest), "c/manifest.json", "verify", "--data", "c"),
-        "profile": of(spoilt_toml(PROFILE.encode()), "p.toml", *run, "-b", WRONG, "--profile", "p.toml"),
-        "census": of(spoilt_lines(_census(seeds)), "state", *CENSUS, "--resume", "state", "--results", "-"),
+        "verify": of(corrupted_document(manifest), "c/manifest.json", "verify", "--data", "c"),
+        "profile": of(corrupted_toml(PROFILE.encode()), "p.toml", *run, "-b", WRONG, "--profile", "p.toml"),
+        "census": of(corrupted_lines(_census(seeds)), "state", *CENSUS, "--resume", "state", "--results", "-"),
         "words of census": st.lists(WORDS, max_size=3).map(lambda words: Example((*CENSUS, *words))),
         "search": st.integers(0, 10**6).map(lambda seed: Example((*SEARCH, str(seed)))),
         "words of search": st.lists(WORDS, max_size=3).map(lambda words: Example((*SEARCH, "0", *words))),
-        "repro": _corpus_of_one(seeds, "repro", SMALL[1], "-b", WRONG, "-o", "r"),
+        "repro": _corpus_of_one(seeds, "repro", SMALL[1], "-b", WRONG, "--output", "r"),
         "coverage": _corpus_of_one(seeds, "list", "--coverage"),
         "clauses": _corpus_of_one(seeds, "list", "--clauses"),
         "explain": _corpus_of_one(seeds, "explain", SMALL[1]),
-        "run": _corpus_of_one(seeds, "run", "-b", WRONG, "--in-process"),
+        "run": _corpus_of_one(seeds, "run", "-b", WRONG, "--no-isolation"),
         "words of env": st.lists(WORDS, max_size=2).map(lambda words: Example(("env", "remove", *words))),
     }
 
 
 def _census(seeds: Seeds) -> bytes:
-    """What a census keeps."""
+    """Return the state file of a census."""
     state = seeds.folder / "census"
     if not state.exists():
         subprocess.run([*REAL, *CENSUS, "--resume", str(state)], check=False, stdout=subprocess.DEVNULL)
@@ -99,7 +118,7 @@ def _census(seeds: Seeds) -> bytes:
 
 
 def _corpus_of_one(seeds: Seeds, *arguments: str) -> st.SearchStrategy[Example]:
-    """A corpus of one case, whose manifest knows the hash of the case.json that is spoilt."""
+    """Return a strategy for command lines on a corpus with a corrupted case.json; the manifest has its hash."""
     home = seeds.folder / "corpus" / "node" / SMALL[1]
     whole = {path.relative_to(home).as_posix(): path.read_bytes() for path in home.rglob("*") if path.is_file()}
 
@@ -110,4 +129,4 @@ def _corpus_of_one(seeds: Seeds, *arguments: str) -> st.SearchStrategy[Example]:
         manifest = manifest_bytes("1.0.0", hashes, {f"node/{SMALL[1]}": "must"})
         return Example((*arguments, "--data", "c"), {**written, f"c/{MANIFEST}": manifest})
 
-    return spoilt_document(json.loads(whole["case.json"])).map(made)
+    return corrupted_document(json.loads(whole["case.json"])).map(made)

@@ -1,4 +1,4 @@
-"""No bound of a `must` case is wide: 64 ULP a step at most, of the largest number that the element came of."""
+"""Bounds of `must` cases are at most 64 ULP per training step, relative to the largest operand of the element."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ from fnmatch import fnmatch
 import numpy as np
 import pytest
 
-from conformance.corpus.loading import case_in_memory
+from conformance.corpus.loading import load_case_in_memory
 from conformance.judging.compare import ulp_of
 from conformance.verdicts import Level
 
-MOST = 64
+MAX_ULP_PER_STEP = 64
 
 WIDER = {
-    "test_adam_*double*": "R_adjusted may be computed in float, so the hull of all readings is; a reading is narrow",
-    "test_adagrad_*double*": "r may be computed in float, so the hull of all readings is; a reading is narrow",
-    "test_adam_pairwise_004_*": "1 - beta**T is a small part of beta**T, whose error of 16 ULP it inherits",
+    "test_adam_*double*": "R_adjusted may be computed in float, so the hull of all interpretations is wide",
+    "test_adagrad_*double*": "r may be computed in float, so the hull of all interpretations is wide",
+    "test_adam_pairwise_004_*": "1 - beta**T is a small part of beta**T, and inherits its error of 16 ULP",
     "test_adam_float32_attributes_must_float": "1 - beta**T is a small part of beta**T, as in pairwise_004",
     "test_adam_function_own_name_defaults_float": "1 - beta**T is a small part of beta**T, as in pairwise_004",
-    "test_adam_tiny_float*": "the errors of a power, two roots and two quotients come together in the step",
+    "test_adam_tiny_float*": "the errors of a power, two roots and two quotients add up in the update",
     "test_adam_numbers_*_float": "1 - alpha**T and 1 - beta**T are small parts of powers whose T is large",
-    "test_adam_extreme_*_r_huge_*": "the errors of roots and quotients come together in a step that is all of X",
-    "test_*_placed_*": "operands are initializers, or parts of inputs of other shapes, and no measure of a result",
-    "test_*_sizes_*": "operands are tiled from a period of another shape, and no measure of a result",
+    "test_adam_extreme_*_r_huge_*": "the errors of roots and quotients add up in an update that dominates X",
+    "test_*_placed_*": "operands are initializers, or parts of inputs of other shapes, so they do not measure a result",
+    "test_*_sizes_*": "operands are tiled from a period of another shape, so they do not measure a result",
     "test_adam_training_network_float*": "G is computed in the graph, from operands of other shapes",
     "test_adagrad_training_network_float*": "G is computed in the graph, from operands of other shapes",
 }
-"""Which cases have wider bounds, and why."""
+"""Reasons for wider bounds, by pattern of case ids."""
 
 
-def steps(id):
-    """How many steps of training a case's graph has."""
+def training_steps(id):
+    """Return the number of training training_steps in a case's graph."""
     match = re.search(r"training_(?:fed_10_times_)?(\d+)", id)
     return int(match[1]) if match else 1
 
 
 def widths(data_set):
-    """The bounds in ULP of the largest number at an element's place among it and the operands of its shape."""
+    """Yield the largest bound of each output, in ULP of the largest operand or result at the same position."""
     for output in data_set.outputs:
         if output.bound is not None and output.bound.size and output.expected.dtype.kind == "f":
             operands = [array for array in data_set.inputs if array.shape == output.expected.shape]
@@ -49,24 +49,24 @@ def widths(data_set):
 
 @pytest.fixture(scope="module")
 def wide(whole_corpus):
-    """The `must` cases with a wider bound, and how wide it is."""
+    """Bounds in ULP of the `must` cases that exceed the limit, by case id."""
     found = {}
     for entry in whole_corpus.cases.values():
         if entry.level is Level.MUST and not entry.is_invalid and not entry.is_structural:
-            held = case_in_memory(whole_corpus, entry).held
+            held = load_case_in_memory(whole_corpus, entry).held
             widest = max((width for data_set in held for width in widths(data_set)), default=0.0)
-            if widest > MOST * steps(entry.id):
+            if widest > MAX_ULP_PER_STEP * training_steps(entry.id):
                 found[entry.id] = widest
     return found
 
 
 @pytest.mark.whole
-def test_a_wide_bound_has_a_reason(wide):
+def test_wide_bound_has_a_reason(wide):
     assert {id: width for id, width in wide.items() if not any(fnmatch(id, pattern) for pattern in WIDER)} == {}
 
 
 @pytest.mark.whole
 @pytest.mark.parametrize("pattern", WIDER)
-def test_a_reason_is_of_a_case_that_there_is(wide, pattern):
+def test_reason_matches_a_wide_case(wide, pattern):
     assert any(fnmatch(id, pattern) for id in wide)
     assert len(WIDER) <= 20

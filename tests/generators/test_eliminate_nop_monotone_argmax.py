@@ -1,4 +1,4 @@
-"""The cases of the pass: every family is there, and each says of its own model what is true of it."""
+"""Cases of the pass: number of cases per family, and correctness of the expected rewrites and hazards."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections import Counter
 import numpy as np
 import onnx
 import pytest
-from rewrites import declared_answers, produced, without
+from pass_cases import declared_answers, produced_values, remove_values
 
-from conformance.corpus.case import CaseKind, Firing
+from conformance.corpus.case import CaseKind, PassEffect
 from conformance.corpus.corpus import MANIFEST
-from conformance.generation.defined import defined_cases
-from conformance.judging.rewriting import refusal
+from conformance.generation.generators import define_cases
+from conformance.judging.optimizer_run import checker_error
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level
-from generators.eliminate_nop_monotone_argmax.hazards import PRECISION, hazards
-from generators.eliminate_nop_monotone_argmax.scenario import FIVE
+from generators.eliminate_nop_monotone_argmax.hazards import PRECISION, all_hazards
+from generators.eliminate_nop_monotone_argmax.pass_scenario import PASS_OPERATORS
 
-CASES = {case.id: case for _, case in defined_cases(["eliminate_nop_monotone_argmax"])}
-OF_THE_PASS = [case for case in CASES.values() if case.kind is CaseKind.PASS]
-FIRING = [case for case in OF_THE_PASS if case.rewrite.answer is Firing.FIRES]
-NOT_STAYING = [case for case in OF_THE_PASS if case.rewrite.answer is not Firing.STAYS]
-HAZARDOUS = [case for case in OF_THE_PASS if case.hazards]
-BACKENDS = [case for case in CASES.values() if case.kind == "node" and "hazard" in case.tags]
-IN_RANGE = [case for case in CASES.values() if case.clauses[0] == "argmax.range"]
+CASES = {case.id: case for _, case in define_cases(["eliminate_nop_monotone_argmax"])}
+PASS_CASES = [case for case in CASES.values() if case.kind is CaseKind.PASS]
+APPLYING = [case for case in PASS_CASES if case.rewrite.effect is PassEffect.APPLIES]
+NOT_EXCLUDED = [case for case in PASS_CASES if case.rewrite.effect is not PassEffect.DOES_NOT_APPLY]
+HAZARD_CASES = [case for case in PASS_CASES if case.hazards]
+BACKEND_CASES = [case for case in CASES.values() if case.kind == "node" and "hazard" in case.tags]
+RANGE_CASES = [case for case in CASES.values() if case.clauses[0] == "argmax.range"]
 
-FEWEST = {
+MIN_CASES = {
     "base": 120,
     "other_operators": 70,
     "axis": 40,
@@ -43,89 +43,89 @@ FEWEST = {
     "types_and_shapes": 30,
     "hazards": 40,
 }
-"""How many scenarios each family has at least."""
+"""Minimum number of cases of each family."""
 
 
 def family_of(case):
-    return next(tag for tag in case.tags if tag in {*FEWEST, "invalid_models"})
+    return next(tag for tag in case.tags if tag in {*MIN_CASES, "invalid_models"})
 
 
 class TestFamilies:
-    def test_there_are_at_least_300_scenarios(self):
-        assert len(OF_THE_PASS) >= 300
+    def test_pass_has_at_least_300_cases(self):
+        assert len(PASS_CASES) >= 300
 
-    @pytest.mark.parametrize(("family", "fewest"), FEWEST.items())
-    def test_each_has_its_scenarios(self, family, fewest):
-        assert Counter(map(family_of, OF_THE_PASS))[family] >= fewest
+    @pytest.mark.parametrize(("family", "minimum"), MIN_CASES.items())
+    def test_family_has_enough_cases(self, family, minimum):
+        assert Counter(map(family_of, PASS_CASES))[family] >= minimum
 
-    def test_invalid_models_are_cases_of_a_graph_optimizer_too(self):
+    def test_invalid_models_exist_for_graph_optimizers(self):
         assert len([case for case in CASES.values() if case.kind is CaseKind.INVALID and case.rewrite]) >= 12
 
-    @pytest.mark.parametrize("answer", Firing)
-    def test_every_answer_is_asked_for(self, answer):
-        assert sum(case.rewrite.answer is answer for case in OF_THE_PASS) >= 10
+    @pytest.mark.parametrize("effect", PassEffect)
+    def test_pass_effect_has_at_least_10_cases(self, effect):
+        assert sum(case.rewrite.effect is effect for case in PASS_CASES) >= 10
 
-    @pytest.mark.parametrize("op_type", FIVE)
-    def test_each_operator_is_taken_away_and_stays(self, op_type):
-        named = [case for case in OF_THE_PASS if op_type in case.title.split()]
-        assert {case.rewrite.answer for case in named} >= {Firing.FIRES, Firing.STAYS}
+    @pytest.mark.parametrize("op_type", PASS_OPERATORS)
+    def test_operator_has_applying_and_not_applying_cases(self, op_type):
+        named = [case for case in PASS_CASES if op_type in case.title.split()]
+        assert {case.rewrite.effect for case in named} >= {PassEffect.APPLIES, PassEffect.DOES_NOT_APPLY}
 
-    def test_each_id_of_the_pass_names_its_family(self):
-        named = [case for case in OF_THE_PASS if case.id.startswith("test_argmax_pass_")]
+    def test_case_id_contains_the_family(self):
+        named = [case for case in PASS_CASES if case.id.startswith("test_argmax_pass_")]
         assert [case.id for case in named if not case.id.startswith(f"test_argmax_pass_{family_of(case)}_")] == []
 
-    def test_no_two_have_one_title(self):
-        titles = Counter(case.title for case in OF_THE_PASS if case.id.startswith("test_argmax_pass_"))
+    def test_titles_are_distinct(self):
+        titles = Counter(case.title for case in PASS_CASES if case.id.startswith("test_argmax_pass_"))
         assert [title for title, count in titles.items() if count > 1] == []
 
 
 class TestStructure:
-    def test_what_is_gone_was_there(self):
-        strays = {
+    def test_removed_values_exist_in_the_model(self):
+        unknown = {
             case.id
-            for case in OF_THE_PASS
-            if not {*case.rewrite.fixed_point} <= set(produced(onnx.load_model_from_string(case.model).graph))
+            for case in PASS_CASES
+            if not {*case.rewrite.fixed_point} <= set(produced_values(onnx.load_model_from_string(case.model).graph))
         }
-        assert strays == set()
+        assert unknown == set()
 
-    def test_only_a_row_of_operators_needs_more_than_one_run(self):
-        longer = {family_of(case) for case in OF_THE_PASS if case.rewrite.once != case.rewrite.fixed_point}
+    def test_fixed_point_differs_only_in_chains_and_subgraphs(self):
+        longer = {family_of(case) for case in PASS_CASES if case.rewrite.once != case.rewrite.fixed_point}
         assert longer == {"chains", "subgraphs"}
 
-    def test_a_model_is_valid_before_and_after_the_pass(self):
-        for case in OF_THE_PASS:
+    def test_model_is_valid_before_and_after_the_pass(self):
+        for case in PASS_CASES:
             for gone in ((), case.rewrite.once, case.rewrite.fixed_point):
-                after = onnx.load_model_from_string(without(case.model, gone))
-                assert refusal(after) is None, case.id
+                after = onnx.load_model_from_string(remove_values(case.model, gone))
+                assert checker_error(after) is None, case.id
 
-    def test_a_model_without_data_sets_has_an_input_or_output_that_is_no_tensor(self):
-        for case in (case for case in OF_THE_PASS if not case.data_sets):
+    def test_case_without_data_sets_has_a_non_tensor_value(self):
+        for case in (case for case in PASS_CASES if not case.data_sets):
             graph = onnx.load_model_from_string(case.model).graph
             assert not all(value.type.HasField("tensor_type") for value in (*graph.input, *graph.output)), case.id
 
 
 class TestAnswers:
-    def test_the_rewrite_keeps_the_answer_of_every_data_set_that_is_no_hazard(self):
+    def test_rewrite_keeps_results_without_hazard(self):
         changed = set()
-        for case in FIRING:
+        for case in APPLYING:
             for inputs, hazard in zip(case.data_sets, case.hazards or [None] * len(case.data_sets), strict=True):
                 before = declared_answers(case.model, inputs)
-                after = declared_answers(without(case.model, case.rewrite.fixed_point), inputs)
+                after = declared_answers(remove_values(case.model, case.rewrite.fixed_point), inputs)
                 if hazard is None and before != after:
                     changed.add(case.id)
         assert changed == set()
 
-    @pytest.mark.parametrize("case", HAZARDOUS, ids=lambda case: case.id)
-    def test_the_rewrite_changes_the_answer_of_every_hazard(self, case):
-        after = without(case.model, case.rewrite.fixed_point)
+    @pytest.mark.parametrize("case", HAZARD_CASES, ids=lambda case: case.id)
+    def test_rewrite_changes_results_of_hazards(self, case):
+        after = remove_values(case.model, case.rewrite.fixed_point)
         for inputs, hazard in zip(case.data_sets, case.hazards, strict=True):
             if hazard is not None:
                 assert declared_answers(case.model, inputs) != declared_answers(after, inputs)
 
 
 class TestHazards:
-    def test_each_class_is_there(self):
-        classes = {hazard for case in HAZARDOUS for hazard in case.hazards if hazard}
+    def test_hazard_classes_all_have_cases(self):
+        classes = {hazard for case in HAZARD_CASES for hazard in case.hazards if hazard}
         assert classes == {
             "exp_overflow",
             "exp_underflow",
@@ -137,26 +137,26 @@ class TestHazards:
             "coercion",
         }
 
-    @pytest.mark.parametrize("op_type", FIVE)
-    def test_each_operator_ties_in_each_type(self, op_type):
-        types = {hazard.dtype for hazard in hazards() if (hazard.op_type, hazard.kind) == (op_type, "rounding_tie")}
+    @pytest.mark.parametrize("op_type", PASS_OPERATORS)
+    def test_operator_has_rounding_ties_in_each_type(self, op_type):
+        types = {hazard.dtype for hazard in all_hazards() if (hazard.op_type, hazard.kind) == (op_type, "rounding_tie")}
         assert types == set(PRECISION)
 
-    def test_each_begins_with_a_data_set_that_is_none(self):
-        assert all(case.hazards[0] is None for case in HAZARDOUS)
+    def test_first_data_set_is_not_a_hazard(self):
+        assert all(case.hazards[0] is None for case in HAZARD_CASES)
 
-    def test_backends_have_a_case_for_each_that_leaves_them_no_choice(self):
-        assert len(BACKENDS) == sum(hazard.shows_on_backends for hazard in hazards())
+    def test_backends_have_cases_for_unambiguous_hazards(self):
+        assert len(BACKEND_CASES) == sum(hazard.shows_on_backends for hazard in all_hazards())
 
-    def test_at_should_one_index_is_acceptable(self):
-        for case in (case for case in BACKENDS if case.level is Level.SHOULD):
+    def test_should_case_accepts_a_single_index(self):
+        for case in (case for case in BACKEND_CASES if case.level is Level.SHOULD):
             for inputs in case.data_sets:
                 (answer,) = answers(case.model, inputs, case.level)
                 assert answer.choices is None, case.id
 
-    def test_at_must_every_index_of_a_hazard_is_acceptable_that_the_rewrite_gives_or_it_replaces(self):
-        for case in HAZARDOUS:
-            after = without(case.model, case.rewrite.fixed_point)
+    def test_must_level_accepts_indices_before_and_after_the_rewrite(self):
+        for case in HAZARD_CASES:
+            after = remove_values(case.model, case.rewrite.fixed_point)
             for inputs in case.data_sets[1:]:
                 (answer,) = answers(case.model, inputs, Level.MUST)
                 for content in (case.model, after):
@@ -164,14 +164,14 @@ class TestHazards:
                     held = answer.choices.reshape(index.size, -1)[np.arange(index.size), index]
                     assert held.all(), case.id
 
-    def test_backends_are_held_to_them_at_should_unless_a_nan_takes_part(self):
-        levels = {case.level for case in BACKENDS}
+    def test_backend_cases_are_should_or_silent(self):
+        levels = {case.level for case in BACKEND_CASES}
         assert levels == {Level.SHOULD, Level.SILENT}
-        assert all(case.rewrite is None for case in BACKENDS)
+        assert all(case.rewrite is None for case in BACKEND_CASES)
 
-    def test_where_a_nan_takes_part_backends_are_held_to_an_index_of_an_element_at_must(self):
-        assert len(IN_RANGE) == sum(hazard.has_nan for hazard in hazards())
-        for case in IN_RANGE:
+    def test_nan_hazards_have_must_cases_for_the_index_range(self):
+        assert len(RANGE_CASES) == sum(hazard.has_nan for hazard in all_hazards())
+        for case in RANGE_CASES:
             for inputs in case.data_sets:
                 (answer,) = answers(case.model, inputs, case.level)
                 assert case.level is Level.MUST, case.id
@@ -179,29 +179,29 @@ class TestHazards:
 
 
 class TestCommitted:
-    def test_the_pass_s_part_of_the_corpus_is_small(self, whole_corpus):
+    def test_pass_cases_are_small(self, whole_corpus):
         files = [file for file in (whole_corpus.path / CaseKind.PASS).rglob("*") if file.is_file()]
-        assert len(files) > len(OF_THE_PASS)
+        assert len(files) > len(PASS_CASES)
         assert sum(file.stat().st_size for file in files) < 8_000_000
 
-    def test_every_case_is_in_it(self, whole_corpus):
+    def test_pass_cases_are_all_committed(self, whole_corpus):
         assert (whole_corpus.path / MANIFEST).is_file()
         assert CASES.keys() <= whole_corpus.cases.keys()
 
 
 class TestOwnImplementation:
-    """The suite's implementation of the pass does what the cases say of it."""
+    """The suite's own implementation of the pass agrees with the cases."""
 
-    def test_it_takes_away_what_the_cases_say(self):
+    def test_own_pass_removes_the_expected_values(self):
         eliminate = pytest.importorskip(
             "conformance.passes.eliminate_nop_monotone_argmax", reason="the pass is not implemented here"
         )
-        otherwise = {}
-        for case in OF_THE_PASS:
-            before = set(produced(onnx.load_model_from_string(case.model).graph))
+        differences = {}
+        for case in PASS_CASES:
+            before = set(produced_values(onnx.load_model_from_string(case.model).graph))
             for fixed_point, gone in ((False, case.rewrite.once), (True, case.rewrite.fixed_point)):
                 after = eliminate.eliminate(onnx.load_model_from_string(case.model), fixed_point=fixed_point)
-                taken = before - set(produced(after.graph))
-                if taken != set(gone) and not (case.rewrite.answer is Firing.MAY and not taken):
-                    otherwise[case.id, fixed_point] = taken
-        assert otherwise == {}
+                removed = before - set(produced_values(after.graph))
+                if removed != set(gone) and not (case.rewrite.effect is PassEffect.OPTIONAL and not removed):
+                    differences[case.id, fixed_point] = removed
+        assert differences == {}

@@ -1,4 +1,4 @@
-"""The cases by size hold what the declaration asks for, and store little of it."""
+"""The size cases cover the declared lengths and store only small tensors."""
 
 from __future__ import annotations
 
@@ -6,48 +6,48 @@ import numpy as np
 import onnx
 import pytest
 
-from conformance.dimensions.sizes import BEYOND, BLOCKS, LONG_BLOCKS, around, of_long
-from conformance.models.constants import elements_of
-from generators.argmax import sizes as of_argmax
-from generators.training_optimizers.sizes import sizes
+from conformance.models.inputs import tensor_elements
+from generators.argmax import sizes as argmax_sizes
+from generators.declarations.sizes import BEYOND_CACHE, BLOCKS, LONG_BLOCKS, lengths_around, lengths_around_long
+from generators.training_optimizers.sizes import size_cases
 from generators.training_optimizers.table import OPERATORS
 
-MOST_STORED = 64 * 1024
-LENGTHS = {length for block in BLOCKS for length in around(block)}
-LONG = {length for block in LONG_BLOCKS for length in of_long(block)} | {BEYOND}
+MAX_STORED_BYTES = 64 * 1024
+LENGTHS = {length for block in BLOCKS for length in lengths_around(block)}
+LONG = {length for block in LONG_BLOCKS for length in lengths_around_long(block)} | {BEYOND_CACHE}
 
-ARGMAX = list(of_argmax.cases())
-CASES = [*ARGMAX, *(case for operator in OPERATORS for case in sizes(operator))]
+ARGMAX = list(argmax_sizes.cases())
+CASES = [*ARGMAX, *(case for operator in OPERATORS for case in size_cases(operator))]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-def test_no_stored_tensor_exceeds_64_kib(case):
+def test_stored_tensors_are_at_most_64_kib(case):
     graph = onnx.load_model_from_string(case.model).graph
-    stored = [*map(elements_of, graph.initializer), *(array for inputs in case.data_sets for array in inputs)]
-    assert max(array.nbytes for array in stored) <= MOST_STORED
+    stored = [*map(tensor_elements, graph.initializer), *(array for inputs in case.data_sets for array in inputs)]
+    assert max(array.nbytes for array in stored) <= MAX_STORED_BYTES
 
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
-def test_an_optimizer_has_tensors_of_every_declared_length(operator):
-    text = " ".join(case.title for case in sizes(operator)).replace(",", "")
+def test_optimizer_cases_have_every_declared_length(operator):
+    text = " ".join(case.title for case in size_cases(operator)).replace(",", "")
     assert {str(length) for length in LENGTHS | LONG} <= set(text.split())
 
 
-def test_argmax_has_axes_of_every_declared_length():
+def test_argmax_cases_have_every_declared_length():
     text = " ".join(case.title for case in ARGMAX).replace(",", "")
     assert {str(length) for length in LENGTHS | LONG} <= set(text.split())
 
 
 @pytest.mark.parametrize("step", [1, 4])
-def test_a_maximum_stands_at_every_place_of_some_row(step):
+def test_shifted_rows_have_a_maximum_at_every_index(step):
     length = 30
     starts = range(step)
-    rows = of_argmax._Rows("X", length, step)
+    rows = argmax_sizes._ShiftedRows("X", length, step)
     count = -(-rows.period // step)
     found = {
         int(place)
         for start in starts
         for place in np.resize(rows.vector(np.float32, (start,)), (count, length)).argmax(axis=1)
-        if np.resize(rows.vector(np.float32, (start,)), (count, length)).max() == of_argmax.PEAK
+        if np.resize(rows.vector(np.float32, (start,)), (count, length)).max() == argmax_sizes.PEAK_VALUE
     }
     assert found >= set(range(length))

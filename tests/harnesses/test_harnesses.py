@@ -1,4 +1,4 @@
-"""The harnesses in `harnesses/`: the one in C++ is built and checked, and what npm installs is pinned to the byte."""
+"""Harnesses in `harnesses/`: the C++ harness is built and checked; npm packages are pinned by hash."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from outputs import results_of
+from command_outputs import results_by_key
 from repository import DATA, ROOT
 
 from conformance.harness_check.check import check_harness
-from conformance.harness_check.fact import State
+from conformance.harness_check.session import RuleState
 
 pytestmark = pytest.mark.programs
 
 HARNESSES = ROOT / "harnesses"
-NEEDED = "needs a C++ compiler, make and nlohmann's JSON library: apt-get install g++ make nlohmann-json3-dev"
+REQUIREMENTS = "needs a C++ compiler, make and nlohmann's JSON library: apt-get install g++ make nlohmann-json3-dev"
 RUNTIMES = ("onnxruntime-node", "onnxruntime-web")
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory) -> Path:
-    """The C++ harness, built in a copy of its folder."""
+    """Path of the C++ harness, built in a copy of its folder."""
     compiles = shutil.which("make") and shutil.which("g++")
     if (
         not compiles
@@ -35,44 +35,44 @@ def built(tmp_path_factory) -> Path:
             check=False,
         ).returncode
     ):
-        pytest.skip(NEEDED)
+        pytest.skip(REQUIREMENTS)
     folder = tmp_path_factory.mktemp("cpp") / "cpp"
     shutil.copytree(HARNESSES / "cpp", folder, ignore=shutil.ignore_patterns("harness", "runner"))
     subprocess.run(["make", "-C", str(folder), "CXXFLAGS=-O0 -Wall -Wextra -Werror"], check=True, capture_output=True)
     return folder / "harness"
 
 
-def test_the_cpp_harness_keeps_to_the_protocol(built):
-    assert [outcome for outcome in check_harness([str(built)], 60) if outcome.state is not State.HOLDS] == []
+def test_cpp_harness_satisfies_every_rule(built):
+    assert [outcome for outcome in check_harness([str(built)], 60) if outcome.state is not RuleState.HOLDS] == []
 
 
-def test_the_cpp_harness_and_the_runner_pass_what_they_support_and_no_more(process, built, tmp_path):
+def test_cpp_harness_and_runner_give_same_verdicts(process, built, tmp_path):
     results = tmp_path / "results.jsonl"
     subject = f"exec:{shlex.quote(str(built))}"
     ended = process("onnx-conformance", "run", "--data", DATA, "-b", subject, "--results", results, "-k", "argmax")
     assert ended.status == 0, ended.out
-    verdicts = {case: result["verdict"] for (_, case), result in results_of(results).items()}
+    verdicts = {case: result["verdict"] for (_, case), result in results_by_key(results).items()}
     assert set(verdicts.values()) == {"pass", "unsupported"}
     assert {verdicts[f"test_argmax_type_{name}"] for name in ("float", "double", "int8", "int64", "uint64")} == {"pass"}
     assert verdicts["test_argmax_type_float16"] == "unsupported"
     alone = subprocess.run([str(built.parent / "runner"), str(DATA)], capture_output=True, text=True, check=False)
-    told = (line.partition(":")[0].partition(" ") for line in alone.stdout.splitlines())
-    without_python = {case: verdict for verdict, _, case in told if case}
+    printed = (line.partition(":")[0].partition(" ") for line in alone.stdout.splitlines())
+    without_python = {case: verdict for verdict, _, case in printed if case}
     assert alone.returncode == 0
     assert {case: without_python[case] for case in verdicts} == verdicts
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
-def test_npm_installs_the_version_that_is_asked_for(runtime):
+def test_npm_lock_has_requested_version(runtime):
     folder = HARNESSES / "javascript" / runtime
-    asked = json.loads((folder / "package.json").read_bytes())["dependencies"]
+    requested = json.loads((folder / "package.json").read_bytes())["dependencies"]
     locked = json.loads((folder / "package-lock.json").read_bytes())["packages"]
-    assert locked[f"node_modules/{runtime}"]["version"] == asked[runtime]
-    assert re.fullmatch(r"\d+\.\d+\.\d+", asked[runtime])
+    assert locked[f"node_modules/{runtime}"]["version"] == requested[runtime]
+    assert re.fullmatch(r"\d+\.\d+\.\d+", requested[runtime])
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
-def test_every_package_is_locked_to_its_bytes_and_to_no_registry(runtime):
+def test_npm_lock_has_hashes_and_no_registry(runtime):
     lock = json.loads((HARNESSES / "javascript" / runtime / "package-lock.json").read_bytes())
     packages = {name: package for name, package in lock["packages"].items() if name}
     assert packages

@@ -1,4 +1,4 @@
-"""The harness in JavaScript: around the packages that it hosts, where they are installed, and around a stand-in."""
+"""The harness in JavaScript, with the installed packages and with a fake package."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import shutil
 import numpy as np
 import pytest
 from file_backends import double_identity
-from isolation_support import apart
+from isolation_support import isolated_subject
 from repository import ROOT
 
 from conformance.harness_check.check import check_harness
-from conformance.harness_check.fact import State
-from conformance.isolation.starting import host_of
+from conformance.harness_check.session import RuleState
+from conformance.isolation.start_subjects import client_of
 
 pytestmark = pytest.mark.programs
 
 FOLDER = ROOT / "harnesses" / "javascript"
 
-STAND_IN = """
+FAKE_PACKAGE = """
 export const env = { wasm: {} };
 export class Tensor {
   constructor(type, data, dims) {
@@ -37,43 +37,43 @@ export class InferenceSession {
   }
 }
 """
-"""A package that gives its input back, and writes into one that begins with 7."""
+"""A package that returns its input, and overwrites an input that begins with 7."""
 
 
 @pytest.fixture
-def stand_in(tmp_path):
-    """The harness around the stand-in, started."""
+def fake_runtime(tmp_path):
+    """The started harness with the fake package."""
     if not shutil.which("node"):
         pytest.skip("needs Node: apt-get install nodejs")
     package = tmp_path / "onnxruntime-node" / "node_modules" / "onnxruntime-node"
     package.mkdir(parents=True)
     (package / "package.json").write_text(json.dumps({"version": "1.0.0", "main": "index.mjs"}))
-    (package / "index.mjs").write_text(STAND_IN)
+    (package / "index.mjs").write_text(FAKE_PACKAGE)
     harness = shutil.copy(FOLDER / "harness.mjs", tmp_path)
-    subject = apart(f"exec:node {harness} onnxruntime-node")
+    subject = isolated_subject(f"exec:node {harness} onnxruntime-node")
     yield subject.target
-    host_of(subject).stop()
+    client_of(subject).stop()
 
 
 @pytest.mark.parametrize("runtime", ["onnxruntime-node", "onnxruntime-web"])
-def test_the_harness_in_javascript_keeps_to_the_protocol(runtime):
+def test_javascript_harness_satisfies_every_rule(runtime):
     if not (FOLDER / runtime / "node_modules").exists():
         pytest.skip(f"needs {runtime}: npm --prefix harnesses/javascript/{runtime} ci --ignore-scripts")
     outcomes = check_harness(["node", str(FOLDER / "harness.mjs"), runtime], 60)
-    assert [outcome for outcome in outcomes if outcome.state is not State.HOLDS] == []
+    assert [outcome for outcome in outcomes if outcome.state is not RuleState.HOLDS] == []
 
 
-def test_large_outputs_written_one_over_the_other_are_read_as_they_were(stand_in):
-    prepared = stand_in.prepare(double_identity(["N"]))
+def test_javascript_harness_large_outputs_are_read(fake_runtime):
+    prepared = fake_runtime.prepare(double_identity(["N"]))
     for size in (200_000, 150_000, 300_000):
         X = np.arange(size, dtype=np.float64)
         np.testing.assert_array_equal(prepared.run([X])[0], X, strict=True)
-    assert stand_in.host.introduced().files
+    assert fake_runtime.client.info().files
 
 
 @pytest.mark.parametrize("size", [3, 200_000])
-def test_inputs_that_the_runtime_writes_into_are_told(stand_in, size):
-    prepared = stand_in.prepare(double_identity([size]))
+def test_javascript_harness_reports_changed_inputs(fake_runtime, size):
+    prepared = fake_runtime.prepare(double_identity([size]))
     for first in (1.0, 7.0):
         X = np.full(size, first)
         (Y,) = prepared.run([X])

@@ -1,4 +1,4 @@
-"""Subjects in processes of their own that harm them: each fault is its verdict, and the case after it passes."""
+"""Subjects that crash, hang or break the protocol: each fault has its verdict, and the next case passes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 import isolation_faults as faults
 import pytest
 from corpora import ADAM, SEVERAL
-from isolation_support import HANG, apart, harness, processes_in, until
+from isolation_support import HANG, faulty_harness, isolated_subject, processes_in, wait_until
 
+from conformance.isolation.child_process import STDERR_LIMIT_BYTES
 from conformance.isolation.limits import Limits
-from conformance.isolation.process import LONGEST_STDERR
-from conformance.isolation.starting import host_of
+from conformance.isolation.start_subjects import client_of
 from conformance.judging.backend import judge_backend
 from conformance.verdicts import Verdict
 
@@ -23,7 +23,7 @@ CRASH, TIMEOUT = Verdict.CRASH, Verdict.TIMEOUT
 
 pytestmark = [
     pytest.mark.programs,
-    pytest.mark.skipif(sys.platform != "linux", reason="what processes leave behind is looked for in /proc"),
+    pytest.mark.skipif(sys.platform != "linux", reason="finds leftover processes in /proc"),
 ]
 
 SHORT = Limits(timeout=HANG)
@@ -32,14 +32,14 @@ NARROW = Limits(timeout=30, line=2**20)
 
 # the fault, its limits, the verdict, the phase and a part of the message
 FAULTS = [
-    (faults.segfaults_on_load, None, CRASH, "load", "was ended by SIGSEGV before it answered `load`"),
-    (faults.segfaults_on_run, None, CRASH, "run", "was ended by SIGSEGV before it answered `run`"),
+    (faults.segfaults_on_load, None, CRASH, "load", "was killed by SIGSEGV before it answered `load`"),
+    (faults.segfaults_on_run, None, CRASH, "run", "was killed by SIGSEGV before it answered `run`"),
     (
         faults.aborts_on_run,
         None,
         CRASH,
         "run",
-        "SIGABRT before it answered `run`; the last it said: thread panicked at",
+        "SIGABRT before it answered `run`; last line of standard error: thread panicked at",
     ),
     (faults.is_killed_on_run, None, CRASH, "run", "SIGKILL"),
     (faults.hangs_on_load, SHORT, TIMEOUT, "load", "did not answer `load` within 10 s"),
@@ -54,7 +54,7 @@ FAULTS = [
     (faults.eats_memory, LITTLE, ERROR, "run", "MemoryError: Unable to allocate"),
     (faults.forks_and_leaves_a_child, None, CRASH, "run", "SIGSEGV"),
     (faults.leaves_a_child_in_another_session, None, PASS, None, ""),
-    (faults.kills_its_guard, None, CRASH, "run", "was ended with its guard before it answered `run`"),
+    (faults.kills_its_guard, None, CRASH, "run", "was killed with its supervisor before it answered `run`"),
     (faults.exits_0_midway, None, CRASH, "run", "exited with status 0 before it answered `run`"),
     (faults.exits_3_on_load, None, CRASH, "load", "exited with status 3 before it answered `load`"),
     (faults.raises_systemexit, None, ERROR, "run", "SystemExit: no licence"),
@@ -68,7 +68,7 @@ FAULTS = [
 
 @pytest.fixture(autouse=True)
 def scratch(tmp_path, monkeypatch):
-    """Where scratch directories are made; when a test ends, nothing is there and no process knows of it."""
+    """Folder for scratch folders; after the test it is empty, and no process was started with it."""
     directory = tmp_path / "scratch"
     directory.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(directory))
@@ -78,22 +78,22 @@ def scratch(tmp_path, monkeypatch):
 
 @pytest.fixture
 def start(scratch):
-    """Starts subjects that are stopped when the test ends."""
+    """Return a function that starts subjects; they are stopped after the test."""
     started = []
 
     def start(text, limits=None):
-        started.append(apart(text, limits))
+        started.append(isolated_subject(text, limits))
         return started[-1].target
 
     yield start
     for subject in started:
-        host_of(subject).stop()
+        client_of(subject).stop()
 
 
 @pytest.mark.parametrize(
     ("fault", "limits", "verdict", "phase", "message"), FAULTS, ids=[f"{row[0].__name__}-{row[2]}" for row in FAULTS]
 )
-def test_a_fault_is_its_verdict_and_the_case_after_it_passes(start, case_of, fault, limits, verdict, phase, message):
+def test_isolated_fault_has_its_verdict_and_next_case_passes(start, case_of, fault, limits, verdict, phase, message):
     subject = start(f"isolation_faults:{fault.__name__}", limits)
     outcomes = [judge_backend(subject, case_of(case)) for case in (ADAM, SEVERAL, ADAM)]
     assert [outcome.verdict for outcome in outcomes] == [PASS, verdict, PASS]
@@ -105,96 +105,94 @@ def test_a_fault_is_its_verdict_and_the_case_after_it_passes(start, case_of, fau
 BROKEN = [
     ("half_a_line_then_dies", None, CRASH, "exited with status 1 before it answered `load`, after '{\"seq\":'"),
     ("answers_the_wrong_case", None, ERROR, "with another number than "),
-    ("answers_twice", None, ERROR, "wrote more than the answer: "),
-    ("speaks_plain_text", None, ERROR, "with what is not JSON (JSONDecodeError): 'Loaded <b>model</b>.'"),
-    ("writes_no_utf8", None, ERROR, "with what is not JSON (UnicodeDecodeError): "),
-    ("endless_line", NARROW, ERROR, "wrote more than 1048576 bytes without end: 'xxxx"),
+    ("answers_twice", None, ERROR, "wrote more than one answer: "),
+    ("speaks_plain_text", None, ERROR, "with invalid JSON (JSONDecodeError): 'Loaded <b>model</b>.'"),
+    ("writes_no_utf8", None, ERROR, "with invalid JSON (UnicodeDecodeError): "),
+    ("endless_line", NARROW, ERROR, "wrote more than 1048576 bytes in one line: 'xxxx"),
     ("floods_lines", NARROW, ERROR, "'progress'"),
-    ("deep_json", None, ERROR, "with what is not JSON (RecursionError)"),
-    ("huge_number", None, ERROR, "with what is not JSON (ValueError)"),
-    ("not_a_number", None, ERROR, "with what is not JSON (ValueError)"),
-    ("answers_a_list", None, ERROR, "with what is no such answer: '[1]'"),
-    ("answers_another_command", None, ERROR, "with what is no such answer: "),
-    ("invents_members", None, ERROR, "with what is no such answer: "),
+    ("deep_json", None, ERROR, "with invalid JSON (RecursionError)"),
+    ("huge_number", None, ERROR, "with invalid JSON (ValueError)"),
+    ("not_a_number", None, ERROR, "with invalid JSON (ValueError)"),
+    ("answers_a_list", None, ERROR, "violates the protocol: '[1]'"),
+    ("answers_another_command", None, ERROR, "violates the protocol: "),
+    ("invents_members", None, ERROR, "violates the protocol: "),
     ("closes_stdout", None, ERROR, "closed its standard input or output before it answered `load`"),
     ("closes_stdin", None, UNSUPPORTED, "this time"),
     ("sends_bad_base64", None, ERROR, "output 0 that has data that is not base64"),
-    ("sends_too_few_bytes", None, ERROR, "has 4 bytes of data, which is not what float of shape [2, 3] has"),
-    ("names_an_unknown_type", None, ERROR, "with what is no such answer: "),
-    ("has_a_negative_shape", None, ERROR, "with what is no such answer: "),
-    ("has_an_enormous_shape", None, ERROR, "with what is no such answer: "),
+    ("sends_too_few_bytes", None, ERROR, "has 4 bytes of data, which does not match float of shape [2, 3]"),
+    ("names_an_unknown_type", None, ERROR, "violates the protocol: "),
+    ("has_a_negative_shape", None, ERROR, "violates the protocol: "),
+    ("has_an_enormous_shape", None, ERROR, "violates the protocol: "),
     ("has_an_enormous_product", None, ERROR, "has 4 bytes of data"),
-    ("says_it_changed_input_99", None, ERROR, "says that it changed input 99"),
+    ("says_it_changed_input_99", None, ERROR, "reports that it changed input 99"),
 ]
 
 
 @pytest.mark.parametrize(("name", "limits", "verdict", "message"), BROKEN, ids=[row[0] for row in BROKEN])
-def test_nonsense_is_an_error_that_shows_it_and_the_next_case_has_its_verdict(
-    start, case_of, name, limits, verdict, message
-):
-    subject = start(harness(name), limits)
+def test_isolated_protocol_violation_is_error_and_next_case_is_judged(start, case_of, name, limits, verdict, message):
+    subject = start(faulty_harness(name), limits)
     outcomes = [judge_backend(subject, case_of(ADAM)) for _ in range(3)]
     assert [outcome.verdict for outcome in outcomes] == [UNSUPPORTED, verdict, UNSUPPORTED]
     assert message in outcomes[1].message
     assert len(outcomes[1].message) < 1000
 
 
-def test_a_process_that_dies_between_two_cases_is_replaced_and_neither_is_blamed(start, case_of):
-    subject = start(harness("dies_after_its_answer"))
+def test_isolated_process_dying_between_cases_is_replaced(start, case_of):
+    subject = start(faulty_harness("dies_after_its_answer"))
     outcomes = [judge_backend(subject, case_of(ADAM)) for _ in range(2)]
-    assert until(lambda: not subject.host.child.is_idle())
+    assert wait_until(lambda: not subject.client.process.is_idle())
     outcomes.append(judge_backend(subject, case_of(ADAM)))
     assert [outcome.verdict for outcome in outcomes] == [UNSUPPORTED] * 3
 
 
 class TestStandardError:
-    def test_what_a_case_said_is_kept_up_to_a_bound(self, start, case_of):
+    def test_stderr_tail_has_limited_length(self, start, case_of):
         subject = start("isolation_faults:floods_stderr")
         judge_backend(subject, case_of(SEVERAL))
-        said = subject.host.said()
-        assert said.endswith("warning 49999: nothing to worry about\n")
-        assert len(said) <= LONGEST_STDERR
+        tail = subject.client.stderr_tail()
+        assert tail.endswith("warning 49999: nothing to worry about\n")
+        assert len(tail) <= STDERR_LIMIT_BYTES
 
-    def test_it_is_not_told_of_the_case_after_it(self, start, case_of):
+    def test_stderr_tail_of_next_case_is_empty(self, start, case_of):
         subject = start("isolation_faults:floods_stderr")
         judge_backend(subject, case_of(SEVERAL))
         judge_backend(subject, case_of(ADAM))
-        assert subject.host.said() == ""
+        assert subject.client.stderr_tail() == ""
 
-    def test_that_of_a_process_that_ended_is_kept(self, start, case_of):
+    def test_stderr_tail_of_ended_process_is_kept(self, start, case_of):
         subject = start("isolation_faults:aborts_on_run")
         judge_backend(subject, case_of(SEVERAL))
-        assert "thread panicked at" in subject.host.said()
+        assert "panicked" in subject.client.stderr_tail()
 
 
-class TestSurroundings:
+class TestEnvironment:
     @pytest.fixture
     def found(self, start, case_of):
         message = judge_backend(start("isolation_faults:looks_around"), case_of(ADAM)).message
         return ast.literal_eval(message.removeprefix("ValueError: "))
 
-    def test_home_and_working_directory_are_scratch(self, found, scratch):
+    def test_home_and_working_folder_are_scratch_folders(self, found, scratch):
         assert found["home"].startswith(str(scratch))
         assert found["here"].startswith(str(scratch))
         assert found["files"] == []
 
-    def test_it_leads_a_session_and_group_of_its_own(self, found):
+    def test_subject_leads_session_and_process_group(self, found):
         assert found["leader"]
 
-    def test_telemetry_is_off(self, found):
+    def test_telemetry_is_disabled(self, found):
         assert found["telemetry"] == "1"
 
-    def test_it_has_no_descriptors_but_its_streams(self, found):
+    def test_subject_inherits_no_descriptors(self, found):
         # three streams, the protocol's two under other numbers, and the listing's own
         assert len(found["open"]) <= 6, found["open"]
 
-    def test_options_and_device_reach_the_adapter(self, start, case_of):
+    def test_options_and_device_reach_adapter(self, start, case_of):
         outcome = judge_backend(start("isolation_faults:has_options[device=CUDA,provider=X]"), case_of(ADAM))
         assert outcome.message == "ValueError: CUDA {'provider': 'X'}"
 
 
-class TestTheModel:
-    def test_it_is_loaded_again_where_another_took_its_place(self, start, case_of):
+class TestModel:
+    def test_replaced_model_is_loaded_again(self, start, case_of):
         subject = start("fake_backends:AlwaysRight")
         case = case_of(ADAM)
         first = subject.prepare(case.model)
@@ -205,8 +203,8 @@ class TestTheModel:
             == subject.prepare(case.model).run(list(data_set.inputs))[0].tobytes()
         )
 
-    def test_the_subject_may_not_write_it(self, start, case_of):
+    def test_model_file_is_read_only(self, start, case_of):
         subject = start("fake_backends:AlwaysRight")
         subject.prepare(case_of(ADAM).model)
-        (path,) = Path(subject.host.child.scratch.models).iterdir()
+        (path,) = Path(subject.client.process.scratch.models).iterdir()
         assert path.stat().st_mode & 0o777 == 0o444

@@ -1,6 +1,10 @@
-"""Tensors that go to and come from a subject's process in files."""
+"""Tensors in files between the suite and a harness."""
 
 from __future__ import annotations
+
+import errno
+import os
+import re
 
 import numpy as np
 import pytest
@@ -8,38 +12,38 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as of_numpy
 
-from conformance.isolation.tensor_files import READ, put_again, taken
+from conformance.isolation.tensor_files import READ_SUFFIX, overwrite_tensor, take_tensor
 
-LARGEST = 2**20
+LIMIT_BYTES = 2**20
 
 tensors = of_numpy.arrays(st.sampled_from(["float32", "float64", "int64", "bool"]), of_numpy.array_shapes(max_side=6))
 
 
-def given_and_taken(path, array):
-    message = put_again(str(path), "", array)
-    return taken({**message, "shape": list(array.shape)}, str(path), LARGEST)
+def write_and_take(path, array):
+    message = overwrite_tensor(str(path), "", array)
+    return take_tensor({**message, "shape": list(array.shape)}, str(path), LIMIT_BYTES)
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(tensors, min_size=2, max_size=4))
-def test_tensors_written_one_over_the_other_are_read_as_they_were(tmp_path_factory, arrays):
+def test_take_tensor_overwritten_files_return_each_tensor(tmp_path_factory, arrays):
     path = tmp_path_factory.mktemp("work") / "output_0"
     for array in arrays:
-        np.testing.assert_array_equal(given_and_taken(path, array), array, strict=True)
+        np.testing.assert_array_equal(write_and_take(path, array), array, strict=True)
 
 
-def test_file_that_was_read_is_not_taken_again(tmp_path):
+def test_take_tensor_second_time_is_refused(tmp_path):
     path = tmp_path / "output_0"
     array = np.arange(4.0)
-    given_and_taken(path, array)
+    write_and_take(path, array)
     message = {"name": "", "dtype": "double", "shape": [4], "file": str(path)}
-    with pytest.raises(ValueError, match="cannot be read"):
-        taken(message, str(path), LARGEST)
+    with pytest.raises(ValueError, match=re.escape(os.strerror(errno.ENOENT))):
+        take_tensor(message, str(path), LIMIT_BYTES)
 
 
-def test_next_tensor_is_written_where_the_last_one_was(tmp_path):
+def test_overwrite_tensor_reuses_read_file(tmp_path):
     path = tmp_path / "output_0"
-    given_and_taken(path, np.arange(4.0))
-    place = (tmp_path / f"output_0{READ}").stat().st_ino
-    put_again(str(path), "", np.arange(2.0))
-    assert (path.stat().st_ino, path.stat().st_size) == (place, 16)
+    write_and_take(path, np.arange(4.0))
+    inode = (tmp_path / f"output_0{READ_SUFFIX}").stat().st_ino
+    overwrite_tensor(str(path), "", np.arange(2.0))
+    assert (path.stat().st_ino, path.stat().st_size) == (inode, 16)

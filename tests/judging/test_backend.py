@@ -1,4 +1,4 @@
-"""One case on one backend: whatever the backend does is a verdict with a phase and a message."""
+"""One case on one backend: every outcome has a verdict, a phase and a message."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import raising_backends as raising
 from corpora import ADAM, EXACT, INDEX, REPEATED, SEVERAL, SHOULD, SILENT, SMALL
 
 from conformance.judging.backend import judge_backend
-from conformance.subjects.failures import LONGEST_MESSAGE
+from conformance.subjects.failures import MESSAGE_LIMIT
 from conformance.verdicts import Verdict
 
 FAIL, ERROR, UNSUPPORTED = Verdict.FAIL, Verdict.ERROR, Verdict.UNSUPPORTED
@@ -59,7 +59,7 @@ def _name(value: object) -> str | None:
 
 
 @pytest.mark.parametrize(("fake", "case", "verdict", "phase", "message"), OUTCOMES, ids=_name)
-def test_what_a_backend_does_is_told_as(case_of, fake, case, verdict, phase, message):
+def test_backend_failure_has_verdict_phase_and_message(case_of, fake, case, verdict, phase, message):
     outcome = judge_backend(fake, case_of(case))
     assert (outcome.verdict, outcome.phase) == (verdict, phase)
     assert message in outcome.message
@@ -78,13 +78,13 @@ def test_what_a_backend_does_is_told_as(case_of, fake, case, verdict, phase, mes
     ids=_name,
 )
 @pytest.mark.parametrize("case", SMALL)
-def test_what_is_right_passes(case_of, fake, case):
+def test_correct_backend_passes(case_of, fake, case):
     outcome = judge_backend(fake, case_of(case))
     assert (outcome.verdict, outcome.phase, outcome.message) == (Verdict.PASS, None, "")
 
 
 @pytest.mark.parametrize("case", SMALL)
-def test_what_is_wrong_passes_no_case(case_of, case):
+def test_wrong_backend_fails_each_case(case_of, case):
     assert judge_backend(fakes.AlwaysWrong, case_of(case)).verdict is Verdict.FAIL
 
 
@@ -93,51 +93,51 @@ def test_what_is_wrong_passes_no_case(case_of, case):
     [fake for fake in raising.every_fake() if fake not in ENDS_THE_PROCESS],
     ids=_name,
 )
-def test_no_fake_makes_judging_raise(case_of, fake):
+def test_judging_never_raises(case_of, fake):
     assert judge_backend(fake, case_of(REPEATED)).verdict in set(Verdict)
 
 
-def test_an_interruption_by_the_user_is_no_verdict(case_of):
+def test_keyboard_interrupt_is_raised(case_of):
     with pytest.raises(KeyboardInterrupt):
         for _ in range(3):
             judge_backend(fakes.Interrupted, case_of(ADAM))
 
 
-def test_a_long_message_is_cut(case_of):
-    assert len(judge_backend(raising.RaisesAtLength, case_of(ADAM)).message) <= LONGEST_MESSAGE
+def test_long_message_is_truncated(case_of):
+    assert len(judge_backend(raising.RaisesAtLength, case_of(ADAM)).message) <= MESSAGE_LIMIT
 
 
-def test_a_message_can_be_written_as_utf_8(case_of):
+def test_message_is_valid_utf_8(case_of):
     assert judge_backend(raising.RaisesStrangeText, case_of(ADAM)).message.encode()
 
 
-def test_every_output_of_every_data_set_has_its_evidence(case_of):
+def test_outcome_has_evidence_per_data_set_and_output(case_of):
     outcome = judge_backend(fakes.AlwaysRight, case_of(REPEATED))
     assert [(output["data_set"], output["name"]) for output in outcome.outputs] == [
         (number, name) for number in range(3) for name in ("X_new", "H_new")
     ]
 
 
-def test_a_run_that_raises_keeps_the_evidence_of_the_data_sets_before(case_of):
+def test_error_keeps_the_evidence_of_earlier_data_sets(case_of):
     outcome = judge_backend(raising.RaisesOnSecondRun, case_of(REPEATED))
     assert {output["data_set"] for output in outcome.outputs} == {0}
 
 
-def test_further_wrong_outputs_are_counted(case_of):
+def test_message_counts_further_wrong_outputs(case_of):
     assert judge_backend(fakes.AlwaysWrong, case_of(SEVERAL)).message.endswith("(and 3 more outputs)")
 
 
-def test_an_output_that_passes_tells_its_error(case_of):
+def test_passing_output_has_its_error(case_of):
     outputs = judge_backend(fakes.AlwaysRight, case_of(ADAM)).outputs
     assert all({"max_ulp", "error_over_bound"} <= set(output) for output in outputs)
 
 
 @pytest.mark.parametrize("case", [EXACT, INDEX, SHOULD, SILENT])
-def test_a_wrong_output_names_its_first_bad_element(case_of, case):
+def test_wrong_output_has_its_first_bad_element(case_of, case):
     assert judge_backend(fakes.AlwaysWrong, case_of(case)).outputs[0]["first_bad"]["index"] is not None
 
 
-def test_all_data_sets_run_on_one_prepared_model(case_of, monkeypatch):
+def test_data_sets_run_on_one_prepared_model(case_of, monkeypatch):
     prepared = []
     monkeypatch.setattr(
         fakes.AlwaysRight, "prepare", lambda model, device: prepared.append(1) or fakes.AlwaysRight(model)
@@ -146,5 +146,5 @@ def test_all_data_sets_run_on_one_prepared_model(case_of, monkeypatch):
     assert prepared == [1]
 
 
-def test_the_time_of_the_subject_is_told(case_of):
+def test_outcome_has_the_subject_s_seconds(case_of):
     assert judge_backend(fakes.AlwaysRight, case_of(ADAM)).seconds > 0

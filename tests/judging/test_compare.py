@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from conformance.corpus.loading import ExpectedTensor
 from conformance.judging import compare as comparison
-from conformance.judging.compare import compare, ulp_of
+from conformance.judging.compare import compare_output, ulp_of
 
 INF, NAN = math.inf, math.nan
 ULP_OF_ONE = 2.0**-23
@@ -36,16 +36,16 @@ def index(expected: Any, choices: Any) -> ExpectedTensor:
 
 def accepts(output: ExpectedTensor, actual: Any) -> bool:
     """Whether an output is accepted, which is told with evidence and without."""
-    accepted = comparison.accepts(output, actual)
-    assert accepted == ("complaint" not in compare(output, actual, 0))
+    accepted = comparison.is_acceptable(output, actual)
+    assert accepted == ("violation" not in compare_output(output, actual, 0))
     return accepted
 
 
-def complaint(output: ExpectedTensor, actual: Any) -> str:
-    return compare(output, actual, 0)["complaint"]
+def violation(output: ExpectedTensor, actual: Any) -> str:
+    return compare_output(output, actual, 0)["violation"]
 
 
-def test_the_check_is_named_by_what_the_corpus_holds():
+def test_check_name_depends_on_bound_and_choices():
     assert [output.check for output in (exact(1.0), bounded([1.0], [0.1]), index([0], [[True]]))] == [
         "exact",
         "bound",
@@ -53,60 +53,60 @@ def test_the_check_is_named_by_what_the_corpus_holds():
     ]
 
 
-def test_evidence_names_the_output_the_check_and_the_data_set():
-    evidence = compare(bounded([1.0], [0.1]), float32(1.0), 3)
+def test_evidence_has_output_check_and_data_set():
+    evidence = compare_output(bounded([1.0], [0.1]), float32(1.0), 3)
     assert (evidence["name"], evidence["check"], evidence["data_set"]) == ("Y", "bound", 3)
 
 
-def test_exact_accepts_the_same_bits():
+def test_exact_accepts_equal_bits():
     assert accepts(exact(1.0, -0.0, INF, -INF, NAN), float32(1.0, -0.0, INF, -INF, NAN))
 
 
-def test_exact_rejects_the_neighbour():
+def test_exact_rejects_the_adjacent_value():
     assert not accepts(exact(1.0), float32(1.0 + ULP_OF_ONE))
 
 
 @pytest.mark.parametrize(("expected", "actual"), [(0.0, -0.0), (-0.0, 0.0)])
-def test_exact_tells_the_signs_of_zero_apart(expected, actual):
+def test_exact_distinguishes_signed_zeros(expected, actual):
     assert not accepts(exact(expected), float32(actual))
 
 
 @pytest.mark.parametrize(("expected", "actual"), [(0.0, -0.0), (-0.0, 0.0)])
-def test_bound_does_not_tell_the_signs_of_zero_apart(expected, actual):
+def test_bound_accepts_either_signed_zero(expected, actual):
     assert accepts(bounded([expected], [0.0]), float32(actual))
 
 
 @pytest.mark.parametrize("output", [exact(NAN), bounded([NAN], [0.0])], ids=["exact", "bound"])
-def test_nan_matches_any_nan(output):
+def test_nan_equals_any_nan(output):
     other = np.array([0xFFC12345], dtype=np.uint32).view(np.float32)
     assert accepts(output, other)
 
 
 @pytest.mark.parametrize("output", [exact(NAN), bounded([NAN], [1e300])], ids=["exact", "bound"])
-def test_nan_matches_no_number(output):
+def test_nan_equals_no_number(output):
     assert not accepts(output, float32(0.0))
 
 
 @pytest.mark.parametrize("output", [exact(1.0), bounded([1.0], [1e300])], ids=["exact", "bound"])
-def test_no_number_matches_nan(output):
+def test_number_does_not_equal_nan(output):
     assert not accepts(output, float32(NAN))
 
 
 @pytest.mark.parametrize("output", [exact(INF), bounded([INF], [0.0]), bounded([INF], [1e300])])
-def test_infinity_matches_infinity_of_its_sign_only(output):
+def test_infinity_equals_infinity_of_its_sign(output):
     assert [accepts(output, float32(value)) for value in (INF, -INF, 3e38, NAN)] == [True, False, False, False]
 
 
 @pytest.mark.parametrize("value", [0.0, -3e38, INF, -INF, NAN])
-def test_an_infinite_bound_accepts_anything(value):
+def test_infinite_bound_accepts_any_value(value):
     assert accepts(bounded([1.0], [INF]), float32(value))
 
 
-def test_an_infinite_bound_of_one_element_leaves_the_others_their_own():
+def test_infinite_bound_applies_to_its_element_only():
     assert not accepts(bounded([1.0, 1.0], [INF, 0.5]), float32(NAN, 2.0))
 
 
-def test_the_bound_itself_is_acceptable():
+def test_error_equal_to_the_bound_is_accepted():
     assert [
         accepts(bounded([1.0], [0.5]), float32(value)) for value in (1.5, 0.5, np.nextafter(np.float32(1.5), 2))
     ] == [
@@ -116,7 +116,7 @@ def test_the_bound_itself_is_acceptable():
     ]
 
 
-def test_integers_are_held_bit_for_bit():
+def test_integers_must_be_equal():
     output = ExpectedTensor("Y", np.array([2**53 + 1], dtype=np.int64))
     assert not accepts(output, np.array([2**53], dtype=np.int64))
 
@@ -124,17 +124,17 @@ def test_integers_are_held_bit_for_bit():
 @pytest.mark.parametrize(
     ("actual", "acceptable"), [([1], True), ([2], True), ([0], False), ([-1], False), ([7], False)]
 )
-def test_index_accepts_any_of_the_choices_and_nothing_else(actual, acceptable):
+def test_index_accepts_the_choices_only(actual, acceptable):
     output = index([1], [[False, True, True]])
     assert accepts(output, np.array(actual, dtype=np.int64)) is acceptable
 
 
-def test_where_several_indices_are_acceptable_it_is_told_which_one_came():
+def test_evidence_of_several_choices_has_the_actual_index():
     output = index([1], [[False, True, True]])
-    assert compare(output, np.array([2], dtype=np.int64), 0)["actual"]["values"] == ["2"]
+    assert compare_output(output, np.array([2], dtype=np.int64), 0)["actual"]["values"] == ["2"]
 
 
-def test_index_holds_each_element_against_its_own_choices():
+def test_index_compares_each_element_with_its_choices():
     output = index([0, 1], [[True, False], [False, True]])
     assert not accepts(output, np.array([1, 0], dtype=np.int64))
 
@@ -144,24 +144,24 @@ def test_index_holds_each_element_against_its_own_choices():
     [(None, "NoneType"), ([1.0], "list"), (1.0, "float"), ("1.0", "str"), ({}, "dict")],
     ids=["None", "list", "float", "str", "dict"],
 )
-def test_what_is_no_array_is_named_by_its_type(actual, word):
-    assert complaint(exact(1.0), actual) == f"is a {word}, not an array"
+def test_output_that_is_not_an_array_is_named_by_type(actual, word):
+    assert violation(exact(1.0), actual) == f"is a {word}, not an array"
 
 
-def test_a_numpy_scalar_is_an_array_without_dimensions():
+def test_numpy_scalar_is_accepted_as_an_array():
     output = ExpectedTensor("Y", np.array(1.0, dtype=np.float32))
     assert accepts(output, np.float32(1.0))
 
 
-def test_type_is_held_before_shape_and_values():
-    assert complaint(exact(1.0), np.array([[2.0]])) == "has type double instead of float"
+def test_type_is_compared_first():
+    assert violation(exact(1.0), np.array([[2.0]])) == "has type double instead of float"
 
 
-def test_shape_is_held_before_values():
-    assert complaint(exact(1.0), np.array([[2.0]], dtype=np.float32)) == "has shape [1, 1] instead of [1]"
+def test_shape_is_compared_before_values():
+    assert violation(exact(1.0), np.array([[2.0]], dtype=np.float32)) == "has shape [1, 1] instead of [1]"
 
 
-def test_an_empty_output_must_have_the_right_shape():
+def test_empty_output_of_another_shape_is_rejected():
     output = ExpectedTensor("Y", np.zeros((2, 0), dtype=np.float32))
     assert [accepts(output, np.zeros(shape, dtype=np.float32)) for shape in ((2, 0), (0, 2), (0,))] == [
         True,
@@ -171,39 +171,39 @@ def test_an_empty_output_must_have_the_right_shape():
 
 
 @pytest.mark.parametrize("dtype", [object, "U3", [("a", "f4")], "complex64", "datetime64[s]"])
-def test_a_type_that_no_output_has_is_a_complaint(dtype):
-    assert "has type" in complaint(exact(0.0), np.zeros(1, dtype=dtype))
+def test_unknown_type_is_a_violation(dtype):
+    assert "has type" in violation(exact(0.0), np.zeros(1, dtype=dtype))
 
 
-def test_a_type_of_other_byte_order_is_not_called_the_same_type():
-    found = complaint(exact(1.0), float32(1.0).astype(">f4"))
+def test_type_of_other_byte_order_is_named_differently():
+    found = violation(exact(1.0), float32(1.0).astype(">f4"))
     assert found != "has type float instead of float"
 
 
-def test_an_output_that_passes_tells_its_largest_error():
-    evidence = compare(bounded([1.0, 2.0], [1e-6, 1e-6]), float32(1.0 + 4 * ULP_OF_ONE, 2.0), 0)
+def test_accepted_output_has_its_largest_error():
+    evidence = compare_output(bounded([1.0, 2.0], [1e-6, 1e-6]), float32(1.0 + 4 * ULP_OF_ONE, 2.0), 0)
     assert evidence["max_ulp"] == 4
     assert evidence["error_over_bound"] == pytest.approx(4 * ULP_OF_ONE / 1e-6, rel=1e-3)
     assert evidence["worst_index"] == [0]
 
 
-def test_an_output_that_is_right_to_the_bit_has_no_error():
-    evidence = compare(bounded([1.0], [1e-6]), float32(1.0), 0)
+def test_bit_identical_output_has_error_zero():
+    evidence = compare_output(bounded([1.0], [1e-6]), float32(1.0), 0)
     assert (evidence["max_ulp"], evidence["error_over_bound"]) == (0.0, 0.0)
 
 
-def test_the_largest_error_is_that_of_the_elements_that_have_one():
-    evidence = compare(bounded([1.0, NAN, INF, 1.0], [1.0, 0.0, 0.0, INF]), float32(1.5, 2.0, 1.0, -7.0), 0)
+def test_largest_error_ignores_non_finite_elements():
+    evidence = compare_output(bounded([1.0, NAN, INF, 1.0], [1.0, 0.0, 0.0, INF]), float32(1.5, 2.0, 1.0, -7.0), 0)
     assert evidence["error_over_bound"] == 0.5
 
 
-def test_an_output_that_fails_tells_its_largest_error():
-    evidence = compare(bounded([1.0, 1.0], [0.5, 0.5]), float32(1.75, 3.0), 0)
+def test_rejected_output_has_its_largest_error():
+    evidence = compare_output(bounded([1.0, 1.0], [0.5, 0.5]), float32(1.75, 3.0), 0)
     assert (evidence["error_over_bound"], evidence["worst_index"]) == (4.0, [1])
 
 
-def test_the_first_bad_element_is_told_in_decimal_and_hex_with_its_bound():
-    bad = compare(bounded([[1.0, 0.1]], [[1.0, 1e-9]]), np.array([[1.5, 0.5]], dtype=np.float32), 0)["first_bad"]
+def test_first_bad_element_has_decimal_hex_and_bound():
+    bad = compare_output(bounded([[1.0, 0.1]], [[1.0, 1e-9]]), np.array([[1.5, 0.5]], dtype=np.float32), 0)["first_bad"]
     assert bad == {
         "index": [0, 1],
         "expected": "0.1",
@@ -215,27 +215,27 @@ def test_the_first_bad_element_is_told_in_decimal_and_hex_with_its_bound():
     }
 
 
-def test_a_bad_element_of_no_dimensions_has_an_empty_index():
+def test_bad_scalar_has_an_empty_index():
     output = ExpectedTensor("Y", np.array(1.0, dtype=np.float32))
-    assert compare(output, np.float32(2.0), 0)["first_bad"]["index"] == []
+    assert compare_output(output, np.float32(2.0), 0)["first_bad"]["index"] == []
 
 
-def test_a_bad_nan_has_no_distance():
-    assert "ulp" not in compare(exact(1.0), float32(NAN), 0)["first_bad"]
+def test_bad_nan_has_no_distance():
+    assert "ulp" not in compare_output(exact(1.0), float32(NAN), 0)["first_bad"]
 
 
-def test_a_bad_index_tells_all_choices():
-    bad = compare(index([1], [[False, True, True]]), np.array([0], dtype=np.int64), 0)["first_bad"]
+def test_bad_index_lists_the_choices():
+    bad = compare_output(index([1], [[False, True, True]]), np.array([0], dtype=np.int64), 0)["first_bad"]
     assert (bad["expected"], bad["actual"]) == ("1 or 2", "0")
 
 
-def test_wrong_elements_are_counted():
-    evidence = compare(exact(1.0, 2.0, 3.0), float32(1.0, 0.0, 0.0), 0)
-    assert (evidence["wrong"], evidence["complaint"]) == (2, "has 2 wrong of 3 elements")
+def test_violation_counts_wrong_elements():
+    evidence = compare_output(exact(1.0, 2.0, 3.0), float32(1.0, 0.0, 0.0), 0)
+    assert (evidence["wrong"], evidence["violation"]) == (2, "has 2 wrong of 3 elements")
 
 
-def test_a_wrong_output_is_shown_in_part():
-    actual = compare(ExpectedTensor("Y", np.zeros(100, np.float32)), np.ones(100, np.float32), 0)["actual"]
+def test_wrong_output_has_a_preview():
+    actual = compare_output(ExpectedTensor("Y", np.zeros(100, np.float32)), np.ones(100, np.float32), 0)["actual"]
     assert len(actual["values"]) + actual["elided"] == 100
     assert actual["elided"]
 
@@ -244,11 +244,11 @@ def test_a_wrong_output_is_shown_in_part():
     ("value", "ulp"),
     [(1.0, 2.0**-23), (np.nextafter(np.float32(1), np.float32(0)), 2.0**-24), (0.0, 2.0**-149), (2.0**-126, 2.0**-149)],
 )
-def test_a_ulp_is_the_spacing_at_the_expected_value(value, ulp):
+def test_ulp_is_the_spacing_at_the_value(value, ulp):
     assert ulp_of(float32(value))[0] == ulp
 
 
-def test_a_ulp_of_double_is_the_spacing_of_double():
+def test_ulp_of_double_is_its_spacing():
     assert ulp_of(np.array([1.0]))[0] == 2.0**-52
 
 
@@ -258,16 +258,16 @@ elements = st.lists(st.tuples(numbers, numbers, st.floats(0, 1e38)), min_size=1,
 
 
 @given(elements)
-def test_a_bound_accepts_an_output_where_every_element_lies_within(rows):
+def test_bound_accepts_errors_within_it(rows):
     expected, actual, bounds = (np.array(column) for column in zip(*rows, strict=True))
     within = bool((np.abs(actual - expected) <= bounds).all())
     assert accepts(bounded(expected, bounds), actual.astype(np.float32)) is within
 
 
 @given(st.lists(numbers, min_size=1, max_size=8), st.floats(0, 1e30), st.integers(0, 7))
-def test_a_bound_rejects_an_output_with_one_element_outside(values, bound, place):
+def test_bound_rejects_one_element_outside_it(values, bound, place):
     expected = np.array(values, dtype=np.float32)
     actual, at = expected.copy(), place % len(values)
     actual[at] = np.float32(expected[at] + 2 * bound + 1e32)
-    evidence = compare(bounded(expected, np.full(expected.shape, bound)), actual, 0)
+    evidence = compare_output(bounded(expected, np.full(expected.shape, bound)), actual, 0)
     assert evidence["first_bad"]["index"] == [at]

@@ -1,59 +1,64 @@
-"""One model on one graph optimizer: all it does is a verdict, and every complaint names its check and its thing."""
+"""Verdicts on graph optimizers: correct results, hazards, errors, and invalid models."""
 
 from __future__ import annotations
 
 import onnx
 import pytest
-from argmax_models import CAPTURED, IN_BRANCH, fed_by, model
-from judged_rewrites import FIRES, MAY, STAYS, complaints, judged, spoiling
+from argmax_models import CAPTURED, IN_BRANCH, argmax_after, argmax_model
 from onnx import TensorProto, helper
+from rewrite_checks import FIRES, MAY, STAYS, judged, spoiling, violations
 
-from conformance.corpus.case import Firing, Rewrite
-from conformance.judging.checks import checks
-from conformance.optimizers import identity
+from conformance.adapters.optimizers import identity
+from conformance.corpus.case import PassEffect, Rewrite
+from conformance.judging.optimizer_checks import CHECKS
 from conformance.passes.eliminate_nop_monotone_argmax import eliminate
 from conformance.verdicts import Unsupported, Verdict
 
 
-class TestWhatIsRight:
+class TestCorrectOptimizers:
     @pytest.mark.parametrize(
         ("proto", "expected"),
         [
-            (fed_by("Exp"), FIRES),
-            (fed_by("Relu"), STAYS),
-            (model(CAPTURED), STAYS),
-            (model(IN_BRANCH), Rewrite(Firing.FIRES, ("index/then_branch/T",), ("index/then_branch/T",))),
-            (model("A=Exp(X) B=Log(A) index=ArgMax<axis=1,keepdims=0>(B)"), Rewrite(Firing.FIRES, ("B",), ("B", "A"))),
+            (argmax_after("Exp"), FIRES),
+            (argmax_after("Relu"), STAYS),
+            (argmax_model(CAPTURED), STAYS),
+            (argmax_model(IN_BRANCH), Rewrite(PassEffect.APPLIES, ("index/then_branch/T",), ("index/then_branch/T",))),
+            (
+                argmax_model("A=Exp(X) B=Log(A) index=ArgMax<axis=1,keepdims=0>(B)"),
+                Rewrite(PassEffect.APPLIES, ("B",), ("B", "A")),
+            ),
         ],
         ids=["fires", "stays", "captured", "branch", "chain"],
     )
-    def test_the_suite_s_own_pass_passes(self, proto, expected):
+    def test_reference_pass_passes(self, proto, expected):
         assert judged(eliminate, proto, expected).verdict is Verdict.PASS
 
-    def test_leaving_everything_passes_without_a_claim(self):
-        assert judged(identity.optimize, fed_by("Exp"), FIRES, claims=False).verdict is Verdict.PASS
+    def test_identity_passes_if_it_does_not_declare_the_pass(self):
+        assert judged(identity.optimize, argmax_after("Exp"), FIRES, implements=False).verdict is Verdict.PASS
 
     @pytest.mark.parametrize("optimize", [eliminate, identity.optimize])
-    def test_where_the_pass_may_fire_either_passes(self, optimize):
-        assert judged(optimize, fed_by("Exp"), MAY).verdict is Verdict.PASS
+    def test_either_result_passes_if_the_pass_is_optional(self, optimize):
+        assert judged(optimize, argmax_after("Exp"), MAY).verdict is Verdict.PASS
 
-    def test_every_check_is_told_of_both_runs(self):
-        told = {(check["name"], check["run"]) for check in judged(eliminate, fed_by("Exp"), FIRES, hazard=True).checks}
-        assert told == {(name, run) for name in {check.name for check in checks()} for run in ("once", "fixed_point")}
+    def test_outcome_records_checks_of_both_optimizer_runs(self):
+        told = {
+            (check["name"], check["run"]) for check in judged(eliminate, argmax_after("Exp"), FIRES, hazard=True).checks
+        }
+        assert told == {(name, run) for name in {check.name for check in CHECKS} for run in ("once", "fixed_point")}
 
-    def test_what_does_not_know_a_fixed_point_is_run_once(self):
-        outcome = judged(identity.optimize, fed_by("Relu"), STAYS)
+    def test_optimizer_without_fixed_point_runs_once(self):
+        outcome = judged(identity.optimize, argmax_after("Relu"), STAYS)
         assert {check["run"] for check in outcome.checks} == {"once"}
 
-    def test_what_does_not_know_a_fixed_point_may_go_to_it(self):
-        chain = model("A=Exp(X) B=Log(A) index=ArgMax<axis=1,keepdims=0>(B)")
-        expected = Rewrite(Firing.FIRES, ("B",), ("B", "A"))
+    def test_optimizer_without_fixed_point_may_reach_it(self):
+        chain = argmax_model("A=Exp(X) B=Log(A) index=ArgMax<axis=1,keepdims=0>(B)")
+        expected = Rewrite(PassEffect.APPLIES, ("B",), ("B", "A"))
         assert judged(lambda proto: eliminate(proto, fixed_point=True), chain, expected).verdict is Verdict.PASS
 
 
 class TestHazards:
-    def test_a_documented_change_passes_and_is_listed(self):
-        outcome = judged(eliminate, fed_by("Exp"), FIRES, hazard=True)
+    def test_documented_change_passes_and_is_listed(self):
+        outcome = judged(eliminate, argmax_after("Exp"), FIRES, hazard=True)
         assert outcome.verdict is Verdict.PASS
         assert outcome.hazards[0] == {
             "class": "rounding_tie",
@@ -63,28 +68,28 @@ class TestHazards:
             "after": ["1", "1"],
         }
 
-    def test_what_changes_nothing_has_none(self):
-        assert judged(identity.optimize, fed_by("Exp"), FIRES, claims=False, hazard=True).hazards == ()
+    def test_identity_has_no_hazard_changes(self):
+        assert judged(identity.optimize, argmax_after("Exp"), FIRES, implements=False, hazard=True).hazards == ()
 
-    def test_another_answer_fails(self):
+    def test_undocumented_answer_fails(self):
         optimize = spoiling(lambda after: setattr(after.graph.node[-1], "op_type", "ArgMin"))
-        outcome = judged(optimize, fed_by("Exp"), FIRES, claims=False, hazard=True)
-        assert complaints(outcome)["hazards"] == "index is [2, 2] instead of [0, 0] or [1, 1] on data set 1"
+        outcome = judged(optimize, argmax_after("Exp"), FIRES, implements=False, hazard=True)
+        assert violations(outcome)["hazards"] == "index is [2, 2] instead of [0, 0] or [1, 1] on data set 1"
 
 
-def test_an_operator_that_the_reference_lacks_is_not_judged():
+def test_unknown_operator_is_not_judged():
     def optimize(proto):
         after = eliminate(proto)
         after.graph.node[0].op_type, after.graph.node[0].domain = "FusedArgMax", "acme"
         after.opset_import.add(domain="acme", version=1)
         return after
 
-    outcome = judged(optimize, fed_by("Exp"), FIRES, claims=False)
+    outcome = judged(optimize, argmax_after("Exp"), FIRES, implements=False)
     assert outcome.verdict is Verdict.PASS
     assert "acme.FusedArgMax" in next(c["not_judged"] for c in outcome.checks if c["name"] == "answers")
 
 
-class TestWithoutAClaim:
+class TestOptimizersWithoutThePass:
     @pytest.mark.parametrize(
         "spoil",
         [
@@ -95,93 +100,93 @@ class TestWithoutAClaim:
         ],
         ids=["producer", "import", "initializer", "node_name"],
     )
-    def test_what_general_optimizers_do_is_admissible(self, spoil):
-        proto = fed_by("Exp")
+    def test_general_optimizations_pass(self, spoil):
+        proto = argmax_after("Exp")
         proto.producer_name, proto.graph.node[0].name = "somebody", "node"
         proto.graph.initializer.append(helper.make_tensor("unused", TensorProto.FLOAT, [1], [1.0]))
-        assert judged(spoiling(spoil), proto, FIRES, claims=False).verdict is Verdict.PASS
+        assert judged(spoiling(spoil), proto, FIRES, implements=False).verdict is Verdict.PASS
 
     @pytest.mark.parametrize("field", ["metadata_props", "doc_string", "training_info"])
-    def test_what_a_model_says_about_itself_may_not_be_lost(self, field):
-        proto = fed_by("Exp")
+    def test_lost_model_information_violates_preservation(self, field):
+        proto = argmax_after("Exp")
         helper.set_model_props(proto, {"author": "somebody"})
         proto.doc_string = "text"
         proto.training_info.add().algorithm.name = "step"
-        outcome = judged(spoiling(lambda after: after.ClearField(field)), proto, FIRES, claims=False)
-        assert "preservation" in complaints(outcome)
+        outcome = judged(spoiling(lambda after: after.ClearField(field)), proto, FIRES, implements=False)
+        assert "preservation" in violations(outcome)
 
-    def test_an_output_s_open_dimension_may_be_inferred(self):
-        proto = fed_by("Exp")
+    def test_inferred_output_dimension_passes(self):
+        proto = argmax_after("Exp")
         proto.graph.output[0].type.tensor_type.shape.dim[0].Clear()
         spoil = spoiling(lambda after: setattr(after.graph.output[0].type.tensor_type.shape.dim[0], "dim_value", 2))
-        assert judged(spoil, proto, FIRES, claims=False).verdict is Verdict.PASS
-        assert "interface" in complaints(judged(spoil, proto, FIRES))
+        assert judged(spoil, proto, FIRES, implements=False).verdict is Verdict.PASS
+        assert "interface" in violations(judged(spoil, proto, FIRES))
 
-    def test_an_input_s_dimension_may_not_be_fixed(self):
-        proto = fed_by("Exp")
+    def test_fixed_input_dimension_violates_interface(self):
+        proto = argmax_after("Exp")
         proto.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "N"
         spoil = spoiling(lambda after: setattr(after.graph.input[0].type.tensor_type.shape.dim[0], "dim_value", 2))
-        assert "interface" in complaints(judged(spoil, proto, FIRES, claims=False))
+        assert "interface" in violations(judged(spoil, proto, FIRES, implements=False))
 
 
-class TestEnds:
-    def test_an_exception_is_an_error(self):
+class TestErrors:
+    def test_exception_is_an_error(self):
         def optimize(proto):
             raise ValueError("cannot rewrite this")
 
-        outcome = judged(optimize, fed_by("Exp"), FIRES)
+        outcome = judged(optimize, argmax_after("Exp"), FIRES)
         assert (outcome.verdict, outcome.phase, outcome.message) == (
             Verdict.ERROR,
             "optimize",
             "ValueError: cannot rewrite this",
         )
 
-    def test_an_exception_at_the_fixed_point_says_so(self):
+    def test_exception_at_the_fixed_point_is_named(self):
         def optimize(proto, fixed_point=False):
             if fixed_point:
                 raise ValueError("too far")
             return eliminate(proto)
 
-        assert judged(optimize, fed_by("Exp"), FIRES).message == "to a fixed point: ValueError: too far"
+        assert judged(optimize, argmax_after("Exp"), FIRES).message == "to a fixed point: ValueError: too far"
 
-    def test_saying_that_it_cannot_is_unsupported(self):
+    def test_unsupported_exception_is_unsupported(self):
         def optimize(proto):
             raise Unsupported("no such type")
 
-        assert judged(optimize, fed_by("Exp"), FIRES).verdict is Verdict.UNSUPPORTED
+        assert judged(optimize, argmax_after("Exp"), FIRES).verdict is Verdict.UNSUPPORTED
 
-    def test_a_verdict_that_comes_with_the_exception_counts(self):
+    def test_verdict_of_an_exception_is_used(self):
         class Died(Exception):
             verdict = Verdict.CRASH
 
         def optimize(proto):
             raise Died
 
-        assert judged(optimize, fed_by("Exp"), FIRES).verdict is Verdict.CRASH
+        assert judged(optimize, argmax_after("Exp"), FIRES).verdict is Verdict.CRASH
 
     @pytest.mark.parametrize("returned", [None, b"", [], "model"])
-    def test_what_is_no_model_fails(self, returned):
-        outcome = judged(lambda _: returned, fed_by("Exp"), FIRES)
+    def test_return_value_of_another_type_fails(self, returned):
+        outcome = judged(lambda _: returned, argmax_after("Exp"), FIRES)
         assert outcome.message == f"optimize returned a {type(returned).__name__}, not a model"
 
-    def test_an_interruption_by_the_user_is_no_verdict(self):
+    def test_keyboard_interrupt_is_raised(self):
         def optimize(proto):
             raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            judged(optimize, fed_by("Exp"), FIRES)
+            judged(optimize, argmax_after("Exp"), FIRES)
 
 
 class TestInvalidModels:
     @pytest.fixture
     def undefined(self):
-        proto = fed_by("Exp")
+        proto = argmax_after("Exp")
         proto.graph.output.append(helper.make_tensor_value_info("nothing", TensorProto.FLOAT, [1]))
         with pytest.raises(onnx.checker.ValidationError):
             onnx.checker.check_model(proto)
         return proto
 
-    def test_refusing_one_passes(self, undefined):
+    def test_rejecting_an_invalid_model_passes(self, undefined):
         def optimize(proto):
             raise ValueError("nothing makes this output")
 
@@ -189,10 +194,10 @@ class TestInvalidModels:
         assert (outcome.verdict, outcome.message) == (Verdict.PASS, "ValueError: nothing makes this output")
 
     @pytest.mark.parametrize("optimize", [eliminate, identity.optimize])
-    def test_giving_one_back_passes(self, undefined, optimize):
+    def test_returning_an_invalid_model_passes(self, undefined, optimize):
         assert judged(optimize, undefined, MAY).verdict is Verdict.PASS
 
-    def test_a_crash_does_not(self, undefined):
+    def test_crash_on_an_invalid_model_does_not_pass(self, undefined):
         class Died(Exception):
             verdict = Verdict.CRASH
 

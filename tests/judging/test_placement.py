@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import placed_backends as placed
+import placement_backends as placed
 import pytest
+from command_outputs import read_records, results_by_key
 from corpora import ADAM, EXACT, SMALL
-from isolation_support import apart
-from outputs import records, results_of
+from isolation_support import isolated_subject
 
 from conformance.corpus.loading import load_case
-from conformance.isolation.starting import host_of
-from conformance.judging.backend import judge_backend
-from conformance.judging.placement import placement_complaint, placement_of
+from conformance.isolation.start_subjects import client_of
+from conformance.judging.backend import judge_backend, placement_violation, reported_placement
 from conformance.subjects.loading import load_backend
 
 INVALID = "test_invalid_adam_r_vector"
@@ -22,7 +21,7 @@ OUTCOMES = {
     placed.RunsSome: ("unsupported", "load", "1 of 3 nodes ran on CPU: ArgMax"),
     placed.LeavesCasts: ("pass", None, ""),
     placed.HasNothingToRun: ("unsupported", "load", "no node ran on Acme"),
-    placed.TellsNothing: ("unsupported", "run", "nothing is told of whether its nodes ran on Acme"),
+    placed.TellsNothing: ("unsupported", "run", "the backend does not report whether its nodes ran on Acme"),
     placed.TellsLate: ("unsupported", "run", "3 of 3 nodes ran on CPU: ArgMax, Exp"),
     placed.MayFallBack: ("pass", None, ""),
     placed.RefusesAll: ("error", "load", "ValueError: this is no model"),
@@ -40,7 +39,7 @@ def judged(subject, case):
 
 
 @pytest.mark.parametrize("fake", OUTCOMES, ids=lambda fake: fake.__name__)
-def test_what_ran_where_decides(case_of, fake):
+def test_placement_determines_the_verdict(case_of, fake):
     verdict, phase, message, _ = judged(load_backend(named(fake)), case_of(EXACT))
     assert (verdict, phase, message) == OUTCOMES[fake]
 
@@ -48,64 +47,64 @@ def test_what_ran_where_decides(case_of, fake):
 @pytest.mark.parametrize(
     "fake", [placed.RunsSome, placed.TellsLate, placed.MayFallBack], ids=lambda fake: fake.__name__
 )
-def test_a_process_of_its_own_tells_the_same(case_of, fake):
-    subject = apart(named(fake))
+def test_isolated_backend_has_the_same_verdict(case_of, fake):
+    subject = isolated_subject(named(fake))
     there = judged(subject, case_of(EXACT))
-    host_of(subject).stop()
+    client_of(subject).stop()
     assert there == judged(load_backend(named(fake)), case_of(EXACT))
     assert there[3] is not None
 
 
 @pytest.mark.parametrize(
-    ("fake", "verdict", "told"),
+    ("fake", "verdict", "part"),
     [
-        (placed.RefusesAll, "unsupported", "refused, and no node is known to have been given to Acme"),
+        (placed.RefusesAll, "unsupported", "assigned to Acme"),
         (placed.RefusesWhenRun, "pass", "this is no input"),
     ],
     ids=["at load", "on the provider"],
 )
-def test_an_invalid_model_that_no_provider_has_seen_says_nothing_of_it(whole_corpus, fake, verdict, told):
+def test_rejection_before_placement_is_unsupported(whole_corpus, fake, verdict, part):
     case = load_case(whole_corpus, whole_corpus.cases[INVALID])
     came, _, message, _ = judged(load_backend(named(fake)), case)
-    assert (came, told in message) == (verdict, True)
+    assert (came, part in message) == (verdict, True)
 
 
-def test_what_is_no_placement_is_an_error(case_of):
+def test_malformed_placement_is_an_error(case_of):
     verdict, _, message, _ = judged(load_backend(named(placed.TellsNonsense)), case_of(EXACT))
-    assert (verdict, "no number of nodes by provider" in message) == ("error", True)
+    assert (verdict, "placement" in message) == ("error", True)
 
 
-def test_an_attribute_of_that_name_that_is_no_dict_says_nothing():
-    assert placement_of(type("Rep", (), {"placement": "row-major"})()) is None
+def test_placement_attribute_of_another_type_is_ignored():
+    assert reported_placement(type("Rep", (), {"placement": "row-major"})()) is None
 
 
-def test_a_provider_that_runs_nothing_has_no_pass_and_its_gate_does_not_hold(command, small_corpus, here):
+def test_provider_without_nodes_fails_the_run(command, small_corpus, here):
     ended = command(
-        "run", "-b", named(placed.RunsNothing), "--in-process", "--data", small_corpus, "--results", "r.jsonl"
+        "run", "-b", named(placed.RunsNothing), "--no-isolation", "--data", small_corpus, "--results", "r.jsonl"
     )
-    verdicts = {result["verdict"] for result in results_of(here / "r.jsonl").values()}
+    verdicts = {result["verdict"] for result in results_by_key(here / "r.jsonl").values()}
     assert (ended.status, verdicts) == (1, {"unsupported"})
     assert "passed nothing" in ended.out
 
 
-@pytest.mark.parametrize("workers", [("--in-process",), ("-n", "2")], ids=["here", "in workers"])
-def test_a_result_says_what_ran_where_and_its_subject_what_was_asked(process, here, small_corpus, workers):
+@pytest.mark.parametrize("workers", [("--no-isolation",), ("-n", "2")], ids=["here", "in workers"])
+def test_results_have_provider_and_placement(process, here, small_corpus, workers):
     arguments = ("--data", small_corpus, "--results", "r.jsonl", "--html", "r.html")
     ended = process("onnx-conformance", "run", "-b", named(placed.RunsAll), *arguments, *workers)
     assert ended.status == 0, ended.err
-    header = records(here / "r.jsonl")[0]
-    placements = [result["placement"] for result in results_of(here / "r.jsonl").values()]
+    header = read_records(here / "r.jsonl")[0]
+    placements = [result["placement"] for result in results_by_key(here / "r.jsonl").values()]
     assert placements == [placed.RunsAll.placement] * len(SMALL)
-    assert (header["subjects"][0]["provider"], header["subjects"][0]["placement"]) == ("Acme", "told")
-    assert "Every node is to run on" in (here / "r.html").read_text()
+    assert (header["subjects"][0]["provider"], header["subjects"][0]["placement"]) == ("Acme", "reported")
+    assert "Acme" in (here / "r.html").read_text()
 
 
-def test_a_subject_that_was_given_a_device_and_cannot_tell_is_marked_so(command, small_corpus, here):
+def test_subject_without_placement_report_is_marked(command, small_corpus, here):
     subject = f"{named(placed.CannotTell)}[device=TPU]"
     ended = command("run", "-b", subject, "--case", ADAM, "--data", small_corpus, "--results", "r.jsonl")
-    assert records(here / "r.jsonl")[0]["subjects"][0]["placement"] == "cannot tell"
-    assert f"{subject} cannot tell what ran where" in ended.out
+    assert read_records(here / "r.jsonl")[0]["subjects"][0]["placement"] == "not reported"
+    assert subject in ended.out
 
 
-def test_one_node_is_told_in_the_singular():
-    assert placement_complaint("Acme", {"CPU": {"ArgMax": 1}}) == "1 of 1 node ran on CPU: ArgMax"
+def test_placement_of_one_node_is_singular():
+    assert placement_violation("Acme", {"CPU": {"ArgMax": 1}}) == "1 of 1 node ran on CPU: ArgMax"

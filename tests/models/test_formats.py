@@ -1,4 +1,4 @@
-"""Correct rounding into the floating-point formats, against other libraries and against integers."""
+"""Correct rounding to floating-point formats, compared with other libraries and exact integers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance.models.formats import BFLOAT16, BY_NAME, DOUBLE, FLOAT, FLOAT16, Format
+from conformance.models.arrays import BFLOAT16, DOUBLE, FLOAT, FLOAT16, FLOAT_FORMATS, FloatFormat
 
 ALL = [FLOAT16, BFLOAT16, FLOAT, DOUBLE]
 TYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float": np.float32, "double": np.float64}
@@ -32,7 +32,7 @@ decimals = st.one_of(
 
 
 def same(a: float, b: float) -> bool:
-    """Equal, with the same sign of zero; NaN is the same as NaN."""
+    """Return whether two floats are equal, including the sign of zero. NaN equals NaN."""
     return (math.isnan(a) and math.isnan(b)) or (a == b and math.copysign(1, a) == math.copysign(1, b))
 
 
@@ -42,14 +42,14 @@ def cast(value: float, dtype: type) -> float:
 
 
 def exactly(significand: int, exponent: int) -> Decimal:
-    """significand * 2**exponent, unrounded."""
+    """Return significand * 2**exponent exactly."""
     with localcontext(EXACT):
         return Decimal(significand) * Decimal(2) ** exponent
 
 
 @st.composite
-def values_of(draw: st.DrawFn, format: Format) -> tuple[int, int]:
-    """Significand and exponent of a positive finite value of a format that is not its largest."""
+def values_of(draw: st.DrawFn, format: FloatFormat) -> tuple[int, int]:
+    """Draw significand and exponent of a positive finite value below the largest value of a format."""
     lowest = 2 - format.largest_exponent - format.precision
     exponent = draw(st.integers(lowest, format.largest_exponent + 1 - format.precision))
     first = 1 if exponent == lowest else 2 ** (format.precision - 1)
@@ -58,63 +58,63 @@ def values_of(draw: st.DrawFn, format: Format) -> tuple[int, int]:
 
 @law
 @given(value=doubles)
-def test_a_double_rounds_to_float_as_numpy_casts_it(value):
-    assert same(FLOAT.rounded(Decimal(value)), cast(value, np.float32))
+def test_rounding_to_float_matches_numpy(value):
+    assert same(FLOAT.round_to_nearest(Decimal(value)), cast(value, np.float32))
 
 
 @law
 @given(value=st.one_of(doubles, st.floats(-70000, 70000), st.floats(-1e-4, 1e-4)))
-def test_a_double_rounds_to_float16_as_numpy_casts_it(value):
-    assert same(FLOAT16.rounded(Decimal(value)), cast(value, np.float16))
+def test_rounding_to_float16_matches_numpy(value):
+    assert same(FLOAT16.round_to_nearest(Decimal(value)), cast(value, np.float16))
 
 
 @law
 @given(value=st.floats(width=32))
-def test_a_float_rounds_to_bfloat16_as_ml_dtypes_casts_it(value):
+def test_rounding_to_bfloat16_matches_ml_dtypes(value):
     with np.errstate(all="ignore"):
         expected = float(np.float32(value).astype(ml_dtypes.bfloat16))
-    assert same(BFLOAT16.rounded(Decimal(value)), expected)
+    assert same(BFLOAT16.round_to_nearest(Decimal(value)), expected)
 
 
 @law
 @given(value=decimals)
-def test_a_decimal_rounds_to_double_as_python_reads_its_digits(value):
-    assert same(DOUBLE.rounded(value), float(str(value)))
+def test_rounding_to_double_matches_python(value):
+    assert same(DOUBLE.round_to_nearest(value), float(str(value)))
 
 
 @every_format
 @law
 @given(data=st.data())
-def test_just_above_the_middle_of_two_neighbours_rounds_up(format, data):
+def test_value_above_the_midpoint_rounds_up(format, data):
     significand, exponent = data.draw(values_of(format))
     middle = exactly(2 * significand + 1, exponent - 1)
     with localcontext(EXACT):
-        assert Decimal(format.rounded(middle + SPECK)) == exactly(significand + 1, exponent)
+        assert Decimal(format.round_to_nearest(middle + SPECK)) == exactly(significand + 1, exponent)
 
 
 @every_format
 @law
 @given(data=st.data())
-def test_just_below_the_middle_of_two_neighbours_rounds_down(format, data):
+def test_value_below_the_midpoint_rounds_down(format, data):
     significand, exponent = data.draw(values_of(format))
     middle = exactly(2 * significand + 1, exponent - 1)
     with localcontext(EXACT):
-        assert Decimal(format.rounded(middle - SPECK)) == exactly(significand, exponent)
+        assert Decimal(format.round_to_nearest(middle - SPECK)) == exactly(significand, exponent)
 
 
 @every_format
 @law
 @given(data=st.data())
-def test_the_middle_of_two_neighbours_rounds_to_the_even_one(format, data):
+def test_midpoint_rounds_to_even(format, data):
     significand, exponent = data.draw(values_of(format))
     middle = exactly(2 * significand + 1, exponent - 1)
-    assert Decimal(format.rounded(middle)) == exactly(significand + significand % 2, exponent)
+    assert Decimal(format.round_to_nearest(middle)) == exactly(significand + significand % 2, exponent)
 
 
 @pytest.mark.parametrize(
     ("digits", "expected"),
     [
-        # 1 + 2**-24 is the middle of 1 and 1 + 2**-23; a double loses what is beyond it.
+        # 1 + 2**-24 is the middle of 1 and 1 + 2**-23; a double cannot represent the difference.
         ("1.000000059604644775390625000000000001", 1 + 2.0**-23),
         ("1.000000059604644775390624999999999999", 1.0),
         # 1 + 3 * 2**-24 is the middle of 1 + 2**-23 and 1 + 2**-22.
@@ -122,65 +122,65 @@ def test_the_middle_of_two_neighbours_rounds_to_the_even_one(format, data):
         ("1.000000178813934326171874999999999999", 1 + 2.0**-23),
     ],
 )
-def test_a_float_is_not_rounded_by_way_of_a_double(digits, expected):
-    assert FLOAT.rounded(Decimal(digits)) == expected
+def test_float_has_no_double_rounding(digits, expected):
+    assert FLOAT.round_to_nearest(Decimal(digits)) == expected
 
 
 @every_format
-def test_half_the_smallest_subnormal_rounds_to_zero(format):
-    assert format.rounded(exactly(1, 1 - format.largest_exponent - format.precision)) == 0
+def test_half_of_smallest_subnormal_rounds_to_zero(format):
+    assert format.round_to_nearest(exactly(1, 1 - format.largest_exponent - format.precision)) == 0
 
 
 @every_format
-def test_just_above_half_the_smallest_subnormal_rounds_to_it(format):
+def test_above_half_of_smallest_subnormal_rounds_up(format):
     with localcontext(EXACT):
         above = exactly(1, 1 - format.largest_exponent - format.precision) + SPECK
-    assert Decimal(format.rounded(above)) == format.smallest_subnormal
+    assert Decimal(format.round_to_nearest(above)) == format.smallest_subnormal
 
 
 @every_format
 @pytest.mark.parametrize("sign", [1, -1])
-def test_the_overflow_threshold_rounds_to_infinity(format, sign):
-    assert format.rounded(format.overflow_threshold.copy_sign(Decimal(sign))) == sign * math.inf
+def test_overflow_threshold_rounds_to_infinity(format, sign):
+    assert format.round_to_nearest(format.overflow_threshold.copy_sign(Decimal(sign))) == sign * math.inf
 
 
 @every_format
 @pytest.mark.parametrize("sign", [1, -1])
-def test_just_below_the_overflow_threshold_rounds_to_the_largest(format, sign):
+def test_below_overflow_threshold_rounds_to_largest(format, sign):
     with localcontext(EXACT):
         below = (format.overflow_threshold - SPECK) * sign
-    assert Decimal(format.rounded(below)) == format.largest.copy_sign(below)
+    assert Decimal(format.round_to_nearest(below)) == format.largest.copy_sign(below)
 
 
 @every_format
 @pytest.mark.parametrize("digits", ["1.7976931348623159e308", "1e309", "-1e400", "1e1000000"])
-def test_what_is_beyond_double_rounds_to_infinity(format, digits):
-    assert format.rounded(Decimal(digits)) == math.copysign(math.inf, Decimal(digits))
+def test_value_beyond_double_rounds_to_infinity(format, digits):
+    assert format.round_to_nearest(Decimal(digits)) == math.copysign(math.inf, Decimal(digits))
 
 
 @pytest.mark.parametrize("format", [FLOAT16, BFLOAT16, FLOAT], ids=attrgetter("name"))
-def test_the_largest_double_rounds_to_infinity_in_narrower_formats(format):
-    assert format.rounded(DOUBLE.largest) == math.inf
+def test_largest_double_overflows_narrower_formats(format):
+    assert format.round_to_nearest(DOUBLE.largest) == math.inf
 
 
 @every_format
 @pytest.mark.parametrize("digits", ["0", "-0", "1e-5000", "-1e-5000", "-0e-7"])
-def test_a_zero_keeps_the_sign_of_what_is_rounded(format, digits):
-    assert same(format.rounded(Decimal(digits)), math.copysign(0.0, Decimal(digits)))
+def test_rounding_to_zero_keeps_the_sign(format, digits):
+    assert same(format.round_to_nearest(Decimal(digits)), math.copysign(0.0, Decimal(digits)))
 
 
 @every_format
 @pytest.mark.parametrize("digits", ["Infinity", "-Infinity", "NaN"])
-def test_infinities_and_nan_stay(format, digits):
-    assert same(format.rounded(Decimal(digits)), float(digits))
+def test_infinities_and_nan_are_unchanged(format, digits):
+    assert same(format.round_to_nearest(Decimal(digits)), float(digits))
 
 
 @every_format
 @law
 @given(value=decimals)
 def test_rounding_is_idempotent(format, value):
-    rounded = format.rounded(value)
-    assert same(format.rounded(Decimal(rounded)), rounded)
+    rounded = format.round_to_nearest(value)
+    assert same(format.round_to_nearest(Decimal(rounded)), rounded)
 
 
 @every_format
@@ -189,26 +189,26 @@ def test_rounding_is_idempotent(format, value):
 def test_rounding_is_monotone(format, value):
     with localcontext(EXACT):
         beyond = value + abs(value) * Decimal("1e-4")
-    assert format.rounded(value) <= format.rounded(beyond)
+    assert format.round_to_nearest(value) <= format.round_to_nearest(beyond)
 
 
 @every_format
 @law
 @given(data=st.data())
-def test_every_value_of_a_format_is_represented(format, data):
-    assert format.represents(exactly(*data.draw(values_of(format))))
+def test_can_represent_every_value_of_the_format(format, data):
+    assert format.can_represent(exactly(*data.draw(values_of(format))))
 
 
 @every_format
 @law
 @given(data=st.data())
-def test_nothing_between_two_neighbours_is_represented(format, data):
+def test_cannot_represent_values_between_neighbours(format, data):
     significand, exponent = data.draw(values_of(format))
-    assert not format.represents(exactly(4 * significand + data.draw(st.integers(1, 3)), exponent - 2))
+    assert not format.can_represent(exactly(4 * significand + data.draw(st.integers(1, 3)), exponent - 2))
 
 
 @every_format
-def test_the_range_is_that_of_the_type(format):
+def test_limits_match_ml_dtypes(format):
     info = ml_dtypes.finfo(TYPES[format.name])
     assert [Decimal(float(limit)) for limit in (info.max, info.tiny, info.smallest_subnormal)] == [
         format.largest,
@@ -218,9 +218,9 @@ def test_the_range_is_that_of_the_type(format):
 
 
 @every_format
-def test_the_unit_roundoff_is_half_the_spacing_at_one(format):
+def test_unit_roundoff_is_half_the_spacing_at_one(format):
     assert Fraction(format.unit_roundoff) == Fraction(float(ml_dtypes.finfo(TYPES[format.name]).eps)) / 2
 
 
-def test_formats_are_found_by_their_names_in_onnx():
-    assert {name: format.name for name, format in BY_NAME.items()} == {name: name for name in TYPES}
+def test_formats_have_their_onnx_names():
+    assert {name: format.name for name, format in FLOAT_FORMATS.items()} == {name: name for name in TYPES}

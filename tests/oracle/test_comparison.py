@@ -1,4 +1,4 @@
-"""What is wrong in a corpus is noticed, and told with both values."""
+"""The comparison finds wrong values in a corpus, and reports both values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, numpy_helper
 from repository import DATA
 
-from oracle.comparison import compared
+from oracle.comparison import compare_case
 from oracle.corpus import Case
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ ARGMAX = "pass/test_exp_argmax_tie_last"
 
 
 def spoilt(place: str, folder: Path, name: str, change: Callable[[np.ndarray], np.ndarray]) -> Case:
-    """A copy of the case in which one tensor of its first data set is another."""
+    """Return a copy of a case with one tensor of its first data set replaced."""
     shutil.copytree(DATA / place, folder, dirs_exist_ok=True)
     file = folder / "test_data_set_0" / name
     tensor = numpy_helper.to_array(TensorProto.FromString(file.read_bytes())).copy()
@@ -51,8 +51,8 @@ def first_negated(tensor: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("place", [ADAM, ARGMAX])
-def test_nothing_differs_in_a_case_as_it_is(place, tmp_path):
-    comparison = compared(spoilt(place, tmp_path, "output_0.pb", unchanged))
+def test_unchanged_case_has_no_difference(place, tmp_path):
+    comparison = compare_case(spoilt(place, tmp_path, "output_0.pb", unchanged))
     assert comparison.differences == []
     assert comparison.counts["elements"] > 0
 
@@ -74,33 +74,33 @@ def test_nothing_differs_in_a_case_as_it_is(place, tmp_path):
         (ARGMAX, "accept_0.pb", np.zeros_like, "accept set"),
     ],
 )
-def test_what_is_wrong_in_the_corpus_is_noticed(place, name, change, what, tmp_path):
-    assert what in {difference.what for difference in compared(spoilt(place, tmp_path, name, change)).differences}
+def test_wrong_corpus_value_is_a_difference(place, name, change, what, tmp_path):
+    assert what in {difference.what for difference in compare_case(spoilt(place, tmp_path, name, change)).differences}
 
 
 @pytest.mark.parametrize(("place", "name"), [(EIGHT, "bound_0.pb"), (ARGMAX, "accept_0.pb")])
-def test_what_must_match_to_the_bit_must_not_depend_on_roundings(place, name, tmp_path):
+def test_exact_value_depending_on_rounding_is_a_difference(place, name, tmp_path):
     case = spoilt(place, tmp_path, "output_0.pb", unchanged)
     (tmp_path / "test_data_set_0" / name).unlink()
-    assert {difference.what for difference in compared(case).differences} == {"exact value and other roundings"}
+    assert {difference.what for difference in compare_case(case).differences} == {"exact value and other roundings"}
 
 
-def test_a_zero_of_the_other_sign_differs(tmp_path):
+def test_zero_of_other_sign_is_a_difference(tmp_path):
     case = spoilt("node/test_adagrad_zeros_of_both_signs_float", tmp_path, "output_0.pb", first_negated)
-    difference = compared(case).differences[0]
+    difference = compare_case(case).differences[0]
     assert (difference.what, str(difference.corpus), str(difference.second)) == ("value", "-0.0", "0.0")
 
 
-def test_a_difference_tells_case_data_set_output_element_and_both_values(tmp_path):
-    (difference,) = compared(spoilt(ARGMAX, tmp_path, "output_0.pb", lambda tensor: tensor - [1, 0])).differences
+def test_difference_names_location_and_both_values(tmp_path):
+    (difference,) = compare_case(spoilt(ARGMAX, tmp_path, "output_0.pb", lambda tensor: tensor - [1, 0])).differences
     told = f"{ARGMAX} test_data_set_0 output 0 element [0]: value: the corpus has 2, the second oracle 3"
     assert str(difference) == told
 
 
-def test_an_operator_that_is_not_known_differs(tmp_path):
+def test_unknown_operator_is_a_difference(tmp_path):
     case = spoilt(ARGMAX, tmp_path, "output_0.pb", unchanged)
     model = case.model()
     model.graph.node[0].op_type = "Erf"
     (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
-    (difference,) = compared(case).differences
+    (difference,) = compare_case(case).differences
     assert "no operator ai.onnx.Erf" in str(difference)

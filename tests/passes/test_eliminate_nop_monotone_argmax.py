@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx
 import pytest
-from argmax_models import CAPTURED, CAPTURED_TWICE_INSIDE, IN_BRANCH, NAME_REUSED, fed_by, model, op_types
+from argmax_models import CAPTURED, CAPTURED_TWICE_INSIDE, IN_BRANCH, NAME_REUSED, argmax_after, argmax_model, op_types
 from onnx import TensorProto, helper, parser
 
 from conformance.passes.eliminate_nop_monotone_argmax import eliminate
@@ -17,32 +17,32 @@ def removed(proto, *, fixed_point=False):
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_it_removes_each_of_the_five_operators(operator):
-    after = eliminate(fed_by(operator))
+def test_pass_removes_each_monotone_operator(operator):
+    after = eliminate(argmax_after(operator))
     assert op_types(after) == ["ArgMax"]
     assert list(after.graph.node[0].input) == ["X"]
 
 
 @pytest.mark.parametrize("operator", ["Relu", "Neg", "Abs", "Reciprocal", "Hardmax<axis=1>", "Identity", "Tanh"])
-def test_it_leaves_other_operators(operator):
-    assert removed(fed_by(operator)) == []
+def test_pass_keeps_other_operators(operator):
+    assert removed(argmax_after(operator)) == []
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_it_stays_where_argmax_has_no_axis(operator):
-    assert removed(fed_by(operator, "")) == []
+def test_pass_does_not_apply_without_axis(operator):
+    assert removed(argmax_after(operator, "")) == []
 
 
 @pytest.mark.parametrize(
     "operator", ["Softmax<axis=0>", "Softmax<axis=-1>", "Softmax", "LogSoftmax", "LogSoftmax<axis=0>"]
 )
-def test_it_stays_where_the_axes_are_not_the_same_integer(operator):
-    assert removed(fed_by(operator)) == []
+def test_pass_does_not_apply_to_different_axes(operator):
+    assert removed(argmax_after(operator)) == []
 
 
 @pytest.mark.parametrize("consumer", ["ArgMin<axis=1, keepdims=0>", "ReduceMax<axes=[1], keepdims=0>"])
-def test_it_leaves_what_is_before_another_consumer(consumer):
-    assert removed(model(f"Y = Exp(X)\nZ = {consumer}(Y)\nindex = Cast<to=7>(Z)")) == []
+def test_pass_keeps_producers_of_other_consumers(consumer):
+    assert removed(argmax_model(f"Y = Exp(X)\nZ = {consumer}(Y)\nindex = Cast<to=7>(Z)")) == []
 
 
 @pytest.mark.parametrize(
@@ -56,105 +56,105 @@ def test_it_leaves_what_is_before_another_consumer(consumer):
     ],
     ids=["consumer_before", "dead_consumer_after", "two_argmax", "captured", "captured_two_levels_deep"],
 )
-def test_it_stays_where_the_result_has_another_use(body):
-    assert removed(model(body)) == []
+def test_pass_does_not_apply_to_results_with_other_uses(body):
+    assert removed(argmax_model(body)) == []
 
 
-def test_it_stays_where_the_result_is_a_graph_output():
-    proto = model("Y = Exp(X) index = ArgMax<axis=1, keepdims=0>(Y)")
+def test_pass_does_not_apply_to_graph_outputs():
+    proto = argmax_model("Y = Exp(X) index = ArgMax<axis=1, keepdims=0>(Y)")
     proto.graph.output.append(helper.make_tensor_value_info("Y", TensorProto.FLOAT, [2, 3]))
     assert removed(proto) == []
 
 
-def test_it_stays_where_a_branch_gives_the_result_out():
+def test_pass_does_not_apply_to_outputs_of_branches():
     body = CAPTURED.replace("inside () => (float[2,3] a) { a = Identity(Y) }", "inside () => (float[2,3] Y) { }")
-    assert removed(model(body)) == []
+    assert removed(argmax_model(body)) == []
 
 
-def test_it_stays_where_training_information_uses_the_result():
-    proto = fed_by("Exp")
+def test_pass_does_not_apply_to_results_used_in_training():
+    proto = argmax_after("Exp")
     info = proto.training_info.add()
     info.algorithm.CopyFrom(parser.parse_graph("step (float[2,3] G) => (float[2,3] W) { W = Add(Y, G) }"))
     assert removed(proto) == []
 
 
-def test_another_value_of_that_name_in_a_branch_is_no_use():
-    assert removed(model(NAME_REUSED)) == ["Y"]
+def test_equal_name_in_a_branch_is_not_a_use():
+    assert removed(argmax_model(NAME_REUSED)) == ["Y"]
 
 
-def test_it_fires_inside_of_a_branch_and_names_the_value_by_its_path():
-    after, gone = eliminate.rewritten(model(IN_BRANCH))
+def test_pass_applies_in_branches_and_returns_paths():
+    after, gone = eliminate.rewritten(argmax_model(IN_BRANCH))
     assert gone == ["index/then_branch/T"]
     onnx.checker.check_model(after, full_check=True)
 
 
-def test_it_does_not_remove_an_operator_outside_of_the_branch_that_argmax_is_in():
+def test_pass_keeps_operators_outside_the_branch():
     body = IN_BRANCH.replace("T = Exp(X)", "").replace("ArgMax<axis=1, keepdims=0>(T)", "ArgMax<axis=1, keepdims=0>(O)")
-    assert removed(model(f"O = Exp(X)\n{body}")) == []
+    assert removed(argmax_model(f"O = Exp(X)\n{body}")) == []
 
 
-def test_it_stays_where_another_value_takes_the_input_s_name_in_between():
-    proto = model(IN_BRANCH.replace("T = Exp(X)", "T = Exp(X) X = Neg(taken)"))
+def test_pass_does_not_apply_to_a_redefined_input():
+    proto = argmax_model(IN_BRANCH.replace("T = Exp(X)", "T = Exp(X) X = Neg(taken)"))
     assert removed(proto) == []
 
 
-def test_one_run_removes_one_operator_and_a_fixed_point_the_chain():
-    proto = model("A = Exp(X) B = Log(A) C = Softmax<axis=1>(B) index = ArgMax<axis=1, keepdims=0>(C)")
+def test_fixed_point_removes_a_chain():
+    proto = argmax_model("A = Exp(X) B = Log(A) C = Softmax<axis=1>(B) index = ArgMax<axis=1, keepdims=0>(C)")
     assert removed(proto) == ["C"]
     assert removed(proto, fixed_point=True) == ["C", "B", "A"]
 
 
-def test_a_chain_ends_at_what_cannot_be_removed():
-    proto = model("A = Exp(X) B = Relu(A) C = Log(B) index = ArgMax<axis=1, keepdims=0>(C)")
+def test_chain_ends_at_an_operator_that_stays():
+    proto = argmax_model("A = Exp(X) B = Relu(A) C = Log(B) index = ArgMax<axis=1, keepdims=0>(C)")
     assert removed(proto, fixed_point=True) == ["C"]
 
 
 @pytest.mark.parametrize("name", ["Exp", "ArgMax"])
-def test_it_leaves_operators_of_other_domains(name):
-    proto = fed_by("Exp")
+def test_pass_keeps_operators_of_other_domains(name):
+    proto = argmax_after("Exp")
     node = next(node for node in proto.graph.node if node.op_type == name)
     node.domain = "acme"
     assert removed(proto) == []
 
 
 @pytest.mark.parametrize("domain", ["", "ai.onnx"])
-def test_it_leaves_an_operator_that_a_function_of_the_model_stands_for(domain):
-    proto = fed_by("Exp")
+def test_pass_keeps_operators_overridden_by_functions(domain):
+    proto = argmax_after("Exp")
     body = [helper.make_node("Neg", ["x"], ["y"])]
     proto.functions.append(helper.make_function(domain, "Exp", ["x"], ["y"], body, [helper.make_opsetid("", 13)]))
     assert removed(proto) == []
 
 
-def test_the_domain_may_be_written_out():
-    proto = fed_by("Exp")
+def test_pass_accepts_the_explicit_main_domain():
+    proto = argmax_after("Exp")
     for node in proto.graph.node:
         node.domain = "ai.onnx"
     assert removed(proto) == ["Y"]
 
 
-def test_the_bodies_of_functions_are_left():
-    proto = fed_by("Exp")
+def test_pass_keeps_function_bodies():
+    proto = argmax_after("Exp")
     body = [helper.make_node("Exp", ["x"], ["y"]), helper.make_node("ArgMax", ["y"], ["i"], axis=1)]
     proto.functions.append(helper.make_function("acme", "Best", ["x"], ["i"], body, [helper.make_opsetid("", 13)]))
     assert eliminate(proto).functions == proto.functions
 
 
 @pytest.mark.parametrize(("inputs", "outputs"), [([], ["Y"]), (["X", "X"], ["Y"]), ([""], ["Y"])])
-def test_it_leaves_what_has_not_exactly_one_input(inputs, outputs):
-    proto = fed_by("Exp")
+def test_pass_keeps_operators_without_exactly_one_input(inputs, outputs):
+    proto = argmax_after("Exp")
     proto.graph.node[0].CopyFrom(helper.make_node("Exp", inputs, outputs))
     assert removed(proto) == []
 
 
-def test_the_caller_s_model_stays_as_it_is():
-    proto = fed_by("Exp")
+def test_pass_does_not_change_the_caller_s_model():
+    proto = argmax_after("Exp")
     before = proto.SerializeToString()
     eliminate(proto, fixed_point=True)
     assert proto.SerializeToString() == before
 
 
-def test_nothing_else_changes():
-    proto = model("K = Neg(X) Y = Exp(K) index = ArgMax<axis=1, keepdims=0>(Y)", "float[2,3] K, float[2,3] Y")
+def test_pass_changes_nothing_else():
+    proto = argmax_model("K = Neg(X) Y = Exp(K) index = ArgMax<axis=1, keepdims=0>(Y)", "float[2,3] K, float[2,3] Y")
     proto.doc_string, proto.producer_name, proto.graph.doc_string = "a", "b", "c"
     helper.set_model_props(proto, {"author": "d"})
     for name in ("X", "Y"):
@@ -169,5 +169,5 @@ def test_nothing_else_changes():
     assert eliminate(proto) == expected
 
 
-def test_it_says_which_pass_it_is():
+def test_pass_declares_its_name():
     assert eliminate.passes == ("eliminate_nop_monotone_argmax",)

@@ -1,13 +1,13 @@
-"""Profiles: what is read, and what is refused with which words."""
+"""Reading of profiles, and errors for malformed ones."""
 
 from __future__ import annotations
 
 import os
 
 import pytest
+from refusals import refused
 
-from conformance.errors import UsageError
-from conformance.judging.profiled import profile_of
+from conformance.judging.profile_rules import load_profile
 from conformance.profiles import bundled_profiles, read_profile
 from conformance.verdicts import Level
 
@@ -27,8 +27,8 @@ def file(tmp_path):
 
 
 @pytest.mark.parametrize("name", bundled_profiles())
-def test_a_bundled_profile_is_sound_and_has_its_own_name(name):
-    profile = profile_of(name)
+def test_bundled_profile_is_valid_and_has_its_name(name):
+    profile = load_profile(name)
     assert (profile.name, all(rule.source for rule in profile.rules)) == (name, True)
 
 
@@ -37,8 +37,8 @@ def test_sonnx_has_one_rule():
     assert (rule.id, rule.level, rule.answer) == ("sonnx.argmax_nan", Level.MUST, "nan_wins_argmax")
 
 
-def test_a_file_is_read(file):
-    (rule,) = profile_of(file(MUTATION)).rules
+def test_profile_file_is_read(file):
+    (rule,) = load_profile(file(MUTATION)).rules
     assert (rule.checks, rule.clauses, rule.answer) == (("mutation",), (), "")
 
 
@@ -50,52 +50,49 @@ def test_a_file_is_read(file):
         ("preservation", Level.SHOULD, Level.SHOULD),
     ],
 )
-def test_a_rule_raises_the_level_of_its_checks_alone(file, check, own, raised):
+def test_rule_raises_only_the_level_of_its_checks(file, check, own, raised):
     assert read_profile(file(MUTATION)).level_of_check(check, own) is raised
 
 
 @pytest.mark.parametrize("own", [Level.MUST, Level.SHOULD])
-def test_a_rule_never_lowers_a_level(file, own):
+def test_rule_never_lowers_a_level(file, own):
     profile = read_profile(file(MUTATION.replace('"must"', '"should"')))
     assert profile.level_of(["house.one"], own) is own
 
 
 @pytest.mark.parametrize(
-    ("content", "problem"),
+    ("content", "code", "datum"),
     [
-        ("", "is not a profile"),
-        (HEAD, "is not a profile"),
-        (HEAD.replace("House rules", " ") + RULE + 'checks = "mutation"\n', "is not a profile"),
-        ("subject = [", "is not TOML"),
-        ("name = " + "9" * 5000, "is not TOML"),
-        (b"\xff", "is not TOML"),
-        (HEAD + RULE, "is about nothing"),
-        (MUTATION + 'verdict = "fail"\n', "is malformed"),
-        (MUTATION + RULE + 'checks = "mutation"\n', "two rules of one id"),
-        (MUTATION.replace('"must"', '"silent"'), "has the level 'silent'"),
-        (MUTATION.replace('"must"', '["must"]'), "has the level ['must']"),
-        (MUTATION.replace('"page 1"', "1"), "that is no text"),
-        (HEAD + RULE + 'answer = "zero_wins"\n', "decides zero_wins, which is no question"),
-        (HEAD + RULE + "clauses = []\n", "has clauses that are no list of names"),
-        (HEAD + RULE + 'clauses = ["adam.nothing"]\n', "names the clause adam.nothing, which does not exist"),
-        (HEAD + RULE + 'checks = ["neatness"]\n', "names the check neatness, which does not exist"),
+        ("", "malformed", "house.toml"),
+        (HEAD, "malformed", "house.toml"),
+        (HEAD.replace("House rules", " ") + RULE + 'checks = "mutation"\n', "malformed", "house.toml"),
+        ("subject = [", "malformed", "TOML"),
+        ("name = " + "9" * 5000, "malformed", "TOML"),
+        (b"\xff", "malformed", "TOML"),
+        (HEAD + RULE, "malformed", "checks"),
+        (MUTATION + 'verdict = "fail"\n', "malformed", "verdict"),
+        (MUTATION + RULE + 'checks = "mutation"\n', "malformed", "id"),
+        (MUTATION.replace('"must"', '"silent"'), "malformed", "silent"),
+        (MUTATION.replace('"must"', '["must"]'), "malformed", "rule[0].level"),
+        (MUTATION.replace('"page 1"', "1"), "malformed", "source"),
+        (HEAD + RULE + 'answer = "zero_wins"\n', "malformed", "zero_wins"),
+        (HEAD + RULE + "clauses = []\n", "malformed", "clauses"),
+        (HEAD + RULE + 'clauses = ["adam.nothing"]\n', "clause-not-found", "adam.nothing"),
+        (HEAD + RULE + 'checks = ["neatness"]\n', "check-not-found", "neatness"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_told(file, content, problem):
-    with pytest.raises(UsageError) as refused:
-        profile_of(file(content))
-    assert problem in refused.value.problem
-    assert refused.value.mend.endswith(".")
+def test_malformed_profile_is_rejected(file, content, code, datum):
+    with refused(f"usage.profile-{code}", datum):
+        load_profile(file(content))
 
 
-def test_what_is_not_there_is_told_with_what_is():
-    with pytest.raises(UsageError) as refused:
+def test_unknown_profile_suggests_a_similar_name():
+    with refused("usage.profile-unreadable", "sonx", "sonnx"):
         read_profile("sonx")
-    assert "sonnx" in refused.value.mend
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "pipe", "a\0b"])
-def test_what_is_no_regular_file_is_refused(here, name):
+def test_special_file_as_profile_is_rejected(here, name):
     os.mkfifo(here / "pipe")
-    with pytest.raises(UsageError, match="cannot be read"):
+    with refused("usage.profile-unreadable", name):
         read_profile(name)

@@ -1,4 +1,4 @@
-"""Every admissible evaluation lies within the bounds, ordinary bounds are narrow, and wrong readings lie outside."""
+"""Bounds contain every admissible evaluation, and they are narrow for ordinary settings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from random_settings import (
+from random_optimizer_inputs import (
     COUNTS,
     ELEMENTS,
     SETTINGS,
@@ -20,15 +20,15 @@ from random_settings import (
 from reference_evaluations import AT_MUST_ONLY, IN_ANY_PRECISION, Evaluation
 from reference_models import OPERANDS, float32, optimizer_inputs
 
-from conformance.reference.numbers.enclosing import Enclosing
-from conformance.reference.numbers.exact import exactly
+from conformance.reference.numbers.decimals import exact_context
+from conformance.reference.numbers.interval_system import IntervalSystem
 from conformance.verdicts import Level
 
 
 @pytest.mark.parametrize("kind", ["ordinary", "any magnitude", "dyadic"])
 @both_types
 @every_optimizer
-def test_no_admissible_evaluation_leaves_the_must_bounds(op_type, dtype, kind):
+def test_admissible_evaluations_are_within_must_bounds(op_type, dtype, kind):
     settings = random_settings(op_type, kind, dtype)
     worst, where = largest_excess(settings, Level.MUST, {**IN_ANY_PRECISION, **AT_MUST_ONLY})
     assert worst <= 1, where
@@ -37,15 +37,15 @@ def test_no_admissible_evaluation_leaves_the_must_bounds(op_type, dtype, kind):
 @pytest.mark.parametrize("kind", ["ordinary", "any magnitude", "dyadic"])
 @both_types
 @every_optimizer
-def test_no_evaluation_in_the_tensors_precision_leaves_the_should_bounds(op_type, dtype, kind):
+def test_evaluations_in_tensor_precision_are_within_should_bounds(op_type, dtype, kind):
     settings = random_settings(op_type, kind, dtype)
     worst, where = largest_excess(settings, Level.SHOULD, IN_ANY_PRECISION)
     assert worst <= 1, where
 
 
 @pytest.mark.parametrize("op_type", ["Adam", "Adagrad"])
-def test_the_factor_of_the_learning_rate_may_be_computed_in_float_for_double_tensors(op_type):
-    # R * (Sqrt(1 - beta**T) / (1 - alpha**T)) and R * (1 / (1 + T * decay_factor)): attributes and T alone.
+def test_learning_rate_factor_can_be_float_for_doubles(op_type):
+    # R * (Sqrt(1 - beta**T) / (1 - alpha**T)) and R * (1 / (1 + T * decay_factor)): the factors contain no tensor.
     evaluations = {"factor of R in float": Evaluation(float_attributes=True, factor_first=True)}
     worst, where = largest_excess(random_settings(op_type, "dyadic", np.float64), Level.MUST, evaluations)
     assert worst <= 1, where
@@ -54,7 +54,7 @@ def test_the_factor_of_the_learning_rate_may_be_computed_in_float_for_double_ten
 @pytest.mark.parametrize("kind", ["ordinary", "dyadic"])
 @pytest.mark.parametrize(("dtype", "R_dtype"), [(np.float32, np.float64), (np.float64, np.float32)])
 @every_optimizer
-def test_scalars_may_be_computed_in_the_narrower_of_two_types(op_type, dtype, R_dtype, kind):
+def test_scalars_can_be_computed_in_narrower_type(op_type, dtype, R_dtype, kind):
     evaluations = {
         **IN_ANY_PRECISION,
         "scalars in float": Evaluation(narrow_rate=True, float_attributes=True),
@@ -67,13 +67,13 @@ def test_scalars_may_be_computed_in_the_narrower_of_two_types(op_type, dtype, R_
 
 
 def product_of_count_and_attribute(T, decay_factor, level):
-    """T * decay_factor as an expression of an optimizer's formula on float tensors."""
-    system = Enclosing(strict=level is not Level.MUST)
+    """Return T * decay_factor, computed as part of an optimizer's formula on float tensors."""
+    system = IntervalSystem(strict=level is not Level.MUST)
     operands = (np.array(1, np.float32), np.array(T), np.ones((), np.float32))
-    (product,) = system.optimizer(
+    (product,) = system.apply_optimizer(
         [lambda R, T, X, decay_factor: (T * decay_factor,)],
-        *(system.entering(operand) for operand in operands[:2]),
-        [system.entering(operands[2])],
+        *(system.from_array(operand) for operand in operands[:2]),
+        [system.from_array(operands[2])],
         {"decay_factor": float(decay_factor)},
     )
     return product.elements.item()
@@ -81,15 +81,15 @@ def product_of_count_and_attribute(T, decay_factor, level):
 
 @pytest.mark.parametrize("T", [2**24 + 1, 2**25 + 3, 2**32 + 2**8 + 1])
 @pytest.mark.parametrize("level", [Level.MUST, Level.SHOULD])
-def test_the_count_may_be_rounded_to_float_before_it_is_multiplied(T, level):
-    with exactly():
+def test_update_count_can_be_rounded_before_product(T, level):
+    with exact_context():
         for decay_factor in np.linspace(1, 2, 100, dtype=np.float32):
             number = product_of_count_and_attribute(T, decay_factor, level)
             assert number.low <= Decimal(float(np.float32(T) * decay_factor)) <= number.high
 
 
 def training_settings(op_type, dtype):
-    """Settings as they occur in training: default coefficients, learning rates up to 0.1, tensors around 1."""
+    """Return typical training settings: default coefficients, learning rates up to 0.1, tensors around 1."""
     attributes = {"alpha": float32(0.9), "norm_coefficient": float32(1e-3)} if op_type == "Momentum" else {}
     for seed in range(SETTINGS):
         source = random.Random(seed)
@@ -110,18 +110,18 @@ def relative_widths(op_type, dtype, level):
 
 
 @every_optimizer
-def test_the_bound_of_the_new_tensor_is_some_ulps_of_float_at_ordinary_magnitudes(op_type):
+def test_ordinary_float_bound_is_a_few_ulps(op_type):
     assert np.median(relative_widths(op_type, np.float32, Level.MUST)) < 5e-7
 
 
 @every_optimizer
-def test_the_bound_of_the_new_tensor_is_some_ulps_of_double_at_ordinary_magnitudes(op_type):
+def test_ordinary_double_bound_is_a_few_ulps(op_type):
     assert np.median(relative_widths(op_type, np.float64, Level.SHOULD)) < 1e-15
 
 
 @both_types
 @every_optimizer
-def test_the_should_bounds_are_within_the_must_bounds(op_type, dtype):
+def test_should_bounds_are_within_must_bounds(op_type, dtype):
     for setting in random_settings(op_type, "ordinary", dtype, count=40):
         for must, should in zip(setting.answers(Level.MUST), setting.answers(Level.SHOULD), strict=True):
             assert (should.bound <= must.bound).all()

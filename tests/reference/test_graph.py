@@ -1,4 +1,4 @@
-"""Graphs of several nodes and tensors, and what a model's attributes, defaults and initializers mean."""
+"""Graphs of several nodes and tensors; attributes, their defaults, and initializers."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from reference_models import (
     OPERANDS,
     RESULTS,
     TRAINING,
-    excess,
+    build_model,
+    error_in_bounds,
     float32,
-    judged,
-    model_of,
     optimizer_inputs,
     optimizer_model,
     optimizer_node,
+    oracle_answers,
 )
 
-from conformance.models.signatures import ARGMAX_DEFAULTS, softmax_default_axis
+from conformance.models.types import ARGMAX_DEFAULTS, softmax_default_axis
 from conformance.reference.graph import Graph
-from conformance.reference.operators.training import TRAINING_OPTIMIZERS
+from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level, Unsupported
 
@@ -37,20 +37,20 @@ def schema(op_type):
 
 
 @every_optimizer
-def test_required_attributes_are_the_schemas(op_type):
+def test_required_attributes_equal_schema(op_type):
     required = {name for name, attribute in schema(op_type).attributes.items() if attribute.required}
     assert set(TRAINING_OPTIMIZERS[op_type].required) == required
 
 
 @every_optimizer
-def test_attributes_are_all_of_the_schemas(op_type):
+def test_attribute_names_equal_schema(op_type):
     assert {*TRAINING_OPTIMIZERS[op_type].required, *TRAINING_OPTIMIZERS[op_type].defaults} == set(
         schema(op_type).attributes
     )
 
 
 @every_optimizer
-def test_defaults_are_the_schemas_as_floats(op_type):
+def test_attribute_defaults_equal_schema(op_type):
     defaults = {
         name: attribute.default_value.f
         for name, attribute in schema(op_type).attributes.items()
@@ -60,66 +60,66 @@ def test_defaults_are_the_schemas_as_floats(op_type):
 
 
 @every_optimizer
-def test_learning_rate_and_tensors_are_float_or_double(op_type):
+def test_schema_types_of_r_and_tensors_are_floats(op_type):
     operands = schema(op_type).inputs
     assert [set(operands[place].types) for place in (0, 2)] == [{"tensor(float)", "tensor(double)"}] * 2
 
 
 @every_optimizer
-def test_the_update_count_is_int64(op_type):
+def test_schema_type_of_t_is_int64(op_type):
     assert set(schema(op_type).inputs[1].types) == {"tensor(int64)"}
 
 
 @every_optimizer
-def test_tensors_may_differ_in_type(op_type):
+def test_schema_allows_tensors_of_different_types(op_type):
     assert not schema(op_type).inputs[2].is_homogeneous
 
 
 @every_optimizer
-def test_operands_and_results_are_those_of_the_page(op_type):
+def test_operands_and_results_equal_page(op_type):
     signature = TRAINING_OPTIMIZERS[op_type]
     results = tuple(f"{name}_new" for name in RESULTS[op_type])
     assert (signature.operands, signature.results) == (tuple(OPERANDS[op_type]), results)
 
 
-def test_the_defaults_of_argmax_are_the_schemas():
+def test_argmax_defaults_equal_schema():
     attributes = onnx.defs.get_schema("ArgMax", 13).attributes
     assert {name: attribute.default_value.i for name, attribute in attributes.items()} == ARGMAX_DEFAULTS
 
 
 @pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax"])
 @pytest.mark.parametrize("opset", [1, 11, 12, 13, 17])
-def test_the_default_axis_of_softmax_is_the_schemas(op_type, opset):
+def test_softmax_default_axis_equals_schema(op_type, opset):
     default = onnx.defs.get_schema(op_type, opset, "").attributes["axis"].default_value.i
     assert softmax_default_axis(opset) == default
 
 
 def explicit(op_type):
-    """The schema's defaults, given."""
+    """Return the defaults of the schema as explicit attributes."""
     return {name: attribute.default_value.f for name, attribute in schema(op_type).attributes.items()}
 
 
 @pytest.mark.parametrize("op_type", ["Adam", "Adagrad"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_omitted_attributes_have_the_schemas_defaults(op_type, dtype):
+def test_omitted_attributes_have_schema_defaults(op_type, dtype):
     inputs = optimizer_inputs(0.1, 3, *([0.3, 0.7] for _ in OPERANDS[op_type]), dtype=dtype)
     defaulted = answers(optimizer_model(op_type, inputs), inputs, Level.SHOULD)
     given = answers(optimizer_model(op_type, inputs, **explicit(op_type)), inputs, Level.SHOULD)
     assert [answer.expected.tolist() for answer in defaulted] == [answer.expected.tolist() for answer in given]
 
 
-def test_an_attribute_is_the_float_that_the_model_holds():
-    V_new = judged("Momentum", 1.0, 0, 0.0, 0.0, 1.0, dtype=np.float64, alpha=0.9)[1]
+def test_attribute_is_the_float32_of_the_model():
+    V_new = oracle_answers("Momentum", 1.0, 0, 0.0, 0.0, 1.0, dtype=np.float64, alpha=0.9)[1]
     assert (V_new.expected.item(), V_new.bound.item()) == (0.8999999761581421, 0.0)
 
 
-def test_a_defaulted_attribute_is_the_float_that_the_schema_holds():
-    V_new = judged("Adam", 1.0, 0, 0.0, 0.0, 1.0, 0.0, dtype=np.float64)[1]
+def test_default_attribute_is_the_float32_of_the_schema():
+    V_new = oracle_answers("Adam", 1.0, 0, 0.0, 0.0, 1.0, 0.0, dtype=np.float64)[1]
     assert V_new.expected.item() == 0.8999999761581421
 
 
 @both_levels
-def test_the_answer_depends_on_the_bytes_of_the_model_only(level):
+def test_answers_depend_on_model_bytes_only(level):
     inputs = optimizer_inputs(0.1, 3, 1.0, 2.0, 3.0, 4.0)
     model = optimizer_model("Adam", inputs)
     again = onnx.load_model_from_string(model).SerializeToString()
@@ -128,14 +128,14 @@ def test_the_answer_depends_on_the_bytes_of_the_model_only(level):
     ]
 
 
-def test_inputs_are_left_as_they_are():
+def test_answers_do_not_modify_inputs():
     inputs = optimizer_inputs(0.1, 3, [1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0])
     before = [array.copy() for array in inputs]
     answers(optimizer_model("Adam", inputs), inputs, Level.MUST)
     assert [array.tolist() for array in inputs] == [array.tolist() for array in before]
 
 
-# Each optimizer on tensors of different shapes at once.
+# Each optimizer with tensors of different shapes in one node.
 TENSORS = {"X": (1.0, 0.25), "G": (-0.5, 2.0), "V": (0.125, 3.0), "H": (4.0, 0.75)}
 SHAPES = [(2,), (), (1, 3)]
 
@@ -148,7 +148,7 @@ def tensor(name, place):
 
 @every_optimizer
 @pytest.mark.parametrize("place", range(len(SHAPES)))
-def test_each_of_several_tensors_is_optimized_on_its_own(op_type, place):
+def test_tensors_are_optimized_independently(op_type, place):
     attributes = MOMENTUM if op_type == "Momentum" else {}
     scalars = [np.array(0.1, np.float32), np.array(3)]
     together = [*scalars, *(tensor(name, i) for name in OPERANDS[op_type] for i in range(len(SHAPES)))]
@@ -162,7 +162,7 @@ def test_each_of_several_tensors_is_optimized_on_its_own(op_type, place):
 
 
 @every_optimizer
-def test_tensors_of_different_types_in_one_node_keep_their_types(op_type):
+def test_tensors_of_different_types_keep_their_types(op_type):
     tensors = [np.ones(2, dtype) for _ in OPERANDS[op_type] for dtype in (np.float32, np.float64)]
     inputs = [np.array(0.1, np.float32), np.array(3), *tensors]
     attributes = MOMENTUM if op_type == "Momentum" else {}
@@ -173,17 +173,17 @@ def test_tensors_of_different_types_in_one_node_keep_their_types(op_type):
 
 
 def two_steps():
-    """Two Momentum nodes, the second on what the first gives."""
+    """Return a model of two Momentum nodes. The second reads the results of the first."""
     attributes = {**MOMENTUM, "alpha": 0.9, "norm_coefficient": 0.01}
     inputs = dict(zip(["R", "T", "X", "G", "V"], optimizer_inputs(0.1, 1, 0.7, -1.3, 0.4), strict=True))
     nodes = [
         optimizer_node("Momentum", ["R", "T", "X", "G", "V"], ["X1", "V1"], **attributes),
         optimizer_node("Momentum", ["R", "T", "X1", "G", "V1"], ["X2", "V2"], **attributes),
     ]
-    return model_of(nodes, inputs, {"X2": FLOAT, "V2": FLOAT, "X1": FLOAT}), list(inputs.values())
+    return build_model(nodes, inputs, {"X2": FLOAT, "V2": FLOAT, "X1": FLOAT}), list(inputs.values())
 
 
-def test_two_chained_steps_enclose_their_evaluation_in_float():
+def test_chained_steps_bound_contains_float_evaluation():
     model, inputs = two_steps()
     R, _, X, G, V = inputs
     alpha, norm = np.float32(0.9), np.float32(0.01)
@@ -191,31 +191,31 @@ def test_two_chained_steps_enclose_their_evaluation_in_float():
         V = alpha * V + (norm * X + G)
         X = X - R * V
     X2, V2, _ = answers(model, inputs, Level.MUST)
-    assert max(excess(X2, X), excess(V2, V)) <= 1
+    assert max(error_in_bounds(X2, X), error_in_bounds(V2, V)) <= 1
 
 
-def test_the_bound_grows_from_step_to_step():
+def test_bound_grows_with_each_step():
     X2, _, X1 = answers(*two_steps(), Level.MUST)
     assert X2.bound.item() > X1.bound.item() > 0
 
 
-def test_outputs_come_in_the_graphs_order():
+def test_outputs_have_order_of_graph():
     model, _ = two_steps()
-    assert Graph.of(onnx.load_model_from_string(model)).outputs == ("X2", "V2", "X1")
+    assert Graph.from_model(onnx.load_model_from_string(model)).outputs == ("X2", "V2", "X1")
 
 
-def test_different_optimizers_chain():
+def test_different_optimizers_can_be_chained():
     shared = dict(zip(["R", "T", "X", "G", "H"], optimizer_inputs(0.5, 0, 1.0, 2.0, 0.0), strict=True))
     nodes = [
         optimizer_node("Adagrad", ["R", "T", "X", "G", "H"], ["X1", "H1"], epsilon=0.0),
         optimizer_node("Momentum", ["R", "T", "X1", "G", "H1"], ["X2", "V2"], **MOMENTUM),
     ]
     # Adagrad: H1 = 4, X1 = 1 - 0.5 * 2 / 2 = 0.5; Momentum: V2 = 2, X2 = 0.5 - 0.5 * 2 = -0.5.
-    outputs = answers(model_of(nodes, shared, {"X2": FLOAT, "V2": FLOAT}), list(shared.values()), Level.SHOULD)
+    outputs = answers(build_model(nodes, shared, {"X2": FLOAT, "V2": FLOAT}), list(shared.values()), Level.SHOULD)
     assert [answer.expected.item() for answer in outputs] == [-0.5, 2.0]
 
 
-def test_an_output_of_one_optimizer_may_be_the_learning_rate_of_another():
+def test_optimizer_output_can_be_a_learning_rate():
     inputs = optimizer_inputs(0.5, 0, 1.0, 2.0, 0.0)
     named = dict(
         zip(["R", "T", "X", "G", "V"], [*inputs[:2], *(array.reshape(()) for array in inputs[2:])], strict=True)
@@ -225,21 +225,21 @@ def test_an_output_of_one_optimizer_may_be_the_learning_rate_of_another():
         optimizer_node("Momentum", ["V1", "T", "X", "G", "V"], ["X2", "V2"], **MOMENTUM),
     ]
     # V1 = 2 and X2 = 1 - 2 * 2.
-    X2 = answers(model_of(nodes, named, {"X2": FLOAT}), list(named.values()), Level.MUST)[0]
+    X2 = answers(build_model(nodes, named, {"X2": FLOAT}), list(named.values()), Level.MUST)[0]
     assert (X2.expected.shape, X2.expected.item()) == ((), -3.0)
 
 
-def test_an_input_that_is_an_output_passes_unchanged():
+def test_input_as_output_is_unchanged():
     X = np.array([0.1, 5e-324, -0.0, np.inf])
-    answer = answers(model_of([], {"X": X}, {"X": onnx.TensorProto.DOUBLE}), [X], Level.MUST)[0]
+    answer = answers(build_model([], {"X": X}, {"X": onnx.TensorProto.DOUBLE}), [X], Level.MUST)[0]
     assert (answer.expected.tobytes(), answer.bound) == (X.tobytes(), None)
 
 
-def test_an_initializer_is_no_input():
+def test_initializer_is_not_an_input():
     T = numpy_helper.from_array(np.array(1), "T")
     named = dict(zip(["R", "X", "G", "V"], [np.array(1.0, np.float32), *np.ones((3, 1), np.float32)], strict=True))
     node = optimizer_node("Momentum", ["R", "T", "X", "G", "V"], ["X1", "V1"], **{**MOMENTUM, "beta": 0.5})
-    V1 = answers(model_of([node], named, {"V1": FLOAT}, initializers=[T]), list(named.values()), Level.MUST)[0]
+    V1 = answers(build_model([node], named, {"V1": FLOAT}, initializers=[T]), list(named.values()), Level.MUST)[0]
     assert V1.expected.item() == 0.5
 
 
@@ -266,29 +266,29 @@ UNSUPPORTED = {
 
 @both_levels
 @pytest.mark.parametrize(("nodes", "initializers"), UNSUPPORTED.values(), ids=UNSUPPORTED.keys())
-def test_a_model_outside_of_the_reference_is_unsupported(nodes, initializers, level):
-    model = model_of(nodes, RX, {"Y": FLOAT}, initializers=initializers)
+def test_model_with_unknown_parts_is_unsupported(nodes, initializers, level):
+    model = build_model(nodes, RX, {"Y": FLOAT}, initializers=initializers)
     with pytest.raises(Unsupported):
         answers(model, list(RX.values()), level)
 
 
-def test_an_unknown_operator_is_named_with_its_domain():
-    model = model_of([helper.make_node("Exp", ["X"], ["Y"], domain="com.example")], RX, {"Y": FLOAT})
+def test_unknown_operator_is_named_with_domain():
+    model = build_model([helper.make_node("Exp", ["X"], ["Y"], domain="com.example")], RX, {"Y": FLOAT})
     with pytest.raises(Unsupported, match=r"com\.example\.Exp"):
         answers(model, list(RX.values()), Level.MUST)
 
 
-def test_an_operand_count_that_does_not_divide_is_unsupported():
-    model = model_of([optimizer_node("Momentum", [*RX][:-1], ["Y", "V1"], **MOMENTUM)], RX, {"Y": FLOAT})
+def test_indivisible_operand_count_is_unsupported():
+    model = build_model([optimizer_node("Momentum", [*RX][:-1], ["Y", "V1"], **MOMENTUM)], RX, {"Y": FLOAT})
     with pytest.raises(Unsupported, match="4 inputs"):
         answers(model, list(RX.values()), Level.MUST)
 
 
-def test_a_wrong_number_of_inputs_is_unsupported():
+def test_wrong_number_of_inputs_is_unsupported():
     with pytest.raises(Unsupported, match="1 inputs, not 2"):
-        answers(model_of([helper.make_node("Exp", ["X"], ["Y"])], {"X": X}, {"Y": FLOAT}), [X, X], Level.MUST)
+        answers(build_model([helper.make_node("Exp", ["X"], ["Y"])], {"X": X}, {"Y": FLOAT}), [X, X], Level.MUST)
 
 
-def test_an_unknown_mode_of_momentum_is_an_error_that_names_it():
+def test_momentum_unknown_mode_is_named_in_error():
     with pytest.raises(ValueError, match="'fast'"):
-        judged("Momentum", 1.0, 0, 1.0, 1.0, 1.0, mode="fast")
+        oracle_answers("Momentum", 1.0, 0, 1.0, 1.0, 1.0, mode="fast")

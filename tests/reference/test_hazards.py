@@ -1,4 +1,4 @@
-"""Where ArgMax before and after the pass differ: what is acceptable, what the declared types give, what is exact."""
+"""Hazards of the pass: inputs for which it changes the index of an ArgMax, and the acceptable indices at each level."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from argmax_chains import acceptable, chain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
-from reference_models import model_of, native
+from reference_models import build_model, reference_outputs
 
-from conformance.reference.evaluation import evaluate
+from conformance.reference.oracle import evaluate
 from conformance.verdicts import Level, Unsupported
 
 law = settings(max_examples=40, deadline=None, derandomize=True)
@@ -44,22 +44,22 @@ HAZARDS = {
 
 
 @pytest.mark.parametrize(("operator", "opset", "X", "before", "after", "should"), HAZARDS.values(), ids=HAZARDS)
-class TestAHazard:
-    def test_leaves_the_answers_before_and_after_the_pass_at_must(self, operator, opset, X, before, after, should):
+class TestHazard:
+    def test_must_accepts_indices_before_and_after_the_pass(self, operator, opset, X, before, after, should):
         X = np.array(X, np.float32)
         assert {before, after} <= set(acceptable(chain(operator, opset=opset, X=X), X, Level.MUST)[0])
 
-    def test_is_held_to_the_declared_types_at_should(self, operator, opset, X, before, after, should):
+    def test_should_requires_index_of_declared_types(self, operator, opset, X, before, after, should):
         X = np.array(X, np.float32)
         assert acceptable(chain(operator, opset=opset, X=X), X, Level.SHOULD)[0] == should
 
-    def test_is_evaluated_as_before_the_pass_in_the_declared_types(self, operator, opset, X, before, after, should):
+    def test_evaluation_in_declared_types_equals_original_model(self, operator, opset, X, before, after, should):
         X = np.array(X, np.float32)
         assert evaluated(chain(operator, opset=opset, X=X), X, declared=True) == [before]
 
 
 @pytest.mark.parametrize("name", [name for name, hazard in HAZARDS.items() if set(hazard[2]).isdisjoint([inf, -inf])])
-def test_exact_arithmetic_finds_the_winner_of_the_input_where_nothing_is_nan(name):
+def test_exact_evaluation_without_nan_finds_maximum_of_input(name):
     operator, opset, X, _, after, _ = HAZARDS[name]
     X = np.array(X, np.float32)
     if not (np.isnan(X).any() or ((X < 0).any() and operator in {"Log", "Sqrt"})):
@@ -69,10 +69,10 @@ def test_exact_arithmetic_finds_the_winner_of_the_input_where_nothing_is_nan(nam
 MATRIX = np.array([[0, 1000], [5, 1000]], np.float32)
 
 
-def test_the_coerced_softmax_makes_a_row_of_zeros_at_should_and_any_of_it_at_must():
+def test_coerced_softmax_underflow_ties_at_should_only():
     model = chain("Softmax", opset=11, X=MATRIX)
     model = onnx.load_model_from_string(model)
-    del model.graph.node[1].attribute[2]  # select_last_index came with opset 12
+    del model.graph.node[1].attribute[2]  # opset 12 introduced select_last_index
     model = model.SerializeToString()
     assert acceptable(model, MATRIX, Level.MUST) == [[0, 1], [0, 1]]
     assert acceptable(model, MATRIX, Level.SHOULD)[0] == [0]
@@ -81,14 +81,14 @@ def test_the_coerced_softmax_makes_a_row_of_zeros_at_should_and_any_of_it_at_mus
 
 @pytest.mark.parametrize("level", [Level.MUST, Level.SHOULD])
 @pytest.mark.parametrize("dtype", [np.float16, BFLOAT16, np.float32, np.float64])
-def test_any_index_is_acceptable_where_a_nan_is_among_the_elements(level, dtype):
+def test_argmax_with_nan_accepts_any_index(level, dtype):
     X = np.array([[1, nan, 3], [1, 2, 3]]).astype(dtype)
     assert acceptable(chain(axis=1, X=X), X, level) == [[0, 1, 2], [2]]
 
 
 @pytest.mark.parametrize(("dtype", "X"), [(np.float16, [12, 13]), (BFLOAT16, [89, 100]), (np.float64, [710, 800])])
 @pytest.mark.parametrize(("select_last_index", "should"), [(0, [0]), (1, [2])])
-def test_overflows_of_every_type_tie_at_should(dtype, X, select_last_index, should):
+def test_overflows_tie_at_should(dtype, X, select_last_index, should):
     X = np.array([*X, X[0]]).astype(dtype)
     model = chain("Exp", select_last_index=select_last_index, X=X)
     assert acceptable(model, X, Level.SHOULD) == [should]
@@ -98,44 +98,44 @@ def test_overflows_of_every_type_tie_at_should(dtype, X, select_last_index, shou
 @pytest.mark.parametrize(
     ("dtype", "X"), [(np.float16, [-30, -20]), (BFLOAT16, [-200, -150]), (np.float64, [-900, -800])]
 )
-def test_underflows_of_every_type_tie_at_should(dtype, X):
+def test_underflows_tie_at_should(dtype, X):
     X = np.array(X).astype(dtype)
     assert acceptable(chain("Exp", X=X), X, Level.SHOULD) == [[0]]
     assert acceptable(chain("Exp", X=X), X, Level.MUST) == [[0, 1]]
 
 
-def test_the_result_of_one_operator_overflows_into_the_next():
+def test_overflow_propagates_to_next_operator():
     X = np.array([89, 100, 1], np.float32)
     assert acceptable(chain("Exp", "Log", X=X), X, Level.SHOULD) == [[0]]
     assert acceptable(chain("Exp", "Log", X=X), X, Level.MUST) == [[0, 1]]
     assert evaluated(chain("Exp", "Log", X=X), X) == [1]
 
 
-def test_the_logarithm_of_what_may_underflow_leaves_each_index_at_must():
+def test_log_of_possible_underflow_accepts_each_index_at_must():
     X = np.array([-87, -86.94, -86.9], np.float16)
     assert acceptable(chain("Exp", "Log", X=X), X, Level.MUST) == [[0, 1, 2]]
     assert acceptable(chain("Exp", "Log", X=X), X, Level.SHOULD) == [[0]]
 
 
-def test_a_function_of_several_operations_may_underflow_on_the_way():
+def test_intermediate_underflow_is_accepted():
     X = np.array([-104, -103.5, -103, -105, -110], np.float32)
     assert 0 in acceptable(chain("Mish", opset=18, X=X), X, Level.SHOULD)[0]
 
 
-def test_exponentials_of_the_largest_numbers_are_told_apart_exactly():
+def test_exp_of_largest_numbers_keeps_exact_order():
     X = np.array([3e38, 3.1e38], np.float32)
     assert evaluated(chain("Exp", X=X), X) == [1]
     assert evaluated(chain("Exp", X=-X), -X) == [0]
 
 
 @pytest.mark.parametrize("operator", ["Exp", "Softmax", "LogSoftmax"])
-def test_the_smallest_numbers_are_told_apart_exactly(operator):
+def test_function_of_smallest_numbers_keeps_exact_order(operator):
     X = np.array([0, 5e-324])
     assert evaluated(chain(operator, X=X), X) == [1]
     assert evaluated(chain(operator, X=X), X, declared=True) == [0]
 
 
-def test_softmax_orders_along_its_own_axis_only():
+def test_softmax_keeps_order_along_its_axis_only():
     X = np.array([[0, 0], [3, 9]], np.float32)
     model = onnx.load_model_from_string(chain("Softmax", axis=1, X=X))
     model.graph.node[1].attribute[0].i = 0
@@ -146,7 +146,7 @@ def test_softmax_orders_along_its_own_axis_only():
 @pytest.mark.parametrize("dtype", [np.float16, BFLOAT16, np.float32, np.float64], ids=lambda dtype: dtype.__name__)
 @law
 @given(values=st.lists(st.floats(-300, 300, width=16), min_size=2, max_size=5))
-def test_the_declared_index_is_acceptable_at_should_and_the_exact_one_at_must(operator, dtype, values):
+def test_declared_index_at_should_and_exact_index_at_must(operator, dtype, values):
     X = np.array(values).astype(dtype)
     model = chain(operator, X=X)
     assert evaluated(model, X, declared=True)[0] in acceptable(model, X, Level.SHOULD)[0]
@@ -159,54 +159,54 @@ def test_the_declared_index_is_acceptable_at_should_and_the_exact_one_at_must(op
 @pytest.mark.parametrize("dtype", [np.float16, BFLOAT16, np.float32, np.float64], ids=lambda dtype: dtype.__name__)
 @law
 @given(start=st.floats(0.5, 90, width=16), steps=st.lists(st.integers(0, 3), min_size=2, max_size=4))
-def test_the_native_index_among_neighbours_is_acceptable_at_should(operator, dtype, start, steps):
+def test_native_index_among_close_elements_is_acceptable(operator, dtype, start, steps):
     spacing = float(np.spacing(np.array(start).astype(dtype)))
     X = np.array([start + step * spacing for step in steps]).astype(dtype)
     model = chain(operator, X=X)
-    assert native(model, [X])[0].item() in acceptable(model, X, Level.SHOULD)[0]
+    assert reference_outputs(model, [X])[0].item() in acceptable(model, X, Level.SHOULD)[0]
 
 
 class TestEvaluation:
-    def test_takes_inputs_by_name_and_leaves_out_what_the_model_does_not_have(self):
+    def test_evaluate_ignores_unknown_input_names(self):
         X = np.array([3, 7, 5], np.float32)
         model = onnx.load_model_from_string(chain("Exp", X=X))
         assert evaluate(model, {"X": X, "another": X})[0] == 1
 
-    def test_refuses_a_model_whose_input_is_not_given(self):
+    def test_evaluate_without_required_input_is_unsupported(self):
         X = np.array([3, 7, 5], np.float32)
         with pytest.raises(Unsupported, match="input X"):
             evaluate(onnx.load_model_from_string(chain("Exp", X=X)), {"Z": X})
 
-    def test_takes_an_initializer_for_an_input_that_is_left_out(self):
+    def test_evaluate_uses_initializer_of_omitted_input(self):
         X = np.array([3, 7, 5], np.float32)
         model = onnx.load_model_from_string(chain("Exp", X=X))
         model.graph.initializer.append(numpy_helper.from_array(X[::-1][:2].copy(), "X"))
         assert (evaluate(model, {})[0], evaluate(model, {"X": X})[0], evaluate(model, [X])[0]) == (1, 1, 1)
 
-    def test_rounds_numbers_once_to_their_type(self):
+    def test_evaluate_rounds_once(self):
         X = np.array([1, 2], np.float32)
         nodes = [helper.make_node("Exp", ["X"], ["E"]), helper.make_node("Log", ["E"], ["Y"])]
-        model = onnx.load_model_from_string(model_of(nodes, {"X": X}, {"Y": TensorProto.FLOAT}))
+        model = onnx.load_model_from_string(build_model(nodes, {"X": X}, {"Y": TensorProto.FLOAT}))
         assert evaluate(model, [X])[0].tolist() == [1, 2]
 
-    def test_rounds_numbers_after_every_operator_in_the_declared_types(self):
+    def test_evaluate_declared_rounds_after_every_operator(self):
         X = np.array([1e-9, 100], np.float32)
         nodes = [helper.make_node("Exp", ["X"], ["E"]), helper.make_node("Log", ["E"], ["Y"])]
-        model = onnx.load_model_from_string(model_of(nodes, {"X": X}, {"Y": TensorProto.FLOAT}))
+        model = onnx.load_model_from_string(build_model(nodes, {"X": X}, {"Y": TensorProto.FLOAT}))
         assert evaluate(model, [X], declared=True)[0].tolist() == [0, inf]
 
-    def test_gives_a_sequence_as_a_list(self):
+    def test_evaluate_returns_sequence_as_list(self):
         X = np.array([1, 2], np.float32)
         nodes = [helper.make_node("SequenceConstruct", ["X", "X"], ["Y"])]
-        model = onnx.load_model_from_string(model_of(nodes, {"X": X}, {"Y": TensorProto.FLOAT}))
+        model = onnx.load_model_from_string(build_model(nodes, {"X": X}, {"Y": TensorProto.FLOAT}))
         assert [item.tolist() for item in evaluate(model, [X])[0]] == [[1, 2], [1, 2]]
 
     @law
     @given(values=st.lists(st.floats(-60, 60, width=32), min_size=1, max_size=4))
-    def test_agrees_with_the_native_square_root_and_sum_in_the_declared_types(self, values):
+    def test_evaluate_declared_equals_native_sqrt_and_sum(self, values):
         X = np.array(values, np.float32)
         nodes = [helper.make_node("Abs", ["X"], ["A"]), helper.make_node("Sqrt", ["A"], ["R"])]
         nodes.append(helper.make_node("Add", ["R", "X"], ["Y"]))
-        serialised = model_of(nodes, {"X": X}, {"Y": TensorProto.FLOAT})
+        serialised = build_model(nodes, {"X": X}, {"Y": TensorProto.FLOAT})
         declared = evaluate(onnx.load_model_from_string(serialised), [X], declared=True)[0]
-        assert declared.tolist() == native(serialised, [X])[0].tolist()
+        assert declared.tolist() == reference_outputs(serialised, [X])[0].tolist()

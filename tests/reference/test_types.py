@@ -1,4 +1,4 @@
-"""The types of tensors before ArgMax: float16 and bfloat16 beside float and double, every type in ArgMax itself."""
+"""Types of tensors: float16, bfloat16, float and double in operators before ArgMax, and every type in ArgMax itself."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from reference_models import excess, judged_array, model_of, native
+from reference_models import build_model, error_in_bounds, oracle_answer, reference_outputs
 
 from conformance.models.arrays import dtype_of, tensor_of, type_number
 from conformance.reference.oracle import answers
@@ -24,13 +24,15 @@ NARROW = [0.25, 0.5, 1.0, 2.0, 3.5]
 
 @pytest.mark.parametrize("op_type", FUNCTIONS)
 @pytest.mark.parametrize("dtype", FLOATS, ids=lambda dtype: dtype.__name__)
-def test_an_operator_has_an_answer_in_every_floating_point_type(op_type, dtype):
+def test_operator_supports_every_float_type(op_type, dtype):
     X = np.array(NARROW).astype(dtype)
-    answer = judged_array(op_type, X, level=Level.MUST, opset=16)
-    (output,) = native(model_of([helper.make_node(op_type, ["X"], ["Y"])], {"X": X}, {"Y": 1}, opset=16), [X])
+    answer = oracle_answer(op_type, X, level=Level.MUST, opset=16)
+    (output,) = reference_outputs(
+        build_model([helper.make_node(op_type, ["X"], ["Y"])], {"X": X}, {"Y": 1}, opset=16), [X]
+    )
     assert (answer.expected.dtype, output.dtype) == (dtype, dtype)
     assert (
-        excess(answer, output.astype(np.float64)) <= 1
+        error_in_bounds(answer, output.astype(np.float64)) <= 1
         if answer.bound is not None
         else (output == answer.expected).all()
     )
@@ -38,48 +40,48 @@ def test_an_operator_has_an_answer_in_every_floating_point_type(op_type, dtype):
 
 @pytest.mark.parametrize("op_type", ["Add", "Sub", "Mul", "Div", "Max", "Min"])
 @pytest.mark.parametrize("dtype", FLOATS, ids=lambda dtype: dtype.__name__)
-def test_two_tensors_are_combined_in_every_floating_point_type(op_type, dtype):
+def test_binary_operator_supports_every_float_type(op_type, dtype):
     X, Z = np.array(NARROW).astype(dtype), np.array(0.1).astype(dtype)
-    serialised = model_of([helper.make_node(op_type, ["X", "Z"], ["Y"])], {"X": X, "Z": Z}, {"Y": 1}, opset=16)
-    output, answer = native(serialised, [X, Z])[0], answers(serialised, [X, Z], Level.MUST)[0]
+    serialised = build_model([helper.make_node(op_type, ["X", "Z"], ["Y"])], {"X": X, "Z": Z}, {"Y": 1}, opset=16)
+    output, answer = reference_outputs(serialised, [X, Z])[0], answers(serialised, [X, Z], Level.MUST)[0]
     assert (output.dtype, answer.expected.dtype) == (dtype, dtype)
-    assert answer.bound is None or excess(answer, output.astype(np.float64)) <= 1
+    assert answer.bound is None or error_in_bounds(answer, output.astype(np.float64)) <= 1
 
 
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS], ids=lambda dtype: dtype.__name__)
 @pytest.mark.parametrize(("select_last_index", "index"), [(0, 1), (1, 3)])
-def test_ties_of_every_type_obey_select_last_index(dtype, select_last_index, index):
+def test_argmax_tie_of_every_type_obeys_select_last_index(dtype, select_last_index, index):
     X = np.array([1, 5, 2, 5]).astype(dtype)
     attributes = {"keepdims": 0, "select_last_index": select_last_index}
-    serialised = model_of([helper.make_node("ArgMax", ["X"], ["Y"], **attributes)], {"X": X}, {"Y": 7})
-    assert native(serialised, [X])[0] == judged_array("ArgMax", X, **attributes).expected == index
+    serialised = build_model([helper.make_node("ArgMax", ["X"], ["Y"], **attributes)], {"X": X}, {"Y": 7})
+    assert reference_outputs(serialised, [X])[0] == oracle_answer("ArgMax", X, **attributes).expected == index
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16], ids=lambda dtype: dtype.__name__)
-def test_neighbours_of_a_narrow_type_are_told_apart(dtype):
+def test_argmax_distinguishes_neighbours_of_narrow_type(dtype):
     X = np.array([1, 1 + float(ml_dtypes.finfo(dtype).eps)]).astype(dtype)
-    assert judged_array("ArgMax", X, keepdims=0, level=Level.MUST).expected.item() == 1
+    assert oracle_answer("ArgMax", X, keepdims=0, level=Level.MUST).expected.item() == 1
 
 
-def test_a_bfloat16_initializer_is_computed_with():
+def test_bfloat16_initializer_is_supported():
     W = np.array([1.0, 2.0], ml_dtypes.bfloat16)
-    serialised = model_of([helper.make_node("Exp", ["W"], ["Y"])], {}, {"Y": 16}, initializers=[tensor_of(W, "W")])
-    assert native(serialised, [])[0].dtype == W.dtype
+    serialised = build_model([helper.make_node("Exp", ["W"], ["Y"])], {}, {"Y": 16}, initializers=[tensor_of(W, "W")])
+    assert reference_outputs(serialised, [])[0].dtype == W.dtype
     assert answers(serialised, [], Level.MUST)[0].expected.tolist() == [2.71875, 7.375]
 
 
 @pytest.mark.parametrize("name", ["float16", "bfloat16", "double"])
-def test_a_cast_goes_to_every_floating_point_type(name):
+def test_cast_supports_every_float_type(name):
     X, to = np.array([1.1, -2.3], np.float32), type_number(name)
-    serialised = model_of([helper.make_node("Cast", ["X"], ["Y"], to=to)], {"X": X}, {"Y": to})
+    serialised = build_model([helper.make_node("Cast", ["X"], ["Y"], to=to)], {"X": X}, {"Y": to})
     expected = X.astype(dtype_of(to))
     assert answers(serialised, [X], Level.SHOULD)[0].expected.tobytes() == expected.tobytes()
-    assert native(serialised, [X])[0].tobytes() == expected.tobytes()
+    assert reference_outputs(serialised, [X])[0].tobytes() == expected.tobytes()
 
 
 @pytest.mark.parametrize("type", [TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E5M2, TensorProto.COMPLEX64])
-def test_an_initializer_of_a_type_without_arithmetic_may_stand_aside(type):
+def test_unused_initializer_of_other_type_is_accepted(type):
     aside = onnx.TensorProto(name="aside", data_type=type, dims=[2], raw_data=bytes(16 if type == 14 else 2))
     X = np.array([1, 2], np.float32)
-    serialised = model_of([helper.make_node("Neg", ["X"], ["Y"])], {"X": X}, {"Y": 1}, initializers=[aside])
+    serialised = build_model([helper.make_node("Neg", ["X"], ["Y"])], {"X": X}, {"Y": 1}, initializers=[aside])
     assert answers(serialised, [X], Level.MUST)[0].expected.tolist() == [-1, -2]

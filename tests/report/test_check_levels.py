@@ -1,4 +1,4 @@
-"""What reports say of a graph optimizer that fails by checks of a weaker level than the case's."""
+"""Reports of a graph optimizer that only violates checks of a weaker level."""
 
 from __future__ import annotations
 
@@ -6,55 +6,47 @@ import json
 from xml.etree import ElementTree as ET
 
 import pytest
-from report_sample_optimizers import EVIL_CHECK, EVIL_OPTIMIZER, FIRES, rewriting
-from runs_in_memory import results_of, whole
+from report_sample_optimizers import APPLIES_CASE, EVIL_CHECK, EVIL_OPTIMIZER, optimizer_run
+from runs_in_memory import list_results, text_renderer
 
 from conformance.report.formats import ctrf, junit, markdown
 from conformance.report.summary import summary
-from conformance.schemas import complaint
+from conformance.serialization.json_schema import schema_violation
 
 
-def surprising():
-    """The sample as a gate at `should` has it."""
-    run = rewriting(gate="fail", reasons=["why"])
-    for result in results_of(run):
-        result["surprise"] = result["verdict"] == "fail"
+def failed_run():
+    """Return the sample as a failed run with level should."""
+    run = optimizer_run(outcome="fail", reasons=["why"])
+    for result in list_results(run):
+        result["unexpected"] = result["verdict"] == "fail"
     return run
 
 
-def test_the_summary_counts_cases_by_check_and_level():
-    told = summary([rewriting()])
-    assert told["checks"] == [{"subject": EVIL_OPTIMIZER, "check": EVIL_CHECK, "levels": {"should": 1}}]
-    assert complaint("summary", json.loads(json.dumps(told))) is None
+def test_summary_counts_cases_by_check_and_level():
+    document = summary([optimizer_run()])
+    assert document["checks"] == [{"subject": EVIL_OPTIMIZER, "check": EVIL_CHECK, "levels": {"should": 1}}]
+    assert schema_violation("summary", json.loads(json.dumps(document))) is None
 
 
-def test_a_complaint_of_format_1_counts_at_its_case_s_level():
-    run = rewriting()
-    for result in results_of(run):
-        for check in result.get("checks", ()):
-            del check["level"]
-    assert summary([run])["checks"][0]["levels"] == {"must": 1}
-
-
-def test_markdown_has_them_as_a_table():
-    lines = whole(markdown.render)([rewriting()]).splitlines()
+def test_markdown_has_a_table_of_checks():
+    lines = text_renderer(markdown.render)([optimizer_run()]).splitlines()
     at = lines.index("| subject | check | should |")
     assert lines[at + 2].endswith("| 1 |")
 
 
-def test_junit_says_the_level_and_keeps_the_test_s_name():
-    root = ET.fromstring(whole(junit.render)([surprising()]))
+def test_junit_message_has_the_weaker_level():
+    root = ET.fromstring(text_renderer(junit.render)([failed_run()]))
     test = next(
-        test for test in root.iter("testcase") if test.find("failure") is not None and test.get("name") == FIRES
+        test for test in root.iter("testcase") if test.find("failure") is not None and test.get("name") == APPLIES_CASE
     )
     assert test.get("classname") == f"{EVIL_OPTIMIZER}.must"
     assert test.find("failure").get("message").endswith("(at level should)")
 
 
-@pytest.mark.parametrize("key", ["name", "level", "complaint"])
-def test_ctrf_has_each_complaint(key):
-    tests = json.loads(whole(ctrf.render)([surprising()]))["results"]["tests"]
-    test = next(test for test in tests if "complaints" in test.get("extra", {}))
+@pytest.mark.parametrize("key", ["name", "level", "violation"])
+def test_ctrf_has_each_violation(key):
+    tests = json.loads(text_renderer(ctrf.render)([failed_run()]))["results"]["tests"]
+    test = next(test for test in tests if "checks" in test.get("extra", {}))
     assert test["suite"] == [EVIL_OPTIMIZER, "must"]
     assert test["extra"]["level"] == "should"
-    assert test["extra"]["complaints"][0][key]
+    assert test["extra"]["checks"][0][key]

@@ -1,4 +1,4 @@
-"""The report formats: what they make of golden results, and that their own readers and schemas take it."""
+"""The report formats: golden files, and validity for parsers and schemas."""
 
 from __future__ import annotations
 
@@ -10,183 +10,191 @@ from pathlib import Path
 
 import jsonschema_rs
 import pytest
-from golden_files import FORMATS, GOLDEN, after, before, rendered
+from golden_files import FORMATS, GOLDEN, render_golden_files, run_after, run_before
 from junitparser import JUnitXml
 from lxml import etree
-from runs_in_memory import results_of, whole, with_records, with_results
+from runs_in_memory import list_results, text_renderer, with_records, with_results
 
-from conformance.boundary.text import visible
 from conformance.report.formats import annotations, badge, ctrf, junit, markdown
 from conformance.report.summary import summary
-from conformance.report.text import escaped
-from conformance.results.failure_kinds import normalized
-from conformance.schemas import complaint
+from conformance.results.failure_groups import normalize_message
+from conformance.serialization.json_schema import schema_violation
+from conformance.serialization.text import escape_markdown, escape_unprintable
 
 SCHEMAS = Path(__file__).parent / "formats"
 STRANGE = "\x00\x08\x1b[31m\x7f\x85\ufffe\ud800\u202e]]><b>&\"'"
 
 
-def strange():
-    """The golden results with every message and reason strange."""
-    run = after()
-    results = tuple({**result, "message": STRANGE, "stderr": STRANGE} for result in results_of(run))
+def run_with_strange_text():
+    """Return the golden run with control characters and markup in every message and reason."""
+    run = run_after()
+    results = tuple({**result, "message": STRANGE, "stderr": STRANGE} for result in list_results(run))
     return with_results(run, results, footer={**run.footer, "reasons": [STRANGE]})
 
 
-def holding():
-    """The golden results as if nothing in them were a surprise."""
-    run = after()
-    results = tuple({**result, "surprise": False} for result in results_of(run))
-    return with_results(run, results, footer={**run.footer, "reasons": [], "gate": "pass"})
+def passing_run():
+    """Return the golden run without unexpected results."""
+    run = run_after()
+    results = tuple({**result, "unexpected": False} for result in list_results(run))
+    return with_results(run, results, footer={**run.footer, "reasons": [], "outcome": "pass"})
 
 
-@pytest.mark.parametrize("name", sorted(rendered()))
-def test_golden_results_give_golden_reports(name):
+@pytest.mark.parametrize("name", sorted(render_golden_files()))
+def test_render_golden_run_gives_golden_file(name):
     golden = (GOLDEN / name).read_text(encoding="utf-8")
-    assert rendered()[name] == golden, "to accept it: python tests/support/golden_files.py"
+    assert render_golden_files()[name] == golden, "to accept it: python tests/support/golden_files.py"
 
 
 @pytest.mark.parametrize("format", sorted(FORMATS))
-def test_the_order_of_the_results_does_not_matter(format):
-    run = after()
-    assert FORMATS[format]([with_results(run, results_of(run)[::-1])]) == FORMATS[format]([run])
+def test_render_does_not_depend_on_result_order(format):
+    run = run_after()
+    assert FORMATS[format]([with_results(run, list_results(run)[::-1])]) == FORMATS[format]([run])
 
 
 @pytest.mark.parametrize("format", sorted(FORMATS))
-def test_strange_characters_spoil_no_format(format):
-    text = FORMATS[format]([strange()])
+def test_render_strange_characters_gives_valid_text(format):
+    text = FORMATS[format]([run_with_strange_text()])
     assert text.encode()
     if format.endswith((".xml", ".svg")):
         assert etree.fromstring(text.encode()) is not None
 
 
 class TestJunit:
-    @pytest.fixture(params=[after, strange, holding], ids=["golden", "strange", "holding"])
+    @pytest.fixture(params=[run_after, run_with_strange_text, passing_run], ids=["golden", "strange", "passing"])
     def text(self, request):
-        return whole(junit.render)([request.param()])
+        return text_renderer(junit.render)([request.param()])
 
-    def test_it_satisfies_its_schema(self, text):
+    def test_document_satisfies_its_schema(self, text):
         schema = etree.XMLSchema(etree.parse(SCHEMAS / "junit.xsd"))
         assert schema.validate(etree.fromstring(text.encode())), schema.error_log
 
-    def test_a_parser_counts_what_it_says(self, text):
+    def test_counts_equal_those_of_a_parser(self, text):
         document = JUnitXml.fromstring(text.encode())
-        told = (document.tests, document.failures, document.errors, document.skipped)
+        counts = (document.tests, document.failures, document.errors, document.skipped)
         document.update_statistics()
-        assert told == (document.tests, document.failures, document.errors, document.skipped)
+        assert counts == (document.tests, document.failures, document.errors, document.skipped)
 
-    def test_every_subject_is_a_suite(self, text):
+    def test_junit_has_a_suite_per_subject(self, text):
         names = [suite.name for suite in JUnitXml.fromstring(text.encode())]
-        assert names[-3:] == [subject["id"] for subject in after().header["subjects"]]
+        assert names[-3:] == [subject["id"] for subject in run_after().header["subjects"]]
 
-    def test_a_shut_gate_is_a_failing_test_of_its_own_above_all_others(self):
-        suites = list(JUnitXml.fromstring(whole(junit.render)([after()]).encode()))
-        assert (suites[0].name, suites[0].failures) == ("gate", 1)
+    def test_failed_run_is_the_first_suite_with_one_failure(self):
+        suites = list(JUnitXml.fromstring(text_renderer(junit.render)([run_after()]).encode()))
+        assert (suites[0].name, suites[0].failures) == ("run", 1)
 
-    def test_nothing_fails_where_the_gate_holds(self):
-        document = JUnitXml.fromstring(whole(junit.render)([holding()]).encode())
+    def test_passing_run_has_no_failure(self):
+        document = JUnitXml.fromstring(text_renderer(junit.render)([passing_run()]).encode())
         assert (document.failures, document.errors) == (0, 0)
         assert document.skipped > 0
 
     @pytest.mark.parametrize(
-        ("subject", "case", "outcome", "said"),
+        ("subject", "case", "outcome", "message"),
         [
             ("onnxruntime", "test_adam_epsilon_float", "skipped", "known fail: epsilon is added"),
-            ("onnxruntime", "test_argmax_nan", "skipped", "recorded only, the specification leaves it open: fail"),
+            (
+                "onnxruntime",
+                "test_argmax_nan",
+                "skipped",
+                "recorded only, the specification leaves the behaviour open: fail",
+            ),
             ("onnxruntime", "test_adagrad_t_negative", "skipped", "not judged, its level is should: timeout"),
             ("onnxruntime", "test_argmax_ties", "failure", "pass (expected fail: "),
             ("onnxruntime", "test_momentum_nesterov", "error", "error: RuntimeError"),
         ],
     )
-    def test_what_a_result_is_to_a_ci(self, subject, case, outcome, said):
-        root = etree.fromstring(whole(junit.render)([after()]).encode())
+    def test_result_has_status_and_reason(self, subject, case, outcome, message):
+        root = etree.fromstring(text_renderer(junit.render)([run_after()]).encode())
         (test,) = root.xpath("testsuite[@name=$subject]/testcase[@name=$case]", subject=subject, case=case)
         assert test[0].tag == outcome
-        assert test[0].get("message").startswith(said)
+        assert test[0].get("message").startswith(message)
 
 
 class TestCtrf:
-    @pytest.mark.parametrize("run", [after, strange, holding, before], ids=lambda run: run.__name__)
-    def test_it_satisfies_its_schema(self, run):
+    @pytest.mark.parametrize(
+        "run", [run_after, run_with_strange_text, passing_run, run_before], ids=lambda run: run.__name__
+    )
+    def test_document_satisfies_its_schema(self, run):
         schema = json.loads((SCHEMAS / "ctrf.schema.json").read_text())
-        document = json.loads(whole(ctrf.render)([run()]))
+        document = json.loads(text_renderer(ctrf.render)([run()]))
         assert not [str(error) for error in jsonschema_rs.validator_for(schema).iter_errors(document)]
 
-    def test_its_summary_counts_its_tests(self):
-        results = json.loads(whole(ctrf.render)([after()]))["results"]
-        told = results["summary"]
-        assert told["tests"] == len(results["tests"]) == told["passed"] + told["failed"] + told["skipped"]
-        assert told["flaky"] == 1
+    def test_summary_counts_the_tests(self):
+        results = json.loads(text_renderer(ctrf.render)([run_after()]))["results"]
+        counts = results["summary"]
+        assert counts["tests"] == len(results["tests"]) == counts["passed"] + counts["failed"] + counts["skipped"]
+        assert counts["flaky"] == 1
 
-    def test_nothing_fails_where_the_gate_holds(self):
-        assert json.loads(whole(ctrf.render)([holding()]))["results"]["summary"]["failed"] == 0
+    def test_passing_run_has_no_failure(self):
+        assert json.loads(text_renderer(ctrf.render)([passing_run()]))["results"]["summary"]["failed"] == 0
 
 
 class TestMarkdown:
-    def test_text_is_shown_and_does_nothing_else(self):
+    def test_escape_markdown_removes_all_markup(self):
         hostile = "| a ` <script>x</script> [l](http://x) ![i](y) www.x.org *b* __c__ #1 @team ~~d~~ $e$\n# head\\"
-        told = escaped(hostile)
-        assert unescape(told) == " ".join(hostile.split())
-        assert not re.search(r"[|`<>\[\]!*#@~$\\]|__|www\.|://", re.sub(r"&#\d+;", "", told))
+        escaped = escape_markdown(hostile)
+        assert unescape(escaped) == " ".join(hostile.split())
+        assert not re.search(r"[|`<>\[\]!*#@~$\\]|__|www\.|://", re.sub(r"&#\d+;", "", escaped))
 
-    def test_long_text_is_cut(self):
-        assert len(unescape(escaped("x" * 1000, 300))) == 301
+    def test_escape_markdown_long_text_is_truncated(self):
+        assert len(unescape(escape_markdown("x" * 1000, 300))) == 301
 
-    def test_many_failures_are_counted_rather_than_listed(self):
-        run = after()
+    def test_many_cases_of_one_cause_are_counted(self):
+        run = run_after()
         case = {"record": "case", **run.cases["test_adam"]}
         names = [f"test_{number:04}" for number in range(500)]
-        first = {**results_of(run)[0], "verdict": "fail", "surprise": True, "message": "wrong"}
+        first = {**list_results(run)[0], "verdict": "fail", "unexpected": True, "message": "wrong"}
         results = tuple({**first, "case": name} for name in names)
-        text = whole(markdown.render)([with_records(run, [{**case, "case": name} for name in names], results)])
-        assert "1 cause, 500 cases." in text
-        assert "fail, 500 cases: " in text
-        assert "- and 480 more cases" in text
+        text = text_renderer(markdown.render)([with_records(run, [{**case, "case": name} for name in names], results)])
+        assert [int(count) for count in re.findall(r"(\d+) (?:more )?cases", text)] == [7, 500, 500, 480]
 
-    def test_a_part_of_the_corpus_is_told_of(self):
-        run = before()
+    def test_partial_run_shows_selection(self):
+        run = run_before()
         corpus = {**run.header["corpus"], "selected": 2}
-        text = whole(markdown.render)(
+        text = text_renderer(markdown.render)(
             [replace(run, header={**run.header, "corpus": corpus, "selection": {"-k": "a|b"}})]
         )
-        assert "2 of 6 cases" in text
-        assert "Selected by <code>-k a&#124;b</code>" in text
+        assert "2 of 6" in text
+        assert "<code>-k a&#124;b</code>" in text
 
 
 class TestAnnotations:
-    def test_text_of_a_subject_makes_no_command_of_its_own(self):
-        lines = whole(annotations.render)([strange()]).splitlines()
+    def test_text_of_a_subject_cannot_add_a_command(self):
+        lines = text_renderer(annotations.render)([run_with_strange_text()]).splitlines()
         assert [line for line in lines if not line.startswith("::error title=")] == []
 
-    def test_there_are_no_more_than_a_step_shows(self):
-        run = after()
-        case, first = run.cases["test_adam"], {**results_of(run)[0], "verdict": "error", "surprise": True}
+    def test_annotations_are_at_most_ten(self):
+        run = run_after()
+        case, first = run.cases["test_adam"], {**list_results(run)[0], "verdict": "error", "unexpected": True}
         names = [f"test_{number}" for number in range(30)]
         results = [{**first, "case": name, "message": f"kernel_of_{name[5:]} is missing"} for name in names]
-        text = whole(annotations.render)([with_records(run, [{**case, "case": name} for name in names], results)])
+        text = text_renderer(annotations.render)(
+            [with_records(run, [{**case, "case": name} for name in names], results)]
+        )
         assert len(text.splitlines()) == 10
 
-    def test_nothing_is_said_where_the_gate_holds(self):
-        assert whole(annotations.render)([holding()]) == ""
+    def test_passing_run_has_no_annotation(self):
+        assert text_renderer(annotations.render)([passing_run()]) == ""
 
 
 class TestBadge:
     @pytest.mark.parametrize(
-        ("run", "colour"), [(after, badge.SHUT), (holding, badge.KNOWN)], ids=["shut", "holding with known failures"]
+        ("run", "colour"),
+        [(run_after, badge.FAILED), (passing_run, badge.SOME_NOT_PASSED)],
+        ids=["failed", "passed with known failures"],
     )
-    def test_its_colour_says_how_the_gate_is(self, run, colour):
-        assert colour in whole(badge.render)([run()])
+    def test_colour_depends_on_the_outcome(self, run, colour):
+        assert colour in text_renderer(badge.render)([run()])
 
-    def test_it_names_one_subject_s_passes_with_their_denominator(self):
-        run = holding()
+    def test_title_of_one_subject_has_outcome_and_passes(self):
+        run = passing_run()
         header = {**run.header, "subjects": run.header["subjects"][:1]}
-        results = tuple(result for result in results_of(run) if result["subject"] == "reference")
-        text = whole(badge.render)([with_results(run, results, header=header)])
-        assert "<title>onnx conformance: 5 of 5 must</title>" in text
-        assert badge.ALL in text
+        results = tuple(result for result in list_results(run) if result["subject"] == "reference")
+        text = text_renderer(badge.render)([with_results(run, results, header=header)])
+        assert "PASSED, 5 of 5" in text
+        assert badge.ALL_PASSED in text
 
-    def test_its_parts_are_as_wide_as_their_texts(self):
-        root = etree.fromstring(whole(badge.render)([after()]).encode())
+    def test_parts_are_as_wide_as_their_texts(self):
+        root = etree.fromstring(text_renderer(badge.render)([run_after()]).encode())
         widths = [int(one.get("width")) for one in root.iter("{*}rect")][1:]
         lengths = [int(one.get("textLength")) for one in root.iter("{*}text")]
         assert widths == [length + 2 * badge.PADDING for length in lengths]
@@ -194,17 +202,22 @@ class TestBadge:
 
 
 class TestSummary:
-    @pytest.mark.parametrize("run", [after, strange, holding, before], ids=lambda run: run.__name__)
-    def test_it_satisfies_its_schema(self, run):
-        assert complaint("summary", json.loads(json.dumps(summary([run()])))) is None
+    @pytest.mark.parametrize(
+        "run", [run_after, run_with_strange_text, passing_run, run_before], ids=lambda run: run.__name__
+    )
+    def test_document_satisfies_its_schema(self, run):
+        assert schema_violation("summary", json.loads(json.dumps(summary([run()])))) is None
 
-    def test_the_gate_of_several_runs_holds_where_each_does(self):
-        assert [summary(runs)["gate"] for runs in ([holding()], [holding(), after()])] == ["pass", "fail"]
+    def test_outcome_of_several_runs_is_fail_if_one_fails(self):
+        assert [summary(runs)["outcome"] for runs in ([passing_run()], [passing_run(), run_after()])] == [
+            "pass",
+            "fail",
+        ]
 
-    def test_failures_that_look_alike_are_one_group(self):
+    def test_normalize_message_removes_numbers(self):
         first, second = "X_new has 2 wrong of 7, first at [0, 1]: 1.5", "X_new has 5 wrong of 9, first at [2]: -0x1f"
-        assert normalized(first) == normalized(second) == "X_new has N wrong of N"
+        assert normalize_message(first) == normalize_message(second) == "X_new has N wrong of N"
 
 
-def test_visible_text_keeps_letters_of_all_kinds():
-    assert visible("naïve Ωμέγα 漢字 😀 a\tb") == "naïve Ωμέγα 漢字 😀 a\tb"
+def test_escape_unprintable_keeps_letters_of_all_scripts():
+    assert escape_unprintable("naïve Ωμέγα 漢字 😀 a\tb") == "naïve Ωμέγα 漢字 😀 a\tb"

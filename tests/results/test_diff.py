@@ -1,32 +1,33 @@
-"""What changed between two runs where the level of a verdict did."""
+"""Comparison of two runs whose results have different effective levels."""
 
 from __future__ import annotations
 
-import pytest
-from runs_in_memory import run_of
+import re
 
-from conformance.report.diff_text import as_text
-from conformance.results.diff import differences
+import pytest
+from runs_in_memory import make_run
+
+from conformance.report.diff import compare_runs, to_text
 from conformance.results.file import Results
 
 SUBJECT = {"id": "acme", "kind": "optimizer", "version": "1.0"}
 
 
 def run(verdict: str, level: str, case_level: str = "must") -> Results:
-    """A run of one case."""
-    header = {"corpus": {"version": "1.0.0", "digest": "0"}, "subjects": [SUBJECT]}
+    """Return a run of one case."""
+    header = {"corpus": {"version": "1.0.0", "digest": "0"}, "subjects": [SUBJECT], "criterion": {}}
     result = {"subject": "acme", "case": "test_x", "level": level, "verdict": verdict, "message": "", "outputs": []}
-    return run_of("r.jsonl", header, [{"case": "test_x", "level": case_level}], [result], {})
+    return make_run("r.jsonl", header, [{"case": "test_x", "level": case_level}], [result], {})
 
 
 def kinds(before: Results, after: Results) -> list[str]:
-    """Under which headings the one case is told of."""
-    told = differences(before, after)
-    return [kind for kind in ("regressions", "fixes", "changes") if told[kind]]
+    """Return the headings under which the comparison lists the case."""
+    found = compare_runs(before, after)
+    return [kind for kind in ("regressions", "fixes", "changes") if found[kind]]
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "headings"),
     [
         (("fail", "should"), ("fail", "must"), ["regressions"]),
         (("fail", "should"), ("error", "must"), ["regressions"]),
@@ -36,14 +37,15 @@ def kinds(before: Results, after: Results) -> list[str]:
         (("pass", "must"), ("fail", "should"), ["regressions"]),
     ],
 )
-def test_a_failure_at_another_level_is_told(before, after, told):
-    assert kinds(run(*before), run(*after)) == told
+def test_diff_of_levels_has_the_expected_heading(before, after, headings):
+    assert kinds(run(*before), run(*after)) == headings
 
 
-def test_a_case_whose_own_level_is_another_is_no_regression():
+def test_diff_of_case_levels_is_not_a_regression():
     assert kinds(run("fail", "should", "should"), run("fail", "must", "must")) == []
 
 
-def test_the_text_says_both_levels():
-    told = as_text(differences(run("fail", "must"), run("fail", "should")))
-    assert "acme, fail at must before, fail at should now: test_x" in told
+def test_diff_text_has_both_levels():
+    text = to_text(compare_runs(run("fail", "must"), run("fail", "should")))
+    (line,) = (line for line in text.splitlines() if "test_x" in line)
+    assert re.findall("acme|must|should", line) == ["acme", "must", "should"]

@@ -1,4 +1,4 @@
-"""Known faults: read from the pages of docs/findings, and found again by a subject and a case."""
+"""Known faults, parsed from the pages in reports/findings and looked up by subject and case."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ def titles(*arguments: str) -> list[str]:
     return [fault.title for fault in known_faults_in(*arguments)]
 
 
-def test_a_section_of_a_page_is_a_fault():
+def test_known_fault_has_the_content_of_its_section():
     (fault,) = (fault for fault in known_faults() if fault.title == TITLE)
-    assert fault.place == f"docs/findings/onnxruntime.md#{TITLE.lower().replace(' ', '-')}"
+    assert fault.location == f"reports/findings/onnxruntime.md#{TITLE.lower().replace(' ', '-')}"
     assert (fault.runtime, fault.subject, fault.kind) == (f"onnxruntime {fault.version}", "onnxruntime", "backend")
     assert (fault.case, fault.verdict, fault.level) == (REMOVED, Verdict.FAIL, Level.MUST)
     assert fault.lead == "`argmax.keepdims`: with keepdims = 0, the axis is not in the result."
     assert fault.points[0] == "Input: X of float[0, 2, 3], axis = -1, keepdims = 0."
     assert fault.upstream == "not found."
-    assert fault.reproduction == f"onnx-conformance repro {REMOVED} -b onnxruntime -o reproduction"
+    assert fault.reproduction == f"onnx-conformance repro {REMOVED} -b onnxruntime --output reproduction"
 
 
 @pytest.mark.parametrize("subject", ["onnxruntime", "onnxruntime@1.20.1", "onnxruntime[optimization=disabled]"])
 @pytest.mark.parametrize("case", [KEPT, REMOVED])
-def test_it_is_known_in_each_case_that_it_names_whatever_the_release_and_the_options(subject, case):
+def test_known_faults_ignore_release_and_options(subject, case):
     assert titles(subject, "backend", case) == [TITLE]
 
 
@@ -42,16 +42,16 @@ def test_it_is_known_in_each_case_that_it_names_whatever_the_release_and_the_opt
         ("acme.onnxruntime:Backend", "backend", REMOVED),
     ],
 )
-def test_it_is_known_of_nothing_else(unknown):
+def test_known_faults_of_another_subject_are_empty(unknown):
     assert titles(*unknown) == []
 
 
-def test_a_provider_s_faults_are_its_own():
+def test_known_faults_of_a_provider_are_separate():
     case, provider = "test_nesterov_momentum_expanded", "onnxruntime[provider=OpenVINOExecutionProvider]"
     assert titles("onnxruntime[fallback=allow,provider=OpenVINOExecutionProvider]", "backend", case)
     assert (titles("onnxruntime", "backend", case), titles(provider, "backend", REMOVED)) == ([], [])
 
 
-def test_the_fault_whose_smallest_case_it_is_comes_first():
+def test_known_faults_begin_with_the_smallest_case():
     case = "test_softmax_argmax_opset_11_axis_1"
     assert known_faults_in("onnx-reference", "backend", case)[0].case == case

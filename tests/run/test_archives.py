@@ -1,4 +1,4 @@
-"""The archives of a results file: which cases have one, and that each is a corpus which a run accepts."""
+"""Archives in a results file: which cases have one, and that each archive is a valid corpus."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import fake_backends as fakes
 import pytest
+from command_outputs import read_records
 from corpora import ADAM, SMALL
-from outputs import records
-from recorded_runs import EXPECTED, record
+from recorded_runs import EXPECTED, record_run
 
 from conformance.corpus.corpus import open_corpus
-from conformance.results.file import read
-from conformance.run import archives
-from conformance.run.archives import Archives, archive
+from conformance.results.file import read_results
+from conformance.run import recorder
+from conformance.run.recorder import Archives, archive_case
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,26 +31,26 @@ def unpacked(content: bytes, folder: Path) -> Path:
     return only
 
 
-def test_an_unpacked_archive_is_a_corpus_of_one_case(opened: Corpus, tmp_path: Path) -> None:
+def test_unpacked_archive_is_a_corpus_of_one_case(opened: Corpus, tmp_path: Path) -> None:
     case = opened.cases[ADAM]
-    corpus = open_corpus(unpacked(archive(opened, case), tmp_path / "taken"))
+    corpus = open_corpus(unpacked(archive_case(opened, case), tmp_path / "taken"))
     assert corpus.cases == {ADAM: case}
     assert corpus.verify() == len(case.files)
 
 
-def test_an_archive_is_named_after_its_case(opened: Corpus, tmp_path: Path) -> None:
-    assert unpacked(archive(opened, opened.cases[ADAM]), tmp_path / "taken").name == ADAM
+def test_archive_is_named_after_its_case(opened: Corpus, tmp_path: Path) -> None:
+    assert unpacked(archive_case(opened, opened.cases[ADAM]), tmp_path / "taken").name == ADAM
 
 
-def test_the_same_case_gives_the_same_archive(opened: Corpus) -> None:
+def test_archive_of_a_case_is_deterministic(opened: Corpus) -> None:
     case = opened.cases[ADAM]
-    assert archive(opened, case) == archive(opened, case)
+    assert archive_case(opened, case) == archive_case(opened, case)
 
 
-def test_each_case_that_goes_wrong_has_one_archive_after_its_first_defect(opened: Corpus, tmp_path: Path) -> None:
+def test_failing_case_has_one_archive_after_its_first_defect(opened: Corpus, tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
-    record(opened, path, {"a": fakes.AlwaysWrong, "b": fakes.AlwaysWrong, "right": fakes.AlwaysRight})
-    lines = records(path)
+    record_run(opened, path, {"a": fakes.AlwaysWrong, "b": fakes.AlwaysWrong, "right": fakes.AlwaysRight})
+    lines = read_records(path)
     archived = [line["case"] for line in lines if line["record"] == "archive"]
     assert sorted(archived) == sorted(SMALL)
     for line, before in zip(lines[1:], lines, strict=False):
@@ -58,45 +58,45 @@ def test_each_case_that_goes_wrong_has_one_archive_after_its_first_defect(opened
             assert (before["record"], before["case"]) == ("result", line["case"])
 
 
-def test_a_run_without_a_defect_carries_no_archive(opened: Corpus, tmp_path: Path) -> None:
+def test_passing_run_has_no_archive(opened: Corpus, tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
-    record(opened, path, {"right": fakes.AlwaysRight})
-    assert not [line for line in records(path) if line["record"] == "archive"]
+    record_run(opened, path, {"right": fakes.AlwaysRight})
+    assert not [line for line in read_records(path) if line["record"] == "archive"]
 
 
 def test_archives_are_read_back(opened: Corpus, tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
-    record(opened, path, {"acme": fakes.AlwaysWrong}, {"acme": EXPECTED})
-    content = base64.b64decode(read(path).archives[ADAM])
-    assert content == archive(opened, opened.cases[ADAM])
+    record_run(opened, path, {"acme": fakes.AlwaysWrong}, {"acme": EXPECTED})
+    content = base64.b64decode(read_results(path).archives[ADAM])
+    assert content == archive_case(opened, opened.cases[ADAM])
 
 
-def test_a_case_larger_than_the_limit_is_left_out(opened: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "LARGEST", len(archive(opened, opened.cases[ADAM])) - 1)
-    assert Archives(opened).of(opened.cases[ADAM], surprise=True) is None
+def test_large_case_has_no_archive(opened: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "MAX_ARCHIVE_BYTES", len(archive_case(opened, opened.cases[ADAM])) - 1)
+    assert Archives(opened).record_for(opened.cases[ADAM], unexpected=True) is None
 
 
-@pytest.mark.parametrize(("surprise", "archived"), [(True, True), (False, False)])
-def test_known_defects_leave_half_of_the_budget_to_surprises(
-    opened: Corpus, monkeypatch: pytest.MonkeyPatch, surprise: bool, archived: bool
+@pytest.mark.parametrize(("unexpected", "archived"), [(True, True), (False, False)])
+def test_expected_failures_use_half_of_the_budget(
+    opened: Corpus, monkeypatch: pytest.MonkeyPatch, unexpected: bool, archived: bool
 ) -> None:
-    monkeypatch.setattr(archives, "BUDGET", len(archive(opened, opened.cases[ADAM])) + 1)
-    found = Archives(opened).of(opened.cases[ADAM], surprise=surprise)
+    monkeypatch.setattr(recorder, "ARCHIVE_BUDGET_BYTES", len(archive_case(opened, opened.cases[ADAM])) + 1)
+    found = Archives(opened).record_for(opened.cases[ADAM], unexpected=unexpected)
     assert (found is not None) is archived
 
 
-def test_the_first_case_without_room_is_the_last(opened: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    small, big = sorted((len(archive(opened, case)), name) for name, case in opened.cases.items())[:: len(SMALL) - 1]
-    monkeypatch.setattr(archives, "BUDGET", big[0] - 1)
-    kept = Archives(opened)
-    assert kept.of(opened.cases[big[1]], surprise=True) is None
-    assert kept.of(opened.cases[small[1]], surprise=True) is None
+def test_archive_after_exhausted_budget_is_omitted(opened: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    small, big = sorted((len(archive_case(opened, case)), name) for name, case in opened.cases.items())[
+        :: len(SMALL) - 1
+    ]
+    monkeypatch.setattr(recorder, "ARCHIVE_BUDGET_BYTES", big[0] - 1)
+    archives = Archives(opened)
+    assert archives.record_for(opened.cases[big[1]], unexpected=True) is None
+    assert archives.record_for(opened.cases[small[1]], unexpected=True) is None
 
 
-def test_a_case_that_was_too_much_as_known_is_archived_as_a_surprise(
-    opened: Corpus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(archives, "BUDGET", len(archive(opened, opened.cases[ADAM])) + 1)
-    kept = Archives(opened)
-    assert kept.of(opened.cases[ADAM], surprise=False) is None
-    assert kept.of(opened.cases[ADAM], surprise=True) is not None
+def test_unexpected_failure_is_archived_after_an_expected_one(opened: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "ARCHIVE_BUDGET_BYTES", len(archive_case(opened, opened.cases[ADAM])) + 1)
+    archives = Archives(opened)
+    assert archives.record_for(opened.cases[ADAM], unexpected=False) is None
+    assert archives.record_for(opened.cases[ADAM], unexpected=True) is not None

@@ -1,4 +1,4 @@
-"""A run that is interrupted says so and leaves nothing running; one that is killed is continued to the same results."""
+"""Interrupted and killed runs: records, leftover processes, and resumption to the same results."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from command_outputs import comparable_records
 from corpora import SMALL
-from interruptible import INTERRUPTIBLE
-from isolation_support import LONGEST_WAIT, SUPPORT, processes_in, until
-from outputs import comparable
+from interruptible_programs import INTERRUPTIBLE
+from isolation_support import LONGEST_WAIT, SUPPORT, processes_in, wait_until
+from refusals import assert_bad_input
 from repository import DATA
 
-from conformance.results.file import read
-from conformance.run.partial import partial_of
+from conformance.results.file import read_results
+from conformance.run.resume import partial_path
 
 pytestmark = [
     pytest.mark.programs,
@@ -31,11 +32,11 @@ FINISHED = 4
 
 
 @pytest.fixture
-def begin(here, small_corpus):
-    """Starts a run that hangs, in the current directory, and waits until all before that is done."""
+def start_hanging_run(here, small_corpus):
+    """Return a function that starts a run in the current directory and waits until the run hangs."""
     begun = []
 
-    def begin(*arguments):
+    def start_hanging_run(*arguments):
         (here / "tmp").mkdir(exist_ok=True)
         (here / "hang").touch()
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
@@ -53,17 +54,17 @@ def begin(here, small_corpus):
             stderr=subprocess.PIPE,
         )
         begun.append(process)
-        assert until(lambda: results_so_far(here) >= FINISHED or process.poll() is not None)
+        assert wait_until(lambda: results_so_far(here) >= FINISHED or process.poll() is not None)
         return process
 
-    yield begin
+    yield start_hanging_run
     for process in begun:
         process.kill()
         process.communicate()
 
 
 def results_so_far(here) -> int:
-    path = partial_of(here / "out.jsonl")
+    path = partial_path(here / "out.jsonl")
     return path.read_bytes().count(b'{"record":"result"') if path.exists() else 0
 
 
@@ -73,42 +74,43 @@ def nothing_runs(here) -> bool:
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
-def test_an_interrupted_run_ends_its_children_and_says_so(begin, here, number, workers):
-    process = begin(*workers)
+def test_interrupted_run_stops_children_and_reports_missing_results(start_hanging_run, here, number, workers):
+    process = start_hanging_run(*workers)
     process.send_signal(number)
     _, err = process.communicate(timeout=LONGEST_WAIT)
-    footer = read(here / "out.jsonl").footer
+    footer = read_results(here / "out.jsonl").footer
     assert process.returncode == 130, err
     assert b"Traceback" not in err
-    assert (footer["interrupted"], footer["gate"]) == (True, "fail")
-    assert any("results are missing: the run was interrupted" in reason for reason in footer["reasons"])
-    assert until(lambda: nothing_runs(here))
+    assert (footer["interrupted"], footer["outcome"]) == (True, "fail")
+    missing = f"{len(SMALL) - footer['results']} of {len(SMALL)}"
+    assert any(missing in reason for reason in footer["reasons"])
+    assert wait_until(lambda: nothing_runs(here))
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
-def test_a_killed_run_leaves_nothing_running_and_is_continued(begin, process, here, small_corpus, workers):
-    killed = begin(*workers)
+def test_killed_run_leaves_no_process_and_resumes(start_hanging_run, process, here, small_corpus, workers):
+    killed = start_hanging_run(*workers)
     killed.kill()
     killed.communicate()
-    assert until(lambda: nothing_runs(here))
-    with partial_of(here / "out.jsonl").open("ab") as stream:
+    assert wait_until(lambda: nothing_runs(here))
+    with partial_path(here / "out.jsonl").open("ab") as stream:
         stream.write(b'{"record":"result","subject":"half')
     (here / "hang").unlink()
     told = {"HANGS_WHILE": str(here / "hang")}
     resumed = process("onnx-conformance", "run", "--resume", "out.jsonl", "--data", small_corpus, *workers, **told)
     whole = ("-b", HANGS, "--results", "whole.jsonl", "--data", small_corpus)
     assert resumed.status == process("onnx-conformance", "run", *whole, **told).status == 0
-    assert comparable(here / "out.jsonl") == comparable(here / "whole.jsonl")
-    assert not partial_of(here / "out.jsonl").exists()
+    assert comparable_records(here / "out.jsonl") == comparable_records(here / "whole.jsonl")
+    assert not partial_path(here / "out.jsonl").exists()
 
 
-def test_a_killed_run_leaves_the_results_of_an_earlier_one(begin, here):
+def test_killed_run_keeps_earlier_results_file(start_hanging_run, here):
     (here / "out.jsonl").write_text("earlier")
-    begin().kill()
+    start_hanging_run().kill()
     assert (here / "out.jsonl").read_text() == "earlier"
 
 
-def test_an_interruption_before_anything_is_run_is_one_too_and_leaves_nothing(command, here, small_corpus, monkeypatch):
+def test_interruption_before_first_case_writes_no_file(command, here, small_corpus, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
@@ -126,89 +128,88 @@ class TestResume:
 
     @pytest.fixture
     def cut_off(self, run, here):
-        """A run of one subject that was cut off after three results."""
+        """Partial results file of a run of one subject, cut off after three results."""
         run("-b", RIGHT, "--results", "out.jsonl")
         lines = (here / "out.jsonl").read_bytes().splitlines(keepends=True)
-        partial_of(here / "out.jsonl").write_bytes(b"".join(lines[:7]))
+        partial_path(here / "out.jsonl").write_bytes(b"".join(lines[:7]))
         (here / "out.jsonl").rename(here / "whole.jsonl")
         return here / "out.jsonl"
 
     @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.partial"])
-    def test_the_rest_is_run_and_the_file_is_whole(self, run, here, cut_off, name):
+    def test_resume_completes_the_results_file(self, run, here, cut_off, name):
         assert run("--resume", name).status == 0
-        assert comparable(cut_off) == comparable(here / "whole.jsonl")
+        assert comparable_records(cut_off) == comparable_records(here / "whole.jsonl")
 
     def test_finished_results_are_kept(self, run, cut_off):
-        kept = partial_of(cut_off).read_bytes()
+        kept = partial_path(cut_off).read_bytes()
         run("--resume", "out.jsonl")
         assert cut_off.read_bytes().startswith(kept)
 
-    def test_an_interrupted_run_is_continued_from_its_results(self, run, here, cut_off):
-        partial_of(cut_off).unlink()
-        run("-b", "fake_backends:Interrupted", "--in-process", "--results", "out.jsonl")
-        assert read(cut_off).footer["interrupted"]
-        assert [run("--resume", "out.jsonl", "--in-process").status for _ in range(3)] == [130, 130, 0]
-        assert read(cut_off).footer["results"] == len(SMALL)
+    def test_resume_continues_repeatedly_interrupted_run(self, run, here, cut_off):
+        partial_path(cut_off).unlink()
+        run("-b", "fake_backends:Interrupted", "--no-isolation", "--results", "out.jsonl")
+        assert read_results(cut_off).footer["interrupted"]
+        assert [run("--resume", "out.jsonl", "--no-isolation").status for _ in range(3)] == [130, 130, 0]
+        assert read_results(cut_off).footer["results"] == len(SMALL)
 
-    def test_a_run_that_is_interrupted_as_it_collects_has_all_its_cases_still_to_run(self, run, cut_off, monkeypatch):
+    def test_resume_after_interrupted_collection_runs_all_cases(self, run, cut_off, monkeypatch):
         def interrupt(*_):
             raise KeyboardInterrupt
 
-        partial_of(cut_off).unlink()
+        partial_path(cut_off).unlink()
         with monkeypatch.context() as patched:
-            patched.setattr("conformance.run.items.CorpusFile.collect", interrupt)
+            patched.setattr("conformance.run.pytest_items.CorpusFile.collect", interrupt)
             assert run("-b", RIGHT, "--results", "out.jsonl").status == 130
         assert run("--resume", "out.jsonl").status == 0
-        assert read(cut_off).header["corpus"]["selected"] == len(SMALL)
+        assert read_results(cut_off).header["corpus"]["selected"] == len(SMALL)
 
-    def test_a_run_of_which_only_the_footer_is_missing_gets_it(self, run, here, cut_off):
+    def test_resume_adds_missing_footer(self, run, here, cut_off):
         lines = (here / "whole.jsonl").read_bytes().splitlines(keepends=True)
-        partial_of(cut_off).write_bytes(b"".join(lines[:-1]))
+        partial_path(cut_off).write_bytes(b"".join(lines[:-1]))
         assert run("--resume", "out.jsonl").status == 0
-        assert comparable(cut_off) == comparable(here / "whole.jsonl")
+        assert comparable_records(cut_off) == comparable_records(here / "whole.jsonl")
 
     @pytest.mark.parametrize(
         ("options", "what"),
         [
-            (("-b", "fake_backends:HasAVersion"), "its subjects"),
-            (("-b", RIGHT, "-b", "reference"), "its subjects"),
-            (("-k", "adam"), "its selection"),
-            (("--level", "should"), "its selection"),
+            (("-b", "fake_backends:HasAVersion"), "subjects"),
+            (("-b", RIGHT, "-b", "reference"), "subjects"),
+            (("-k", "adam"), "selection"),
+            (("--fail-level", "should"), "selection"),
         ],
     )
-    def test_another_run_is_refused_and_the_file_is_left(self, run, cut_off, options, what):
-        before = partial_of(cut_off).read_bytes()
+    def test_resume_with_different_options_is_refused(self, run, cut_off, options, what):
+        before = partial_path(cut_off).read_bytes()
         ended = run("--resume", "out.jsonl", *options)
-        assert ended.status == 2
-        assert f"is of another run, by {what}" in ended.err
-        assert partial_of(cut_off).read_bytes() == before
+        assert (ended.status, ended.code) == (2, "usage.resume-other-run")
+        assert f": {what} is " in ended.err
+        assert partial_path(cut_off).read_bytes() == before
 
-    def test_another_corpus_is_refused(self, command, cut_off):
+    def test_resume_with_different_corpus_is_refused(self, command, cut_off):
         ended = command("run", "--resume", "out.jsonl", "--data", DATA)
-        assert ended.status == 2
-        assert "is of another run, by its corpus" in ended.err
+        assert (ended.status, ended.code) == (2, "usage.resume-other-run")
+        assert "corpus" in ended.err
 
-    def test_other_expectations_are_refused(self, run, here, cut_off):
+    def test_resume_with_different_expectations_is_refused(self, run, here, cut_off):
         (here / "e.toml").write_text(
             f'subject = "{RIGHT}"\n[[expect]]\ncases = ["*"]\nverdict = "fail"\nreason = "known"\n'
         )
         ended = run("--resume", "out.jsonl", "--expect", "e.toml")
-        assert ended.status == 2
-        assert "see --expect" in ended.err
+        assert (ended.status, ended.code) == (2, "usage.resume-other-run")
+        assert "expect" in ended.err
 
-    def test_a_whole_file_is_refused(self, run, here, cut_off):
+    def test_resume_of_complete_file_is_refused(self, run, here, cut_off):
         ended = run("--resume", "whole.jsonl")
-        assert ended.status == 2
-        assert "is whole: there is nothing to continue" in ended.err
+        assert_bad_input(ended, "results.not-interrupted", "whole.jsonl")
 
     @pytest.mark.parametrize("content", ["", "hello\n", '{"record":"header"}\n'])
-    def test_a_foreign_file_is_refused(self, run, here, content):
+    def test_resume_of_unrelated_file_is_refused(self, run, here, content):
         (here / "out.jsonl").write_text(content)
         ended = run("--resume", "out.jsonl")
         assert ended.status == 2
         assert "out.jsonl " in ended.err
 
-    def test_the_options_of_the_run_are_those_it_was_begun_with(self, command, run, here):
+    def test_resume_restores_options_of_the_run(self, command, run, here):
         (here / "e.toml").write_text(f'subject = "{RIGHT}"\n')
         told = (
             "-b",
@@ -222,33 +223,33 @@ class TestResume:
             "--expect",
             "e.toml",
         )
-        run(*told, "--html", "out.html", "--json", "a b.json", "--level", "should", "--no-diagnosis")
+        run(*told, "--html", "out.html", "--json", "a b.json", "--fail-level", "should", "--no-diagnosis")
         lines = (here / "out.jsonl").read_bytes().splitlines(keepends=True)
         (here / "out.jsonl").rename(here / "whole.jsonl")
-        partial_of(here / "out.jsonl").write_bytes(b"".join(lines[:3]))
+        partial_path(here / "out.jsonl").write_bytes(b"".join(lines[:3]))
         (here / "a b.json").unlink()
         (here / "out.html").unlink()
         ended = command("run", "--resume", "out.jsonl")
         assert (ended.status, ended.err) == (0, "")
-        assert comparable(here / "out.jsonl") == comparable(here / "whole.jsonl")
+        assert comparable_records(here / "out.jsonl") == comparable_records(here / "whole.jsonl")
         assert (here / "out.html").exists()
         assert (here / "a b.json").exists()
 
     @pytest.mark.parametrize(
-        ("options", "what"), [(("--require", "Adam"), "its require"), (("--baseline", "whole.jsonl"), "its baseline")]
+        ("options", "what"), [(("--require", "Adam"), "require"), (("--baseline", "whole.jsonl"), "baseline")]
     )
-    def test_a_gate_by_other_rules_is_refused(self, run, cut_off, options, what):
+    def test_resume_with_different_pass_criterion_is_refused(self, run, cut_off, options, what):
         ended = run("--resume", "out.jsonl", *options)
-        assert ended.status == 2
-        assert f"is of another run, by {what}" in ended.err
+        assert (ended.status, ended.code) == (2, "usage.resume-other-run")
+        assert f": {what} is " in ended.err
 
-    def test_a_missing_file_is_refused(self, run):
+    def test_resume_of_missing_file_is_refused(self, run):
         assert run("--resume", "missing.jsonl").status == 2
 
-    def test_an_abandoned_run_leaves_the_results_of_an_earlier_one(self, command, here, corpus_copy):
+    def test_run_with_altered_corpus_keeps_earlier_results_file(self, command, here, corpus_copy):
         (here / "out.jsonl").write_text("earlier")
         path = corpus_copy / "node" / SMALL[-1] / "model.onnx"
         path.write_bytes(path.read_bytes() + b"?")
         assert command("run", "-b", RIGHT, "--data", corpus_copy, "--results", "out.jsonl").status == 2
         assert (here / "out.jsonl").read_text() == "earlier"
-        assert not partial_of(here / "out.jsonl").exists()
+        assert not partial_path(here / "out.jsonl").exists()

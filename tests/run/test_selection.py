@@ -1,15 +1,15 @@
-"""Shards: every case is in one, and a run of one says so."""
+"""Shards of a run."""
 
 from __future__ import annotations
 
 from collections import Counter
 
 import pytest
+from command_outputs import expectations_text, results_by_key
 from corpora import SMALL
-from outputs import expecting, results_of
+from refusals import refused
 
-from conformance.errors import UsageError
-from conformance.results.file import read
+from conformance.results.file import read_results
 from conformance.run.selection import Shard
 
 RIGHT = "fake_backends:AlwaysRight"
@@ -17,28 +17,28 @@ RIGHT = "fake_backends:AlwaysRight"
 
 class TestShards:
     @pytest.mark.parametrize("of", [1, 2, 3, 7, 8])
-    def test_every_case_is_in_exactly_one_and_they_are_balanced(self, whole_corpus, of):
+    def test_shards_partition_cases_equally(self, whole_corpus, of):
         cases = whole_corpus.cases
-        parts = [Shard(number, of).of_cases(cases) for number in range(1, of + 1)]
+        parts = [Shard(number, of).select(cases) for number in range(1, of + 1)]
         assert Counter(case for part in parts for case in part) == Counter(list(cases))
         assert max(map(len, parts)) - min(map(len, parts)) <= 1
 
     @pytest.mark.parametrize("text", ["", "0/2", "3/2", "1", "1/0", "a/b", "1/2/3", "-1/2", "1/99999"])
-    def test_what_is_none_is_refused(self, text):
-        with pytest.raises(UsageError, match="is not a shard"):
-            Shard.read(text)
+    def test_malformed_shard_is_rejected(self, text):
+        with refused("usage.malformed-shard", text):
+            Shard.parse(text)
 
-    def test_a_run_of_one_says_so(self, moody_run, here):
-        assert moody_run("-b", RIGHT, "--shard", "2/3", "--results", "out.jsonl").status == 0
-        header = read(here / "out.jsonl").header
+    def test_header_has_the_shard(self, run_with_faults, here):
+        assert run_with_faults("-b", RIGHT, "--shard", "2/3", "--results", "out.jsonl").status == 0
+        header = read_results(here / "out.jsonl").header
         assert header["selection"]["--shard"] == "2/3"
-        assert {case for _, case in results_of(here / "out.jsonl")} == set(sorted(SMALL)[1::3])
+        assert {case for _, case in results_by_key(here / "out.jsonl")} == set(sorted(SMALL)[1::3])
 
-    def test_several_processes_run_the_same(self, process, small_corpus, here):
+    def test_parallel_run_has_the_same_cases(self, process, small_corpus, here):
         told = ("--data", small_corpus, "--shard", "2/3", "--results", "out.jsonl", "-n", "2")
         assert process("onnx-conformance", "run", "-b", RIGHT, *told).status == 0
-        assert {case for _, case in results_of(here / "out.jsonl")} == set(sorted(SMALL)[1::3])
+        assert {case for _, case in results_by_key(here / "out.jsonl")} == set(sorted(SMALL)[1::3])
 
-    def test_a_pattern_that_matches_nothing_in_it_shuts_nothing(self, moody_run, here):
-        (here / "e.toml").write_text(expecting(RIGHT, "test_gone"))
-        assert moody_run("-b", RIGHT, "--expect", "e.toml", "--shard", "1/2").status == 0
+    def test_shard_tolerates_patterns_without_match(self, run_with_faults, here):
+        (here / "e.toml").write_text(expectations_text(RIGHT, "test_gone"))
+        assert run_with_faults("-b", RIGHT, "--expect", "e.toml", "--shard", "1/2").status == 0

@@ -1,69 +1,79 @@
-"""The settings of a run: they travel to workers as JSON, and refuse by themselves what does not fit together."""
+"""Settings of a run: option values, and consistency."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from refusals import refused
 
-from conformance.errors import UsageError
 from conformance.isolation.limits import Limits
-from conformance.run import settings as module
+from conformance.run.options import RUN_OPTIONS
 from conformance.run.selection import Selection, Shard
-from conformance.run.settings import Settings
+from conformance.run.settings import Settings, settings_from_options
 from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.verdicts import Level
 
 PASS = "eliminate_nop_monotone_argmax"
-BACKEND = SubjectName.of("onnxruntime[optimization=disabled]", SubjectKind.BACKEND)
-OPTIMIZER = SubjectName.of("onnxsim", SubjectKind.OPTIMIZER)
+BACKEND = SubjectName.parse("onnxruntime[optimization=disabled]", SubjectKind.BACKEND)
+OPTIMIZER = SubjectName.parse("onnxsim", SubjectKind.OPTIMIZER)
 
 
-def test_all_of_them_come_back_from_json(tmp_path):
+def test_option_values_give_the_same_settings(tmp_path):
     given = Settings(
         (BACKEND, OPTIMIZER),
         data=tmp_path / "data",
-        selection=Selection("adam or x", ("test_adam",), tags=("float",), levels=("must",)),
-        level=Level.SHOULD,
+        selection=Selection("adam or x", ("test_adam",), tag=("float",), select_level=("must",)),
+        fail_level=Level.SHOULD,
         expect=(tmp_path / "a.toml", tmp_path / "b.toml"),
         results=tmp_path / "results.jsonl",
-        claims=(PASS,),
+        implements=(PASS,),
         diagnosis=False,
-        quality=True,
+        accuracy=True,
         shard=Shard(3, 8),
         repeat=4,
         require=("Adam",),
         baseline=tmp_path / "old.jsonl",
-        in_process=True,
+        profile="sonnx",
+        no_isolation=True,
         limits=Limits(2.5, 2**30),
     )
-    assert Settings.from_json(json.loads(json.dumps(given.as_json()))) == given
+    assert settings_from_options(json.loads(json.dumps(given.as_options()))) == given
 
 
-def test_the_defaults_come_back_from_json():
-    assert Settings.from_json(json.loads(json.dumps(Settings((BACKEND,)).as_json()))) == Settings((BACKEND,))
+def test_option_values_of_defaults_give_the_defaults():
+    defaults = Settings((BACKEND,))
+    assert settings_from_options(json.loads(json.dumps(defaults.as_options()))) == defaults
 
 
-def test_a_path_is_the_same_file_from_another_directory(tmp_path, monkeypatch):
+def test_settings_have_a_value_for_all_options():
+    assert set(Settings((BACKEND,)).as_options()) == set(RUN_OPTIONS)
+
+
+def test_paths_are_absolute(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert Settings((BACKEND,), data=Path("data")).as_json()["data"] == str(tmp_path / "data")
+    assert Settings((BACKEND,), data=Path("data")).as_options()["data"] == str(tmp_path / "data")
 
 
-def test_every_setting_can_be_read():
-    assert set(vars(module)["_READ"]) == {field.name for field in fields(Settings)}
+def test_words_have_the_options_that_verdicts_depend_on():
+    settings = Settings((OPTIMIZER,), implements=(PASS,), fail_level=Level.SHOULD, limits=Limits(2.5))
+    words = ["--fail-level", "should", "--timeout", "2.5"]
+    assert settings.options_of(SubjectKind.BACKEND) == words
+    assert settings.options_of(SubjectKind.OPTIMIZER) == ["--implements", PASS, *words]
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "code", "data"),
     [
-        ({"subjects": (BACKEND, BACKEND)}, "is named twice"),
-        ({"subjects": (BACKEND,), "claims": (PASS,)}, "no graph optimizer is named"),
-        ({"subjects": (OPTIMIZER,), "claims": ("fold",)}, "There is no pass fold"),
-        ({"subjects": (BACKEND,), "results": Path("/")}, "is a directory"),
+        ({"subjects": (BACKEND, BACKEND)}, "usage.subject-twice", BACKEND.text),
+        ({"subjects": (BACKEND,), "implements": (PASS,)}, "usage.optimizer-missing", "-o"),
+        ({"subjects": (OPTIMIZER,), "implements": ("fold",)}, "name.no-such-pass", "fold"),
+        ({"subjects": (BACKEND,), "results": Path("/")}, "usage.target-is-directory", "/"),
+        ({"subjects": (BACKEND,), "python": Path("no-such-python")}, "usage.python-not-executable", "no-such-python"),
+        ({"subjects": (BACKEND,), "python": Path("x"), "no_isolation": True}, "usage.options-conflict", "--python"),
     ],
 )
-def test_what_does_not_fit_together_is_refused(wrong, told):
-    with pytest.raises(UsageError, match=told):
+def test_inconsistent_settings_are_rejected(wrong, code, data):
+    with refused(code, data):
         Settings(**wrong)

@@ -1,4 +1,4 @@
-"""Badges of the board say how much is right of what was computed."""
+"""scripts/board_badges.py: badges with right and computed cases."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from repository import ROOT
 
 @pytest.fixture
 def scripts(monkeypatch):
-    """The board's scripts, which import each other as programs do."""
+    """Import the scripts of the board, which import each other by their file names."""
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     import board_badges
     import board_page
@@ -21,7 +21,7 @@ def scripts(monkeypatch):
         sys.modules.pop(name, None)
 
 
-def test_a_badge_has_what_shields_io_asks_for(scripts):
+def test_badge_has_the_fields_of_shields_io(scripts):
     badges, page = scripts
     [(name, text)] = badges.badges({"onnxruntime[level=all]": {"ArgMax": page.Cell(right=9, wrong=1, unsupported=2)}})
     assert name == "onnxruntime-level-all-argmax.json"
@@ -33,12 +33,12 @@ def test_a_badge_has_what_shields_io_asks_for(scripts):
     }
 
 
-def test_what_computed_nothing_has_no_badge(scripts):
+def test_badges_without_computed_cases_are_empty(scripts):
     badges, page = scripts
     assert list(badges.badges({"tract": {"Adam": page.Cell(unsupported=3)}})) == []
 
 
-def test_the_forms_of_an_optimizer_are_one_badge(scripts):
+def test_by_operator_adds_the_forms_of_an_optimizer(scripts):
     _, page = scripts
     cells = {column: page.Cell(right=1) for column in page.COLUMNS}
     assert {operator: cell.right for operator, cell in page.by_operator(cells).items()} == {
@@ -49,7 +49,7 @@ def test_the_forms_of_an_optimizer_are_one_badge(scripts):
     }
 
 
-def test_badges_of_another_day_are_gone(scripts, tmp_path):
+def test_write_badges_removes_older_badges(scripts, tmp_path):
     badges, page = scripts
     (tmp_path / "gone-adam.json").write_text("{}", encoding="utf-8")
     badges.write_badges(tmp_path, {"tract": {"ArgMax": page.Cell(right=1)}})

@@ -1,4 +1,4 @@
-"""What a release has besides wheel and sdist: the corpus as an archive that is the same each time."""
+"""scripts/release.py: the archive of the corpus."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ SPEC.loader.exec_module(release)
 
 @pytest.fixture
 def corpus(tmp_path) -> Path:
-    """A small part of the committed corpus."""
+    """Return a small part of the committed corpus."""
     return write_part(tmp_path / "corpus", lambda place, _: place % 300 == 0)
 
 
-def test_the_archive_unpacks_to_a_corpus_and_a_page(corpus, tmp_path):
+def test_archive_unpacks_to_corpus_readme_and_licence(corpus, tmp_path):
     sums = release.write_corpus_archive(corpus, tmp_path)
     name = f"onnx-conformance-corpus-{open_corpus(corpus).version}"
     with tarfile.open(tmp_path / f"{name}.tar.gz") as archive:
@@ -40,7 +40,7 @@ def test_the_archive_unpacks_to_a_corpus_and_a_page(corpus, tmp_path):
     assert sums[f"{name}.tar.gz"] == hashlib.sha256((tmp_path / f"{name}.tar.gz").read_bytes()).hexdigest()
 
 
-def test_the_archive_does_not_tell_when_or_where_it_was_made(corpus):
+def test_archive_does_not_depend_on_times_and_modes(corpus):
     before = release.corpus_archive(corpus, "corpus")
     for place, file in enumerate(sorted(corpus.rglob("*"))):
         os.utime(file, (place, place))
@@ -48,7 +48,7 @@ def test_the_archive_does_not_tell_when_or_where_it_was_made(corpus):
     assert release.corpus_archive(corpus, "corpus") == before
 
 
-def test_a_corpus_that_is_not_whole_is_not_packed(corpus):
+def test_archive_of_altered_corpus_is_refused(corpus):
     next(corpus.rglob("model.onnx")).write_bytes(b"")
     with pytest.raises(CorpusError):
         release.corpus_archive(corpus, "corpus")

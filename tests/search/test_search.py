@@ -1,4 +1,4 @@
-"""Draws repeat, are judged as cases are, and what they find becomes small and stays what it was."""
+"""Examples are reproducible, are judged as cases are, and keep their failure when they are shrunk."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance.backends.reference import ReferenceBackend
-from conformance.campaigns.campaign import campaign
-from conformance.campaigns.processes import ProcessWorkers
-from conformance.dimensions.contexts import Context
+from conformance.adapters.reference import ReferenceBackend
+from conformance.dimensions.wrapping import Context
+from conformance.jobs.job import run_job
+from conformance.jobs.process_pool import ProcessWorkers
 from conformance.judging.outcome import Outcome
-from conformance.search.choice import Choice, built
-from conformance.search.drawing import choices
-from conformance.search.filled import NoAnswerError, filled
-from conformance.search.finds import Finds
+from conformance.search.cases import NoExpectedOutputsError, build_oracle_case
+from conformance.search.evaluation import EvaluatedExample, evaluate, expected_rewrite, failure_signature
+from conformance.search.example import Example, build_model
+from conformance.search.failing_examples import FailingExamples
 from conformance.search.job import SearchJob
-from conformance.search.judged import Draw, cause, judged, rewrite_of
-from conformance.search.shrinking import shrunk
+from conformance.search.sampling import sample_examples
+from conformance.search.shrinking import shrink
 from conformance.subjects.loading import load_subject
 from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.verdicts import Level, Verdict
@@ -32,13 +32,13 @@ OPERATORS = ("Adam", "Momentum", "Adagrad", "ArgMax")
 
 
 @pytest.fixture(scope="module")
-def drawn():
-    """The first piece of a seed."""
-    return choices(OPERATORS, 0, 0, 40)
+def examples():
+    """The first chunk of a seed."""
+    return sample_examples(OPERATORS, 0, 0, 40)
 
 
 def subject(name, kind=SubjectKind.BACKEND):
-    return load_subject(SubjectName.of(name, kind))
+    return load_subject(SubjectName.parse(name, kind))
 
 
 def job(name, examples=40, **options):
@@ -46,107 +46,111 @@ def job(name, examples=40, **options):
 
 
 def found(job, workers=1):
-    finds = Finds(job)
-    for piece in campaign(job, ProcessWorkers(workers, lambda _: None)):
-        finds.add(piece)
-    return finds
+    failures = FailingExamples(job)
+    for chunk in run_job(job, ProcessWorkers(workers, lambda _: None)):
+        failures.add(chunk)
+    return failures
 
 
-def told(finds):
-    return [{key: value for key, value in find.items() if key != "seconds"} for find in finds]
+def without_times(failures):
+    return [{key: value for key, value in find.items() if key != "seconds"} for find in failures]
 
 
-def test_the_same_seed_gives_the_same_draws(drawn):
-    assert [one.document() for one in choices(OPERATORS, 0, 0, 40)] == [one.document() for one in drawn]
+def test_sample_examples_with_the_same_seed_is_reproducible(examples):
+    assert [one.to_document() for one in sample_examples(OPERATORS, 0, 0, 40)] == [
+        one.to_document() for one in examples
+    ]
 
 
-def test_another_piece_gives_others(drawn):
-    assert [one.document() for one in choices(OPERATORS, 0, 1, 40)] != [one.document() for one in drawn]
+def test_sample_examples_of_another_chunk_differ(examples):
+    assert [one.to_document() for one in sample_examples(OPERATORS, 0, 1, 40)] != [
+        one.to_document() for one in examples
+    ]
 
 
-def test_a_choice_is_read_as_it_was_written(drawn):
-    for choice in drawn:
-        again = Choice.of(json.loads(json.dumps(choice.document())))
-        assert built(again).model == built(choice).model
+def test_example_survives_json(examples):
+    for example in examples:
+        again = Example.from_document(json.loads(json.dumps(example.to_document())))
+        assert build_model(again).model == build_model(example).model
 
 
-def test_draws_vary_every_dimension(drawn):
-    contexts = [choice.context for choice in drawn]
-    assert {choice.operator for choice in drawn} == set(OPERATORS)
-    assert len({context.place for context in contexts}) > 5
-    assert len({word for context in contexts for word in context.origins.values()}) > 4
-    assert len({word for context in contexts for word in context.uses.values()}) > 3
-    assert {len(choice.runs) for choice in drawn} > {1}
+def test_sample_examples_vary_every_dimension(examples):
+    contexts = [example.context for example in examples]
+    assert {example.operator for example in examples} == set(OPERATORS)
+    assert len({context.scope for context in contexts}) > 5
+    assert len({word for context in contexts for word in context.sources.values()}) > 4
+    assert len({word for context in contexts for word in context.consumers.values()}) > 3
+    assert {len(example.runs) for example in examples} > {1}
 
 
-def test_attributes_stand_in_the_order_of_the_choice(drawn):
-    choice = replace(next(one for one in drawn if one.operator == "Adagrad"), context=Context())
-    reordered = replace(choice, attributes={"norm_coefficient": 0.5, "decay_factor": 0.25})
-    (node,) = onnx.load_model_from_string(built(reordered).model).graph.node
+def test_build_model_keeps_the_order_of_attributes(examples):
+    example = replace(next(one for one in examples if one.operator == "Adagrad"), context=Context())
+    reordered = replace(example, attributes={"norm_coefficient": 0.5, "decay_factor": 0.25})
+    (node,) = onnx.load_model_from_string(build_model(reordered).model).graph.node
     assert [attribute.name for attribute in node.attribute] == ["norm_coefficient", "decay_factor"]
 
 
-def test_most_draws_have_an_answer_and_the_reference_gives_it(drawn):
-    right = subject("reference")
+def test_reference_passes_all_examples_with_outputs(examples):
+    expected = subject("reference")
     verdicts = []
-    for choice in drawn:
+    for example in examples:
         try:
-            verdicts.append(judged(right, filled(choice)).verdict)
-        except NoAnswerError:
+            verdicts.append(evaluate(expected, build_oracle_case(example)).verdict)
+        except NoExpectedOutputsError:
             continue
-    assert len(verdicts) > len(drawn) / 2
+    assert len(verdicts) > len(examples) / 2
     assert set(verdicts) == {Verdict.PASS}
 
 
-def test_who_answers_as_the_native_reference_to_the_bit_is_right_without_the_oracle(drawn):
-    draw = Draw(drawn[0])
-    assert draw.outcome(subject("reference")).verdict is Verdict.PASS
-    assert not draw.is_filled
+def test_outcome_of_native_outputs_needs_no_oracle(examples):
+    evaluated = EvaluatedExample(examples[0])
+    assert evaluated.outcome(subject("reference")).verdict is Verdict.PASS
+    assert not evaluated.used_oracle
 
 
-def test_who_answers_otherwise_is_judged_by_the_oracle(drawn):
-    draw = Draw(drawn[0])
-    assert draw.outcome(subject("fake_backends:AlwaysWrong")).verdict is Verdict.FAIL
-    assert draw.is_filled
+def test_outcome_of_other_outputs_uses_the_oracle(examples):
+    evaluated = EvaluatedExample(examples[0])
+    assert evaluated.outcome(subject("fake_backends:AlwaysWrong")).verdict is Verdict.FAIL
+    assert evaluated.used_oracle
 
 
-def test_below_must_the_oracle_is_always_asked(drawn):
-    draw = Draw(drawn[0], Level.SHOULD)
-    assert draw.outcome(subject("reference")).verdict is Verdict.PASS
-    assert draw.is_filled
+def test_outcome_below_must_uses_the_oracle(examples):
+    evaluated = EvaluatedExample(examples[0], Level.SHOULD)
+    assert evaluated.outcome(subject("reference")).verdict is Verdict.PASS
+    assert evaluated.used_oracle
 
 
 @settings(max_examples=6, deadline=None)
 @given(st.integers(0, 39), st.integers(0, 3))
-def test_what_is_smaller_is_a_choice_of_which_a_model_can_be_made(drawn, place, seed):
+def test_shrink_returns_a_simpler_valid_example(examples, place, seed):
     chance = np.random.default_rng(seed)
-    small, _ = shrunk(drawn[place], lambda smaller: bool(built(smaller).model) and chance.random() < 0.5)
-    assert small.size <= drawn[place].size
-    onnx.checker.check_model(onnx.load_model_from_string(built(small).model))
+    small, _ = shrink(examples[place], lambda smaller: bool(build_model(smaller).model) and chance.random() < 0.5)
+    assert small.complexity <= examples[place].complexity
+    onnx.checker.check_model(onnx.load_model_from_string(build_model(small).model))
 
 
-def has(backend, verdict):
-    """Whether a choice has this verdict on a backend."""
+def has_verdict(backend, verdict):
+    """Return a condition: whether an example has this verdict on a backend."""
 
-    def is_so(choice):
+    def is_so(example):
         try:
-            return judged(backend, filled(choice)).verdict is verdict
-        except (NoAnswerError, ValueError, IndexError, KeyError):
+            return evaluate(backend, build_oracle_case(example)).verdict is verdict
+        except (NoExpectedOutputsError, ValueError, IndexError, KeyError):
             return False
 
     return is_so
 
 
-def test_a_fault_of_everything_becomes_one_element(drawn):
-    is_wrong = has(subject("fake_backends:AlwaysWrong"), Verdict.FAIL)
-    for choice in filter(is_wrong, drawn[:8]):
-        small, _ = shrunk(choice, is_wrong)
-        assert (small.context, small.tensors) == (Context(), 1)
+def test_shrink_of_an_always_wrong_backend_leaves_one_element(examples):
+    is_wrong = has_verdict(subject("fake_backends:AlwaysWrong"), Verdict.FAIL)
+    for example in filter(is_wrong, examples[:8]):
+        small, _ = shrink(example, is_wrong)
+        assert (small.context, small.tensor_count) == (Context(), 1)
         assert all(array.size == 1 for array in small.operands.values())
 
 
 class WrongInALoop(ReferenceBackend):
-    """Answers wrongly where a model has a Loop."""
+    """Returns wrong outputs for models with a Loop."""
 
     @classmethod
     def prepare(cls, model, device="CPU", **_):
@@ -154,43 +158,48 @@ class WrongInALoop(ReferenceBackend):
         return inner.prepare(model)
 
 
-def test_what_the_fault_needs_stays(drawn):
-    is_wrong = has(replace(subject("reference"), target=WrongInALoop), Verdict.FAIL)
-    in_loop = next(choice for choice in drawn if choice.operator != "ArgMax" and is_wrong(choice))
-    small, _ = shrunk(in_loop, is_wrong)
-    assert small.context.place in {"loop", "if_in_loop"}
-    assert (small.context.origins, small.context.uses, small.tensors) == ({}, {}, 1)
+def test_shrink_keeps_what_the_failure_needs(examples):
+    is_wrong = has_verdict(replace(subject("reference"), target=WrongInALoop), Verdict.FAIL)
+    in_loop = next(example for example in examples if example.operator != "ArgMax" and is_wrong(example))
+    small, _ = shrink(in_loop, is_wrong)
+    assert small.context.scope in {"loop", "if_in_loop"}
+    assert (small.context.sources, small.context.consumers, small.tensor_count) == ({}, {}, 1)
 
 
-def test_equal_causes_are_one_find():
-    finds = found(job("fake_backends:WrongOnArgMax"))
-    assert {find["about"] for find in finds} == {"ArgMax"}
-    keys = [(find["subject"], find["about"], find["complaint"]) for find in finds]
+def test_equal_signatures_are_one_failing_example():
+    failures = found(job("fake_backends:WrongOnArgMax"))
+    assert {find["about"] for find in failures} == {"ArgMax"}
+    keys = [(find["subject"], find["about"], find["violation"]) for find in failures]
     assert len(keys) == len(set(keys))
 
 
-def test_finds_are_the_same_for_one_and_for_two_workers():
+def test_failing_examples_are_independent_of_workers():
     search = job("fake_backends:AlwaysWrong", 80)
-    assert told(found(search)) == told(found(search, workers=2))
+    assert without_times(found(search)) == without_times(found(search, workers=2))
 
 
-def test_a_right_backend_has_no_find():
-    finds = found(job("reference"))
-    assert len(finds) == 0
-    assert finds.unsupporting() == []
+def test_correct_backend_has_no_failing_example():
+    failures = found(job("reference"))
+    assert len(failures) == 0
+    assert failures.unsupporting_subjects() == []
 
 
-def test_nothing_is_drawn_when_the_time_is_over():
-    assert found(job("reference", until=0.0)).draws == 0
+def test_search_after_its_deadline_has_no_examples():
+    assert found(job("reference", until=0.0)).examples == 0
 
 
-def test_a_backend_that_supports_nothing_is_told_apart():
-    assert found(job("raising_backends:SaysUnsupported")).unsupporting() == ["raising_backends:SaysUnsupported"]
+def test_unsupporting_backend_is_listed():
+    assert found(job("raising_backends:SaysUnsupported")).unsupporting_subjects() == [
+        "raising_backends:SaysUnsupported"
+    ]
 
 
-def test_the_pass_fires_where_it_takes_something_away(drawn):
-    chained = [choice for choice in drawn if choice.operator == "ArgMax" and choice.context.place == "main"]
-    models = {len(choice.chain): rewrite_of(onnx.load_model_from_string(built(choice).model)) for choice in chained}
+def test_expected_rewrite_removes_only_chain_operators(examples):
+    chained = [example for example in examples if example.operator == "ArgMax" and example.context.scope == "main"]
+    models = {
+        len(example.chain): expected_rewrite(onnx.load_model_from_string(build_model(example).model))
+        for example in chained
+    }
     assert {length: bool(rewrite.fixed_point) for length, rewrite in models.items() if not length} in ({}, {0: False})
     assert any(rewrite.fixed_point for rewrite in models.values())
 
@@ -206,8 +215,10 @@ def test_the_pass_fires_where_it_takes_something_away(drawn):
         ("no kernel for if_3_select_0", "no kernel for if_12_select_1"),
     ],
 )
-def test_causes_are_told_apart_by_what_came_first_and_not_by_what_a_subject_names(message, other):
-    choice, right = choices(OPERATORS, 0, 0, 1)[0], subject("reference")
-    told, too = (cause(right, choice, Outcome(Verdict.ERROR, "load", text, 0.0)) for text in (message, other))
+def test_failure_signature_ignores_generated_names(message, other):
+    example, expected = sample_examples(OPERATORS, 0, 0, 1)[0], subject("reference")
+    told, too = (
+        failure_signature(expected, example, Outcome(Verdict.ERROR, "load", text, 0.0)) for text in (message, other)
+    )
     assert told == too
-    assert told != cause(right, choice, Outcome(Verdict.ERROR, "load", "U32 is no number", 0.0))
+    assert told != failure_signature(expected, example, Outcome(Verdict.ERROR, "load", "U32 is no number", 0.0))

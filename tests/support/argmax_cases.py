@@ -1,4 +1,4 @@
-"""A case of ArgMax that nothing is wrong with but what is asked for."""
+"""Valid cases of ArgMax with given changes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Case
-from conformance.generation.models import declared, declared_as, model
+from conformance.generation.models import array_value_info, build_model, make_value_info
 from conformance.verdicts import Level
 
 X = np.array([1.0, 3.0, 2.0], dtype=np.float32)
 
 
 def argmax_case(**changes) -> Case:
-    """A case of ArgMax that nothing is wrong with but the changes."""
+    """Return a valid case of ArgMax with these changes."""
     node = helper.make_node("ArgMax", ["X"], ["index"], axis=0, keepdims=0)
     sound = Case(
         id="test_small",
@@ -23,7 +23,9 @@ def argmax_case(**changes) -> Case:
         level=Level.MUST,
         clauses=("argmax.index",),
         tags=("argmax",),
-        model=model("test_small", [node], [declared("X", X)], [declared_as("index", "int64", [])], {"": 13}),
+        model=build_model(
+            "test_small", [node], [array_value_info("X", X)], [make_value_info("index", "int64", [])], {"": 13}
+        ),
         data_sets=((X,),),
     )
     return dataclasses.replace(sound, **changes)

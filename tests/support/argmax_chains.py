@@ -1,16 +1,16 @@
-"""ArgMax after chains of operators, and which indices are acceptable."""
+"""ArgMax after chains of operators, and the acceptable indices."""
 
 from __future__ import annotations
 
 import numpy as np
 from onnx import TensorProto, helper
-from reference_models import model_of
+from reference_models import build_model
 
 from conformance.reference.oracle import answers
 
 
 def chain(*operators, axis=0, opset=13, select_last_index=0, X):
-    """ArgMax of operators of X, one after the other."""
+    """Return a model that computes ArgMax of a chain of operators."""
     names = ["X", *(f"Y{place}" for place in range(len(operators)))]
     nodes = [
         helper.make_node(name, [names[place]], [names[place + 1]], **({"axis": axis} if "Softmax" in name else {}))
@@ -18,11 +18,11 @@ def chain(*operators, axis=0, opset=13, select_last_index=0, X):
     ]
     attributes = {"axis": axis, "keepdims": 0, "select_last_index": select_last_index}
     nodes.append(helper.make_node("ArgMax", [names[-1]], ["I"], **attributes))
-    return model_of(nodes, {"X": X}, {"I": TensorProto.INT64}, opset=opset)
+    return build_model(nodes, {"X": X}, {"I": TensorProto.INT64}, opset=opset)
 
 
 def acceptable(serialised, X, level):
-    """The acceptable indices, for each element of the output."""
+    """Return the acceptable indices of each element of the output."""
     answer = answers(serialised, [X], level)[0]
     if answer.choices is None:
         return [[index] for index in answer.expected.ravel().tolist()]

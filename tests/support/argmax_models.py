@@ -5,21 +5,23 @@ from __future__ import annotations
 from onnx import ModelProto, parser
 
 
-def model(body: str, value_info: str = "", opset: int = 13, functions: str = "", imports: str = "") -> ModelProto:
-    """A model from X (float[2, 3]) to `index` (int64[2]) with this body."""
+def argmax_model(
+    body: str, value_info: str = "", opset: int = 13, functions: str = "", imports: str = ""
+) -> ModelProto:
+    """Return a model from X (float[2, 3]) to `index` (int64[2]) with this body."""
     return parser.parse_model(
         f'<ir_version: 8, opset_import: ["": {opset}{imports}]>\n'
         f"g (float[2,3] X) => (int64[2] index) {f'<{value_info}>' if value_info else ''} {{ {body} }}\n{functions}"
     )
 
 
-def fed_by(operator: str, attributes: str = "axis=1") -> ModelProto:
-    """`operator` (with its attributes in angle brackets, if any) before an ArgMax."""
-    return model(f"Y = {operator}(X)\nindex = ArgMax<{attributes}{', ' if attributes else ''}keepdims=0>(Y)")
+def argmax_after(operator: str, attributes: str = "axis=1") -> ModelProto:
+    """Return a model with this operator before an ArgMax; attributes are in angle brackets."""
+    return argmax_model(f"Y = {operator}(X)\nindex = ArgMax<{attributes}{', ' if attributes else ''}keepdims=0>(Y)")
 
 
 def op_types(proto: ModelProto) -> list[str]:
-    """The operators of the main graph in order."""
+    """Return the operators of the main graph in order."""
     return [node.op_type for node in proto.graph.node]
 
 

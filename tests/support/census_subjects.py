@@ -1,4 +1,4 @@
-"""Backends for a census, each with one planted fault or none, named for it. They run one node."""
+"""Backends with at most one fault each, for tests of the census. They run models of one node."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.census.scale import SCALES
-from conformance.census.truth import FUNCTIONS, into
+from conformance.census.correct_rounding import FUNCTIONS, round_to
+from conformance.census.float_ordinals import FLOAT_TYPES
 
 if TYPE_CHECKING:
     import onnx
@@ -16,7 +16,7 @@ __version__ = "1"
 
 
 class CorrectlyRounded:
-    """Has correctly rounded Exp, Log and Sqrt; the others derive from it."""
+    """Computes correctly rounded Exp, Log and Sqrt; base class of the others."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
         (node,) = model.graph.node
@@ -33,12 +33,12 @@ class CorrectlyRounded:
             if self.operator == "ArgMax":
                 return [self.argmax(X)]
             if self.operator in FUNCTIONS:
-                scale = next(scale for scale in SCALES.values() if scale.dtype == X.dtype)
-                Y = into(scale, FUNCTIONS[self.operator].in_double(X.astype(np.float64)))
-                return [self.plant(X, Y.copy(), scale)]
+                float_type = next(float_type for float_type in FLOAT_TYPES.values() if float_type.dtype == X.dtype)
+                Y = round_to(float_type, FUNCTIONS[self.operator].in_double(X.astype(np.float64)))
+                return [self.plant(X, Y.copy(), float_type)]
             return [self.softmax(X.astype(np.float64)).astype(X.dtype)]
 
-    def plant(self, X: Any, Y: Any, scale: Any) -> Any:
+    def plant(self, X: Any, Y: Any, float_type: Any) -> Any:
         return Y
 
     def softmax(self, X: Any) -> Any:
@@ -50,76 +50,76 @@ class CorrectlyRounded:
         return wins.astype(np.int64)
 
 
-def places_of(values: Any, scale: Any, X: Any) -> Any:
-    """Where in X these values are."""
-    wanted = np.asarray(values).astype(scale.dtype)
+def positions_of(values: Any, float_type: Any, X: Any) -> Any:
+    """Return the positions of these values in X."""
+    wanted = np.asarray(values).astype(float_type.dtype)
     return np.flatnonzero(np.isin(X.astype(np.float64), wanted.astype(np.float64)))
 
 
 class OutOfOrderOnce(CorrectlyRounded):
-    """One value is the next one of its type, so that the neighbour above it is below it."""
+    """Returns a value at 5 that is 200 ordinals too large, so that the next value is smaller."""
 
-    places = (5.0,)
+    arguments = (5.0,)
 
-    def plant(self, X: Any, Y: Any, scale: Any) -> Any:
-        for i in places_of(self.places, scale, X):
-            Y[i] = scale.values(int(scale.places(Y[i : i + 1])[0]) + 200, 1)[0]
+    def plant(self, X: Any, Y: Any, float_type: Any) -> Any:
+        for i in positions_of(self.arguments, float_type, X):
+            Y[i] = float_type.consecutive_values(int(float_type.ordinals(Y[i : i + 1])[0]) + 200, 1)[0]
         return Y
 
 
 class OutOfOrderSevenTimes(OutOfOrderOnce):
-    places = (-4.0, -2.0, -1.0, 1.0, 2.0, 3.0, 6.0)
+    arguments = (-4.0, -2.0, -1.0, 1.0, 2.0, 3.0, 6.0)
 
 
 class OffByOneAndAHalf(CorrectlyRounded):
-    """At 3 the value is one and a half ULP from the exact one, as near as a type of this width comes to it."""
+    """Returns the neighbour of the correctly rounded value at 3, which has an error of 1 to 1.5 ULP."""
 
-    def plant(self, X: Any, Y: Any, scale: Any) -> Any:
-        for i in places_of([3.0], scale, X):
+    def plant(self, X: Any, Y: Any, float_type: Any) -> Any:
+        for i in positions_of([3.0], float_type, X):
             exact = np.exp(3.0)
-            place = int(scale.places(Y[i : i + 1])[0])
-            Y[i] = scale.values(place + (1 if float(Y[i]) > exact else -1), 1)[0]
+            ordinal = int(float_type.ordinals(Y[i : i + 1])[0])
+            Y[i] = float_type.consecutive_values(ordinal + (1 if float(Y[i]) > exact else -1), 1)[0]
         return Y
 
 
 class OtherAlone(CorrectlyRounded):
-    """In short tensors, each value is that of its upper neighbour."""
+    """Returns the value of the next argument in short tensors."""
 
-    def plant(self, X: Any, Y: Any, scale: Any) -> Any:
+    def plant(self, X: Any, Y: Any, float_type: Any) -> Any:
         return Y if len(X) > 100 else np.append(Y[1:], Y[-1:])
 
 
 class OneNan(CorrectlyRounded):
-    def plant(self, X: Any, Y: Any, scale: Any) -> Any:
-        Y[places_of([0.5], scale, X)] = np.nan
+    def plant(self, X: Any, Y: Any, float_type: Any) -> Any:
+        Y[positions_of([0.5], float_type, X)] = np.nan
         return Y
 
 
 class OneInfinity(CorrectlyRounded):
-    def plant(self, X: Any, Y: Any, scale: Any) -> Any:
-        Y[places_of([0.5], scale, X)] = np.inf
+    def plant(self, X: Any, Y: Any, float_type: Any) -> Any:
+        Y[positions_of([0.5], float_type, X)] = np.inf
         return Y
 
 
 class FlushesSubnormals(CorrectlyRounded):
-    """What is below the smallest normal value is 0."""
+    """Returns 0 instead of a subnormal value."""
 
-    def plant(self, X: Any, Y: Any, scale: Any) -> Any:
-        Y[np.abs(Y.astype(np.float64)) < float(scale.format.smallest_normal)] = 0
+    def plant(self, X: Any, Y: Any, float_type: Any) -> Any:
+        Y[np.abs(Y.astype(np.float64)) < float(float_type.format.smallest_normal)] = 0
         return Y
 
 
 class TiesOnce(CorrectlyRounded):
-    """At 1 the value is that of the neighbour above."""
+    """Returns the value of the next argument at 1."""
 
-    def plant(self, X: Any, Y: Any, scale: Any) -> Any:
-        for i in places_of([1.0], scale, X):
+    def plant(self, X: Any, Y: Any, float_type: Any) -> Any:
+        for i in positions_of([1.0], float_type, X):
             Y[i] = Y[i + 1]
         return Y
 
 
 class NotShiftSymmetric(CorrectlyRounded):
-    """Softmax takes no largest element away: rows of large elements are NaN."""
+    """Computes Softmax without subtracting the largest element: rows of large elements give NaN."""
 
     def softmax(self, X: Any) -> Any:
         Y = np.exp(X.astype(np.float16).astype(np.float32)).astype(np.float16)
@@ -127,7 +127,7 @@ class NotShiftSymmetric(CorrectlyRounded):
 
 
 class SoftmaxOutOfOrderOnce(CorrectlyRounded):
-    """Of the row [0, 2] the second element is the smaller one."""
+    """Swaps the elements of the result for the row [0, 2]."""
 
     def softmax(self, X: Any) -> Any:
         Y = super().softmax(X)
@@ -137,7 +137,7 @@ class SoftmaxOutOfOrderOnce(CorrectlyRounded):
 
 
 class SoftmaxOutOfOrderInSeventeen(CorrectlyRounded):
-    """In rows of 17 elements of which the sixth is the largest, it is the smallest."""
+    """Returns 0 for the largest element of a row of 17 elements if it is the sixth."""
 
     def softmax(self, X: Any) -> Any:
         Y = super().softmax(X)
@@ -147,7 +147,7 @@ class SoftmaxOutOfOrderInSeventeen(CorrectlyRounded):
 
 
 class ArgMaxPrefersOne(CorrectlyRounded):
-    """ArgMax of [2, 1] is 1."""
+    """Returns 1 for the ArgMax of [2, 1]."""
 
     def argmax(self, X: Any) -> Any:
         Y = super().argmax(X)
@@ -156,7 +156,7 @@ class ArgMaxPrefersOne(CorrectlyRounded):
 
 
 class TakesOneSize(CorrectlyRounded):
-    """Of a model whose sizes are open, the size of the first input is the only one that it takes."""
+    """Accepts only inputs of the size of the first input of a model."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
         super().__init__(model)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from repository import DATA
 
 from conformance.corpus.corpus import MANIFEST, manifest_bytes
-from conformance.generation.generation import generate
+from conformance.generation.write_corpus import generate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from conformance.corpus.case import Case
-    from conformance.generation.generation import Written
+    from conformance.generation.write_corpus import CorpusSize
 
 
 ADAM = "test_adam"
@@ -44,17 +44,17 @@ SMALL = (ADAM, EXACT, INDEX, REPEATED, SHOULD, SILENT, SEVERAL)
 """One case of every level, kind of check and number of outputs and data sets."""
 
 
-def quiet(_: str) -> None:
-    """Progress that nobody watches."""
+def no_progress(_: str) -> None:
+    """Ignore progress."""
 
 
-def write_corpus(directory: Path, cases: Iterable[Case], version: str | None = None) -> Written:
-    """A corpus of some cases, all said to come from the generator `small`."""
-    return generate(directory, [("small", case) for case in cases], version, quiet)
+def write_corpus(directory: Path, cases: Iterable[Case], version: str | None = None) -> CorpusSize:
+    """Write a corpus of some cases with the generator name `small`."""
+    return generate(directory, [("small", case) for case in cases], version, no_progress)
 
 
 def write_part(directory: Path, chosen: Callable[[int, str], bool]) -> Path:
-    """A part of the committed corpus: the cases that are chosen by their place and id, as they are."""
+    """Write a part of the committed corpus: the cases chosen by index and id, unchanged."""
     whole = json.loads((DATA / MANIFEST).read_bytes())
     kept = [path for place, path in enumerate(whole["cases"]) if chosen(place, path.partition("/")[2])]
     for path in kept:
@@ -64,7 +64,13 @@ def write_part(directory: Path, chosen: Callable[[int, str], bool]) -> Path:
     return directory
 
 
+def case_title(corpus: Path, id: str) -> str:
+    """Return the title in the `case.json` of a case."""
+    (path,) = corpus.glob(f"*/{id}/case.json")
+    return json.loads(path.read_bytes())["title"]
+
+
 def rehash(directory: Path, cases: Mapping[str, Mapping[str, str]], levels: Mapping[str, str] | None = None) -> None:
-    """Give a corpus a manifest of these hashes, whatever they are, with further levels."""
+    """Write a manifest with these hashes and further levels into a corpus."""
     known = json.loads((directory / MANIFEST).read_bytes())["levels"]
     (directory / MANIFEST).write_bytes(manifest_bytes("1.0.0", cases, {**known, **(levels or {})}))

@@ -1,4 +1,4 @@
-"""The distributions of the subjects that have findings."""
+"""The packages of the subjects with findings."""
 
 from __future__ import annotations
 

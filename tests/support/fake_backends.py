@@ -1,4 +1,4 @@
-"""Backends that each do one thing: most go wrong in the way their name says, and answer rightly otherwise."""
+"""Backends named for their fault; apart from it they return correct outputs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.backends.reference import ReferenceBackend
+from conformance.adapters.reference import ReferenceBackend
 
 if TYPE_CHECKING:
     import onnx
@@ -17,7 +17,7 @@ __version__ = "0.0.7"
 
 
 class AlwaysRight:
-    """Answers as the reference does; the others derive from it."""
+    """Returns the outputs of the reference; the base class of the others."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
         self.model = model
@@ -90,14 +90,14 @@ class ReturnsNones(AlwaysRight):
 
 
 class ReturnsLists(AlwaysRight):
-    """Python floats in lists, where arrays are due."""
+    """Returns lists of Python floats instead of arrays."""
 
     def answer(self, inputs: Any, outputs: list[Any]) -> Any:
         return [output.tolist() for output in outputs]
 
 
 class ReturnsScalars(AlwaysRight):
-    """One Python float per output, where arrays are due."""
+    """Returns one Python float per output instead of an array."""
 
     def answer(self, inputs: Any, outputs: list[Any]) -> Any:
         return [float(output.flat[0]) for output in outputs]
@@ -129,14 +129,14 @@ class ReturnsSwappedBytes(AlwaysRight):
 
 
 class ReturnsATuple(AlwaysRight):
-    """As ONNX's own backends do."""
+    """Returns a tuple, as the backends of ONNX do."""
 
     def answer(self, inputs: Any, outputs: list[Any]) -> Any:
         return tuple(outputs)
 
 
 class ReturnsOtherLayouts(AlwaysRight):
-    """The right elements in memory that is neither contiguous nor writable."""
+    """Returns correct elements in memory that is neither contiguous nor writable."""
 
     def answer(self, inputs: Any, outputs: list[Any]) -> Any:
         spread = [np.repeat(output[..., np.newaxis], 2, axis=-1)[..., 0] for output in outputs]
@@ -158,7 +158,7 @@ class ChangesItsInputs(AlwaysRight):
 
 
 class UpdatesInPlace(AlwaysRight):
-    """Returns its inputs, brought to the right values."""
+    """Returns its input arrays, overwritten with the correct values."""
 
     def answer(self, inputs: Any, outputs: list[Any]) -> Any:
         X = next(array for array in inputs if array.shape == outputs[0].shape and array.dtype == outputs[0].dtype)
@@ -172,7 +172,7 @@ class KeepsStateBetweenRuns(AlwaysRight):
 
 
 class ReusesItsBuffers(AlwaysRight):
-    """Every run's outputs are in the arrays that the run before returned."""
+    """Returns the arrays of the previous run with new elements."""
 
     buffers: Any = None
 
@@ -184,7 +184,7 @@ class ReusesItsBuffers(AlwaysRight):
 
 
 class ChangesItsModel(AlwaysRight):
-    """Spoils the model that it was given; the next case has its own."""
+    """Changes the model that it prepares."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
         super().__init__(model)
@@ -192,7 +192,7 @@ class ChangesItsModel(AlwaysRight):
 
 
 class PrintsMuch(AlwaysRight):
-    """Writes to standard output and error, past Python's own streams too."""
+    """Writes to standard output and error, also directly to the file descriptors."""
 
     def answer(self, inputs: Any, outputs: list[Any]) -> Any:
         sys.stdout.write('{"record": "result"}\n')
@@ -202,7 +202,7 @@ class PrintsMuch(AlwaysRight):
 
 
 class KillsItsProcess(AlwaysRight):
-    """Ends the process, as a segmentation fault would, on Momentum."""
+    """Kills its process on Momentum, as a segmentation fault does."""
 
     def answer(self, inputs: Any, outputs: list[Any]) -> Any:
         if any(node.op_type == "Momentum" for node in self.model.graph.node):
@@ -211,7 +211,7 @@ class KillsItsProcess(AlwaysRight):
 
 
 class Interrupted(AlwaysRight):
-    """The user presses Ctrl-C during the third case."""
+    """Raises KeyboardInterrupt in the third case."""
 
     prepared = 0
 

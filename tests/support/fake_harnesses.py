@@ -1,4 +1,4 @@
-"""Harnesses that misbehave, named for what they do: `python fake_harnesses.py NAME`. What they can run is Identity."""
+"""Harnesses that violate the protocol, named for what they do: `python fake_harnesses.py NAME`. They run Identity."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 class WellBehaved:
-    """A harness that keeps to the protocol; the others differ from it in one thing."""
+    """A harness that follows the protocol; the others differ in one point."""
 
     kind = "backend"
 
@@ -34,7 +34,7 @@ class WellBehaved:
         return self.end()
 
     def following(self, command, answer):
-        """The command that is done next, before another line is read; none."""
+        """Return the command to execute before the next line is read: none."""
 
     def answer(self, command):
         if command["cmd"] not in {"start", "load", "run", "optimize"}:

@@ -1,4 +1,4 @@
-"""Harnesses of graph optimizers that misbehave, named for what they do: `python fake_optimizer_harnesses.py NAME`."""
+"""Optimizer harnesses that violate the protocol, named for what they do: `python fake_optimizer_harnesses.py NAME`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fake_harnesses import WellBehaved
 
 
 class Copies(WellBehaved):
-    """A graph optimizer that keeps to the protocol, and changes nothing."""
+    """A graph optimizer that follows the protocol and changes nothing."""
 
     kind = "optimizer"
 

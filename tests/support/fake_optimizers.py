@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from conformance.optimizers import identity
+from conformance.adapters.optimizers import identity
 from conformance.passes.eliminate_nop_monotone_argmax import eliminate
 
 
 def never_fires(model):
-    """Leaves every model as it is, and says nothing of what it claims."""
+    """Return the model unchanged, without declared passes."""
     return identity.optimize(model)
 
 
 def fires(model, fixed_point=False):
-    """The pass, without saying so."""
+    """Apply the pass without declaring it."""
     return eliminate(model, fixed_point)
 
 
 def drops_metadata(model):
-    """Leaves every model as it is but for its metadata."""
+    """Remove the metadata of the model."""
     copy = identity.optimize(model)
     del copy.metadata_props[:]
     return copy
 
 
 def raises(model):
-    """Rewrites nothing."""
+    """Raise an error."""
     raise ValueError("cannot rewrite this")
 
 
 def names_nodes_of_the_caller(model):
-    """Leaves every model as it is, and names each Exp of the one that it was handed."""
+    """Return a copy, and name each Exp of the input model."""
     copy = identity.optimize(model)
     for node in model.graph.node:
         if node.op_type == "Exp":
@@ -38,6 +38,6 @@ def names_nodes_of_the_caller(model):
 
 
 def renames_the_input_of_the_caller(model):
-    """Renames an input, in the model that it was handed."""
+    """Rename an input of the input model."""
     model.graph.input[0].name = "renamed"
     return model

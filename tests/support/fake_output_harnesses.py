@@ -1,4 +1,4 @@
-"""Harnesses that misbehave in what they answer with, named for it: `python fake_output_harnesses.py NAME`."""
+"""Harnesses with faulty outputs, named for the fault: `python fake_output_harnesses.py NAME`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class WritesBigEndian(WellBehaved):
 
 
 class TakesFiles(WellBehaved):
-    """Takes inputs and gives outputs in files."""
+    """Reads inputs from files and writes outputs to files."""
 
     def start(self, command):
         return {**super().start(command), "files": True}
@@ -86,13 +86,13 @@ class ReadsFilesInPart(TakesFiles):
 
 
 class RunsWithTheLoad(WellBehaved):
-    """Takes a run with the load that comes before it."""
+    """Accepts a run together with the load before it."""
 
     def start(self, command):
-        return {**super().start(command), "then": True}
+        return {**super().start(command), "next": True}
 
     def following(self, command, answer):
-        return command.get("then") if "loaded" in answer else None
+        return command.get("next") if "loaded" in answer else None
 
 
 class ForgetsTheRun(RunsWithTheLoad):
@@ -102,7 +102,7 @@ class ForgetsTheRun(RunsWithTheLoad):
 
 class RunsAfterALoadThatFailed(RunsWithTheLoad):
     def following(self, command, answer):
-        return command.get("then")
+        return command.get("next")
 
 
 if __name__ == "__main__":

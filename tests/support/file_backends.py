@@ -1,4 +1,4 @@
-"""Backends that give their input back, for tests of large tensors."""
+"""Backends that return their input, for tests of large tensors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from onnx import TensorProto, helper
 
 
 def double_identity(shape):
-    """A model of Identity."""
+    """Return a model with Identity of double."""
     X, Y = (helper.make_tensor_value_info(name, TensorProto.DOUBLE, shape) for name in "XY")
     graph = helper.make_graph([helper.make_node("Identity", ["X"], ["Y"])], "identity", [X], [Y])
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)

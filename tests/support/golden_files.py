@@ -1,50 +1,49 @@
-"""What the report formats make of the results in `report/golden/`; as a program this writes it there for review."""
+"""Render all report formats for the results in tests/report/golden; run as a program, write the golden files there."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-from runs_in_memory import whole
+from runs_in_memory import text_renderer
 
-from conformance.report.diff_text import as_markdown, as_text
+from conformance.report.diff import compare_runs, to_markdown, to_text
 from conformance.report.formats import annotations, badge, ctrf, junit, markdown
 from conformance.report.formats import json as summary_json
-from conformance.results.diff import differences
-from conformance.results.file import Results, read
+from conformance.results.file import Results, read_results
 
 GOLDEN = Path(__file__).parents[1] / "report" / "golden"
 FORMATS = {
-    "annotations.txt": whole(annotations.render),
-    "badge.svg": whole(badge.render),
-    "ctrf.json": whole(ctrf.render),
-    "junit.xml": whole(junit.render),
-    "markdown.md": whole(markdown.render),
-    "summary.json": whole(summary_json.render),
+    "annotations.txt": text_renderer(annotations.render),
+    "badge.svg": text_renderer(badge.render),
+    "ctrf.json": text_renderer(ctrf.render),
+    "junit.xml": text_renderer(junit.render),
+    "markdown.md": text_renderer(markdown.render),
+    "summary.json": text_renderer(summary_json.render),
 }
 
 
-def before() -> Results:
-    """A run of three subjects on six cases."""
-    return read(GOLDEN / "before.jsonl")
+def run_before() -> Results:
+    """Return a run of three subjects on six cases."""
+    return read_results(GOLDEN / "before.jsonl")
 
 
-def after() -> Results:
-    """The next one, on one more, with expectations, a verdict that varies, and text that no format takes as it is."""
-    return read(GOLDEN / "after.jsonl")
+def run_after() -> Results:
+    """Return a later run with one more case, expectations, a varying verdict, and text that formats must escape."""
+    return read_results(GOLDEN / "after.jsonl")
 
 
-def rendered() -> dict[str, str]:
-    """Every golden file's text by its name."""
-    found = differences(before(), after())
+def render_golden_files() -> dict[str, str]:
+    """Return the text of every golden file by its name."""
+    found = compare_runs(run_before(), run_after())
     return {
-        **{name: render([after()]) for name, render in FORMATS.items()},
+        **{name: render([run_after()]) for name, render in FORMATS.items()},
         "diff.json": json.dumps(found, indent=1) + "\n",
-        "diff.md": as_markdown(found),
-        "diff.txt": as_text(found),
+        "diff.md": to_markdown(found),
+        "diff.txt": to_text(found),
     }
 
 
 if __name__ == "__main__":
-    for name, text in rendered().items():
+    for name, text in render_golden_files().items():
         (GOLDEN / name).write_text(text, encoding="utf-8")

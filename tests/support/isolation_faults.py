@@ -1,6 +1,6 @@
-"""Backends that harm the process they are in, each in the way its name says, on Momentum; right on all else.
+"""Backends that harm their process on models with Momentum, named for the harm; correct on other models.
 
-They are for processes of their own: in this one they would end the tests.
+They must run in isolated processes, because they would kill the process of the tests.
 """
 
 # ruff: noqa: N801 - the names are told as they stand, beside those of the harnesses
@@ -22,7 +22,7 @@ import numpy as np
 
 
 class OnMomentum(fakes.AlwaysRight):
-    """Harms on load or on run, where the model has a Momentum."""
+    """Calls a harmful function on load or on run of a model with Momentum."""
 
     def __init__(self, model: Any) -> None:
         self.is_hit = any(node.op_type == "Momentum" for node in model.graph.node)
@@ -72,7 +72,7 @@ class hangs_on_run(OnMomentum):
 
 
 class hangs_while_told(OnMomentum):
-    """Hangs as long as there is the file that the environment names."""
+    """Hang as long as the file exists that the environment names."""
 
     def harm_on_run(self, outputs: list[Any]) -> Any:
         while Path(os.environ["HANGS_WHILE"]).exists():
@@ -89,7 +89,7 @@ class ignores_sigterm(OnMomentum):
 
 
 class floods_stderr(OnMomentum):
-    """More than a pipe holds, then a wrong answer, so that what it said is kept."""
+    """Write more than a pipe holds to stderr, then return a wrong output."""
 
     def harm_on_run(self, outputs: list[Any]) -> Any:
         for number in range(50_000):
@@ -127,7 +127,7 @@ class reads_stdin(OnMomentum):
 
 
 class eats_memory(OnMomentum):
-    """With an address-space limit this raises; without one it is refused before any page is touched."""
+    """Allocate too much memory; it raises with and without a limit of the address space."""
 
     def harm_on_run(self, outputs: list[Any]) -> Any:
         if resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
@@ -136,7 +136,7 @@ class eats_memory(OnMomentum):
 
 
 class forks_and_leaves_a_child(OnMomentum):
-    """The child keeps every stream of its parent, and lives on when the parent dies."""
+    """Leave a child process that keeps the streams of its parent."""
 
     def harm_on_run(self, outputs: list[Any]) -> Any:
         if os.fork() == 0:
@@ -151,7 +151,7 @@ class leaves_a_child_in_another_session(OnMomentum):
 
 
 class kills_its_guard(OnMomentum):
-    """And leaves a child where its guard would not find it any more."""
+    """Kill the supervisor, and leave a child process in another session."""
 
     def harm_on_run(self, outputs: list[Any]) -> Any:
         subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"], start_new_session=True)
@@ -202,7 +202,7 @@ class recurses_without_end(OnMomentum):
 
 
 class looks_around(fakes.AlwaysRight):
-    """Raises with what it finds around it."""
+    """Raise an error that describes the environment of the process."""
 
     def answer(self, inputs: Any, outputs: list[Any]) -> Any:
         found = {
@@ -217,7 +217,7 @@ class looks_around(fakes.AlwaysRight):
 
 
 class has_options:
-    """Tells its options and device as an error."""
+    """Raise an error with its options and its device."""
 
     @staticmethod
     def prepare(model: Any, device: str = "CPU", **options: str) -> Any:

@@ -1,4 +1,4 @@
-"""Graph optimizers that each do one thing, for processes of their own."""
+"""Graph optimizers for tests of isolation, named for what they do."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import onnx
 
 
 def leaves_it(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Returns a copy."""
+    """Return a copy."""
     return onnx.ModelProto.FromString(model.SerializeToString())
 
 
 def says_how(model: onnx.ModelProto, fixed_point: bool = False) -> onnx.ModelProto:
-    """Notes in the copy whether a fixed point was asked for."""
+    """Return a copy with a note whether a fixed point was requested."""
     copy = leaves_it(model)
     copy.doc_string = f"fixed_point={fixed_point}"
     return copy
@@ -25,7 +25,7 @@ says_how.passes = ("a_pass", "another")  # type: ignore[attr-defined]
 
 
 def takes_options(model: onnx.ModelProto, level: str = "none") -> onnx.ModelProto:
-    """Notes its option in the copy."""
+    """Return a copy with a note of its option."""
     copy = leaves_it(model)
     copy.doc_string = level
     return copy

@@ -1,4 +1,4 @@
-"""What the tests of isolation need: subjects in processes of their own, and a search for what they leave behind."""
+"""Helpers for tests of isolation: isolated subjects, and a search for remaining processes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.isolation.limits import Limits
-from conformance.isolation.starting import StartingSubjects
+from conformance.isolation.start_subjects import StartingSubjects
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
@@ -23,18 +23,18 @@ HANG = 10
 """Seconds after which what hangs is given up. What is right takes one, and has all of these on a busy machine."""
 
 
-def apart(text: str, limits: Limits | None = None, kind: SubjectKind = SubjectKind.BACKEND) -> Subject:
-    """A subject in a process of its own."""
-    return StartingSubjects([SubjectName.of(text, kind)], limits or Limits(30), {}).subjects()[0]
+def isolated_subject(text: str, limits: Limits | None = None, kind: SubjectKind = SubjectKind.BACKEND) -> Subject:
+    """Return an isolated subject."""
+    return StartingSubjects([SubjectName.parse(text, kind)], limits or Limits(30), {}).subjects()[0]
 
 
-def harness(name: str) -> str:
-    """The text that names one of the harnesses that break the protocol."""
-    return f"exec:{sys.executable} {SUPPORT / 'exec_faults.py'} {name}"
+def faulty_harness(name: str) -> str:
+    """Return the name of a subject for one of the faulty harnesses."""
+    return f"exec:{sys.executable} {SUPPORT / 'faulty_harnesses.py'} {name}"
 
 
 def processes_in(directory: Path) -> list[int]:
-    """The processes whose environment tells of a directory, as every subject's does of its scratch directory."""
+    """Return the processes with this directory in their environment, as every subject has its scratch directory."""
     found = []
     for entry in Path("/proc").glob("[0-9]*/environ"):
         try:
@@ -45,8 +45,8 @@ def processes_in(directory: Path) -> list[int]:
     return found
 
 
-def until(condition: Callable[[], bool]) -> bool:
-    """Wait for a condition; whether it came about."""
+def wait_until(condition: Callable[[], bool]) -> bool:
+    """Wait for a condition; return whether it became true."""
     deadline = time.monotonic() + LONGEST_WAIT
     while not condition():
         if time.monotonic() > deadline:

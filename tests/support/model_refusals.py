@@ -1,15 +1,15 @@
-"""Why a model is refused, as a value; None where it is not."""
+"""Reasons why a model is rejected, as text; None for an accepted model."""
 
 from __future__ import annotations
 
 import onnx
 
-from conformance.reference.validity import InvalidModel, check
+from conformance.reference.validity import InvalidModelError, check_model
 from conformance.verdicts import Unsupported
 
 
 def checker_refusal(model: onnx.ModelProto) -> str | None:
-    """What onnx's checker says against a model."""
+    """Return the message of the ONNX checker, or None."""
     try:
         onnx.checker.check_model(model)
     except onnx.checker.ValidationError as error:
@@ -18,9 +18,9 @@ def checker_refusal(model: onnx.ModelProto) -> str | None:
 
 
 def reference_refusal(model: onnx.ModelProto) -> str | None:
-    """What the suite's own look at a model says against it."""
+    """Return the message of the reference's validity check, or None."""
     try:
-        check(model)
-    except (InvalidModel, Unsupported) as error:
+        check_model(model)
+    except (InvalidModelError, Unsupported) as error:
         return f"{type(error).__name__}: {error}"
     return None

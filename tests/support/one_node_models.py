@@ -1,4 +1,4 @@
-"""Models of one node on given inputs, and what the oracle and NumPy say of them."""
+"""Models of one node, and their outputs from the oracle and the reference backend."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 from hypothesis import strategies as st
 from onnx import helper
-from reference_models import model_of, native
+from reference_models import build_model, reference_outputs
 
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level
@@ -14,22 +14,22 @@ from conformance.verdicts import Level
 TYPES = {np.dtype(np.float32): onnx.TensorProto.FLOAT, np.dtype(np.float64): onnx.TensorProto.DOUBLE}
 
 
-def model_for(op_type, inputs, *, dtype=None, opset=13, **attributes):
+def one_node_model(op_type, inputs, *, dtype=None, opset=13, **attributes):
     named = {f"input_{place}": array for place, array in enumerate(inputs)}
     elem_type = helper.np_dtype_to_tensor_dtype(np.dtype(dtype or inputs[0].dtype))
-    return model_of([helper.make_node(op_type, [*named], ["Y"], **attributes)], named, {"Y": elem_type}, opset=opset)
+    return build_model([helper.make_node(op_type, [*named], ["Y"], **attributes)], named, {"Y": elem_type}, opset=opset)
 
 
-def judged(op_type, *inputs, level=Level.SHOULD, **options):
-    """What one primitive on these inputs may give."""
+def oracle_answers(op_type, *inputs, level=Level.SHOULD, **options):
+    """Return the oracle's answer for one operator on these inputs."""
     inputs = [np.asarray(array) for array in inputs]
-    return answers(model_for(op_type, inputs, **options), inputs, level)[0]
+    return answers(one_node_model(op_type, inputs, **options), inputs, level)[0]
 
 
-def computed(op_type, *inputs, **options):
-    """What the reference backend gives."""
+def reference_output(op_type, *inputs, **options):
+    """Return the output of the reference backend."""
     inputs = [np.asarray(array) for array in inputs]
-    return native(model_for(op_type, inputs, **options), inputs)[0]
+    return reference_outputs(one_node_model(op_type, inputs, **options), inputs)[0]
 
 
 def f32(*values):

@@ -1,4 +1,4 @@
-"""Backends that each raise in the way their name says; several say so that they do not support a model."""
+"""Backends named for the exception that they raise; some exceptions mean that a model is not supported."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ExitsOnRun(AlwaysRight):
 
 
 class Panic(BaseException):
-    """As Rust's panics arrive in Python: an exception that is not an Exception."""
+    """An exception like a Rust panic in Python: not derived from Exception."""
 
 
 class PanicsOnRun(AlwaysRight):
@@ -65,7 +65,7 @@ class RaisesAtLength(AlwaysRight):
 
 
 class RaisesStrangeText(AlwaysRight):
-    """A message with separators of lines, a NUL and half of a surrogate pair."""
+    """Raises a message with line separators, a NUL and half of a surrogate pair."""
 
     def answer(self, inputs: Any, outputs: list[Any]) -> Any:
         raise ValueError("one\u2028two\x85three\x0bfour\x00five\udcffsix\nseven<script>")
@@ -82,7 +82,7 @@ class SaysNotImplemented(AlwaysRight):
 
 
 class Unsupported(Exception):
-    """A runtime's own way to say so."""
+    """The exception of a runtime for unsupported models."""
 
 
 class SaysUnsupported(AlwaysRight):
@@ -103,7 +103,7 @@ class SupportsOnlyAdam(AlwaysRight):
 
 
 def every_fake() -> list[Any]:
-    """Every backend of this module and of `fake_backends`."""
+    """Return every backend of this module and of `fake_backends`."""
     modules = (fake_backends, sys.modules[__name__])
     own = [
         one for module in modules for one in vars(module).values() if getattr(one, "__module__", "") == module.__name__

@@ -1,13 +1,13 @@
-"""Results files of whole runs, as a recorder writes them."""
+"""Results files of complete runs, written by the recorder."""
 
 from __future__ import annotations
 
 from corpora import ADAM
 
 from conformance.corpus.loading import load_case
+from conformance.expectations.criterion import PassCriterion
 from conformance.expectations.file import Expectation, Expectations
-from conformance.gate.gate import Gate
-from conformance.gate.rules import Rules
+from conformance.expectations.rules import CriterionSettings
 from conformance.judging.backend import judge_backend
 from conformance.run.recorder import Recorder
 from conformance.subjects.loading import Subject
@@ -16,8 +16,8 @@ from conformance.verdicts import Level, Verdict
 EXPECTED = Expectations("acme", (Expectation((ADAM,), Verdict.FAIL, "known <script>", "acme.toml, entry 1"),))
 
 
-def result_of(subject: str, backend, corpus, case: str) -> dict:
-    """A case's result as a run hands it to the recorder."""
+def make_result(subject: str, backend, corpus, case: str) -> dict:
+    """Return the result of a case as a run passes it to the recorder."""
     outcome = judge_backend(backend, load_case(corpus, corpus.cases[case]))
     return {
         "subject": subject,
@@ -30,13 +30,13 @@ def result_of(subject: str, backend, corpus, case: str) -> dict:
     }
 
 
-def record(corpus, path, backends: dict, expectations=None) -> None:
-    """Run every case of a corpus on some backends and write their results file."""
-    gate = Gate(Rules(Level.MUST, expectations or {}), list(backends))
+def record_run(corpus, path, backends: dict, expectations=None) -> None:
+    """Run every case of a corpus on some backends, and write the results file."""
+    gate = PassCriterion(CriterionSettings(Level.MUST, expectations or {}), list(backends))
     subjects = [Subject(name, "1.0", backend) for name, backend in backends.items()]
     recorder = Recorder(corpus, subjects, gate, path)
     recorder.begin(len(corpus.cases), {"-k": "test"}, "onnx-conformance run")
     for name, backend in backends.items():
         for case in corpus.cases:
-            recorder.add(result_of(name, backend, corpus, case))
+            recorder.add(make_result(name, backend, corpus, case))
     recorder.end(gate.reasons(partial=False))

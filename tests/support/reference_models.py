@@ -1,6 +1,6 @@
-"""Models of the operators, built from the operators' pages, and what the oracle says of them.
+"""Models of the operators, built from the pages of the operators, and the oracle's answers for them.
 
-The tables here are the tests' own: nothing of the package's signatures or formulas is used.
+The tables are independent of the signatures and formulas of the package.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from onnx import helper
 
 from conformance.models.arrays import type_name, type_number
 from conformance.reference.graph import Graph
-from conformance.reference.numbers.native import Native
+from conformance.reference.numbers.native_system import NativeSystem
 from conformance.reference.oracle import Answer, answers
 from conformance.verdicts import Level
 
@@ -40,7 +40,7 @@ def declared(name: str, array: Any) -> onnx.ValueInfoProto:
     return helper.make_tensor_value_info(name, type_number(type_name(array.dtype)), array.shape)
 
 
-def model_of(
+def build_model(
     nodes: Sequence[onnx.NodeProto],
     inputs: Mapping[str, Any],
     outputs: Mapping[str, int],
@@ -48,7 +48,7 @@ def model_of(
     opset: int = 13,
     initializers: Sequence[onnx.TensorProto] = (),
 ) -> bytes:
-    """A serialised model: inputs by name with an example, outputs by name with their element type."""
+    """Return a serialised model; inputs are given by example, outputs by element type."""
     graph = helper.make_graph(
         nodes,
         "graph",
@@ -65,23 +65,23 @@ def optimizer_node(op_type: str, inputs: Sequence[str], outputs: Sequence[str], 
 
 
 def optimizer_inputs(R: Any, T: int, *operands: Any, dtype: Any = np.float32, R_dtype: Any = None) -> list[Any]:
-    """R, T and the operands as arrays; a number becomes a tensor of one element."""
+    """Return R, T and the operands as arrays; a number becomes a tensor of one element."""
     tensors = [np.atleast_1d(np.asarray(operand, dtype=dtype)) for operand in operands]
     return [np.array(R, dtype=R_dtype or dtype), np.array(T, dtype=np.int64), *tensors]
 
 
 def optimizer_model(op_type: str, inputs: Sequence[Any], **attributes: Any) -> bytes:
-    """One optimizer node on these inputs; each output has the type of its own tensor."""
+    """Return a model with one optimizer node; each output has the type of its tensor."""
     if op_type == "Momentum":
         attributes = {**MOMENTUM, **attributes}
     count = (len(inputs) - 2) // len(OPERANDS[op_type])
     named = {f"input_{place}": array for place, array in enumerate(inputs)}
     types = [helper.np_dtype_to_tensor_dtype(tensor.dtype) for tensor in inputs[2 : 2 + count]]
     outputs = {f"output_{place}": elem_type for place, elem_type in enumerate(types * len(RESULTS[op_type]))}
-    return model_of([optimizer_node(op_type, [*named], [*outputs], **attributes)], named, outputs)
+    return build_model([optimizer_node(op_type, [*named], [*outputs], **attributes)], named, outputs)
 
 
-def judged(
+def oracle_answers(
     op_type: str,
     R: Any,
     T: int,
@@ -91,26 +91,26 @@ def judged(
     R_dtype: Any = None,
     **attributes: Any,
 ) -> list[Answer]:
-    """What the outputs of one optimizer node may be."""
+    """Return the oracle's answers for one optimizer node."""
     inputs = optimizer_inputs(R, T, *operands, dtype=dtype, R_dtype=R_dtype)
     return answers(optimizer_model(op_type, inputs, **attributes), inputs, level)
 
 
-def judged_array(op_type: str, X: Any, *, level: Level = Level.SHOULD, opset: int = 13, **attributes: Any) -> Answer:
-    """What the output of one node of one input may be."""
+def oracle_answer(op_type: str, X: Any, *, level: Level = Level.SHOULD, opset: int = 13, **attributes: Any) -> Answer:
+    """Return the oracle's answer for a node with one input."""
     elem_type = onnx.TensorProto.INT64 if op_type == "ArgMax" else type_number(type_name(X.dtype))
     node = helper.make_node(op_type, ["X"], ["Y"], **attributes)
-    return answers(model_of([node], {"X": X}, {"Y": elem_type}, opset=opset), [X], level)[0]
+    return answers(build_model([node], {"X": X}, {"Y": elem_type}, opset=opset), [X], level)[0]
 
 
-def native(model: bytes, inputs: Sequence[Any]) -> list[Any]:
-    """The outputs that the reference backend computes."""
-    values = Graph.of(onnx.load_model_from_string(model)).run(inputs, Native())
+def reference_outputs(model: bytes, inputs: Sequence[Any]) -> list[Any]:
+    """Return the outputs of the reference backend."""
+    values = Graph.from_model(onnx.load_model_from_string(model)).run(inputs, NativeSystem())
     return [value.elements for value in values]
 
 
-def excess(answer: Answer, output: Any) -> float:
-    """The largest error of an output as a multiple of its bound: above 1 it is outside."""
+def error_in_bounds(answer: Answer, output: Any) -> float:
+    """Return the largest error of an output as a multiple of its bound."""
     agrees = (output == answer.expected) | (np.isnan(output) & np.isnan(answer.expected)) | np.isinf(answer.bound)
     with np.errstate(all="ignore"):
         error = np.abs(np.asarray(output, dtype=np.longdouble) - answer.expected)
@@ -119,12 +119,12 @@ def excess(answer: Answer, output: Any) -> float:
 
 
 def float32(value: float) -> float:
-    """A decimal as a float attribute holds it."""
+    """Return the float32 value of a decimal attribute."""
     return float(np.float32(value))
 
 
 def nearest(value: Fraction, dtype: Any) -> Any:
-    """The value of a NumPy type, double at most, that is nearest to a fraction, ties to even, overflow to infinity."""
+    """Return the value of a NumPy type that is nearest to a fraction: ties to even, overflow to infinity."""
     try:
         number = np.float64(float(value))
     except OverflowError:
@@ -134,7 +134,7 @@ def nearest(value: Fraction, dtype: Any) -> Any:
 
 
 def _to_odd(number: np.float64, value: Fraction) -> np.float64:
-    """The double that rounds again as its fraction rounds at once: where it is not exact, its last bit is set."""
+    """Return the fraction as a double rounded to odd, so that rounding it again is correct."""
     is_even = number.view(np.uint64) % 2 == 0
     if (rest := value - Fraction(float(number))) and is_even:
         return np.nextafter(number, np.float64(np.inf if rest > 0 else -np.inf))

@@ -1,32 +1,60 @@
-"""How a command ends on bad input."""
+"""Assertions about errors: codes, exit statuses and messages."""
 
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
+
+import pytest
+
+from conformance.errors import ConformanceError
 
 
-def assert_bad_input(ended, *named: str) -> None:
-    """Assert that a command ended as it does on bad input: status 2, a sentence and a mend, no traceback."""
+@contextmanager
+def refused(code: str, *data: object):
+    """Assert that the block raises the error with this code, whose text names all of `data`."""
+    with pytest.raises(ConformanceError) as caught:
+        yield caught
+    assert caught.value.code == code, caught.value
+    for each in data:
+        assert str(each) in str(caught.value)
+
+
+AREAS = "usage|corpus|case|model|subject|results|job|expectations|name"
+_CODE_PATTERN = re.compile(rf"(?:{AREAS})\.[a-z0-9]+(?:-[a-z0-9]+)*")
+
+
+def assert_bad_input(ended, *named: object) -> None:
+    """Assert that a command ended with status 2, a problem and a hint, without a traceback.
+
+    Args:
+        named: the code of the error, if the first value has the form of a code; then data that the error contains.
+    """
+    data = [str(each) for each in named]
+    if data and _CODE_PATTERN.fullmatch(data[0]):
+        code = data.pop(0)
+        assert ended.code == code or f"error[{code}]: " in ended.err, (ended.code, ended.err)
     assert ended.status == 2, (ended.out, ended.err)
     assert "Traceback" not in ended.out + ended.err
     assert "INTERNALERROR" not in ended.out + ended.err
     lines = ended.err.splitlines()
-    assert [line[:7] for line in lines[-2:]] == ["error: ", "       "], ended.err
+    assert re.match(r"error(\[[a-z.-]+\])?: ", lines[0]), ended.err
+    assert lines[-1].startswith("       "), ended.err
     assert len(lines) == 2, ended.err
     assert lines[1].endswith((".", "?")), ended.err
-    for name in named:
-        assert name in ended.err
+    for each in data:
+        assert each in ended.err
 
 
 def assert_bad_input_by_pytest(ended, named: str) -> None:
-    """Assert that a command ended on bad input that pytest is the first to notice, with its sentence above ours."""
+    """Assert that a command ended with status 2 on an error that pytest reports first."""
     assert ended.status == 2, (ended.out, ended.err)
     assert "Traceback" not in ended.out + ended.err
     assert named in ended.err
 
 
 def assert_usage_error(ended, *named: str) -> None:
-    """Assert that a command ended as it does where its options are wrong."""
+    """Assert that a command ended with status 2 because of its options."""
     assert ended.status == 2
     assert "Traceback" not in ended.err
     for name in named:

@@ -1,11 +1,11 @@
-"""The report as its reader handles it, so that the tests say what is seen and done and not how it is found."""
+"""A page object for the HTML report in a browser."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from runs_in_memory import whole
+from runs_in_memory import text_renderer
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
@@ -23,16 +23,16 @@ ROW = "#matrix .rows .row:not(.group)"
 
 
 class ReportPage:
-    """A report that lies in a file and is open in a browser."""
+    """A report in a file that is open in a browser."""
 
     def __init__(self, driver: Chrome, path: Path, runs: Iterable[Any]) -> None:
         self.driver = driver
         self.url = path.as_uri()
-        path.write_text(whole(html.render)(list(runs)), encoding="utf-8")
+        path.write_text(text_renderer(html.render)(list(runs)), encoding="utf-8")
         driver.get_log("browser")  # type: ignore[no-untyped-call]
 
     def go(self, address: str) -> None:
-        """Open the report afresh at an address such as `#view=matrix`."""
+        """Load the report again at an address such as `#view=matrix`."""
         self.driver.get("about:blank")
         self.driver.get(self.url + address)
 
@@ -51,7 +51,7 @@ class ReportPage:
 
     @property
     def cases(self) -> list[str]:
-        """The ids of the cases in the matrix, from top to bottom."""
+        """Ids of the cases in the matrix, from top to bottom."""
         return [element.text for element in self.all(f"{ROW} .title code")]
 
     @property
@@ -90,13 +90,13 @@ class ReportPage:
         raise AssertionError(f"{limit} times Tab did not reach {selector}")
 
     def settle(self) -> None:
-        """Wait until what a click or a key set off in the page is over."""
+        """Wait until the page has handled a click or a key."""
         self.driver.execute_async_script("setTimeout(arguments[0], 50)")
 
     def wait(self, selector: str) -> None:
         WebDriverWait(self.driver, 5).until(lambda _: any(element.is_displayed() for element in self.all(selector)))
 
-    def complaints(self) -> list[str]:
+    def violations(self) -> list[str]:
         return [entry["message"] for entry in self.driver.get_log("browser")]  # type: ignore[no-untyped-call]
 
     def requests(self) -> list[str]:

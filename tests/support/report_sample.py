@@ -1,6 +1,6 @@
-"""Results to make reports of: a small run with every verdict and hostile names, and a large one of ordinary cases.
+"""Sample results for reports: a small run with every verdict and hostile names, and a large run of ordinary cases.
 
-Every record is held against the schema as it is made, so the samples cannot drift from the format.
+Every record is validated with the schema.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import zlib
 from collections import Counter
 from typing import Any
 
-from runs_in_memory import run_of
+from runs_in_memory import make_run
 
-from conformance.schemas import complaint
+from conformance.serialization.json_schema import schema_violation
 from conformance.verdicts import Level, Verdict
 
 EVIL_SUBJECT = "evil</script><script>alert(1)</script>:Backend"
@@ -37,7 +37,7 @@ CLAUSES = {
 
 # In the order in which a report has them: case, level, clause, and the verdict of each subject. A "!" stands before
 # a verdict that was expected with a reason, a "?" before one where a failure was.
-SMALL = (
+SMALL_CASES = (
     ("test_adagrad_t_negative", "should", "adagrad.decay", ("pass", "timeout", "unsupported")),
     ("test_adam", "must", "adam.v_new", ("pass", "pass", "pass")),
     (EVIL_CASE, "must", "adam.epsilon", ("pass", "pass", "error")),
@@ -48,25 +48,25 @@ SMALL = (
 )
 
 
-def small(selected: int | None = None, **header: Any) -> Any:
-    """Seven cases on three subjects, with all verdicts and all levels; partial where fewer cases are selected."""
-    cases = [_case(name, level, clause) for name, level, clause, _ in SMALL]
+def small_run(selected: int | None = None, **header: Any) -> Any:
+    """Return a run of seven cases on three subjects with all verdicts and levels; `selected` makes it partial."""
+    cases = [make_case(name, level, clause) for name, level, clause, _ in SMALL_CASES]
     results = [
-        _result(subject, case, told)
-        for case, (_, _, _, verdicts) in zip(cases, SMALL, strict=True)
+        make_result(subject, case, told)
+        for case, (_, _, _, verdicts) in zip(cases, SMALL_CASES, strict=True)
         for subject, told in zip(SUBJECTS, verdicts, strict=True)
     ]
-    return _run(SUBJECTS, cases, results, selected or len(cases), **header)
+    return assemble_run(SUBJECTS, cases, results, selected or len(cases), **header)
 
 
-def large(subjects: int, cases: int) -> Any:
-    """A run of ordinary cases with long names, in which about one result in eight is no pass."""
+def large_run(subjects: int, cases: int) -> Any:
+    """Return a run of ordinary cases with long names, with one failure in about eight results."""
     names = ("reference", "onnx-reference", "onnxruntime", *(f"vendor{n}.backend:Backend" for n in range(3, subjects)))
-    described = [_case(*_ordinary(number)) for number in range(cases)]
+    described = [make_case(*_ordinary(number)) for number in range(cases)]
     results = [
-        _result(subject, case, _drawn(subject, case["case"])) for case in described for subject in names[:subjects]
+        make_result(subject, case, _drawn(subject, case["case"])) for case in described for subject in names[:subjects]
     ]
-    return _run(names[:subjects], described, results, cases)
+    return assemble_run(names[:subjects], described, results, cases)
 
 
 _FEATURES = ("bias_correction", "norm_coefficient_post", "epsilon", "regularized_gradient", "all_defaults")
@@ -94,13 +94,13 @@ def _drawn(subject: str, case: str) -> str:
     return ("fail", "!fail", "!error", "unsupported", "unsupported", "unsupported", "!crash", "fail")[draw]
 
 
-def _checked(record: dict[str, Any]) -> Any:
-    problem = complaint("results", record)
+def validated(record: dict[str, Any]) -> Any:
+    problem = schema_violation("results", record)
     assert problem is None, problem
     return record
 
 
-def _case(name: str, level: str, clause: str) -> Any:
+def make_case(name: str, level: str, clause: str) -> Any:
     evil = name == EVIL_CASE
     names = [EVIL_OUTPUT if evil else "X_new", "V_new"]
     index = clause.startswith("argmax")
@@ -111,7 +111,7 @@ def _case(name: str, level: str, clause: str) -> Any:
         ("G", "float", [2, 2]),
         ("V", "float", [2, 2]),
     ]
-    return _checked(
+    return validated(
         {
             "record": "case",
             "case": name,
@@ -184,13 +184,13 @@ def _expected(name: str, index: bool) -> dict[str, Any]:
     return {**preview, "elided": 3, "check": "bound", "bounds": ["1.2e-07"] * 4}
 
 
-def _result(subject: str, case: Any, told: str) -> Any:
+def make_result(subject: str, case: Any, told: str) -> Any:
     verdict = Verdict(told.lstrip("!?"))
     expected = None
     if told[0] in "!?":
         wanted = verdict if told[0] == "!" else Verdict.FAIL
         expected = {"verdict": wanted, "reason": "epsilon is added inside the square root; see the vendor's issue 12"}
-    return _checked(
+    return validated(
         {
             "record": "result",
             "subject": subject,
@@ -206,7 +206,7 @@ def _result(subject: str, case: Any, told: str) -> Any:
             "seconds": 0.00125,
             "outputs": _evidence(case, verdict) if verdict in {Verdict.PASS, Verdict.FAIL} else [],
             "expected": expected,
-            "surprise": _is_surprise(case["level"], verdict, expected),
+            "unexpected": _is_surprise(case["level"], verdict, expected),
         }
     )
 
@@ -234,7 +234,7 @@ def _evidence(case: Any, verdict: Verdict) -> list[dict[str, Any]]:
         wrong["values"] = [wrong["values"][0], "1.7500012", *wrong["values"][2:]]
         wrong["hex"] = [wrong["hex"][0], "0x3fe0000a", *wrong["hex"][2:]]
         outputs[0] |= {"max_ulp": 10, "error_over_bound": 9.9341, "worst_index": [0, 1], "wrong": 2, "actual": wrong}
-        outputs[0]["complaint"] = "has 2 wrong of 7 elements"
+        outputs[0]["violation"] = "has 2 wrong of 7 elements"
         outputs[0]["first_bad"] = {
             "index": [0, 1],
             "expected": "1.75",
@@ -246,7 +246,7 @@ def _evidence(case: Any, verdict: Verdict) -> list[dict[str, Any]]:
         }
     elif verdict is Verdict.FAIL:
         bad = {"index": [0], "expected": "0", "actual": "1"}
-        outputs[0] |= {"wrong": 1, "first_bad": bad, "complaint": "has 1 wrong of 2 elements"}
+        outputs[0] |= {"wrong": 1, "first_bad": bad, "violation": "has 1 wrong of 2 elements"}
     return outputs
 
 
@@ -256,27 +256,32 @@ def _accepted(wanted: dict[str, Any]) -> dict[str, Any]:
     return evidence | ({"max_ulp": 0.5, "error_over_bound": 0.4217, "worst_index": [1, 0]} if "hex" in wanted else {})
 
 
-def _run(subjects: tuple[str, ...], cases: list[Any], results: list[Any], selected: int, **header: Any) -> Any:
+def assemble_run(subjects: tuple[str, ...], cases: list[Any], results: list[Any], selected: int, **header: Any) -> Any:
     counts: dict[str, Any] = {subject: {level: Counter() for level in Level} for subject in subjects}
     for result in results:
         counts[result["subject"]][result["level"]][result["verdict"]] += 1
     top = {
         "record": "header",
-        "format": 1,
+        "format": 2,
         "suite": "0.1.0",
         "corpus": {"version": "1.0.0", "digest": "sha256:" + "5e" * 32, "cases": len(cases), "selected": selected},
         "subjects": [{"id": subject, "kind": "backend", "version": "1.20.1"} for subject in subjects],
         "environment": {"python": "3.11.2", "numpy": "2.1.0", "platform": "Linux x86_64"},
-        "selection": {"--level": "must"},
+        "selection": {"--fail-level": "must"},
         "command": "onnx-conformance run -b reference -b onnxruntime",
         "clauses": CLAUSES,
+        "criterion": {"level": "must", "require": [], "expected_results": len(results), "expectations": []},
+        "options": {},
+        "started": 0,
     }
     footer = {
         "record": "footer",
         "results": len(results),
         "verdicts": counts,
-        "gate": "fail",
+        "outcome": "fail",
         "reasons": ["onnxruntime passes test_argmax_ties, which its expectations name as a failure."],
         "seconds": 12.34,
+        "diagnoses": [],
+        "unexplained": [],
     }
-    return run_of("results.jsonl", _checked(top | header), cases, results, _checked(footer))
+    return make_run("results.jsonl", validated(top | header), cases, results, validated(footer))

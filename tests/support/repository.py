@@ -1,4 +1,4 @@
-"""Where the repository is, and its corpus."""
+"""Paths of the repository and its corpus."""
 
 from __future__ import annotations
 

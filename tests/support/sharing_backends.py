@@ -1,4 +1,4 @@
-"""Backends whose prepared models share what each should have to itself."""
+"""Backends whose prepared models wrongly share state."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class KeepsTheNewestModel(AlwaysRight):
-    """Whatever is run is the model that was prepared last."""
+    """Runs the model that was prepared last."""
 
     newest: ClassVar[Any] = None
 
@@ -24,7 +24,7 @@ class KeepsTheNewestModel(AlwaysRight):
 
 
 class KeepsTheLastInput(AlwaysRight):
-    """Each run has the first input of the run before, of whatever model that was."""
+    """Runs with the first input of the previous run, also of another model."""
 
     last: ClassVar[list[Any]] = []
 

@@ -1,4 +1,4 @@
-"""A package that is none of ours adds a backend and a generator by entry points alone."""
+"""A third-party package adds a backend and a generator through entry points."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from command_outputs import read_tree, results_by_key
 from corpora import ADAM, SMALL
-from outputs import results_of, tree
 
 from conformance.corpus.corpus import open_corpus
-from conformance.results.file import read
+from conformance.results.file import read_results
 
 ACME = Path(__file__).parent / "acme-onnx"
 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory) -> str:
-    """A directory with Acme's package in it as an installer leaves it, which needs no network and no build."""
+    """Directory with Acme's package, as an installer leaves it. No network or build is needed."""
     project = tomllib.loads((ACME / "pyproject.toml").read_text())["project"]
     site = tmp_path_factory.mktemp("site")
     shutil.copy(ACME / "acme_onnx.py", site)
@@ -34,36 +34,36 @@ def site(tmp_path_factory) -> str:
 
 @pytest.fixture
 def acme(process, site):
-    """Runs `onnx-conformance` where Acme's package is installed too."""
+    """Return a function that runs `onnx-conformance` with Acme's package installed."""
     return lambda *arguments: process("onnx-conformance", *arguments, PYTHONPATH=site)
 
 
-def test_its_backend_is_run_by_its_short_name(acme, small_corpus, here):
+def test_third_party_backend_runs_by_short_name(acme, small_corpus, here):
     ended = acme("run", "-b", "acme", "--data", small_corpus, "--results", "out.jsonl")
     assert ended.status == 0, ended.err
-    assert set(results_of(here / "out.jsonl")) == {("acme", case) for case in SMALL}
+    assert set(results_by_key(here / "out.jsonl")) == {("acme", case) for case in SMALL}
 
 
-def test_its_version_is_told(acme, small_corpus, here):
+def test_third_party_backend_version_is_in_results(acme, small_corpus, here):
     acme("run", "-b", "acme", "--data", small_corpus, "--case", ADAM, "--results", "out.jsonl")
-    (subject,) = read(here / "out.jsonl").header["subjects"]
+    (subject,) = read_results(here / "out.jsonl").header["subjects"]
     assert subject == {"id": "acme", "kind": "backend", "version": "3.1.4", "language": "Python"}
 
 
-def test_its_backend_is_run_in_several_processes(acme, small_corpus):
+def test_third_party_backend_runs_with_two_workers(acme, small_corpus):
     assert acme("run", "-b", "acme", "--data", small_corpus, "-n", "2").status == 0
 
 
-def test_its_backend_and_generator_are_listed(acme):
+def test_list_shows_third_party_backend_and_generator(acme):
     assert "acme  acme_onnx:Backend\n" in acme("list", "--backends").out
     assert "acme  acme_onnx:cases\n" in acme("list", "--generators").out
 
 
-def test_its_backend_does_not_take_the_place_of_one_of_ours(acme):
-    assert "reference  conformance.backends.reference:ReferenceBackend\n" in acme("list", "--backends").out
+def test_third_party_backend_does_not_replace_built_in_backend(acme):
+    assert "reference  conformance.adapters.reference:ReferenceBackend\n" in acme("list", "--backends").out
 
 
-def test_its_backend_that_fails_to_import_spoils_nothing_but_itself(acme, small_corpus):
+def test_third_party_import_error_affects_only_that_backend(acme, small_corpus):
     assert acme("run", "-b", "acme", "--data", small_corpus).status == 0
     ended = acme("run", "-b", "acme-broken", "--data", small_corpus)
     assert ended.status == 2
@@ -71,39 +71,39 @@ def test_its_backend_that_fails_to_import_spoils_nothing_but_itself(acme, small_
     assert "Traceback" not in ended.err
 
 
-def test_its_backend_is_run_in_its_own_test_suite(process, site, small_corpus):
+def test_pytest_plugin_runs_third_party_backend(process, site, small_corpus):
     ended = process("pytest", "--onnx-backend=acme", f"--onnx-data={small_corpus}", PYTHONPATH=site)
     assert ended.status == 0, ended.out
     assert f"{len(SMALL)} passed" in ended.out
 
 
-def test_its_cases_make_a_corpus(acme, here):
-    ended = acme("generate", "-g", "acme", "-o", "corpus")
+def test_third_party_generator_writes_a_corpus(acme, here):
+    ended = acme("generate", "-g", "acme", "--output", "corpus")
     assert ended.status == 0, ended.err
     assert set(open_corpus(here / "corpus").cases) == {"test_acme_0", "test_acme_1"}
 
 
-def test_its_corpus_is_run(acme, here):
-    acme("generate", "-g", "acme", "-o", "corpus")
+def test_third_party_corpus_runs_on_two_backends(acme, here):
+    acme("generate", "-g", "acme", "--output", "corpus")
     ended = acme("run", "-b", "acme", "-b", "reference", "--data", "corpus", "--results", "out.jsonl")
     assert ended.status == 0, ended.err
-    assert len(results_of(here / "out.jsonl")) == 4
+    assert len(results_by_key(here / "out.jsonl")) == 4
 
 
 @pytest.mark.whole
-def test_its_cases_stay_out_of_what_is_generated_and_checked_by_default(process, site, defined):
-    imported = "from conformance.generation.defined import defined_cases"
-    program = f"{imported}; print(*(case.id for _, case in defined_cases(())))"
+def test_third_party_cases_are_not_generated_by_default(process, site, defined):
+    imported = "from conformance.generation.generators import define_cases"
+    program = f"{imported}; print(*(case.id for _, case in define_cases(())))"
     assert process("python", "-c", program, PYTHONPATH=site).out.split() == list(defined)
 
 
-def test_its_generator_joins_ours_where_it_is_named(acme, here):
-    acme("generate", "-g", "acme", "-g", "argmax", "-o", "corpus")
+def test_third_party_generator_combines_with_built_in_generator(acme, here):
+    acme("generate", "-g", "acme", "-g", "argmax", "--output", "corpus")
     names = set(open_corpus(here / "corpus").cases)
     assert names >= {"test_acme_0", "test_argmax_ties_default"}
 
 
-def test_the_package_itself_is_left_as_it_is(acme, site):
-    before = tree(Path(site))
-    acme("generate", "-g", "acme", "-o", "corpus")
-    assert {name: tree(Path(site))[name] for name in before} == before
+def test_generate_leaves_third_party_package_unchanged(acme, site):
+    before = read_tree(Path(site))
+    acme("generate", "-g", "acme", "--output", "corpus")
+    assert {name: read_tree(Path(site))[name] for name in before} == before

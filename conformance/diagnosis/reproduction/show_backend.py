@@ -1,6 +1,7 @@
-"""Runs the model beside this file, and prints what came where something else must come.
+"""Run the model next to this file and print every output element that is wrong.
 
-Needs NumPy, onnx and the runtime that `subject.py` names. Ends with 1 where something is wrong, with 0 where not.
+This script needs NumPy, onnx and the runtime that `subject.py` names. Exit status: 1 if something is wrong, otherwise
+0.
 """
 
 from __future__ import annotations
@@ -15,87 +16,110 @@ from onnx import numpy_helper
 
 HERE = Path(__file__).resolve().parent
 
+MAX_ELEMENTS_PRINTED = 8
+"""Number of wrong elements that are printed for each output."""
 
-def tensor(path: Path) -> Any:
-    """The tensor in a file, or None where there is no such file."""
+
+def load_tensor(path: Path) -> Any:
+    """Load the tensor in a file. Return None if the file does not exist."""
     if not path.is_file():
         return None
     return np.array(numpy_helper.to_array(onnx.TensorProto.FromString(path.read_bytes())))
 
 
-def tensors(folder: Path, what: str) -> list[Any]:
-    """The tensors of one kind in a data set: `input_0.pb` and so on."""
-    count = sum(1 for _ in folder.glob(f"{what}_*.pb"))
-    return [tensor(folder / f"{what}_{number}.pb") for number in range(count)]
+def load_tensors(folder: Path, kind: str) -> list[Any]:
+    """Load the inputs or outputs of a data set: `input_0.pb`, `input_1.pb` and so on."""
+    count = sum(1 for _ in folder.glob(f"{kind}_*.pb"))
+    return [load_tensor(folder / f"{kind}_{number}.pb") for number in range(count)]
 
 
-def acceptable(got: Any, expected: Any, bound: Any, choices: Any) -> Any:
-    """Which elements may be so: within the bound, among the acceptable indices, or else equal; NaN is like NaN."""
-    if choices is not None:
-        return ((got[..., np.newaxis] == np.arange(choices.shape[-1])) & choices).any(axis=-1)
-    same = (got == expected) | ((got != got) & (expected != expected))  # noqa: PLR0124
-    if bound is None:
-        signs = expected.dtype.kind == "f"
-        return same & (np.signbit(got) == np.signbit(expected) | (got != got)) if signs else same  # noqa: PLR0124
-    with np.errstate(all="ignore"):
-        error = np.abs(got.astype(np.float64) - expected.astype(np.float64))
-    return same | (error <= bound) | np.isinf(bound)
+def acceptable_elements(actual: Any, expected: Any, bound: Any, accepted_indices: Any) -> Any:
+    """Return which elements are acceptable, as an array of booleans.
+
+    Args:
+        actual: the output of the runtime, of the expected type and shape.
+        expected: the expected output.
+        bound: the largest permitted error of each element; None if the output must be equal, including signs of zeros.
+        accepted_indices: for an output of indices, a boolean array whose last axis has one element per index: whether
+            the index is acceptable. None if only the expected index is acceptable.
+    """
+    if accepted_indices is not None:
+        indices = np.arange(accepted_indices.shape[-1])
+        return ((actual[..., np.newaxis] == indices) & accepted_indices).any(axis=-1)
+    both_nan = (actual != actual) & (expected != expected)  # noqa: PLR0124
+    if bound is not None:
+        with np.errstate(all="ignore"):
+            error = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
+        return (actual == expected) | both_nan | (error <= bound) | np.isinf(bound)
+    if "float" not in expected.dtype.name:  # bfloat16 and the 8-bit floats have "float" in their names, too
+        return actual == expected
+    return ((actual == expected) & (np.signbit(actual) == np.signbit(expected))) | both_nan
 
 
-def shown(name: str, got: Any, expected: Any, bound: Any, choices: Any) -> bool:
-    """Print what is wrong with an output; whether something is."""
-    if not isinstance(got, np.ndarray | np.generic):
-        print(f"{name}: got a {type(got).__name__}, expected an array")
+def print_differences(name: str, actual: Any, expected: Any, bound: Any, accepted_indices: Any) -> bool:
+    """Print the wrong elements of an output, and return whether there is a wrong element."""
+    if not isinstance(actual, np.ndarray | np.generic):
+        print(f"{name}: got a {type(actual).__name__}, expected an array")
         return True
-    got = np.asarray(got)
-    if got.dtype != expected.dtype or got.shape != expected.shape:
-        print(f"{name}: got {got.dtype}{list(got.shape)}, expected {expected.dtype}{list(expected.shape)}")
+    actual = np.asarray(actual)
+    if actual.dtype != expected.dtype or actual.shape != expected.shape:
+        print(f"{name}: got {actual.dtype}{list(actual.shape)}, expected {expected.dtype}{list(expected.shape)}")
         return True
-    wrong = np.argwhere(~np.asarray(acceptable(got, expected, bound, choices)))
-    for place in map(tuple, wrong[:8]):
-        index = [int(part) for part in place]
-        room = f" within {bound[place]:.3g}" if bound is not None else ""
-        wanted = f"one of {np.flatnonzero(choices[place]).tolist()}" if choices is not None else expected[place]
-        print(f"{name}{index}: got {got[place]}, expected {wanted}{room}")
-    if len(wrong) > 8:
-        print(f"{name}: {len(wrong) - 8} more elements are wrong")
+    wrong = np.argwhere(~np.asarray(acceptable_elements(actual, expected, bound, accepted_indices)))
+    for position in map(tuple, wrong[:MAX_ELEMENTS_PRINTED]):
+        index = [int(part) for part in position]
+        tolerance = f" within {bound[position]:.3g}" if bound is not None else ""
+        wanted = expected[position]
+        if accepted_indices is not None:
+            wanted = f"one of {np.flatnonzero(accepted_indices[position]).tolist()}"
+        print(f"{name}{index}: got {actual[position]}, expected {wanted}{tolerance}")
+    if len(wrong) > MAX_ELEMENTS_PRINTED:
+        print(f"{name}: {len(wrong) - MAX_ELEMENTS_PRINTED} more elements are wrong")
     return len(wrong) > 0
 
 
+def is_data_set_wrong(folder: Path, run: Any, names: list[str]) -> bool:
+    """Run the prepared model on a data set, print its wrong outputs, and return whether there is a wrong output."""
+    inputs = load_tensors(folder, "input")
+    before = [array.tobytes() for array in inputs]
+    outputs = list(run(inputs))
+    expected = load_tensors(folder, "output")
+    if not expected:
+        print(f"got {len(outputs)} outputs, expected an error: the model is invalid")
+        return True
+    if len(outputs) != len(expected):
+        print(f"{folder.name}: got {len(outputs)} outputs, expected {len(expected)}")
+        return True
+    is_wrong = False
+    for number, (name, actual, wanted) in enumerate(zip(names, outputs, expected, strict=True)):
+        limits = (load_tensor(folder / f"{kind}_{number}.pb") for kind in ("bound", "accept"))
+        is_wrong |= print_differences(f"{folder.name}: {name}", actual, wanted, *limits)
+    for number, array in enumerate(inputs):
+        if array.tobytes() != before[number]:
+            print(f"{folder.name}: the run changed input {number}")
+            is_wrong = True
+    return is_wrong
+
+
 def main() -> int:
-    """Run every data set on the one prepared model."""
+    """Prepare the model once, run every data set on it, and return the exit status."""
     from subject import prepare
 
     model = onnx.load(HERE / "model.onnx")
     names = [output.name for output in model.graph.output]
-    wrong = False
+    folders = sorted(HERE.glob("test_data_set_*"), key=lambda path: int(path.name.rpartition("_")[2]))
     try:
         run = prepare(model)
-        for folder in sorted(HERE.glob("test_data_set_*"), key=lambda path: int(path.name.rpartition("_")[2])):
-            inputs = tensors(folder, "input")
-            before = [array.tobytes() for array in inputs]
-            outputs = run(inputs)
-            expected = tensors(folder, "output")
-            if not expected:
-                print(f"got {len(outputs)} outputs, expected an error: the model is invalid")
-                return 1
-            if len(outputs) != len(expected):
-                print(f"{folder.name}: got {len(outputs)} outputs, expected {len(expected)}")
-                return 1
-            for number, (name, wanted) in enumerate(zip(names, expected, strict=True)):
-                beside = (tensor(folder / f"{what}_{number}.pb") for what in ("bound", "accept"))
-                wrong |= shown(f"{folder.name}: {name}", outputs[number], wanted, *beside)
-            for number, array in enumerate(inputs):
-                if array.tobytes() != before[number]:
-                    print(f"{folder.name}: input {number} is not what it was before the run")
-                    wrong = True
-    except Exception as error:  # noqa: BLE001 - what the runtime raises is what is shown
-        invalid = not any(HERE.glob("test_data_set_*/output_0.pb"))
-        said = f"{type(error).__name__}: {error}"
-        print(f"rejected, as it must be: {said}" if invalid else f"got {said}, expected an answer")
-        return 0 if invalid else 1
-    print("Something is wrong." if wrong else "All elements are as they must be.")
-    return 1 if wrong else 0
+        is_wrong = False
+        for folder in folders:
+            is_wrong |= is_data_set_wrong(folder, run, names)
+    except Exception as error:  # noqa: BLE001 - a runtime can raise anything
+        message = f"{type(error).__name__}: {error}"
+        is_invalid = not any(HERE.glob("test_data_set_*/output_0.pb"))
+        print(f"rejected, as required: {message}" if is_invalid else f"got {message}, expected outputs")
+        return 0 if is_invalid else 1
+    print("Something is wrong." if is_wrong else "All outputs are acceptable.")
+    return 1 if is_wrong else 0
 
 
 if __name__ == "__main__":

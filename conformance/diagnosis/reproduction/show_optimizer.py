@@ -1,7 +1,7 @@
-"""Rewrites the model beside this file, and prints what became of it and of the model that was handed over.
+"""Optimize the model next to this file and print how the optimized model differs.
 
-Needs NumPy, onnx and the graph optimizer that `subject.py` names. Ends with 1 where something is wrong, with 0 where
-not. What the model computes before and after is computed by onnx's ReferenceEvaluator.
+This script needs NumPy, onnx and the graph optimizer that `subject.py` names. onnx's ReferenceEvaluator computes the
+outputs of both models. Exit status: 1 if something is wrong, otherwise 0.
 """
 
 from __future__ import annotations
@@ -20,88 +20,105 @@ from onnx.reference import ReferenceEvaluator
 HERE = Path(__file__).resolve().parent
 
 
-def text(model: onnx.ModelProto) -> list[str]:
-    """A model in protobuf's text format: nothing of it is left out, but for texts that are empty."""
+def text_lines(model: onnx.ModelProto) -> list[str]:
+    """Return a model in protobuf's text format, complete except for empty strings."""
     return [line for line in str(model).splitlines(keepends=True) if not line.endswith(': ""\n')]
 
 
-def differs(what: str, before: onnx.ModelProto, after: onnx.ModelProto) -> bool:
-    """Print how a model differs from what it was; whether it does."""
-    lines = list(difflib.unified_diff(text(before), text(after), f"{what} before", f"{what} after", n=2))
+def print_model_difference(name: str, before: onnx.ModelProto, after: onnx.ModelProto) -> bool:
+    """Print the difference between two models, and return whether they differ."""
+    lines = list(difflib.unified_diff(text_lines(before), text_lines(after), f"{name} before", f"{name} after", n=2))
     sys.stdout.writelines(lines)
     return bool(lines)
 
 
-def made(graph: onnx.GraphProto) -> list[str]:
-    """What the nodes of a graph and of the graphs in it give."""
-    inner = [value for node in graph.node for each in node.attribute for value in (each.g, *each.graphs)]
-    return [name for node in graph.node for name in node.output if name] + [n for each in inner for n in made(each)]
+def produced_values(graph: onnx.GraphProto) -> list[str]:
+    """Return the names of the values that the nodes of a graph and of its subgraphs produce."""
+    subgraphs = [value for node in graph.node for each in node.attribute for value in (each.g, *each.graphs)]
+    own = [name for node in graph.node for name in node.output if name]
+    return own + [name for subgraph in subgraphs for name in produced_values(subgraph)]
 
 
-def goes_astray(before: onnx.ModelProto, after: onnx.ModelProto) -> bool:
-    """Print which nodes are gone, where others must be; whether that is so."""
+def print_removed_nodes(before: onnx.ModelProto, after: onnx.ModelProto) -> bool:
+    """Compare the removed nodes with the nodes that must be removed; print both if they differ.
+
+    Return whether they differ.
+    """
     file = HERE / "rewrite.json"
     if not file.is_file():
         return False
-    gone = sorted(set(made(before.graph)) - set(made(after.graph)))
-    print(f"nodes that are gone, by what they give: got {gone}, expected {sorted(json.loads(file.read_text()))}")
+    removed = sorted(set(produced_values(before.graph)) - set(produced_values(after.graph)))
+    expected = sorted(json.loads(file.read_text()))
+    print(f"removed nodes, by the values that they produce: got {removed}, expected {expected}")
     return True
 
 
-def answers(model: onnx.ModelProto, folder: Path) -> list[Any]:
-    """What a model computes from the inputs of a data set."""
+def run_model(model: onnx.ModelProto, folder: Path) -> list[Any]:
+    """Run a model on the inputs of a data set with onnx's ReferenceEvaluator."""
     count = sum(1 for _ in folder.glob("input_*.pb"))
     files = [(folder / f"input_{number}.pb").read_bytes() for number in range(count)]
     arrays = [numpy_helper.to_array(onnx.TensorProto.FromString(file)) for file in files]
-    valued = {each.name for each in model.graph.initializer}
-    valued |= {each.values.name for each in model.graph.sparse_initializer}
-    names = [each.name for each in model.graph.input if each.name not in valued]
+    initialized = {each.name for each in model.graph.initializer}
+    initialized |= {each.values.name for each in model.graph.sparse_initializer}
+    names = [each.name for each in model.graph.input if each.name not in initialized]
     return list(ReferenceEvaluator(model).run(None, dict(zip(names, arrays, strict=True))))
 
 
-def answers_otherwise(before: onnx.ModelProto, after: onnx.ModelProto) -> bool:
-    """Print what the rewritten model computes, where the model computes something else; whether it does."""
-    wrong = False
+def are_equal(actual: Any, expected: Any) -> bool:
+    """Return whether two outputs are equal in type, shape and elements. NaN equals NaN."""
+    if not isinstance(expected, np.ndarray):
+        return True
+    actual = np.asarray(actual)
+    if actual.dtype != expected.dtype or actual.shape != expected.shape:
+        return False
+    return bool(((actual == expected) | ((actual != actual) & (expected != expected))).all())  # noqa: PLR0124
+
+
+def print_output_differences(before: onnx.ModelProto, after: onnx.ModelProto) -> bool:
+    """Print the outputs of the optimized model that differ from those of the original model.
+
+    Return whether an output differs.
+    """
+    is_wrong = False
     for folder in sorted(HERE.glob("test_data_set_*")):
         try:
-            expected = answers(before, folder)
-        except Exception as error:  # noqa: BLE001 - the evaluator lacks something, and says nothing of the rewriting
-            print(f"{folder.name}: onnx's ReferenceEvaluator does not run the model ({type(error).__name__}: {error})")
+            expected = run_model(before, folder)
+        except Exception as error:  # noqa: BLE001 - the evaluator lacks an operator: the outputs cannot be compared
+            print(f"{folder.name}: onnx's ReferenceEvaluator cannot run the model ({type(error).__name__}: {error})")
             continue
         try:
-            got = answers(after, folder)
-        except Exception as error:  # noqa: BLE001 - as above, but it ran the model before
-            print(f"{folder.name}: got {type(error).__name__}: {error}, expected an answer")
-            wrong = True
+            actual = run_model(after, folder)
+        except Exception as error:  # noqa: BLE001 - the evaluator can run the original model
+            print(f"{folder.name}: got {type(error).__name__}: {error}, expected outputs")
+            is_wrong = True
             continue
-        for output, one, other in zip(before.graph.output, got, expected, strict=False):
-            if not isinstance(other, np.ndarray) or np.array_equal(one, other, equal_nan=other.dtype.kind == "f"):
-                continue
-            print(f"{folder.name}: {output.name}: got {np.asarray(one).tolist()}, expected {other.tolist()}")
-            wrong = True
-    return wrong
+        for output, one, other in zip(before.graph.output, actual, expected, strict=False):
+            if not are_equal(one, other):
+                print(f"{folder.name}: {output.name}: got {np.asarray(one).tolist()}, expected {other.tolist()}")
+                is_wrong = True
+    return is_wrong
 
 
 def main() -> int:
-    """Rewrite the model once."""
+    """Optimize the model once and return the exit status."""
     from subject import optimize
 
     model, given = onnx.load(HERE / "model.onnx"), onnx.load(HERE / "model.onnx")
     try:
         after = optimize(given)
-    except Exception as error:  # noqa: BLE001 - what the graph optimizer raises is what is shown
+    except Exception as error:  # noqa: BLE001 - a graph optimizer can raise anything
         print(f"got {type(error).__name__}: {error}, expected a model")
         return 1
-    wrong = differs("the caller's model", model, given)
-    wrong |= differs("the model", model, after)
-    wrong |= goes_astray(model, after)
-    wrong |= answers_otherwise(model, after)
+    is_wrong = print_model_difference("the caller's model", model, given)
+    is_wrong |= print_model_difference("the model", model, after)
+    is_wrong |= print_removed_nodes(model, after)
+    is_wrong |= print_output_differences(model, after)
     try:
         onnx.checker.check_model(after)
     except Exception as error:  # noqa: BLE001
-        print(f"got a model that onnx.checker refuses, expected a valid one: {error}")
-        wrong = True
-    return 1 if wrong else 0
+        print(f"got a model that onnx.checker rejects, expected a valid one: {error}")
+        is_wrong = True
+    return 1 if is_wrong else 0
 
 
 if __name__ == "__main__":

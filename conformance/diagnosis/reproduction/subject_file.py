@@ -1,21 +1,24 @@
-"""`subject.py` of a reproduction: how the script calls what is under test, without this suite where that can be."""
+"""The file `subject.py` of a reproduction folder: code that calls the runtime or graph optimizer under test.
+
+The generated code works without this suite, except for subjects that only an adapter of this suite can call.
+"""
 
 from __future__ import annotations
 
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from conformance.plugins import registered
-from conformance.subjects.naming import EXEC, SubjectKind
+from conformance.plugins import registered_entry_points
+from conformance.subjects.naming import EXEC_PREFIX, SubjectKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from conformance.subjects.naming import SubjectName
 
-_OWN = "conformance.backends."
-_NOT_ALONE = {"reference"}
-"""Adapters of the suite that are no file of their own."""
+ADAPTER_PACKAGE = "conformance.adapters."
+_NOT_STANDALONE = {"reference"}
+"""Adapters of the suite that need more of the suite than their own file."""
 
 _OPTIMIZERS: Mapping[str, tuple[str, str]] = {
     "onnxoptimizer": ("onnxoptimizer", 'onnxoptimizer.optimize(model, ["eliminate_nop_monotone_argmax"])'),
@@ -23,7 +26,7 @@ _OPTIMIZERS: Mapping[str, tuple[str, str]] = {
     "onnxscript": ("onnxscript.optimizer", "onnxscript.optimizer.optimize(model)"),
     "onnxsim": ("onnxsim", "onnxsim.simplify(model)[0]"),
 }
-"""Per graph optimizer that is called in a line what is imported, and the line."""
+"""Graph optimizers that one expression calls: the module to import and the expression."""
 
 _BACKENDS: Mapping[str, tuple[str, str]] = {
     "onnx-reference": ("from onnx.reference import ReferenceEvaluator", "ReferenceEvaluator(model)"),
@@ -32,7 +35,7 @@ _BACKENDS: Mapping[str, tuple[str, str]] = {
         'onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])',
     ),
 }
-"""Per backend that is called in a line what is imported, and the line that makes what has `run`."""
+"""Backends that one expression creates: the import statement, and the expression for an object with a `run` method."""
 
 _HEADER = '"""Calls {name}."""\n\nfrom __future__ import annotations\n\n'
 
@@ -43,7 +46,7 @@ OPTIONS = {options!r}
 
 
 def prepare(model):
-    \"\"\"A function from inputs, in the graph's order, to outputs.\"\"\"
+    \"\"\"Return a function from inputs, in the graph's order, to outputs.\"\"\"
     valued = {{each.name for each in model.graph.initializer}}
     valued |= {{each.values.name for each in model.graph.sparse_initializer}}
     names = [each.name for each in model.graph.input if each.name not in valued]
@@ -57,7 +60,7 @@ _CALLED_BACKEND = """\
 
 
 def prepare(model):
-    \"\"\"A function from inputs, in the graph's order, to outputs.\"\"\"
+    \"\"\"Return a function from inputs, in the graph's order, to outputs.\"\"\"
     valued = {{each.name for each in model.graph.initializer}}
     valued |= {{each.values.name for each in model.graph.sparse_initializer}}
     names = [each.name for each in model.graph.input if each.name not in valued]
@@ -73,7 +76,7 @@ from operator import attrgetter
 
 
 def prepare(model):
-    \"\"\"A function from inputs, in the graph's order, to outputs.\"\"\"
+    \"\"\"Return a function from inputs, in the graph's order, to outputs.\"\"\"
     module = import_module({module!r})
     backend = attrgetter({attribute!r})(module) if {attribute!r} else module
     options = dict(OPTIONS)
@@ -94,7 +97,7 @@ COMMAND = {command!r}
 
 
 def prepare(model):
-    \"\"\"A function from inputs, in the graph's order, to outputs; a line of JSON out, a line back.\"\"\"
+    \"\"\"Return a function from inputs, in the graph's order, to outputs. Messages are lines of JSON.\"\"\"
     harness = subprocess.Popen(shlex.split(COMMAND), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     number = 0
 
@@ -136,7 +139,7 @@ import {module}
 
 
 def optimize(model):
-    \"\"\"The rewritten model.\"\"\"
+    \"\"\"Return the optimized model.\"\"\"
     return {call}
 """
 
@@ -149,7 +152,7 @@ import onnxruntime
 
 
 def optimize(model):
-    \"\"\"The optimized model that a session saves.\"\"\"
+    \"\"\"Return the optimized model that a session saves.\"\"\"
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_{level}
     with TemporaryDirectory() as scratch:
@@ -157,7 +160,7 @@ def optimize(model):
         onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
         return onnx.load_model(options.optimized_model_filepath)
 """
-"""How onnxruntime's graph optimizations are called, which is in no line."""
+"""Code that calls the graph optimizations of onnxruntime; it needs more than one expression."""
 
 _FUNCTION = """\
 from importlib import import_module
@@ -167,41 +170,41 @@ from operator import attrgetter
 
 
 def optimize(model):
-    \"\"\"The rewritten model.\"\"\"
+    \"\"\"Return the optimized model.\"\"\"
     module = import_module({module!r})
     return (attrgetter({attribute!r})(module) if {attribute!r} else module)(model, **OPTIONS)
 """
 
 
 def subject_files(named: SubjectName, directory: str) -> dict[str, str]:
-    """`subject.py` and what it needs besides, by their names in the folder.
+    """Return `subject.py` and the files that it needs, by relative path.
 
     Args:
-        directory: where a module of the user's may lie, in which no installed one is found.
+        directory: folder in which a subject's module is searched if it is not installed.
     """
     header = _HEADER.format(name=named.text.replace("\\", "\\\\").replace('"', '\\"'))
-    points = registered(named.kind.group)
+    points = registered_entry_points(named.kind.group)
     place = points[named.name].value if named.name in points else named.name
     module, _, attribute = place.partition(":")
     about = {"options": dict(named.options), "module": module, "attribute": attribute}
     own_path = "" if named.name in points else f"import sys\n\nsys.path.append({directory!r})\n"
-    if named.text.startswith(EXEC):
-        return {"subject.py": header + _HARNESS.format(command=named.text.removeprefix(EXEC))}
+    if named.text.startswith(EXEC_PREFIX):
+        return {"subject.py": header + _HARNESS.format(command=named.text.removeprefix(EXEC_PREFIX))}
     if named.kind is SubjectKind.OPTIMIZER:
-        return {"subject.py": header + (_called_optimizer(named) or _FUNCTION.format(path=own_path, **about))}
+        return {"subject.py": header + (_optimizer_call(named) or _FUNCTION.format(path=own_path, **about))}
     if named.name in _BACKENDS and not named.options:
         imported, call = _BACKENDS[named.name]
         return {"subject.py": header + _CALLED_BACKEND.format(imported=imported, call=call)}
-    if module.startswith(_OWN) and named.name not in _NOT_ALONE:
-        file = module.removeprefix(_OWN)
-        sources = resources.files("conformance.backends")
-        copied = {f"adapter/{name}.py": sources.joinpath(f"{name}.py").read_text("utf-8") for name in ("host", file)}
+    if module.startswith(ADAPTER_PACKAGE) and named.name not in _NOT_STANDALONE:
+        file = module.removeprefix(ADAPTER_PACKAGE)
+        sources = resources.files("conformance.adapters")
+        copied = {f"adapter/{name}.py": sources.joinpath(f"{name}.py").read_text("utf-8") for name in ("server", file)}
         return {"subject.py": header + _ADAPTER.format(**{**about, "module": file}), **copied}
     return {"subject.py": header + _BACKEND.format(path=own_path, **about)}
 
 
-def _called_optimizer(named: SubjectName) -> str | None:
-    """How a graph optimizer of a package is called; None of any other."""
+def _optimizer_call(named: SubjectName) -> str | None:
+    """Return Python code that calls a graph optimizer known to this module, or None for any other graph optimizer."""
     if named.name == "onnxruntime":
         return _ONNXRUNTIME.format(level=named.options.get("level", "all").upper())
     if named.name not in _OPTIMIZERS or named.options:

@@ -1,7 +1,11 @@
-"""The number systems behind one interface, so that a graph is walked once for all of them.
+"""Number systems: the kinds of numbers that the reference computes with, all behind one interface.
 
-`Native` computes with arrays of the tensors' own types and is the `reference` backend. `Enclosing` computes with
-`Bounded` numbers and is the oracle: its values are the exact ones, its intervals enclose what a backend may answer.
-`Declared` rounds every operator to the type of its tensors, as a model that no one fuses is read; or it rounds nothing.
-`symbolic` writes the formula down instead of computing it.
+A graph is evaluated by the same code in every system (`NumberSystem`):
+
+- `NativeSystem`: NumPy arrays of the tensors' own types. It is the arithmetic of the `reference` backend.
+- `IntervalSystem`: exact values, each with an interval of all results that a conforming backend can compute. It is the
+  arithmetic of the oracle.
+- `IeeeSystem`: every operator's result rounded once, correctly, to its tensor's type; or no rounding at all.
+
+`symbolic` is not a `NumberSystem`: it records an optimizer's formula as a graph of ONNX operators.
 """

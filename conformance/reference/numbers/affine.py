@@ -1,10 +1,12 @@
-"""Affine forms: how far an evaluation is from an exact value, as a sum of what earlier errors contribute to it.
+"""Affine arithmetic: the error of a number as a sum of contributions of earlier errors (Comba and Stolfi, 1993).
 
-A tensor that a node hands on has one value, whatever rounding made it, so its error is the same wherever it is used:
-`X - R * A * (X - B)` brings an error in X nearer to 0, and an interval, which takes the two X for different ones,
-further away. The error of such a tensor is a unit error of its own, between -1 and 1, with a coefficient in every
-number that comes of it: a derivative times the error's size. What an operation rounds, and all that is of second
-order, is a remainder. (Affine arithmetic: Comba and Stolfi, 1993.)
+A tensor that one node computes and another reads has one value, whatever rounding produced it. Its error is therefore
+the same wherever it is used. In `X - R * A * (X - B)` an error of X cancels in part. Interval arithmetic treats the two
+occurrences of X as different numbers, and its result is too wide.
+
+In an affine form, the error of such a tensor is a *noise symbol*: an unknown number between -1 and 1. Every number
+computed from the tensor has a coefficient for the symbol: a derivative times the size of the error. The *remainder*, an
+interval, holds the errors without a symbol: roundings of the operations since then, and all terms of second order.
 """
 
 from __future__ import annotations
@@ -21,133 +23,146 @@ if TYPE_CHECKING:
 
 Interval: TypeAlias = "tuple[Decimal, Decimal]"
 
-DIGITS = Context(prec=38, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
-"""For coefficients: many more than cancel, and `ROUNDED` makes up for what is lost of them."""
+COEFFICIENT_CONTEXT = Context(prec=38, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
+"""The decimal context of coefficients. It has far more digits than cancel; `ROUNDING_MARGIN` covers lost digits."""
 
-ROUNDED = Decimal(1) + Decimal("1e-20")
+ROUNDING_MARGIN = Decimal(1) + Decimal("1e-20")
+"""The factor by which a sum of coefficients is enlarged, to cover their rounding errors."""
 
 ZERO, ONE, TWO = Decimal(0), Decimal(1), Decimal(2)
 
-_numbers = count()
+_symbol_ids = count()
 
 
-class Parts(dict[int, Decimal]):
-    """By the number of a unit error its coefficient; not changed once they are in a form."""
+class Coefficients(dict[int, Decimal]):
+    """The coefficient of each noise symbol, by the symbol's id. Do not change a mapping that is part of a form."""
 
     @cached_property
-    def reach(self) -> Decimal:
-        """How far the unit errors go together."""
-        return sum(map(abs, self.values()), ZERO) * ROUNDED
+    def magnitude(self) -> Decimal:
+        """The largest absolute value that the sum of all symbols times their coefficients can have."""
+        return sum(map(abs, self.values()), ZERO) * ROUNDING_MARGIN
 
 
 @dataclass(frozen=True)
-class Affine:
-    """The error of a number.
+class AffineForm:
+    """The error of a number: a sum of noise symbols with coefficients, and a remainder.
 
     Attributes:
-        base: what each unit error contributes, but for the scale.
-        low: the least that is left beside these, not above 0.
-        high: the most, not below 0.
-        scale: what the base is to be multiplied by: a product with an exact number is not carried out part by part.
+        base: the coefficients of the noise symbols, before they are multiplied by `scale`.
+        low: the lower end of the remainder, not above 0.
+        high: the upper end of the remainder, not below 0.
+        scale: the factor of all coefficients. A product with an exact number only changes this factor.
     """
 
-    base: Parts
+    base: Coefficients
     low: Decimal = ZERO
     high: Decimal = ZERO
     scale: Decimal = ONE
 
-    @classmethod
-    def shared(cls, low: Decimal, high: Decimal) -> Affine:
-        """A unit error of its own for an error in this interval; what is longer on one side stays a remainder."""
-        size = min(-low, high)
-        parts = Parts({next(_numbers): size} if size else {})
-        return cls(parts, low + size, high - size)
-
     @property
-    def parts(self) -> Parts:
-        """By the number of a unit error its coefficient."""
+    def coefficients(self) -> Coefficients:
+        """The coefficients of the noise symbols."""
         if self.scale == ONE:
             return self.base
-        scaled = map(DIGITS.multiply, self.base.values(), repeat(self.scale))
-        return Parts(zip(self.base, scaled, strict=True))
+        scaled = map(COEFFICIENT_CONTEXT.multiply, self.base.values(), repeat(self.scale))
+        return Coefficients(zip(self.base, scaled, strict=True))
 
     @property
     def range(self) -> Interval:
-        """The least and the largest error."""
-        reach = abs(self.scale) * self.base.reach
-        return self.low - reach, self.high + reach
+        """The smallest and the largest error."""
+        magnitude = abs(self.scale) * self.base.magnitude
+        return self.low - magnitude, self.high + magnitude
 
-    def handed_on(self) -> Affine:
-        """The same error, its remainder from now on a unit error of its own."""
-        own = Affine.shared(self.low, self.high)
-        return Affine(Parts(self.parts | own.base), own.low, own.high)
+    def as_independent_symbol(self) -> AffineForm:
+        """Return the same error with a new noise symbol in place of the remainder.
 
-    def renumbered(self, numbers: Mapping[int, int]) -> Affine:
-        """The error of a number that came about alike, of others: with these unit errors, and new ones for the rest."""
-        parts = ((numbers[key] if key in numbers else next(_numbers), part) for key, part in self.base.items())
-        return Affine(Parts(parts), self.low, self.high, self.scale)
+        The range of a symbol is symmetric. If the remainder is larger on one side, the excess stays a remainder.
+        """
+        size = min(-self.low, self.high)
+        symbol = Coefficients({next(_symbol_ids): size} if size else {})
+        return AffineForm(Coefficients(self.coefficients | symbol), self.low + size, self.high - size)
 
-    def widened(self, error: Decimal) -> Affine:
-        """With so much more error on both sides."""
-        return self.plus_interval((-error, error))
+    def with_symbols(self, ids: Mapping[int, int]) -> AffineForm:
+        """Return the form with other noise symbols, for a number that was computed in the same way from other tensors.
 
-    def plus(self, other: Affine) -> Affine:
-        """The error of a sum."""
+        Args:
+            ids: for the id of a noise symbol, the id of the symbol that replaces it. A symbol without an entry is
+                replaced by a new symbol.
+        """
+        items = ((ids[key] if key in ids else next(_symbol_ids), part) for key, part in self.base.items())
+        return AffineForm(Coefficients(items), self.low, self.high, self.scale)
+
+    def widen(self, error: Decimal) -> AffineForm:
+        """Return the form with `error` added to the remainder on both sides."""
+        return self.add_interval((-error, error))
+
+    def add_interval(self, interval: Interval) -> AffineForm:
+        """Return the form with an interval around 0 added to its remainder."""
+        return AffineForm(self.base, self.low + interval[0], self.high + interval[1], self.scale)
+
+    def __add__(self, other: AffineForm) -> AffineForm:
+        """Return the error of the sum of two numbers, given their errors."""
         low, high = self.low + other.low, self.high + other.high
         if self.base is other.base:
-            return Affine(self.base, low, high, self.scale + other.scale)
+            return AffineForm(self.base, low, high, self.scale + other.scale)
         if not self.base or not other.base:
-            parted = self if self.base else other
-            return Affine(parted.base, low, high, parted.scale)
-        parts = Parts(self.parts)
+            with_symbols = self if self.base else other
+            return AffineForm(with_symbols.base, low, high, with_symbols.scale)
+        coefficients = Coefficients(self.coefficients)
         for key, part in other.base.items():
-            parts[key] = DIGITS.fma(part, other.scale, parts.get(key, ZERO))
-        return Affine(parts, low, high)
+            coefficients[key] = COEFFICIENT_CONTEXT.fma(part, other.scale, coefficients.get(key, ZERO))
+        return AffineForm(coefficients, low, high)
 
-    def minus(self, other: Affine) -> Affine:
-        """The error of a difference."""
-        return self.plus(other.times(-ONE))
+    def __sub__(self, other: AffineForm) -> AffineForm:
+        """Return the error of the difference of two numbers, given their errors."""
+        return self + other * -ONE
 
-    def times(self, factor: Decimal) -> Affine:
-        """The error of a product with an exact factor."""
-        ends = sorted((DIGITS.multiply(self.low, factor), DIGITS.multiply(self.high, factor)))
-        return Affine(self.base, ends[0], ends[1], DIGITS.multiply(self.scale, factor))
-
-    def plus_interval(self, interval: Interval) -> Affine:
-        """With an error more that lies in this interval, around 0."""
-        return Affine(self.base, self.low + interval[0], self.high + interval[1], self.scale)
+    def __mul__(self, factor: Decimal) -> AffineForm:
+        """Return the error of a number times an exact factor, given the number's error."""
+        multiply = COEFFICIENT_CONTEXT.multiply
+        low, high = sorted((multiply(self.low, factor), multiply(self.high, factor)))
+        return AffineForm(self.base, low, high, multiply(self.scale, factor))
 
 
-def product(a: Decimal, A: Affine, b: Decimal, B: Affine) -> Affine:
-    """The error of a * b, where a and b have these."""
-    return A.times(b).plus(B.times(a)).plus_interval(_times(A.range, B.range))
+def product_error(a: Decimal, A: AffineForm, b: Decimal, B: AffineForm) -> AffineForm:
+    """Return the error of the product a * b, where a has the error A and b has the error B."""
+    return (A * b + B * a).add_interval(_interval_product(A.range, B.range))
 
 
-def quotient(a: Decimal, A: Affine, b: Decimal, B: Affine) -> Affine | None:
-    """The error of a / b: (A - B * a / b) / b, and that times -s / (1 + s) where s = B / b."""
-    first = A.plus(B.times(-a / b)).times(ONE / b)
+def quotient_error(a: Decimal, A: AffineForm, b: Decimal, B: AffineForm) -> AffineForm | None:
+    """Return the error of a / b, where a has the error A and b the error B; None if b may be 0.
+
+    To first order it is F = (A - B * a / b) / b. The rest is F * -s / (1 + s), where s = B / b.
+    """
+    first_order = (A + B * (-a / b)) * (ONE / b)
     low, high = sorted(end / b for end in B.range)
     if low <= -ONE:
         return None
-    return first.plus_interval(_times(first.range, (-high / (ONE + high), -low / (ONE + low))))
+    return first_order.add_interval(
+        _interval_product(first_order.range, (-high / (ONE + high), -low / (ONE + low))),
+    )
 
 
-def root(value: Decimal, A: Affine) -> Affine | None:
-    """The error of a square root r: A / 2r, and A times 1 / (Sqrt(value + A) + r) - 1 / 2r."""
+def sqrt_error(value: Decimal, A: AffineForm) -> AffineForm | None:
+    """Return the error of the square root r of a number with the error A; None if the number may be 0 or negative.
+
+    To first order it is A / 2r. The rest is A * (1 / (Sqrt(value + A) + r) - 1 / 2r).
+    """
     r = value.sqrt()
     low, high = A.range
     if not r or value + low < 0:
         return None
     slopes = [ONE / ((value + end).sqrt() + r) - ONE / (TWO * r) for end in (high, low)]
-    return A.times(ONE / (TWO * r)).plus_interval(_times((low, high), (slopes[0], slopes[1])))
+    return (A * (ONE / (TWO * r))).add_interval(_interval_product((low, high), (slopes[0], slopes[1])))
 
 
-def hull(A: Affine, B: Affine) -> Affine:
-    """An error that is the one or the other."""
-    apart = A.minus(B)
-    return Affine(A.base, min(A.low, B.low), max(A.high, B.high), A.scale).widened(abs(apart.scale) * apart.base.reach)
+def error_hull(A: AffineForm, B: AffineForm) -> AffineForm:
+    """Return an affine form that contains every error of A and every error of B."""
+    difference = A - B
+    hull = AffineForm(A.base, min(A.low, B.low), max(A.high, B.high), A.scale)
+    return hull.widen(abs(difference.scale) * difference.base.magnitude)
 
 
-def _times(a: Interval, b: Interval) -> Interval:
+def _interval_product(a: Interval, b: Interval) -> Interval:
     products = [x * y for x in a for y in b]
     return min(*products, ZERO), max(*products, ZERO)

@@ -1,4 +1,4 @@
-"""Order among enclosed numbers: which may be the largest, and which stand where when they are sorted."""
+"""Order of bounded numbers: which of them can be the largest, and which ranks each can have."""
 
 from __future__ import annotations
 
@@ -7,168 +7,206 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from conformance.models.arrays import Array, objects
-from conformance.reference.numbers.bounded import ZERO, Bounded
+from conformance.models.arrays import Array, object_array
+from conformance.reference.numbers.bounded import ZERO, BoundedNumber
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from conformance.reference.numbers.affine import Interval
     from conformance.reference.numbers.precision import Precision
 
-Number: TypeAlias = Bounded | Decimal
+Number: TypeAlias = BoundedNumber | Decimal
 
 
-def is_certain(element: Any) -> bool:
-    """Whether all admissible evaluations agree on an element, and on its place in an order, which a NaN has not."""
-    if isinstance(element, Bounded):
+def is_exact_number(element: Any) -> bool:
+    """Return whether all admissible evaluations give exactly the same value of an element, and it is not NaN."""
+    if isinstance(element, BoundedNumber):
         return element.is_exact and not may_be_nan(element)
     return not (isinstance(element, Decimal) and element.is_nan())
 
 
-def is_settled(element: Any) -> bool:
-    """Whether all admissible evaluations agree on an element, be it a NaN."""
-    if isinstance(element, Bounded):
-        return is_certain(element) or (element.value.is_nan() and not element.doubt)
+def is_exact_or_nan(element: Any) -> bool:
+    """Return whether all admissible evaluations give exactly the same value of an element, or all give NaN."""
+    if isinstance(element, BoundedNumber):
+        return is_exact_number(element) or (element.value.is_nan() and not element.is_indeterminate)
     return True
 
 
 def may_be_nan(number: Number) -> bool:
-    """Whether some admissible evaluation makes a number NaN, which has no place in an order."""
+    """Return whether some admissible evaluation of a number is NaN."""
     if isinstance(number, Decimal):
         return number.is_nan()
-    nowhere = number.doubt and number.low == number.high and number.value.is_finite()
-    return nowhere or number.value.is_nan() or number.low.is_nan() or number.high.is_nan()
+    has_no_interval = number.is_indeterminate and number.low == number.high and number.value.is_finite()
+    return has_no_interval or number.value.is_nan() or number.low.is_nan() or number.high.is_nan()
 
 
-def each_once(numbers: Array) -> dict[int, Number]:
-    """The numbers of an array, one that stands at several places once, by the identity by which they are equal."""
+def distinct_numbers(numbers: Array) -> dict[int, Number]:
+    """Return the distinct objects in an array of numbers, by id. Equal elements of a tensor are often one object."""
     return {id(number): number for number in numbers.flat}
 
 
-def ranks(numbers: Array) -> Array | None:
-    """For every number how many different ones are smaller; none where rounding or a NaN decides it."""
-    distinct = each_once(numbers)
-    if not all(map(is_certain, distinct.values())):
+def possible_maxima(elements: Array, axis: int) -> Array:
+    """Return which numbers can be the largest along an axis (bool); all numbers of a row in which one may be NaN."""
+    if (ranks := _integer_ranks(elements)) is not None:
+        return np.asarray(ranks == ranks.max(axis=axis, keepdims=True))
+    ends = [_value_and_ends(element) for element in elements.flat]
+    lows, highs = (object_array((end[position] for end in ends), elements.shape) for position in (1, 2))
+    nans = np.array([may_be_nan(element) for element in elements.flat], dtype=bool).reshape(elements.shape)
+    can_be_largest = np.asarray(highs >= lows.max(axis=axis, keepdims=True), dtype=bool)
+    return np.asarray(can_be_largest | nans.any(axis=axis, keepdims=True))
+
+
+def _integer_ranks(numbers: Array) -> Array | None:
+    """Return for every number how many distinct numbers are smaller; None if that depends on rounding or a NaN."""
+    distinct = distinct_numbers(numbers)
+    if not all(map(is_exact_number, distinct.values())):
         return None
-    values = {key: _ends(number)[0] for key, number in distinct.items()}
-    order = {value: rank for rank, value in enumerate(sorted(set(values.values())))}
-    rank = {key: order[value] for key, value in values.items()}
-    return np.fromiter((rank[id(number)] for number in numbers.flat), np.int64, numbers.size).reshape(numbers.shape)
+    values = {key: _value_and_ends(number)[0] for key, number in distinct.items()}
+    rank_of_value = {value: rank for rank, value in enumerate(sorted(set(values.values())))}
+    ranks = {key: rank_of_value[value] for key, value in values.items()}
+    return np.fromiter((ranks[id(number)] for number in numbers.flat), np.int64, numbers.size).reshape(numbers.shape)
 
 
-def possibly_largest(elements: Array, axis: int) -> Array:
-    """Which numbers some evaluation may find largest along an axis (bool); all beside one that may be NaN."""
-    if (certain := ranks(elements)) is not None:
-        return np.asarray(certain == certain.max(axis=axis, keepdims=True))
-    ends = [_ends(element) for element in elements.flat]
-    lows, highs = (objects((end[place] for end in ends), elements.shape) for place in (1, 2))
-    unordered = np.array([may_be_nan(element) for element in elements.flat], dtype=bool).reshape(elements.shape)
-    possibly = np.asarray(highs >= lows.max(axis=axis, keepdims=True), dtype=bool)
-    return np.asarray(possibly | unordered.any(axis=axis, keepdims=True))
+def extreme(row: Sequence[Number], pick: Callable[[list[Decimal]], Decimal], precision: Precision) -> Number:
+    """Return the largest or the smallest of some numbers; NaN if one of them may be NaN.
 
-
-def without_error(numbers: Array) -> Array:
-    """Numbers as if they were exact, as what is the same for all that are compared may be taken, if it is enclosed."""
-    return objects(map(_exactly, numbers.flat), numbers.shape)
-
-
-def in_one_term(numbers: Array) -> Array:
-    """Numbers to which such others are added, whose order of addition changes what is the same for all, and no more."""
-    return objects(
-        (_alone(number, (number.low, number.high), doubt=number.doubt) for number in numbers.flat), numbers.shape
-    )
-
-
-def _exactly(number: Bounded) -> Bounded:
-    enclosed = number.low < number.high and number.low.is_finite() and number.high.is_finite()
-    return _alone(number, (number.value, number.value), doubt=number.doubt and not enclosed)
-
-
-def _alone(number: Bounded, interval: tuple[Decimal, Decimal], *, doubt: bool) -> Bounded:
-    return Bounded(number.value, number.precision, interval, doubt=doubt, terms=(ZERO,))
-
-
-def below_the_largest(numbers: Array, axis: int, shared: Callable[[Array], Array]) -> Array:
-    """Numbers less the largest along an axis, above which none is, whatever errors they have.
+    With an adversary, the result has the error of the number whose exact value is the largest or smallest.
 
     Args:
-        shared: is given what all of them along the axis have in common. Where it takes the error of the largest away,
-            the largest is the least that it can be: one of the numbers is 0 then, and none that cannot be the largest.
+        row: the numbers.
+        pick: `max` or `min`.
+        precision: the precision of the result.
     """
-    largest = numbers.max(axis=axis, keepdims=True)
-    if not any(isinstance(number, Bounded) for number in largest.flat):
-        return np.asarray(numbers - shared(largest))
-    ends = [objects((end(number) for number in numbers.flat), numbers.shape) for end in (_low, _high)]
-    lows, highs = (end.max(axis=axis, keepdims=True).flat for end in ends)
-    enclosed = objects(map(_within, largest.flat, lows, highs), largest.shape)
-    subtracted = objects(map(_at_least, enclosed.flat, shared(enclosed).flat), largest.shape)
-    return objects(map(_not_above_0, (numbers - subtracted).flat), numbers.shape)
+    if any(may_be_nan(number) for number in row):
+        return BoundedNumber(Decimal("NaN"), precision)
+    value = pick([_value_and_ends(number)[0] for number in row])
+    if all(isinstance(number, Decimal) for number in row):
+        return value
+    interval = (
+        pick([_value_and_ends(number)[1] for number in row]),
+        pick([_value_and_ends(number)[2] for number in row]),
+    )
+    bounded = [number for number in row if isinstance(number, BoundedNumber)]
+    picked = next((number for number in bounded if number.value == value), None)
+    form = picked.affine_form if picked is not None and precision.adversary is not None else None
+    is_indeterminate = any(number.is_indeterminate for number in bounded)
+    return BoundedNumber(value, precision, interval, is_indeterminate=is_indeterminate, affine_form=form)
 
 
-def _low(number: Bounded) -> Decimal:
-    return number.low
+def rank(
+    row: Sequence[Number], count: int, precision: Precision, *, largest: bool
+) -> tuple[list[Number], list[int], list[list[bool]]]:
+    """Return the `count` largest or smallest numbers in order, their indices, and the acceptable indices for each.
+
+    Raises:
+        Unsupported: a number may be NaN.
+    """
+    if any(may_be_nan(number) for number in row):
+        raise Unsupported("numbers that may be NaN cannot be sorted")
+    values, lows, highs = zip(*map(_value_and_ends, row), strict=True) if row else ((), (), ())
+    indices = sorted(range(len(row)), key=lambda index: -values[index] if largest else values[index])[:count]
+    by_rank = list(zip(*(sorted(ends, reverse=largest)[:count] for ends in (values, lows, highs)), strict=True))
+    is_exact = all(isinstance(number, Decimal) for number in row)
+    numbers = [value if is_exact else BoundedNumber(value, precision, (low, high)) for value, low, high in by_rank]
+    ends = list(zip(lows, highs, strict=True))
+    acceptable = [[high >= least and low <= most for low, high in ends] for _, least, most in by_rank]
+    return numbers, indices, acceptable
 
 
-def _high(number: Bounded) -> Decimal:
-    return number.high
+def _value_and_ends(number: Number) -> tuple[Decimal, Decimal, Decimal]:
+    """Return a number's exact value, the lower end and the upper end of its interval."""
+    return (number.value, number.low, number.high) if isinstance(number, BoundedNumber) else (number, number, number)
 
 
-def _within(number: Bounded, low: Decimal, high: Decimal) -> Bounded:
-    """The largest number, where others may be it too."""
+# Softmax: the numbers that all results have in common
+
+
+def drop_error(numbers: Array) -> Array:
+    """Return the numbers without their errors.
+
+    Use it for numbers that all compared results have in common: their errors do not change the order of the results,
+    unless an error is infinite.
+    """
+    return object_array(map(_drop_error, numbers.flat), numbers.shape)
+
+
+def _drop_error(number: BoundedNumber) -> BoundedNumber:
+    is_enclosed = number.low < number.high and number.low.is_finite() and number.high.is_finite()
+    is_indeterminate = number.is_indeterminate and not is_enclosed
+    return _as_single_term(number, (number.value, number.value), is_indeterminate=is_indeterminate)
+
+
+def as_single_terms(numbers: Array) -> Array:
+    """Return the numbers without the terms that they were added from, so that later sums keep the order of addition.
+
+    The order of addition changes only an error that all compared results share.
+    """
+    terms = (
+        _as_single_term(number, (number.low, number.high), is_indeterminate=number.is_indeterminate)
+        for number in numbers.flat
+    )
+    return object_array(terms, numbers.shape)
+
+
+def _as_single_term(number: BoundedNumber, interval: Interval, *, is_indeterminate: bool) -> BoundedNumber:
+    return BoundedNumber(number.value, number.precision, interval, is_indeterminate=is_indeterminate, terms=(ZERO,))
+
+
+def subtract_maximum(numbers: Array, axis: int, shared: Callable[[Array], Array]) -> Array:
+    """Return numbers minus the largest number along an axis. No result is above 0, whatever the errors are.
+
+    Args:
+        numbers: exact or bounded numbers, or numbers of a NumPy type.
+        axis: the axis.
+        shared: a function that is applied to the maximum, which all elements along the axis have in common. If it
+            removes the maximum's error, the smallest possible maximum is subtracted. A number that can be the largest
+            then has the result 0.
+    """
+    maximum = numbers.max(axis=axis, keepdims=True)
+    if not any(isinstance(number, BoundedNumber) for number in maximum.flat):
+        return np.asarray(numbers - shared(maximum))
+    ends = zip(*((number.low, number.high) for number in numbers.flat), strict=True)
+    lows, highs = (object_array(end, numbers.shape).max(axis=axis, keepdims=True).flat for end in ends)
+    enclosed = object_array(map(_enclose_maximum, maximum.flat, lows, highs), maximum.shape)
+    subtrahends = object_array(map(_subtrahend, enclosed.flat, shared(enclosed).flat), maximum.shape)
+    return object_array(map(_clamp_to_zero, (numbers - subtrahends).flat), numbers.shape)
+
+
+def _enclose_maximum(number: BoundedNumber, low: Decimal, high: Decimal) -> BoundedNumber:
+    """Return the largest number in an interval of all possible maxima.
+
+    Args:
+        number: the number with the largest exact value.
+        low: the largest lower end of any number.
+        high: the largest upper end of any number.
+    """
     if may_be_nan(number) or low.is_nan() or high.is_nan():
         return number
     interval = max(number.low, low), max(number.high, high)
-    return Bounded(number.value, number.precision, interval, doubt=number.doubt, terms=number.terms)
+    return BoundedNumber(
+        number.value, number.precision, interval, is_indeterminate=number.is_indeterminate, terms=number.terms
+    )
 
 
-def _at_least(largest: Bounded, given: Bounded) -> Bounded:
-    """What is subtracted for the largest number: the least that it can be, where its error was taken away."""
-    if largest.is_exact or not given.is_exact or not largest.low.is_finite():
-        return given
-    return Bounded(largest.low, given.precision, doubt=given.doubt, terms=given.terms)
+def _subtrahend(maximum: BoundedNumber, shared: BoundedNumber) -> BoundedNumber:
+    """Return the number to subtract: the smallest possible maximum if the maximum's error was removed.
+
+    Args:
+        maximum: the maximum with its error.
+        shared: the maximum as the function `shared` returned it.
+    """
+    if maximum.is_exact or not shared.is_exact or not maximum.low.is_finite():
+        return shared
+    return BoundedNumber(maximum.low, shared.precision, is_indeterminate=shared.is_indeterminate, terms=shared.terms)
 
 
-def _not_above_0(number: Bounded) -> Bounded:
+def _clamp_to_zero(number: BoundedNumber) -> BoundedNumber:
+    """Return a number without the part of its interval that is above 0."""
     if may_be_nan(number) or number.high <= 0:
         return number
     low, value = min(number.low, ZERO), min(number.value, ZERO)
-    return Bounded(value, number.precision, (low, ZERO), doubt=number.doubt, terms=number.terms)
-
-
-def extreme_of(row: Sequence[Number], pick: Callable[[list[Decimal]], Decimal], precision: Precision) -> Number:
-    """The largest or smallest of some numbers; NaN if one of them is. An adversary goes for the one that it is."""
-    if any(may_be_nan(number) for number in row):
-        return Bounded(Decimal("NaN"), precision)
-    value = pick([_ends(number)[0] for number in row])
-    if all(isinstance(number, Decimal) for number in row):
-        return value
-    interval = pick([_ends(number)[1] for number in row]), pick([_ends(number)[2] for number in row])
-    doubt = any(isinstance(number, Bounded) and number.doubt for number in row)
-    chosen = next((number for number in row if isinstance(number, Bounded) and number.value == value), None)
-    form = chosen.form if chosen is not None and precision.adversary is not None else None
-    return Bounded(value, precision, interval, doubt=doubt, form=form)
-
-
-def ranking(
-    row: Sequence[Number], count: int, precision: Precision, *, largest: bool
-) -> tuple[list[Number], list[int], list[list[bool]]]:
-    """The first of some numbers in order, their places, and for each rank which places some evaluation may give it.
-
-    Raises:
-        Unsupported: one of them may be NaN.
-    """
-    if any(may_be_nan(number) for number in row):
-        raise Unsupported("a NaN has no place in an order")
-    values, lows, highs = zip(*map(_ends, row), strict=True) if row else ((), (), ())
-    places = sorted(range(len(row)), key=lambda place: -values[place] if largest else values[place])[:count]
-    by_rank = list(zip(*(sorted(ends, reverse=largest)[:count] for ends in (values, lows, highs)), strict=True))
-    exact = all(isinstance(number, Decimal) for number in row)
-    numbers = [value if exact else Bounded(value, precision, (low, high)) for value, low, high in by_rank]
-    ends = list(zip(lows, highs, strict=True))
-    return numbers, places, [[high >= least and low <= most for low, high in ends] for _, least, most in by_rank]
-
-
-def _ends(number: Number) -> tuple[Decimal, Decimal, Decimal]:
-    """A number's value and its lower and upper end."""
-    return (number.value, number.low, number.high) if isinstance(number, Bounded) else (number, number, number)
+    return BoundedNumber(
+        value, number.precision, (low, ZERO), is_indeterminate=number.is_indeterminate, terms=number.terms
+    )

@@ -1,1 +1,31 @@
-"""Each operator once: the training optimizers as on their pages, and the operators that stand around them."""
+"""The evaluations of all supported operators: the training optimizers, ArgMax, and the operators around them.
+
+An operator is written once, for all number systems: a function that takes a node, its inputs and a `NumberSystem`, and
+returns the outputs (`Evaluation`). `OPERATORS` maps the operators of the main domain to these functions, except the
+control-flow operators. `training_optimizers` and `control_flow` have tables of their own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conformance.reference.operators.data_movement import DATA_MOVEMENT
+from conformance.reference.operators.elementwise import ELEMENTWISE, PRIMITIVES
+from conformance.reference.operators.reductions import INDICES, REDUCTIONS, SOFTMAX
+from conformance.reference.operators.sequences import SEQUENCES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from conformance.reference.nodes import Evaluation
+
+OPERATORS: Mapping[str, Evaluation] = {
+    **PRIMITIVES,
+    **ELEMENTWISE,
+    **DATA_MOVEMENT,
+    **REDUCTIONS,
+    **INDICES,
+    **SOFTMAX,
+    **SEQUENCES,
+}
+"""The evaluation of each operator of the main domain, by op_type."""

@@ -1,66 +1,156 @@
-"""Operators on each element of one tensor, in any number system.
+"""Operators that compute each element of the result from the corresponding elements of the operands.
 
-Each is a formula on an array and the node's attributes. Where it rises or falls with the element throughout, it can
-follow what rounding may have changed; the others are computed of numbers that are certain.
+The module has three parts, each for any number system:
+
+- elementary functions, for arrays of a NumPy type and for decimals alike (`exp`, `tanh`, `ceil`, …);
+- operators on one tensor (`ELEMENTWISE`). A monotone formula maps the interval of its operand to an interval. Any other
+  formula requires operands on which all admissible evaluations agree;
+- arithmetic, comparisons and casts (`PRIMITIVES`), of which expanded optimizers consist. A primitive computes in the
+  type of its tensors.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import operator
+from dataclasses import dataclass, field, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal, getcontext, localcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.reference.numbers.values import ABSENT, Value
-from conformance.reference.operators import functions as f
+from conformance.models.arrays import dtype_of, object_array
+from conformance.reference.numbers.bounded import BoundedNumber
+from conformance.reference.numbers.number_system import ABSENT, Value
+from conformance.reference.numbers.precision import is_computed
+from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from conformance.models.arrays import Array
     from conformance.reference.nodes import Evaluation, Node
-    from conformance.reference.numbers.values import NumberSystem
+    from conformance.reference.numbers.number_system import NumberSystem
 
-SEVERAL = 64
-"""How many roundings an admissible evaluation makes of a function that this suite is not about."""
+
+MAX_GUARD_DIGITS = 700
+"""The most additional digits. They distinguish 1 from 1 plus the smallest double."""
+
+MANY_ROUNDINGS = 64
+"""The roundings of an admissible evaluation of a function that the suite does not test."""
+
+
+# Elementary functions
+
+
+def compute_in_double(function: np.ufunc) -> Callable[[Array], Array]:
+    """Return the function `function`, computed in double and rounded to the tensor's type.
+
+    NumPy's functions for float are not monotone. Computed in double, they keep the order of numbers of up to 24 bits.
+    Nothing is known about the order of their results for double (`onnx-conformance census`).
+    """
+
+    def rounded(X: Array) -> Array:
+        if X.dtype.kind == "O" or X.dtype == np.float64:
+            return np.asarray(function(X))
+        return np.asarray(function(X.astype(np.float64))).astype(X.dtype)
+
+    return rounded
+
+
+def _numpy_or_decimal(
+    for_numpy: Callable[..., Any], for_decimal: Callable[[Decimal], Decimal]
+) -> Callable[[Array], Array]:
+    """Return a function that applies `for_numpy` to arrays of a NumPy type and `for_decimal` to decimals."""
+
+    def function(X: Array) -> Array:
+        if X.dtype != object:
+            return np.asarray(for_numpy(X))
+        return object_array((_with_guard_digits(for_decimal, Decimal(element)) for element in X.flat), X.shape)
+
+    return function
+
+
+def _with_guard_digits(formula: Callable[[Decimal], Decimal], x: Decimal) -> Decimal:
+    """Return formula(x), computed with additional digits, because leading digits cancel if x is small."""
+    lost = 2 * max(0, -x.adjusted()) if x.is_finite() and x else 0
+    with localcontext(prec=getcontext().prec + min(lost, MAX_GUARD_DIGITS)):
+        return formula(x)
+
+
+def _odd_function(formula: Callable[[Decimal], Decimal]) -> Callable[[Decimal], Decimal]:
+    """Return the odd function that equals `formula` for positive numbers."""
+    return lambda x: formula(abs(x)).copy_sign(x) if x.is_finite() and x else x
+
+
+def _tanh(x: Decimal) -> Decimal:
+    if x.is_nan() or not x:
+        return x
+    decayed = (-2 * abs(x)).exp()
+    return ((1 - decayed) / (1 + decayed)).copy_sign(x)
+
+
+def _atanh(x: Decimal) -> Decimal:
+    if x.is_nan() or not x:
+        return x
+    return (((1 + abs(x)) / (1 - abs(x))).ln() / 2).copy_sign(x) if abs(x) != 1 else Decimal("Infinity").copy_sign(x)
+
+
+exp = _numpy_or_decimal(np.exp, Decimal.exp)
+expm1 = _numpy_or_decimal(np.expm1, lambda x: x.exp() - 1)
+log1p = _numpy_or_decimal(np.log1p, lambda x: (1 + x).ln())
+tanh = _numpy_or_decimal(np.tanh, _tanh)
+sinh = _numpy_or_decimal(np.sinh, _odd_function(lambda x: (x.exp() - (-x).exp()) / 2))
+cosh = _numpy_or_decimal(np.cosh, lambda x: (x.exp() + (-x).exp()) / 2)
+asinh = _numpy_or_decimal(np.arcsinh, _odd_function(lambda x: (x + (x * x + 1).sqrt()).ln()))
+acosh = _numpy_or_decimal(np.arccosh, lambda x: (x + (x * x - 1).sqrt()).ln())
+atanh = _numpy_or_decimal(np.arctanh, _atanh)
+
+ceil = _numpy_or_decimal(np.ceil, lambda x: x.to_integral_value(ROUND_CEILING))
+floor = _numpy_or_decimal(np.floor, lambda x: x.to_integral_value(ROUND_FLOOR))
+round_half_even = _numpy_or_decimal(np.rint, lambda x: x.to_integral_value(ROUND_HALF_EVEN))
+truncate = _numpy_or_decimal(np.trunc, lambda x: x.to_integral_value("ROUND_DOWN"))
+
+
+# Operators on one tensor
 
 
 @dataclass(frozen=True)
-class Formula:
-    """An operator on each element.
+class ElementwiseFormula:
+    """An operator on each element of one tensor.
 
     Attributes:
-        formula: takes an array and the attributes.
-        roundings: how many an admissible evaluation makes; 0 where it selects, 1 where it is one operation.
-        defaults: the attributes with the schema's defaults.
-        monotone: whether it only rises or only falls, given that no attribute is negative.
+        formula: a function of an array and the attributes.
+        roundings: the number of roundings of an admissible evaluation: 0 if the formula only selects, 1 for one
+            operation.
+        defaults: the default of each attribute in the schema.
+        is_monotone: whether the formula is increasing or decreasing everywhere, if no attribute is negative.
     """
 
     formula: Callable[..., Array]
     roundings: int = 0
     defaults: Mapping[str, float] = field(default_factory=dict)
-    monotone: bool = True
+    is_monotone: bool = True
 
     def __call__(self, node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
         X, given = inputs[0], node.attributes
         numbers = {name: float(given.get(name, np.float32(value))) for name, value in self.defaults.items()}
-        if not self.monotone or any(number < 0 for number in numbers.values()):
-            X = Value(system.certain(X), X.dtype)
-        return [system.monotone(self.formula, X, roundings=self.roundings, **numbers)]
+        if not self.is_monotone or any(number < 0 for number in numbers.values()):
+            X = Value(system.exact_elements(X), X.dtype)
+        return [system.apply_monotone(self.formula, X, roundings=self.roundings, **numbers)]
 
 
 def _softplus(X: Array) -> Array:
-    return np.asarray(np.where(X > 0, X, 0) + f.log1p(f.exp(-abs(X))))
+    return np.asarray(np.where(X > 0, X, 0) + log1p(exp(-abs(X))))
 
 
 def _sigmoid(X: Array) -> Array:
-    E = f.exp(-abs(X))
+    E = exp(-abs(X))
     return np.asarray(np.where(X < 0, E, 1) / (1 + E))
 
 
 def _elu(X: Array, *, alpha: Any) -> Array:
-    return np.where(X < 0, alpha * f.expm1(np.minimum(X, 0 * X)), X)
+    return np.where(X < 0, alpha * expm1(np.minimum(X, 0 * X)), X)
 
 
 def _selu(X: Array, *, alpha: Any, gamma: Any) -> Array:
@@ -68,7 +158,7 @@ def _selu(X: Array, *, alpha: Any, gamma: Any) -> Array:
 
 
 def _celu(X: Array, *, alpha: Any) -> Array:
-    return np.where(X < 0, alpha * f.expm1(np.minimum(X, 0 * X) / alpha), X)
+    return np.where(X < 0, alpha * expm1(np.minimum(X, 0 * X) / alpha), X)
 
 
 def _shrink(X: Array, *, lambd: Any, bias: Any) -> Array:
@@ -76,7 +166,7 @@ def _shrink(X: Array, *, lambd: Any, bias: Any) -> Array:
 
 
 def _mish(X: Array) -> Array:
-    return np.asarray(X * f.tanh(_softplus(X)))
+    return np.asarray(X * tanh(_softplus(X)))
 
 
 def _hard_sigmoid(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
@@ -87,21 +177,21 @@ def _hard_sigmoid(node: Node, inputs: list[Value], system: NumberSystem) -> list
 
 def _hard_swish(_: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
     ramp = _ramp(inputs[0], float(np.float32(1 / 6)), 0.5, system)
-    return [system.elementwise(lambda X, Y: X * Y, inputs[0], ramp, roundings=SEVERAL)]
+    return [system.apply_elementwise(lambda X, Y: X * Y, inputs[0], ramp, roundings=MANY_ROUNDINGS)]
 
 
 def _ramp(X: Value, slope: float, shift: float, system: NumberSystem) -> Value:
-    """max(0, min(1, slope * X + shift))."""
-    line = system.elementwise(
+    """Return max(0, min(1, slope * X + shift)), the formula of HardSigmoid and HardSwish."""
+    line = system.apply_elementwise(
         lambda X, slope, shift: slope * X + shift,
         *(X, system.constant(slope, X.dtype), system.constant(shift, X.dtype)),
         roundings=2,
     )
-    return system.monotone(lambda Y: np.where(Y < 0, 0 * Y, np.where(Y > 1, 1, Y)), line)
+    return system.apply_monotone(lambda Y: np.where(Y < 0, 0 * Y, np.where(Y > 1, 1, Y)), line)
 
 
 def _clip(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    """The limits are attributes below opset 11, inputs since."""
+    """Evaluate Clip. The limits are attributes below opset 11 and inputs since opset 11."""
     X = inputs[0]
     given = [*inputs[1:3], *[ABSENT] * (3 - len(inputs))]
     if node.opset < 11:
@@ -114,41 +204,153 @@ def _clip(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
 
 def _extreme(values: list[Value], system: NumberSystem, *, largest: bool) -> Value:
     stacked = np.stack(np.broadcast_arrays(*(value.elements for value in values)))
-    return system.extreme(Value(stacked, values[0].dtype), [0], largest=largest)
+    return system.reduce_extreme(Value(stacked, values[0].dtype), [0], largest=largest)
 
 
-def _of_all(largest: bool, _: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+def _reduce_operands(largest: bool, _: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
     return [_extreme(inputs, system, largest=largest)]
 
 
+def _function(
+    formula: Callable[[Array], Array], roundings: int, _: Node, inputs: list[Value], system: NumberSystem
+) -> list[Value]:
+    """Evaluate a strictly increasing function. The result has sort keys, which ArgMax compares."""
+    (X,) = inputs
+    result = system.apply_elementwise(formula, X, roundings=roundings)
+    keys = None if X.rounded_keys is None else system.sort_keys([lambda numbers, shared: formula(numbers)], X)  # noqa: ARG005
+    return [replace(result, exact_keys=X.keys_of_image(), rounded_keys=keys)]
+
+
 ELEMENTWISE: Mapping[str, Evaluation] = {
-    "Neg": Formula(lambda X: X * -1),
-    "Relu": Formula(lambda X: np.where(X <= 0, 0, X)),
-    "Abs": Formula(abs, monotone=False),
-    "Reciprocal": Formula(lambda X: np.asarray(1 / X), roundings=2, monotone=False),
-    "Ceil": Formula(f.ceil),
-    "Floor": Formula(f.floor),
-    "Round": Formula(f.nearest_even),
-    "Sign": Formula(lambda X: np.where(X > 0, 1, np.where(X < 0, -1, X))),
-    "LeakyRelu": Formula(lambda X, alpha: np.where(X < 0, alpha * X, X), 3, {"alpha": 0.01}),
-    "ThresholdedRelu": Formula(lambda X, alpha: np.where(alpha < X, X, 0 * X), 0, {"alpha": 1.0}),
-    "Elu": Formula(_elu, SEVERAL, {"alpha": 1.0}),
-    "Selu": Formula(_selu, SEVERAL, {"alpha": 1.67326319217681884765625, "gamma": 1.05070102214813232421875}),
-    "Celu": Formula(_celu, SEVERAL, {"alpha": 1.0}),
-    "Shrink": Formula(_shrink, 1, {"lambd": 0.5, "bias": 0.0}, monotone=False),
-    "Sigmoid": Formula(_sigmoid, SEVERAL),
-    "Tanh": Formula(f.tanh, SEVERAL),
-    "Softplus": Formula(_softplus, SEVERAL),
-    "Softsign": Formula(lambda X: np.asarray(X / (1 + abs(X))), SEVERAL),
-    "Mish": Formula(_mish, SEVERAL, monotone=False),
-    "Sinh": Formula(f.sinh, SEVERAL),
-    "Cosh": Formula(f.cosh, SEVERAL, monotone=False),
-    "Asinh": Formula(f.asinh, SEVERAL),
-    "Acosh": Formula(f.acosh, SEVERAL, monotone=False),
-    "Atanh": Formula(f.atanh, SEVERAL, monotone=False),
+    "Neg": ElementwiseFormula(lambda X: X * -1),
+    "Relu": ElementwiseFormula(lambda X: np.where(X <= 0, 0, X)),
+    "Abs": ElementwiseFormula(abs, is_monotone=False),
+    "Reciprocal": ElementwiseFormula(lambda X: np.asarray(1 / X), roundings=2, is_monotone=False),
+    "Ceil": ElementwiseFormula(ceil),
+    "Floor": ElementwiseFormula(floor),
+    "Round": ElementwiseFormula(round_half_even),
+    "Sign": ElementwiseFormula(lambda X: np.where(X > 0, 1, np.where(X < 0, -1, X))),
+    "LeakyRelu": ElementwiseFormula(lambda X, alpha: np.where(X < 0, alpha * X, X), 3, {"alpha": 0.01}),
+    "ThresholdedRelu": ElementwiseFormula(lambda X, alpha: np.where(alpha < X, X, 0 * X), 0, {"alpha": 1.0}),
+    "Elu": ElementwiseFormula(_elu, MANY_ROUNDINGS, {"alpha": 1.0}),
+    "Selu": ElementwiseFormula(
+        _selu, MANY_ROUNDINGS, {"alpha": 1.67326319217681884765625, "gamma": 1.05070102214813232421875}
+    ),
+    "Celu": ElementwiseFormula(_celu, MANY_ROUNDINGS, {"alpha": 1.0}),
+    "Shrink": ElementwiseFormula(_shrink, 1, {"lambd": 0.5, "bias": 0.0}, is_monotone=False),
+    "Sigmoid": ElementwiseFormula(_sigmoid, MANY_ROUNDINGS),
+    "Tanh": ElementwiseFormula(tanh, MANY_ROUNDINGS),
+    "Softplus": ElementwiseFormula(_softplus, MANY_ROUNDINGS),
+    "Softsign": ElementwiseFormula(lambda X: np.asarray(X / (1 + abs(X))), MANY_ROUNDINGS),
+    "Mish": ElementwiseFormula(_mish, MANY_ROUNDINGS, is_monotone=False),
+    "Sinh": ElementwiseFormula(sinh, MANY_ROUNDINGS),
+    "Cosh": ElementwiseFormula(cosh, MANY_ROUNDINGS, is_monotone=False),
+    "Asinh": ElementwiseFormula(asinh, MANY_ROUNDINGS),
+    "Acosh": ElementwiseFormula(acosh, MANY_ROUNDINGS, is_monotone=False),
+    "Atanh": ElementwiseFormula(atanh, MANY_ROUNDINGS, is_monotone=False),
+    "Exp": partial(_function, compute_in_double(np.exp), 2),
+    "Log": partial(_function, compute_in_double(np.log), 2),
+    "Sqrt": partial(_function, np.sqrt, 1),
     "HardSigmoid": _hard_sigmoid,
     "HardSwish": _hard_swish,
     "Clip": _clip,
-    "Max": partial(_of_all, True),
-    "Min": partial(_of_all, False),
+    "Max": partial(_reduce_operands, True),
+    "Min": partial(_reduce_operands, False),
+}
+
+
+# Arithmetic, comparisons and casts
+
+
+def _elementwise(formula: Callable[..., Any], _: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+    return [system.apply_elementwise(formula, *inputs)]
+
+
+def _pow(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+    """Evaluate Pow with positive integer exponents, which may have any numeric type."""
+    base, exponent = inputs
+    if not all(_is_positive_integer(element) for element in exponent.elements.flat):
+        raise Unsupported(f"{node.op_type} with an exponent that is not a positive integer")
+    if exponent.dtype != base.dtype:
+        exponent = system.cast(exponent, base.dtype)
+    return [system.apply_elementwise(_raise_to_power, base, exponent)]
+
+
+def _is_positive_integer(element: Any) -> bool:
+    number = element.value if isinstance(element, BoundedNumber) else element
+    return bool(number > 0 and number % 1 == 0)
+
+
+def _raise_to_power(base: Array, exponent: Array) -> Any:
+    """Return `base ** exponent`; for an exponent with an interval, enclose the powers for all exponents in it."""
+    if base.dtype != object:
+        return base**exponent
+    base, exponent = np.broadcast_arrays(base, exponent)
+    return object_array((_bounded_power(a, b) for a, b in zip(base.flat, exponent.flat, strict=True)), base.shape)
+
+
+def _bounded_power(base: BoundedNumber, exponent: BoundedNumber) -> BoundedNumber:
+    power = base**exponent
+    ends = [base ** BoundedNumber(end, exponent.precision) for end in {exponent.low, exponent.high} - {exponent.value}]
+    if not ends:
+        return power
+    low, high = min(power.low, *(end.low for end in ends)), max(power.high, *(end.high for end in ends))
+    return BoundedNumber(
+        power.value,
+        power.precision,
+        (low, high),
+        is_indeterminate=any(number.is_indeterminate for number in (power, *ends)),
+    )
+
+
+def _less(_: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+    return [system.less(*inputs)]
+
+
+def _where(_: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+    condition, *branches = inputs
+    return [system.apply_elementwise(partial(np.where, condition.elements), *branches)]
+
+
+def _greater(_: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+    return [system.less(*reversed(inputs))]
+
+
+def _cast(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+    X, dtype = inputs[0], dtype_of(node.attributes["to"])
+    if dtype == X.dtype:
+        return inputs
+    if object in (dtype, X.dtype):
+        raise Unsupported("Cast converts strings")
+    if is_computed(dtype):
+        return [system.cast(X, dtype)]
+    exact = system.exact_elements(X)
+    numbers = truncate(exact) if dtype.kind in "iu" else exact
+    with np.errstate(all="ignore"):
+        return [system.from_array(np.asarray(numbers != 0) if dtype.kind == "b" else numbers.astype(dtype))]
+
+
+def _logical(formula: Callable[..., Any], _: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+    """Evaluate a comparison or a logical operator on elements on which all admissible evaluations agree."""
+    with np.errstate(all="ignore"):
+        return [system.from_array(np.asarray(formula(*map(system.exact_elements, inputs)), dtype=bool))]
+
+
+PRIMITIVES: Mapping[str, Evaluation] = {
+    "Add": partial(_elementwise, operator.add),
+    "Sub": partial(_elementwise, operator.sub),
+    "Mul": partial(_elementwise, operator.mul),
+    "Div": partial(_elementwise, operator.truediv),
+    "Pow": _pow,
+    "Less": _less,
+    "Where": _where,
+    "Cast": _cast,
+    "Greater": _greater,
+    "Equal": partial(_logical, lambda A, B: A == B),
+    "LessOrEqual": partial(_logical, lambda A, B: A <= B),
+    "GreaterOrEqual": partial(_logical, lambda A, B: A >= B),
+    "Not": partial(_logical, lambda A: ~A),
+    "And": partial(_logical, lambda A, B: A & B),
+    "Or": partial(_logical, lambda A, B: A | B),
+    "Xor": partial(_logical, lambda A, B: A ^ B),
 }

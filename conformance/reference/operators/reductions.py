@@ -1,107 +1,308 @@
-"""Operators that make one element of many: sums, products of matrices, extremes, in any number system."""
+"""Operators whose results depend on all elements along an axis, in any number system.
+
+The module has three parts: operators that return the position of an element in an order (ArgMax, ArgMin, TopK,
+Hardmax); Softmax and LogSoftmax; sums, matrix products and extremes. The references of ArgMax and of the two softmax
+operators are plain array functions.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from conformance.reference.operators.movements import integers, moved, stacked
+from conformance.models.types import ARGMAX_DEFAULTS, softmax_default_axis
+from conformance.reference.numbers.number_system import Value
+from conformance.reference.numbers.ranking import subtract_maximum
+from conformance.reference.operators.data_movement import integer_list, move_elements, stack
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from conformance.models.arrays import Array
     from conformance.reference.nodes import Evaluation, Node
-    from conformance.reference.numbers.values import NumberSystem, Value
+    from conformance.reference.numbers.number_system import NumberSystem
+
+
+# Positions in an order
+
+
+def argmax(largest: Array, *, axis: int, keepdims: int, select_last_index: int) -> Array:
+    """Return the first or the last index at which `largest` is true.
+
+    Args:
+        largest: for every element, whether it is a maximum along the axis (bool, the data's shape).
+        axis: the axis to reduce. A negative axis counts from the last one.
+        keepdims: whether the axis is kept with size 1.
+        select_last_index: whether the last of several maxima is returned, and not the first.
+
+    Returns:
+        Indices (int64), of the data's shape with the axis reduced.
+    """
+    if select_last_index:
+        index = largest.shape[axis] - 1 - np.argmax(np.flip(largest, axis), axis=axis)
+    else:
+        index = np.argmax(largest, axis=axis)
+    index = np.asarray(index, dtype=np.int64)
+    return np.expand_dims(index, axis) if keepdims else index
+
+
+def _argmax(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+    attributes = {**ARGMAX_DEFAULTS, **node.attributes}
+    X, axis = inputs[0], attributes["axis"]
+    if not X.elements.ndim or not X.elements.shape[axis]:
+        raise Unsupported(f"{node.op_type} over an axis without elements has no result")
+    largest = system.maximum_mask(X, axis)
+    index = argmax(system.selected_maximum_mask(X, axis, largest), **attributes)
+    choices = _acceptable_indices(
+        largest & system.inexact_mask(X), largest, index, axis, keepdims=bool(attributes["keepdims"])
+    )
+    return [Value(index, index.dtype, choices)]
+
+
+def _acceptable_indices(uncertain: Array, largest: Array, index: Array, axis: int, *, keepdims: bool) -> Array | None:
+    """Return the acceptable indices of an ArgMax if the index depends on rounding, else None.
+
+    Elements that are exactly equal do not count: `select_last_index` decides between them.
+    """
+    if not uncertain.any():
+        return None
+    choices, doubtful = np.moveaxis(largest, axis, -1), np.moveaxis(uncertain, axis, -1).any(axis=-1, keepdims=True)
+    if keepdims:
+        axis %= largest.ndim
+        choices, doubtful = np.expand_dims(choices, axis), np.expand_dims(doubtful, axis)
+    return np.where(doubtful, choices, index[..., np.newaxis] == np.arange(largest.shape[axis]))
+
+
+def _argmin(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+    """Evaluate ArgMin: ArgMax of the elements in the opposite order."""
+    return _argmax(node, [_reverse_order(inputs[0], system)], system)
+
+
+def _reverse_order(X: Value, system: NumberSystem) -> Value:
+    """Return X with elements in the opposite order: numbers are negated, integers inverted bit by bit.
+
+    The smallest integer of a type has no negative.
+    """
+    return system.apply_monotone(lambda elements: ~elements if elements.dtype.kind in "iu" else -elements, X)
+
+
+def _top_k(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+    axis = node.attributes.get("axis", -1)
+    count = integer_list(inputs[1])[0] if len(inputs) > 1 else node.attributes["k"]
+    if not 0 <= count <= inputs[0].elements.shape[axis]:
+        raise Unsupported(f"{node.op_type} selects {count} elements from {inputs[0].elements.shape[axis]}")
+    return list(system.top_k(inputs[0], axis, count, largest=bool(node.attributes.get("largest", 1))))
+
+
+def _hardmax(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+    """Evaluate Hardmax: 1 at the first maximum and 0 elsewhere.
+
+    Since opset 13 the maximum is along one axis; below opset 13 it is in each row of `coerce_to_matrix`.
+    """
+    X, axis = inputs[0], node.attributes.get("axis", softmax_default_axis(node.opset))
+    shape = X.elements.shape
+    if node.opset < 13:
+        X, axis = move_elements(X, lambda elements: coerce_to_matrix(elements, axis)), 1
+    largest = system.maximum_mask(X, axis)
+    if (largest & system.inexact_mask(X)).any():
+        raise Unsupported("rounding decides which element is the largest")
+    index = argmax(largest, axis=axis, keepdims=1, select_last_index=0)
+    hard = np.zeros(X.elements.shape, dtype=X.dtype)
+    np.put_along_axis(hard, index, X.dtype.type(1), axis)
+    return [system.from_array(hard.reshape(shape))]
+
+
+INDICES: Mapping[str, Evaluation] = {"ArgMax": _argmax, "ArgMin": _argmin, "TopK": _top_k, "Hardmax": _hardmax}
+
+
+# Softmax and LogSoftmax
+
+SharedTreatment: TypeAlias = "Callable[[Array], Array]"
+"""A function of the numbers that all elements along an axis have in common. See `NumberSystem.sort_keys`."""
+
+
+def softmax(X: Array, *, axis: int, shared: SharedTreatment = np.asarray) -> Array:
+    """Return Exp(X) / ReduceSum(Exp(X), axis), with the maximum subtracted first, as every implementation does.
+
+    Args:
+        X: the operand.
+        axis: the axis along which the results sum to 1.
+        shared: a function that is applied to the numbers that all elements along the axis have in common.
+    """
+    Y = np.exp(subtract_maximum(X, axis, shared))
+    return np.asarray(Y / shared(_largest_error_sum(Y, axis)))
+
+
+def log_softmax(X: Array, *, axis: int, shared: SharedTreatment = np.asarray) -> Array:
+    """Return Log(Softmax(X, axis)), as the shifted operand minus the logarithm of the sum."""
+    shifted = subtract_maximum(X, axis, shared)
+    return np.asarray(shifted - shared(np.log(_largest_error_sum(np.exp(shifted), axis))))
+
+
+def exp_of_log_softmax(X: Array, *, axis: int, shared: SharedTreatment = np.asarray) -> Array:
+    """Return Softmax, computed as Exp(X - Log(ReduceSum(Exp(X), axis)))."""
+    return np.asarray(np.exp(log_softmax(X, axis=axis, shared=shared)))
+
+
+def log_of_softmax(X: Array, *, axis: int, shared: SharedTreatment = np.asarray) -> Array:
+    """Return LogSoftmax, computed as Log(Softmax(X, axis))."""
+    return np.asarray(np.log(softmax(X, axis=axis, shared=shared)))
+
+
+def coerce_to_matrix(X: Array, axis: int) -> Array:
+    """Return X as the matrix that Softmax normalises below opset 13: the axes before `axis` by all other axes."""
+    axis %= max(X.ndim, 1)
+    return X.reshape(prod(X.shape[:axis]), prod(X.shape[axis:]))
+
+
+def _largest_error_sum(Y: Array, axis: int) -> Array:
+    """Return the sum along an axis, added from the largest term down: the order with the largest rounding error."""
+    return np.asarray(np.flip(np.sort(Y, axis=axis), axis).sum(axis=axis, keepdims=True))
+
+
+def _softmax(
+    forms: Sequence[Callable[..., Array]], node: Node, inputs: list[Value], system: NumberSystem
+) -> list[Value]:
+    """Evaluate Softmax or LogSoftmax.
+
+    Since opset 13 the results are normalised along one axis; below opset 13, in each row of `coerce_to_matrix`. The
+    roundings are those of an exponential, of each addition to the sum, and of the quotient or the logarithm.
+
+    Below opset 11 no range of `axis` was stated. For a tensor of rank 1, the default axis 1 has two interpretations:
+    the tensor is a column, so that each element is normalised alone, or a row. The result may be either.
+    """
+    X, axis = inputs[0], node.attributes.get("axis", softmax_default_axis(node.opset))
+    if not X.elements.size:
+        return [X]
+    rank = max(X.elements.ndim, 1)
+    if node.opset >= 13:
+        formulas, axes = [partial(form, axis=axis) for form in forms], {axis % rank}
+    else:
+        formulas, axes = [partial(_on_matrix, form, axis) for form in forms], set(range(axis % rank, rank))
+    result = system.apply_elementwise(formulas[0], X, roundings=8 + X.elements.size)
+    if node.opset < 11 and axis == X.elements.ndim:
+        ones = system.apply_elementwise(partial(_on_column, forms[0]), X)
+        return [system.enclose_alternatives(ones, result)]
+    return [replace(result, exact_keys=X.keys_of_image(axes), rounded_keys=system.sort_keys(formulas, X, axes))]
+
+
+def _on_column(formula: Callable[..., Any], X: Array) -> Array:
+    return np.asarray(formula(X.reshape(-1, 1), axis=1)).reshape(X.shape)
+
+
+def _on_matrix(formula: Callable[..., Any], axis: int, X: Array, **shared: SharedTreatment) -> Array:
+    return np.asarray(formula(coerce_to_matrix(X, axis), axis=1, **shared)).reshape(X.shape)
+
+
+SOFTMAX: Mapping[str, Evaluation] = {
+    "Softmax": partial(_softmax, [softmax, exp_of_log_softmax]),
+    "LogSoftmax": partial(_softmax, [log_softmax, log_of_softmax]),
+}
+
+
+# Sums, matrix products and extremes
 
 
 def _matmul(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    """The sums of products, after each product; what fuses the two rounds less."""
+    """Evaluate MatMul with a rounding of each product and of the sum; a fused evaluation rounds less."""
     if any(value.elements.ndim < 2 for value in inputs):
-        raise Unsupported(f"{node.op_type} of a vector")
-    products = system.elementwise(lambda A, B: A[..., np.newaxis] * B[..., np.newaxis, :, :], *inputs)
-    return [system.total(products, [products.elements.ndim - 2])]
+        raise Unsupported(f"{node.op_type} has a vector operand")
+    products = system.apply_elementwise(lambda A, B: A[..., np.newaxis] * B[..., np.newaxis, :, :], *inputs)
+    return [system.reduce_sum(products, [products.elements.ndim - 2])]
 
 
 def _gemm(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    """Alpha * A * B + beta * C."""
+    """Evaluate Gemm: alpha * A * B + beta * C."""
     attributes = node.attributes
-    pair = [moved(X, np.transpose) if attributes.get(flag, 0) else X for X, flag in zip(inputs, ("transA", "transB"))]  # noqa: B905 - C is no pair's
+    pair = [
+        move_elements(X, np.transpose) if attributes.get(flag, 0) else X
+        for X, flag in zip(inputs[:2], ("transA", "transB"), strict=True)
+    ]
     (Y,) = _matmul(node, pair, system)
-    Y = _scaled(Y, attributes.get("alpha", 1.0), system)
+    Y = _scale(Y, attributes.get("alpha", 1.0), system)
     if len(inputs) < 3 or inputs[2].is_absent:
         return [Y]
-    C = _scaled(inputs[2], attributes.get("beta", 1.0), system)
-    return [system.elementwise(lambda Y, C: Y + C, Y, C)]
+    C = _scale(inputs[2], attributes.get("beta", 1.0), system)
+    return [system.apply_elementwise(lambda Y, C: Y + C, Y, C)]
 
 
-def _scaled(X: Value, factor: float, system: NumberSystem) -> Value:
-    return X if factor == 1 else system.elementwise(lambda X, k: X * k, X, system.constant(factor, X.dtype))
+def _scale(X: Value, factor: float, system: NumberSystem) -> Value:
+    return X if factor == 1 else system.apply_elementwise(lambda X, k: X * k, X, system.constant(factor, X.dtype))
 
 
 def _reduce_sum(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
     axes = _axes(node, inputs)
-    return [_kept(node, system.total(inputs[0], axes), axes)]
+    return [_keep_dims(node, system.reduce_sum(inputs[0], axes), axes)]
 
 
 def _reduce_mean(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
     count = prod(inputs[0].elements.shape[axis] for axis in _axes(node, inputs))
-    return [system.elementwise(lambda total: total / count, *_reduce_sum(node, inputs, system))]
+    return [system.apply_elementwise(lambda total: total / count, *_reduce_sum(node, inputs, system))]
 
 
 def _reduce_extreme(largest: bool, node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
     axes = _axes(node, inputs)
-    return [_kept(node, system.extreme(inputs[0], axes, largest=largest), axes)]
+    return [_keep_dims(node, system.reduce_extreme(inputs[0], axes, largest=largest), axes)]
 
 
 def _axes(node: Node, inputs: list[Value]) -> list[int]:
-    """The axes to reduce, not negative and in order: an attribute or an input, as the opset has it; by default all."""
+    """Return the axes that a node reduces, not negative and sorted.
+
+    The axes are an attribute or an input of the node, by default all axes.
+    """
     rank = inputs[0].elements.ndim
-    by_input = len(inputs) > 1 and not inputs[1].is_absent
-    given = integers(inputs[1]) if by_input else node.attributes.get("axes", [])
+    is_input = len(inputs) > 1 and not inputs[1].is_absent
+    given = integer_list(inputs[1]) if is_input else node.attributes.get("axes", [])
     if not given and node.attributes.get("noop_with_empty_axes", 0):
         return []
     return sorted(axis % rank for axis in given) if given else list(range(rank))
 
 
-def _kept(node: Node, value: Value, axes: list[int]) -> Value:
-    """With the reduced axes as axes of size 1, where the node keeps them."""
-    return moved(value, lambda X: np.expand_dims(X, tuple(axes))) if node.attributes.get("keepdims", 1) else value
+def _keep_dims(node: Node, value: Value, axes: list[int]) -> Value:
+    """Return a reduced tensor with the reduced axes restored as axes of size 1, unless `keepdims` is 0."""
+    return (
+        move_elements(value, lambda X: np.expand_dims(X, tuple(axes))) if node.attributes.get("keepdims", 1) else value
+    )
 
 
-def _cumulative(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    """Each element is the sum of those up to it, or only of those before it, from either end."""
-    X, axis = inputs[0], int(system.certain(inputs[1]).item())
+def _cumsum(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+    """Evaluate CumSum: the sums of all elements up to each element.
+
+    The attribute `exclusive` leaves the element itself out; `reverse` starts at the other end.
+    """
+    X, axis = inputs[0], int(system.exact_elements(inputs[1]).item())
     backwards, exclusive = node.attributes.get("reverse", 0), node.attributes.get("exclusive", 0)
     axis %= X.elements.ndim
     size = X.elements.shape[axis]
     if not size:
         return [X]
-    counts = [place + (0 if exclusive else 1) for place in range(size)]
-    ends = [slice(size - count, size) if backwards else slice(0, count) for count in counts]
-    sums = [system.total(_stretch(X, axis, end), [axis]) for end in ends]
-    return [stacked(sums[::-1] if backwards else sums, axis)]
+    counts = [index + (0 if exclusive else 1) for index in range(size)]
+    ranges = [slice(size - count, size) if backwards else slice(0, count) for count in counts]
+    sums = [system.reduce_sum(_slice_axis(X, axis, part), [axis]) for part in ranges]
+    return [stack(sums[::-1] if backwards else sums, axis)]
 
 
-def _stretch(X: Value, axis: int, places: slice) -> Value:
-    return moved(X, lambda elements: elements[(slice(None),) * axis + (places,)])
+def _slice_axis(X: Value, axis: int, part: slice) -> Value:
+    return move_elements(X, lambda elements: elements[(slice(None),) * axis + (part,)])
 
 
-def _of_all(
+def _fold_operands(
     last: Callable[[Value, int, NumberSystem], Value], _: Node, inputs: list[Value], system: NumberSystem
 ) -> list[Value]:
-    """An operator on any number of tensors, added up one by one."""
+    """Add all inputs, and apply `last` to the sum and the number of inputs."""
     result = inputs[0]
     for value in inputs[1:]:
-        result = system.elementwise(lambda A, B: A + B, result, value)
+        result = system.apply_elementwise(lambda A, B: A + B, result, value)
     return [last(result, len(inputs), system)]
 
 
 def _mean(total: Value, count: int, system: NumberSystem) -> Value:
-    return system.elementwise(lambda X: X / count, total)
+    return system.apply_elementwise(lambda X: X / count, total)
 
 
 REDUCTIONS: Mapping[str, Evaluation] = {
@@ -111,7 +312,7 @@ REDUCTIONS: Mapping[str, Evaluation] = {
     "ReduceMean": _reduce_mean,
     "ReduceMax": partial(_reduce_extreme, True),
     "ReduceMin": partial(_reduce_extreme, False),
-    "CumSum": _cumulative,
-    "Sum": partial(_of_all, lambda total, *_: total),
-    "Mean": partial(_of_all, _mean),
+    "CumSum": _cumsum,
+    "Sum": partial(_fold_operands, lambda total, *_: total),
+    "Mean": partial(_fold_operands, _mean),
 }

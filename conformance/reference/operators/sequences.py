@@ -1,4 +1,7 @@
-"""Sequences and optionals of tensors, in any number system. An empty optional is an absent value."""
+"""Operators on sequences and optionals, in any number system.
+
+An optional with an element is the element itself. An empty optional is the value `ABSENT`.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conformance.reference.numbers.values import ABSENT, Value
-from conformance.reference.operators.movements import joined, moved, slices, stacked
+from conformance.reference.numbers.number_system import ABSENT, Value
+from conformance.reference.operators.data_movement import concatenate, move_elements, slices, stack
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from conformance.reference.nodes import Evaluation, Node
-    from conformance.reference.numbers.values import NumberSystem
+    from conformance.reference.numbers.number_system import NumberSystem
 
 
 @dataclass(frozen=True)
@@ -29,96 +32,96 @@ class SequenceValue(Value):
     items: tuple[Value, ...] = ()
 
 
-def sequence(items: Iterable[Value]) -> SequenceValue:
-    """A sequence of these values."""
+def make_sequence(items: Iterable[Value]) -> SequenceValue:
+    """Return a sequence of values."""
     return SequenceValue(np.empty(0, dtype=bool), np.dtype(bool), items=tuple(items))
 
 
 def _items(value: Value) -> tuple[Value, ...]:
     if not isinstance(value, SequenceValue):
-        raise Unsupported("a tensor stands where a sequence is asked for")
+        raise Unsupported("an operator needs a sequence, but its input is a tensor")
     return value.items
 
 
-def _place(value: Value, items: tuple[Value, ...], system: NumberSystem) -> int:
-    place = int(system.certain(value).item())
-    if not -len(items) <= place <= len(items):
-        raise Unsupported(f"a sequence of {len(items)} has no place {place}")
-    return place if place >= 0 else place + len(items)
+def _position(value: Value, items: tuple[Value, ...], system: NumberSystem) -> int:
+    position = int(system.exact_elements(value).item())
+    if not -len(items) <= position <= len(items):
+        raise Unsupported(f"a sequence of {len(items)} elements has no position {position}")
+    return position if position >= 0 else position + len(items)
 
 
-def _constructed(_: Node, inputs: list[Value], __: NumberSystem) -> list[Value]:
-    return [sequence(inputs)]
+def _construct(_: Node, inputs: list[Value], __: NumberSystem) -> list[Value]:
+    return [make_sequence(inputs)]
 
 
 def _empty(_: Node, __: list[Value], ___: NumberSystem) -> list[Value]:
-    return [sequence(())]
+    return [make_sequence(())]
 
 
 def _at(_: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
     items = _items(inputs[0])
-    place = _place(inputs[1], items, system)
-    if place == len(items):
-        raise Unsupported(f"a sequence of {len(items)} has no element {place}")
-    return [items[place]]
+    position = _position(inputs[1], items, system)
+    if position == len(items):
+        raise Unsupported(f"a sequence of {len(items)} elements has no element {position}")
+    return [items[position]]
 
 
-def _inserted(_: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+def _insert(_: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
     items = _items(inputs[0])
-    place = _place(inputs[2], items, system) if len(inputs) > 2 and not inputs[2].is_absent else len(items)
-    return [sequence([*items[:place], inputs[1], *items[place:]])]
+    position = _position(inputs[2], items, system) if len(inputs) > 2 and not inputs[2].is_absent else len(items)
+    return [make_sequence([*items[:position], inputs[1], *items[position:]])]
 
 
-def _erased(_: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+def _erase(_: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
     items = _items(inputs[0])
-    place = _place(inputs[1], items, system) if len(inputs) > 1 and not inputs[1].is_absent else len(items) - 1
-    return [sequence([*items[:place], *items[place + 1 :]])]
+    position = _position(inputs[1], items, system) if len(inputs) > 1 and not inputs[1].is_absent else len(items) - 1
+    return [make_sequence([*items[:position], *items[position + 1 :]])]
 
 
 def _length(_: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    return [system.entering(np.array(len(_items(inputs[0])), dtype=np.int64))]
+    return [system.from_array(np.array(len(_items(inputs[0])), dtype=np.int64))]
 
 
-def _concatenated(node: Node, inputs: list[Value], _: NumberSystem) -> list[Value]:
-    join = stacked if node.attributes.get("new_axis", 0) else joined
+def _concatenate(node: Node, inputs: list[Value], _: NumberSystem) -> list[Value]:
+    join = stack if node.attributes.get("new_axis", 0) else concatenate
     return [join(_items(inputs[0]), node.attributes["axis"])]
 
 
 def _split(node: Node, inputs: list[Value], _: NumberSystem) -> list[Value]:
-    """One by one, the axis kept unless `keepdims` says otherwise."""
+    """Evaluate SplitToSequence into slices of size 1; `keepdims=0` removes the axis."""
     if len(inputs) > 1 and not inputs[1].is_absent:
-        raise Unsupported("SplitToSequence by sizes")
+        raise Unsupported("SplitToSequence has an input of sizes")
     axis = node.attributes.get("axis", 0)
     parts = slices(inputs[0], axis)
     if node.attributes.get("keepdims", 1):
-        parts = [moved(part, lambda X: np.expand_dims(X, axis)) for part in parts]
-    return [sequence(parts)]
+        parts = [move_elements(part, lambda X: np.expand_dims(X, axis)) for part in parts]
+    return [make_sequence(parts)]
 
 
 def _optional(_: Node, inputs: list[Value], __: NumberSystem) -> list[Value]:
     return [inputs[0] if inputs else ABSENT]
 
 
-def _element(_: Node, inputs: list[Value], __: NumberSystem) -> list[Value]:
+def _get_element(_: Node, inputs: list[Value], __: NumberSystem) -> list[Value]:
     if inputs[0].is_absent:
         raise Unsupported("an empty optional has no element")
     return [inputs[0]]
 
 
 def _has_element(_: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
-    return [system.entering(np.array(bool(inputs) and not inputs[0].is_absent))]
+    return [system.from_array(np.array(bool(inputs) and not inputs[0].is_absent))]
 
 
 SEQUENCES: Mapping[str, Evaluation] = {
-    "SequenceConstruct": _constructed,
+    "SequenceConstruct": _construct,
     "SequenceEmpty": _empty,
     "SequenceAt": _at,
-    "SequenceInsert": _inserted,
-    "SequenceErase": _erased,
+    "SequenceInsert": _insert,
+    "SequenceErase": _erase,
     "SequenceLength": _length,
-    "ConcatFromSequence": _concatenated,
+    "ConcatFromSequence": _concatenate,
     "SplitToSequence": _split,
     "Optional": _optional,
-    "OptionalGetElement": _element,
+    "OptionalGetElement": _get_element,
     "OptionalHasElement": _has_element,
 }

@@ -1,1 +1,1 @@
-"""One module for each format that a report is written in: `render(runs)` gives its text."""
+"""The report formats, one module each; its function `render(runs)` yields the parts of the report text."""

@@ -1,15 +1,15 @@
-"""GitHub's annotations: the gate and each cause as a workflow command, to be printed in a job.
+"""GitHub annotations: workflow commands for the outcome and for each cause of failures. A job prints them.
 
-A step shows ten errors at most, so each cause is one, with its smallest case. Text is escaped as GitHub reads it.
+GitHub displays at most ten errors per step. Therefore each cause is one error, with its smallest case as an example.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.boundary.text import one_line
 from conformance.report.summary import summary
-from conformance.results.evidence import bounded
+from conformance.results.evidence import truncate_line
+from conformance.serialization.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,32 +17,34 @@ if TYPE_CHECKING:
     from conformance.report.summary import FailureSummary
     from conformance.results.file import Results
 
-MOST = 9
-"""Causes; the gate is the tenth."""
+MAX_CAUSES = 9
+"""Maximum number of causes that are written; with the outcome of the run, there are at most ten errors."""
 
 
 def render(runs: Sequence[Results]) -> Iterator[str]:
-    """The commands, a line each; the same runs give the same bytes."""
-    told = summary(runs)
-    causes = told["failures"]
-    if told["gate"] == "fail":
+    """Yield the commands, one line each; the same runs give the same bytes."""
+    document = summary(runs)
+    causes = document["failures"]
+    if document["outcome"] == "fail":
         cases = sum(len(cause["cases"]) for cause in causes)
         counts = f"{len(causes)} cause{'s' * (len(causes) != 1)}, {cases} case{'s' * (cases != 1)}"
-        yield _error(f"ONNX conformance: the gate does not hold: {counts}", told["reasons"])
-    for cause in sorted(causes, key=lambda cause: ("deviation" not in cause, -len(cause["cases"])))[:MOST]:
-        yield _cause(cause)
+        yield _error_command(f"FAILED: ONNX conformance, {counts}", document["reasons"])
+    for cause in sorted(causes, key=lambda cause: ("mutant" not in cause, -len(cause["cases"])))[:MAX_CAUSES]:
+        yield _failure_command(cause)
 
 
-def _cause(cause: FailureSummary) -> str:
+def _failure_command(cause: FailureSummary) -> str:
     count = f"{len(cause['cases'])} case{'s' * (len(cause['cases']) > 1)}"
     title = f"{cause['subject']}: {cause['cause']} ({count})"
-    return _error(title, [f"{cause['cases'][0]}: {cause['message']}", *cause["evidence"]])
+    return _error_command(title, [f"{cause['cases'][0]}: {cause['message']}", *cause["evidence"]])
 
 
-def _error(title: str, lines: Sequence[str]) -> str:
-    message = "%0A".join(_escaped(bounded(one_line(line))) for line in lines)
-    return f"::error title={_escaped(bounded(one_line(title))).replace(':', '%3A').replace(',', '%2C')}::{message}\n"
+def _error_command(title: str, lines: Sequence[str]) -> str:
+    message = "%0A".join(_escape(truncate_line(one_line(line))) for line in lines)
+    return (
+        f"::error title={_escape(truncate_line(one_line(title))).replace(':', '%3A').replace(',', '%2C')}::{message}\n"
+    )
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("%", "%25")

@@ -1,12 +1,12 @@
-"""A flat badge, an SVG that needs nothing else: how many `must` cases passed, or how many subjects there are."""
+"""A flat SVG badge: PASSED or FAILED, with the number of passed `must` cases or the number of subjects."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
-from conformance.boundary.text import one_line
 from conformance.report.summary import summary
+from conformance.serialization.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     from conformance.results.file import Results
 
 LABEL = "onnx conformance"
-ALL, KNOWN, PARTIAL, SHUT = "#2f7d32", "#5a7d1f", "#8a6100", "#b3261e"
-"""The gate holds and all passed; it holds and some did not; it holds on a part of the corpus; it does not hold."""
+ALL_PASSED, SOME_NOT_PASSED, PARTIAL, FAILED = "#2f7d32", "#5a7d1f", "#8a6100", "#b3261e"
+"""Colours of a badge, by outcome: the run passes with all `must` cases; it passes with known failures; it passes on a
+part of the corpus; it fails.
+"""
 
 PADDING, HEIGHT = 6, 20
 NARROW, WIDE, USUAL = 4.0, 10.5, 7.0
 _WIDTHS = {**dict.fromkeys("fijlrt .,:;|!'()[]/", NARROW), **dict.fromkeys("mwMW%@", WIDE)}
-"""How wide the characters of an 11 px sans-serif face are about, in pixels; the text is fitted to it."""
+"""Approximate widths of characters of an 11 px sans-serif font, in pixels; `textLength` fits the text to the sum."""
 
 _TEMPLATE = """\
 <svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" role="img" aria-label="{title}">
@@ -40,10 +42,10 @@ _TEMPLATE = """\
 
 
 def render(runs: Sequence[Results]) -> Iterator[str]:
-    """The image; the same runs give the same bytes."""
-    told = summary(runs)
-    message = one_line(_message(told))
-    left, right = width(LABEL) + 2 * PADDING, width(message) + 2 * PADDING
+    """Yield the image; the same runs give the same bytes."""
+    document = summary(runs)
+    message = one_line(_badge_text(document))
+    left, right = text_width(LABEL) + 2 * PADDING, text_width(message) + 2 * PADDING
     yield _TEMPLATE.format(
         width=left + right,
         height=HEIGHT,
@@ -51,32 +53,33 @@ def render(runs: Sequence[Results]) -> Iterator[str]:
         right=right,
         padding=PADDING,
         at=left + PADDING,
-        label_length=width(LABEL),
-        length=width(message),
-        colour=_colour(told),
+        label_length=text_width(LABEL),
+        length=text_width(message),
+        colour=_colour(document),
         label=LABEL,
         message=escape(message),
         title=escape(f"{LABEL}: {message}", {'"': "&quot;"}),
     )
 
 
-def width(text: str) -> int:
-    """How many pixels a text takes."""
+def text_width(text: str) -> int:
+    """Return the approximate width of a text, in pixels."""
     return round(sum(_WIDTHS.get(character, USUAL) for character in text))
 
 
-def _message(told: Summary) -> str:
-    gate = "" if told["gate"] == "pass" else ", gate shut"
-    if len(told["subjects"]) != 1:
-        return f"{len(told['subjects'])} subjects{gate or ', gate holds'}"
-    counts = told["subjects"][0]["levels"].get("must", {"cases": 0})
-    return f"{counts.get('pass', 0)} of {counts['cases']} must{' (a part)' if told['partial'] else ''}{gate}"
+def _badge_text(document: Summary) -> str:
+    outcome = "PASSED" if document["outcome"] == "pass" else "FAILED"
+    if len(document["subjects"]) != 1:
+        return f"{outcome}, {len(document['subjects'])} subjects"
+    counts = document["subjects"][0]["levels"].get("must", {"cases": 0})
+    part = " (partial run)" if document["partial"] else ""
+    return f"{outcome}, {counts.get('pass', 0)} of {counts['cases']} must{part}"
 
 
-def _colour(told: Summary) -> str:
-    if told["gate"] == "fail":
-        return SHUT
-    if told["partial"]:
+def _colour(document: Summary) -> str:
+    if document["outcome"] == "fail":
+        return FAILED
+    if document["partial"]:
         return PARTIAL
-    counts = [subject["levels"].get("must", {"cases": 0}) for subject in told["subjects"]]
-    return ALL if all(levels.get("pass", 0) == levels["cases"] > 0 for levels in counts) else KNOWN
+    counts = [subject["levels"].get("must", {"cases": 0}) for subject in document["subjects"]]
+    return ALL_PASSED if all(levels.get("pass", 0) == levels["cases"] > 0 for levels in counts) else SOME_NOT_PASSED

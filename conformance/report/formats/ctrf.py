@@ -1,7 +1,7 @@
-"""CTRF JSON: the Common Test Report Format, a test for each case and subject, and one more where the gate has reasons.
+"""CTRF JSON (Common Test Report Format): one test for each case and subject, and one for a run that fails.
 
-Statuses are those of the JUnit report; `rawStatus` is the verdict. A run starts when its results say, or else at 0; of
-a test only its duration is known, which milliseconds are too coarse for: `extra` has its seconds.
+The statuses are the same as in the JUnit report; `rawStatus` is the verdict. The start of a run is 0 if its results
+file does not contain a start time. `duration` is in milliseconds, as the format requires; `extra.seconds` is exact.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from conformance.report.ci_status import CiResult, Status, standings
+from conformance.report.ci_status import CiResult, Status, ci_results_by_subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ VERSION = "0.0.0"
 
 
 def render(runs: Sequence[Results]) -> Iterator[str]:
-    """The document, test by test; the same runs give the same bytes."""
+    """Yield the document test by test; the same runs give the same bytes."""
     suite = runs[0].header["suite"]
     before = {
         "reportFormat": "CTRF",
@@ -31,27 +31,27 @@ def render(runs: Sequence[Results]) -> Iterator[str]:
         "generatedBy": f"onnx-conformance {suite}",
         "results": {"tool": {"name": "onnx-conformance", "version": suite}, "summary": _summary(runs)},
     }
-    after = {"results": {"environment": {"extra": _extra(runs)}}}
-    yield _dumped(before).removesuffix("\n }\n}") + ',\n  "tests": ['
+    after = {"results": {"environment": {"extra": _environment(runs)}}}
+    yield _to_json(before).removesuffix("\n }\n}") + ',\n  "tests": ['
     number = -1
     for number, test in enumerate(_tests(runs)):
-        yield (",\n   " if number else "\n   ") + _dumped(test).replace("\n", "\n   ")
-    yield ("]" if number < 0 else "\n  ]") + _dumped(after).replace('{\n "results": {', ",", 1) + "\n"
+        yield (",\n   " if number else "\n   ") + _to_json(test).replace("\n", "\n   ")
+    yield ("]" if number < 0 else "\n  ]") + _to_json(after).replace('{\n "results": {', ",", 1) + "\n"
 
 
-def _dumped(value: object) -> str:
-    """A value as indented JSON; what `json` indents itself it writes six times as slowly."""
+def _to_json(value: object) -> str:
+    """Return a value as indented JSON; msgspec indents it six times faster than `json` does."""
     try:
         return msgspec.json.format(json.dumps(value), indent=1)
-    except msgspec.DecodeError:  # half of a surrogate pair, which a subject may have said
+    except msgspec.DecodeError:  # the output of a subject contains an unpaired surrogate
         return json.dumps(value, indent=1)
 
 
 def _summary(runs: Sequence[Results]) -> dict[str, int]:
-    found = [one for run in runs for own in standings(run).values() for one in own]
+    found = [one for run in runs for own in ci_results_by_subject(run).values() for one in own]
     counts = Counter(one.status for one in found)
     counts[Status.FAILED] += sum(bool(run.footer["reasons"]) for run in runs)
-    start = min(run.header.get("started", 0) for run in runs)
+    start = min(run.header["started"] for run in runs)
     return {
         "tests": counts.total(),
         **{str(status): counts[status] for status in Status},
@@ -60,15 +60,15 @@ def _summary(runs: Sequence[Results]) -> dict[str, int]:
         "flaky": sum(_is_flaky(one) for one in found),
         "suites": sum(len(run.header["subjects"]) for run in runs),
         "start": round(1000 * start),
-        "stop": round(1000 * max(run.header.get("started", start) + run.footer["seconds"] for run in runs)),
+        "stop": round(1000 * max(run.header["started"] + run.footer["seconds"] for run in runs)),
     }
 
 
-def _extra(runs: Sequence[Results]) -> dict[str, Any]:
+def _environment(runs: Sequence[Results]) -> dict[str, Any]:
     corpus = runs[0].header["corpus"]
     return {
         "corpus": {"version": corpus["version"], "digest": corpus["digest"]},
-        "gate": "fail" if any(run.footer["reasons"] for run in runs) else "pass",
+        "outcome": "fail" if any(run.footer["reasons"] for run in runs) else "pass",
         "reasons": [reason for run in runs for reason in run.footer["reasons"]],
         "runs": [dict(sorted(run.header["environment"].items())) for run in runs],
     }
@@ -77,9 +77,9 @@ def _extra(runs: Sequence[Results]) -> dict[str, Any]:
 def _tests(runs: Sequence[Results]) -> Iterator[dict[str, Any]]:
     for run in runs:
         if run.footer["reasons"]:
-            told = "\n".join(run.footer["reasons"])
-            yield {"name": "the gate holds", "status": Status.FAILED, "duration": 0, "suite": ["gate"], "message": told}
-        for subject, own in standings(run).items():
+            reasons = "\n".join(run.footer["reasons"])
+            yield {"name": "run passes", "status": Status.FAILED, "duration": 0, "suite": ["run"], "message": reasons}
+        for subject, own in ci_results_by_subject(run).items():
             for one in own:
                 yield _test(subject, one)
 
@@ -100,12 +100,12 @@ def _test(subject: str, one: CiResult) -> dict[str, Any]:
             "clauses": case["clauses"],
         },
     }
-    if complaints := result.get("checks"):
-        test["extra"]["complaints"] = complaints
+    if violations := result.get("checks"):
+        test["extra"]["checks"] = violations
     if one.cause is not None:
         test["extra"]["cause"] = one.cause.sentence
-    if why := one.why:
-        test["message"] = "\n".join([*one.details, why])
+    if reason := one.reason:
+        test["message"] = "\n".join([*one.details, reason])
     if _is_flaky(one):
         test["flaky"] = True
     if stderr := one.stderr:
@@ -114,5 +114,5 @@ def _test(subject: str, one: CiResult) -> dict[str, Any]:
 
 
 def _is_flaky(one: CiResult) -> bool:
-    """Whether the verdict varied."""
+    """Return whether the verdict varies between repeated runs of the case."""
     return len(one.result.get("repeats", ())) > 1

@@ -1,9 +1,11 @@
-"""The HTML report: one self-contained document, a pure function of results files.
+"""The HTML report: one self-contained document that is computed from results files alone.
 
-The overview is written here, by the template; every other page is drawn in the browser, when it is opened, from the
-JSON that the document carries. Whatever a results file says arrives as text: the template escapes it, the JSON
-contains no character that could end its element, the scripts build nodes and never markup, and the document's own
-policy admits exactly the one style sheet and the one script whose hashes it names.
+The Jinja template renders the overview. The script of the document draws every other page in the browser, from JSON
+that the document contains.
+
+Text from results files cannot become markup or code. The template escapes the text. The JSON does not contain
+characters that could end its element. The script creates only text nodes. The content security policy of the document
+permits only the style sheet and the script of the report, by their hashes.
 """
 
 from __future__ import annotations
@@ -16,69 +18,61 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from conformance.report.html.columns import columns
-from conformance.report.html.data import archives, complaints, details, index
-from conformance.report.html.groups import groups
-from conformance.report.html.known import known
+from conformance.report.html.data import (
+    ResultSurvey,
+    ValuePool,
+    case_archives,
+    case_details,
+    case_index,
+    failure_texts,
+    survey_results,
+)
+from conformance.report.html.groups import groups, known_fault_cases
 from conformance.report.html.overview import overview
-from conformance.report.html.pool import Pool
-from conformance.report.html.survey import Survey, surveyed
+from conformance.report.html.subjects import columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from conformance.report.html.columns import Column
-    from conformance.report.html.groups import Group
-    from conformance.report.html.known import Known
+    from conformance.report.html.groups import Group, KnownFaultCases
+    from conformance.report.html.subjects import Column
     from conformance.results.file import Results
 
 STYLES = ("page.css", "matrix.css", "case.css", "plots.css")
 SCRIPTS = (
-    "scrolling.js",
     "dom.js",
     "data.js",
-    "details.js",
     "address.js",
     "groups.js",
-    "unknown.js",
-    "filter.js",
-    "links.js",
-    "known.js",
-    "copy.js",
+    "filters.js",
+    "lists.js",
     "matrix.js",
-    "toolbar.js",
-    "empty.js",
     "plots.js",
     "graph.js",
     "tensors.js",
     "evidence.js",
-    "rewriting.js",
-    "rerun.js",
     "case.js",
-    "lists.js",
     "subject.js",
     "clauses.js",
     "scores.js",
     "errors.js",
     "silent.js",
     "hazards.js",
-    "differences.js",
     "compare.js",
-    "help.js",
     "report.js",
 )
 
 
 def render(runs: Sequence[Results]) -> Iterator[str]:
-    """One HTML document that shows every subject and every case of the runs, piece by piece.
+    """Yield the parts of the HTML document; the same runs give the same bytes.
 
-    The same runs give the same bytes. Runs of one subject stand side by side; runs of several corpora do so under a
-    banner that says it. No run at all gives a report of nothing, which says so.
+    Several runs of one subject are shown in adjacent columns. The report warns about runs of different corpora. Without
+    runs, the report has neither subjects nor cases.
     """
     shown = columns(runs)
-    survey = surveyed(runs, shown)
+    survey = survey_results(runs, shown)
     found = groups(runs, shown)
-    faults = known(shown)
+    faults = known_fault_cases(shown)
     style = "".join(_asset(name) for name in STYLES)
     script = '(function () {\n"use strict";\n' + "".join(_asset(name) for name in SCRIPTS) + "})();\n"
     yield from _template().generate(
@@ -86,22 +80,26 @@ def render(runs: Sequence[Results]) -> Iterator[str]:
         style=Markup(style),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own file
         data=((name, _embedded(value)) for name, value in _data(runs, shown, survey, found, faults)),
-        archives=archives(runs),
+        archives=case_archives(runs),
         **overview(runs, shown, survey, found, faults),
     )
 
 
 def _data(
-    runs: Sequence[Results], shown: Sequence[Column], survey: Survey, found: Sequence[Group], faults: Sequence[Known]
+    runs: Sequence[Results],
+    shown: Sequence[Column],
+    survey: ResultSurvey,
+    found: Sequence[Group],
+    faults: Sequence[KnownFaultCases],
 ) -> Iterator[tuple[str, Any]]:
-    """What the scripts read, by the id of the element that carries it."""
-    pool = Pool()
-    yield "index", index(runs, shown, found, faults)
+    """Yield the JSON values that the script reads, each with the id of the HTML element that contains it."""
+    pool = ValuePool()
+    yield "index", case_index(runs, shown, found, faults)
     yield "errors", survey.errors
     yield "hazards", survey.hazards
-    yield from ((f"subject-{number}", profile) for number, profile in enumerate(survey.profiles))
-    yield from ((f"detail-{number}", detail) for number, detail in enumerate(details(runs, shown, pool)))
-    yield "complaints", complaints(runs, shown, pool)
+    yield from ((f"subject-{number}", page) for number, page in enumerate(survey.pages))
+    yield from ((f"detail-{number}", detail) for number, detail in enumerate(case_details(runs, shown, pool)))
+    yield "failure-texts", failure_texts(runs, shown, pool)
     yield "pool", pool.values
 
 
@@ -143,6 +141,6 @@ _UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
 def _embedded(value: object) -> Markup:
-    """A value as JSON in ASCII, in which no character can end, open or escape from a script element."""
+    """Return a value as ASCII JSON without characters that could end or start an HTML element."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return Markup(text.translate(_UNSAFE))  # noqa: S704 - escaped above

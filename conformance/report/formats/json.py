@@ -1,4 +1,4 @@
-"""The summary of runs for programs: one JSON document, of which `schemas/summary.schema.json` is the definition."""
+"""The summary of runs as one JSON document; `summary.schema.json` is its JSON Schema."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ if TYPE_CHECKING:
 
 
 def render(runs: Sequence[Results]) -> Iterator[str]:
-    """The document; the same runs give the same bytes."""
+    """Yield the document; the same runs give the same bytes."""
     yield json.dumps(summary(runs), indent=1) + "\n"

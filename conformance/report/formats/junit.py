@@ -1,7 +1,7 @@
-"""JUnit XML: a suite for each subject, a test for each case, and one more for the gate where it has reasons.
+"""JUnit XML: a suite for each subject, a test for each case, and one failed test for a run that fails.
 
-A surprise is a failure, or an error where the subject gave no answer. What is known, unsupported, silent or not judged
-is skipped, with the reason. The file fails exactly where the gate is shut.
+An unexpected result is a failure, or an error if the subject returned no output. A known, unsupported or silent result
+is skipped, with the reason. The file contains a failure or an error if and only if a run fails.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from conformance.boundary.text import visible
-from conformance.report.ci_status import CiResult, Status, standings
+from conformance.report.ci_status import CiResult, Status, ci_results_by_subject
+from conformance.serialization.text import escape_unprintable
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -20,36 +20,37 @@ if TYPE_CHECKING:
 
     from conformance.results.file import Results
 
-_COUNTED = ("tests", "failures", "errors", "skipped")
+_COUNT_NAMES = ("tests", "failures", "errors", "skipped")
 
 
 def render(runs: Sequence[Results]) -> Iterator[str]:
-    """The document, suite by suite; the same runs give the same bytes."""
+    """Yield the document suite by suite; the same runs give the same bytes."""
     suites = [suite for run in runs for suite in _suites(run)]
     total = Counter[str]()
     for suite in suites:
         total.update(suite.counts)
-    root = ET.Element("testsuites", {"name": "onnx-conformance", **_texts(total)})
-    yield '<?xml version="1.0" encoding="UTF-8"?>\n' + _opened(root, bool(suites))
+    root = ET.Element("testsuites", {"name": "onnx-conformance", **_count_attributes(total)})
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n' + _start_tag(root, bool(suites))
     for suite in suites:
         yield from suite.text()
     yield "</testsuites>\n" if suites else ""
 
 
-def _profile(run: Results) -> dict[str, str]:
-    """The profile that a run went by, by name, if any."""
-    rules = run.header.get("rules")
-    return {"profile": rules["profile"]["name"]} if rules and "profile" in rules else {}
+def _profile_property(run: Results) -> dict[str, str]:
+    """Return the profile of a run as a JUnit property, by name; empty if the run has no profile."""
+    profile = run.header["criterion"].get("profile")
+    return {} if profile is None else {"profile": profile["name"]}
 
 
 @dataclass(frozen=True)
 class _Suite:
-    """A suite, whose tests are made only as they are written.
+    """A JUnit test suite; its tests are created one by one while the suite is written.
 
     Attributes:
-        attributes: of its element, but for the counts.
-        properties: what it was run with, by name.
-        counts: how many tests there are in all, and of which outcome.
+        attributes: the attributes of the `testsuite` element, without the counts.
+        properties: version, corpus and environment of the run, by name.
+        counts: the numbers of tests, failures, errors and skipped tests.
+        tests: the `testcase` elements.
     """
 
     attributes: Mapping[str, str]
@@ -58,84 +59,94 @@ class _Suite:
     tests: Iterable[ET.Element]
 
     def text(self) -> Iterator[str]:
-        yield " " + _opened(ET.Element("testsuite", {**self.attributes, **_texts(self.counts)}), any_within=True)
+        yield " " + _start_tag(
+            ET.Element("testsuite", {**self.attributes, **_count_attributes(self.counts)}), has_children=True
+        )
         if self.properties:
             properties = ET.Element("properties")
             for name, value in sorted(self.properties.items()):
-                ET.SubElement(properties, "property", {"name": visible(name), "value": visible(value)})
-            yield _within(properties)
+                ET.SubElement(
+                    properties, "property", {"name": escape_unprintable(name), "value": escape_unprintable(value)}
+                )
+            yield _indent(properties)
         for test in self.tests:
-            yield _within(test)
+            yield _indent(test)
         yield " </testsuite>\n"
 
 
 def _suites(run: Results) -> Iterator[_Suite]:
     if reasons := run.footer["reasons"]:
-        counts = {**dict.fromkeys(_COUNTED, 0), "tests": 1, "failures": 1}
-        yield _Suite({"name": "gate", "time": "0.000000"}, {}, counts, [_gate(reasons)])
-    about = {"corpus": run.header["corpus"]["version"], **_profile(run), **run.header["environment"]}
+        counts = {**dict.fromkeys(_COUNT_NAMES, 0), "tests": 1, "failures": 1}
+        yield _Suite({"name": "run", "time": "0.000000"}, {}, counts, [_failed_run_test(reasons)])
+    about = {"corpus": run.header["corpus"]["version"], **_profile_property(run), **run.header["environment"]}
     versions = {subject["id"]: subject["version"] for subject in run.header["subjects"]}
-    for subject, own in standings(run).items():
+    for subject, own in ci_results_by_subject(run).items():
         seconds = sum(one.result["seconds"] for one in own)
-        attributes = {"name": visible(subject), "time": f"{seconds:.6f}"}
-        counts = Counter(_counted(one) for one in own)
+        attributes = {"name": escape_unprintable(subject), "time": f"{seconds:.6f}"}
+        counts = Counter(_count_name(one) for one in own)
         yield _Suite(
             attributes,
             {"version": versions[subject], **about},
-            {name: len(own) if name == "tests" else counts[name] for name in _COUNTED},
+            {name: len(own) if name == "tests" else counts[name] for name in _COUNT_NAMES},
             map(_test, own),
         )
 
 
-def _counted(one: CiResult) -> str:
-    """Under which attribute a result counts."""
+def _count_name(one: CiResult) -> str:
+    """Return the name of the attribute that counts results of this status: "failures", "errors" or "skipped".
+
+    The result is "" for a passed result.
+    """
     match one.status:
         case Status.PASSED:
             return ""
         case Status.SKIPPED:
             return "skipped"
         case Status.FAILED:
-            return f"{_defect(one)}s"
+            return f"{_failure_element(one)}s"
 
 
-def _defect(one: CiResult) -> str:
+def _failure_element(one: CiResult) -> str:
     return "error" if Verdict(one.result["verdict"]).lacks_answer else "failure"
 
 
 def _test(one: CiResult) -> ET.Element:
     result, status = one.result, one.status
-    told = {"classname": f"{visible(result['subject'])}.{one.case['level']}", "name": visible(result["case"])}
-    test = ET.Element("testcase", {**told, "time": f"{result['seconds']:.6f}"})
+    names = {
+        "classname": f"{escape_unprintable(result['subject'])}.{one.case['level']}",
+        "name": escape_unprintable(result["case"]),
+    }
+    test = ET.Element("testcase", {**names, "time": f"{result['seconds']:.6f}"})
     if status is Status.SKIPPED:
-        ET.SubElement(test, "skipped", {"message": visible(one.why)})
+        ET.SubElement(test, "skipped", {"message": escape_unprintable(one.reason)})
     elif status is Status.FAILED:
-        element = ET.SubElement(test, _defect(one))
+        element = ET.SubElement(test, _failure_element(one))
         element.set("type", result["verdict"])
-        element.set("message", visible(one.why.partition("\n")[0]))
-        element.text = visible("\n".join([*one.details, one.case["title"], one.why]))
+        element.set("message", escape_unprintable(one.reason.partition("\n")[0]))
+        element.text = escape_unprintable("\n".join([*one.details, one.case["title"], one.reason]))
     if stderr := one.stderr:
-        ET.SubElement(test, "system-err").text = visible(stderr)
+        ET.SubElement(test, "system-err").text = escape_unprintable(stderr)
     return test
 
 
-def _gate(reasons: Sequence[str]) -> ET.Element:
-    test = ET.Element("testcase", {"classname": "gate", "name": "the gate holds", "time": "0.000000"})
-    element = ET.SubElement(test, "failure", {"type": "gate", "message": visible(reasons[0])})
-    element.text = visible("\n".join(reasons))
+def _failed_run_test(reasons: Sequence[str]) -> ET.Element:
+    test = ET.Element("testcase", {"classname": "run", "name": "run passes", "time": "0.000000"})
+    element = ET.SubElement(test, "failure", {"type": "run", "message": escape_unprintable(reasons[0])})
+    element.text = escape_unprintable("\n".join(reasons))
     return test
 
 
-def _texts(counts: Mapping[str, int]) -> dict[str, str]:
-    return {name: str(counts[name]) for name in _COUNTED}
+def _count_attributes(counts: Mapping[str, int]) -> dict[str, str]:
+    return {name: str(counts[name]) for name in _COUNT_NAMES}
 
 
-def _opened(element: ET.Element, any_within: bool) -> str:
-    """The beginning of an element that something is within, or the whole of one that has nothing."""
+def _start_tag(element: ET.Element, has_children: bool) -> str:
+    """Return the start tag of an element, or the whole element if it is empty."""
     text = ET.tostring(element, encoding="unicode")
-    return (text.removesuffix(" />") + ">" if any_within else text) + "\n"
+    return (text.removesuffix(" />") + ">" if has_children else text) + "\n"
 
 
-def _within(element: ET.Element) -> str:
-    """An element that stands in a suite, indented."""
+def _indent(element: ET.Element) -> str:
+    """Return an element of a suite as indented text."""
     ET.indent(element, " ", level=2)
     return f"  {ET.tostring(element, encoding='unicode')}\n"

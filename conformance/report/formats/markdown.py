@@ -1,6 +1,6 @@
-"""A summary in Markdown for a job's page: the gate and why, counts with their denominators, failures that look alike.
+"""A summary in Markdown for the page of a CI job: outcome, reasons, counts of verdicts and causes of failures.
 
-Everything that a results file says is text here: characters that Markdown or HTML would read are written as entities.
+Text from results files is escaped: characters with a meaning in Markdown or HTML are written as entities.
 """
 
 from __future__ import annotations
@@ -8,75 +8,74 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.report.summary import summary
-from conformance.report.text import escaped
+from conformance.serialization.text import escape_markdown
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from conformance.report.quality import QualitySummary
-    from conformance.report.summary import CheckSummary, FailureSummary, RunSummary, Summary
+    from conformance.report.summary import AccuracySummary, CheckSummary, FailureSummary, RunSummary, Summary
     from conformance.results.file import Results
 
-MOST_GROUPS, MOST_CASES, MOST_REASONS = 40, 20, 20
+MAX_GROUPS, MAX_CASES, MAX_REASONS = 40, 20, 20
 
 
 def render(runs: Sequence[Results]) -> Iterator[str]:
-    """The document; the same runs give the same bytes."""
+    """Yield the document; the same runs give the same bytes."""
     yield from (f"{line}\n" for line in _lines(summary(runs)))
 
 
-def _lines(told: Summary) -> Iterator[str]:
-    yield f"## ONNX conformance: the gate {'holds' if told['gate'] == 'pass' else 'does not hold'}"
+def _lines(document: Summary) -> Iterator[str]:
+    yield f"## {'PASSED' if document['outcome'] == 'pass' else 'FAILED'}: ONNX conformance"
     yield ""
-    corpus = told["corpus"]
-    part = f", {corpus['selected']} of {corpus['cases']} cases" if told["partial"] else f", {corpus['cases']} cases"
-    yield f"Corpus {escaped(corpus['version'])} ({escaped(corpus['digest'][:12])}){part}."
-    yield from dict.fromkeys(_settings(run) for run in told["runs"])
+    corpus = document["corpus"]
+    part = f", {corpus['selected']} of {corpus['cases']} cases" if document["partial"] else f", {corpus['cases']} cases"
+    yield f"Corpus {escape_markdown(corpus['version'])} ({escape_markdown(corpus['digest'][:12])}){part}."
+    yield from dict.fromkeys(_settings_sentence(run) for run in document["runs"])
     yield ""
-    if told["reasons"]:
-        yield "Why:"
+    if document["reasons"]:
+        yield "Reasons:"
         yield ""
-        yield from _listed([escaped(reason) for reason in told["reasons"]], MOST_REASONS, "reasons")
+        yield from _bounded_list([escape_markdown(reason) for reason in document["reasons"]], MAX_REASONS, "reasons")
         yield ""
-    yield from _table(told)
-    yield from _checks(told["checks"])
-    yield from _quality(told.get("quality", []))
-    yield from _failures(told["failures"])
+    yield from _verdict_table(document)
+    yield from _check_table(document["checks"])
+    yield from _accuracy_table(document.get("accuracy", []))
+    yield from _failures(document["failures"])
 
 
-def _settings(run: RunSummary) -> str:
+def _settings_sentence(run: RunSummary) -> str:
     judged = "`must`" if run["level"] == "must" else "`must` and `should`"
-    parts = [f"The gate judges {judged}"]
+    parts = [f"Pass criterion: {judged} cases"]
     if run["require"]:
-        parts.append(f"requires {', '.join(map(escaped, run['require']))}")
+        parts.append(f"required: {', '.join(map(escape_markdown, run['require']))}")
     if "baseline" in run:
         parts.append(
-            f"takes corpus {escaped(run['baseline']['version'])} in {_code(run['baseline']['file'])} as baseline"
+            f"baseline: corpus {escape_markdown(run['baseline']['version'])} in {_code(run['baseline']['file'])}"
         )
     if "profile" in run:
         rules = "; ".join(f"{rule['level']} by {rule['id']}: {rule['text']}" for rule in run["profile"]["rules"])
-        parts.append(f"goes by the profile {_code(run['profile']['name'])} ({escaped(rules)})")
+        parts.append(f"profile: {_code(run['profile']['name'])} ({escape_markdown(rules)})")
     selection = " ".join(f"{name} {value}" for name, value in run["selection"].items())
-    return "; ".join(parts) + "." + (f" Selected by {_code(selection)}." if selection else "")
+    return "; ".join(parts) + "." + (f" Selection: {_code(selection)}." if selection else "")
 
 
-def _table(told: Summary) -> Iterator[str]:
-    subjects = told["subjects"]
+def _verdict_table(document: Summary) -> Iterator[str]:
+    subjects = document["subjects"]
     counted = {verdict for subject in subjects for counts in subject["levels"].values() for verdict in counts}
     shown = [verdict for verdict in Verdict if verdict in counted and verdict is not Verdict.PASS]
     yield f"| subject | level | passed | {''.join(f'{verdict} | ' for verdict in shown)}".rstrip()
     yield "| --- | --- | ---: |" + " ---: |" * len(shown)
     for subject in subjects:
-        name = f"{_code(subject['id'])} {escaped(subject['version'])}"
+        name = f"{_code(subject['id'])} {escape_markdown(subject['version'])}"
         for level, counts in subject["levels"].items():
             cells = [name, level, f"{counts.get('pass', 0)} of {counts['cases']}"]
             yield f"| {' | '.join([*cells, *(str(counts.get(verdict, 0)) for verdict in shown)])} |"
             name = ""
 
 
-def _checks(checks: Sequence[CheckSummary]) -> Iterator[str]:
-    """How many cases each check of a graph optimizer complains of, by the level at which it does."""
+def _check_table(checks: Sequence[CheckSummary]) -> Iterator[str]:
+    """Yield the lines of a table of the checks that graph optimizers violate, with the numbers of cases by level."""
     if not checks:
         return
     levels = [level for level in Level if any(level in check["levels"] for check in checks)]
@@ -85,53 +84,53 @@ def _checks(checks: Sequence[CheckSummary]) -> Iterator[str]:
     yield "| --- | --- |" + " ---: |" * len(levels)
     for check in checks:
         counts = [str(check["levels"].get(level, 0)) for level in levels]
-        yield f"| {' | '.join([_code(check['subject']), escaped(check['check']), *counts])} |"
+        yield f"| {' | '.join([_code(check['subject']), escape_markdown(check['check']), *counts])} |"
 
 
-def _quality(counts: Sequence[QualitySummary]) -> Iterator[str]:
-    """How accurate answers are, by operator: what of them has which quality. No verdict rests on it."""
+def _accuracy_table(counts: Sequence[AccuracySummary]) -> Iterator[str]:
+    """Yield the lines of a table of the accuracy by operator: the numbers of elements and cases within each grade."""
     if not counts:
         return
-    names = list(dict.fromkeys(each["quality"] for each in counts))
-    told = {(each["subject"], each["operator"], each["quality"]): each for each in counts}
+    names = list(dict.fromkeys(each["accuracy"] for each in counts))
+    by_key = {(each["subject"], each["operator"], each["accuracy"]): each for each in counts}
     yield ""
-    yield f"| subject | operator | within {' | within '.join(map(escaped, names))} |"
+    yield f"| subject | operator | within {' | within '.join(map(escape_markdown, names))} |"
     yield "| --- | --- |" + " ---: |" * len(names)
     for subject, operator in dict.fromkeys((each["subject"], each["operator"]) for each in counts):
-        cells = [_share(told.get((subject, operator, name))) for name in names]
-        yield f"| {' | '.join([_code(subject), escaped(operator), *cells])} |"
+        cells = [_share(by_key.get((subject, operator, name))) for name in names]
+        yield f"| {' | '.join([_code(subject), escape_markdown(operator), *cells])} |"
 
 
-def _share(counts: QualitySummary | None) -> str:
+def _share(counts: AccuracySummary | None) -> str:
     if counts is None:
         return ""
     elements = f"{counts['within']} of {counts['elements']} elements"
-    return f"{elements}, {counts['cases_within']} of {_counted(counts['cases'], 'case')}"
+    return f"{elements}, {counts['cases_within']} of {_count(counts['cases'], 'case')}"
 
 
 def _failures(failures: Sequence[FailureSummary]) -> Iterator[str]:
-    """Each cause, explained ones first, with the evidence of its smallest case; causes are counted before cases."""
+    """Yield every cause by subject, with the evidence of its smallest case. Causes with a diagnosis come first."""
     for subject in dict.fromkeys(group["subject"] for group in failures):
         own = [group for group in failures if group["subject"] == subject]
         yield ""
-        yield f"{_code(subject)}: {_counted(len(own), 'cause')}, {_counted(sum(len(g['cases']) for g in own), 'case')}."
-        for group in own[:MOST_GROUPS]:
-            yield from _failure(group)
-        if len(own) > MOST_GROUPS:
+        yield f"{_code(subject)}: {_count(len(own), 'cause')}, {_count(sum(len(g['cases']) for g in own), 'case')}."
+        for group in own[:MAX_GROUPS]:
+            yield from _failure_details(group)
+        if len(own) > MAX_GROUPS:
             yield ""
-            yield f"And {len(own) - MOST_GROUPS} more causes."
+            yield f"And {len(own) - MAX_GROUPS} more causes."
 
 
-def _failure(group: FailureSummary) -> Iterator[str]:
+def _failure_details(group: FailureSummary) -> Iterator[str]:
     cases = group["cases"]
     yield ""
-    told = f"{group['verdict']}, {_counted(len(cases), 'case')}: {escaped(group['cause'])}"
-    yield f"<details><summary>{told}</summary>"
+    title = f"{group['verdict']}, {_count(len(cases), 'case')}: {escape_markdown(group['cause'])}"
+    yield f"<details><summary>{title}</summary>"
     yield ""
-    yield f"{_code(cases[0])}: {escaped(group['message'])}"
+    yield f"{_code(cases[0])}: {escape_markdown(group['message'])}"
     for listed in (
-        [f"- {escaped(line)}" for line in group["evidence"]],
-        list(_listed([_code(case) for case in cases], MOST_CASES, "cases")) if len(cases) > 1 else [],
+        [f"- {escape_markdown(line)}" for line in group["evidence"]],
+        list(_bounded_list([_code(case) for case in cases], MAX_CASES, "cases")) if len(cases) > 1 else [],
     ):
         if listed:
             yield ""
@@ -140,15 +139,15 @@ def _failure(group: FailureSummary) -> Iterator[str]:
     yield "</details>"
 
 
-def _counted(count: int, what: str) -> str:
+def _count(count: int, what: str) -> str:
     return f"{count} {what}{'s' * (count != 1)}"
 
 
-def _listed(lines: Sequence[str], most: int, what: str) -> Iterator[str]:
+def _bounded_list(lines: Sequence[str], most: int, what: str) -> Iterator[str]:
     yield from (f"- {line}" for line in lines[:most])
     if len(lines) > most:
         yield f"- and {len(lines) - most} more {what}"
 
 
 def _code(text: str) -> str:
-    return f"<code>{escaped(text)}</code>"
+    return f"<code>{escape_markdown(text)}</code>"

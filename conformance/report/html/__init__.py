@@ -1,1 +1,1 @@
-"""The parts of the HTML report: its data, made from results alone, and its templates."""
+"""The parts of the HTML report: the data computed from results files, and the templates."""

@@ -1,6 +1,6 @@
-"""Cases that have something in common: a cause of failures, a diagnosis, or what no diagnosis explains.
+"""Groups of failing cases of a subject: with the same cause, diagnosis or known fault, or without a diagnosis.
 
-The overview counts them and links to them, and the matrix can be narrowed to one of them by its number.
+The overview lists the groups. The matrix of cases can show the cases of one group.
 """
 
 from __future__ import annotations
@@ -11,19 +11,20 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from conformance.results.causes import causes_of
-from conformance.results.diagnosed import explained, unexplained
+from conformance.results.failure_groups import explained_sentence, group_failures, unexplained_sentence
+from conformance.results.known_faults import KnownFault, known_faults_in
+from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from conformance.report.html.columns import Column
-    from conformance.results.diagnosis_records import DiagnosisRecord
+    from conformance.report.html.subjects import Column
     from conformance.results.file import Results
+    from conformance.results.records import DiagnosisRecord
 
 
 class GroupKind(StrEnum):
-    """Why cases stand together."""
+    """Common property of the cases of a group."""
 
     CAUSE = "cause"
     DIAGNOSIS = "diagnosis"
@@ -32,13 +33,14 @@ class GroupKind(StrEnum):
 
 @dataclass(frozen=True)
 class Group:
-    """Cases of one subject that stand together.
+    """Failing cases of one subject with a common property.
 
     Attributes:
-        number: its place among all groups of the report, which is its name in an address.
-        column: the subject's place among those shown.
-        verdict: what became of each of the cases; None where they may differ.
-        cases: their ids, in a cause the smallest first; none where a run of format 1 does not say which.
+        number: the index among all groups of the report; links contain it.
+        column: the index of the column of the subject.
+        verdict: the verdict of all cases; None if verdicts may differ.
+        text: the description of the group.
+        cases: ids of the cases; for a cause, the smallest case first.
     """
 
     number: int
@@ -50,27 +52,30 @@ class Group:
 
     @property
     def link(self) -> str:
-        """The address of the matrix with these cases alone."""
+        """The address (URL fragment) of the matrix with only these cases."""
         return "#" + urlencode({"view": "matrix", "group": self.number})
 
 
 @dataclass(frozen=True)
-class Part:
-    """A piece of a sentence, and where it leads."""
+class LinkedText:
+    """A part of a sentence, with the address that it links to, if any."""
 
     text: str
     link: str | None = None
 
 
 def groups(runs: Sequence[Results], shown: Sequence[Column]) -> list[Group]:
-    """All groups, subject after subject in the order of the columns, causes first."""
-    found = [row for number, run in enumerate(runs) for row in _groups(run, number, shown)]
+    """Return all groups in the order of the columns; causes come first for each subject."""
+    found = [row for number, run in enumerate(runs) for row in _run_groups(run, number, shown)]
     found.sort(key=lambda row: (row[1], list(GroupKind).index(row[0])))
     return [Group(number, *row) for number, row in enumerate(found)]
 
 
-def packed_groups(found: Sequence[Group], numbers: dict[str, int]) -> list[list[Any]]:
-    """[kind, subject, verdict, text, cases], subject and cases as numbers in the index."""
+def pack_groups(found: Sequence[Group], numbers: dict[str, int]) -> list[list[Any]]:
+    """Return the groups as rows of kind, subject, verdict, text and cases, for JSON.
+
+    Subject and cases are numbers in the index of cases.
+    """
     return [
         [
             group.kind,
@@ -83,28 +88,28 @@ def packed_groups(found: Sequence[Group], numbers: dict[str, int]) -> list[list[
     ]
 
 
-def deviation_texts(runs: Sequence[Results]) -> dict[str, str]:
-    """What each deviation that the runs' diagnoses name does, by its id."""
-    return {record["deviation"]: record["text"] for run in runs for record in run.footer.get("diagnoses", ())}
+def mutant_texts(runs: Sequence[Results]) -> dict[str, str]:
+    """Return the description of each mutant in the diagnoses of the runs, by id."""
+    return {record["mutant"]: record["text"] for run in runs for record in run.footer["diagnoses"]}
 
 
 def case_link(case: str, subject: str | None = None) -> str:
-    """The address of a case's page, open at a subject."""
+    """Return the address of the page of a case, with the evidence of `subject` open."""
     return "#" + urlencode({"case": case} | ({"subject": subject} if subject else {}), quote_via=quote)
 
 
-def linked(sentence: str, cases: Collection[str]) -> list[Part]:
-    """A sentence in pieces, in which each name of a case leads to it."""
+def link_cases(sentence: str, cases: Collection[str]) -> list[LinkedText]:
+    """Split a sentence into parts, in which every case id links to its case."""
     pieces = re.split(r"([\w.-]+)", sentence)
-    return [Part(piece, case_link(piece) if piece in cases else None) for piece in pieces]
+    return [LinkedText(piece, case_link(piece) if piece in cases else None) for piece in pieces]
 
 
-def _groups(
+def _run_groups(
     run: Results, number: int, shown: Sequence[Column]
 ) -> Iterator[tuple[GroupKind, int, str | None, str, tuple[str, ...]]]:
     places = {column.subject["id"]: place for place, column in enumerate(shown) if column.run == number}
     named: list[DiagnosisRecord] = []
-    for cause in causes_of(run):
+    for cause in group_failures(run):
         yield (
             GroupKind.CAUSE,
             places[cause.subject],
@@ -114,10 +119,77 @@ def _groups(
         )
         if cause.diagnosis is not None:
             named.append(cause.diagnosis)
-    for record in run.footer.get("diagnoses", ()):
+    for record in run.footer["diagnoses"]:
         if record["subject"] in places and record not in named:
-            cases = tuple(record.get("cases", ()))
-            yield GroupKind.DIAGNOSIS, places[record["subject"]], None, explained(record), cases
-    for left in run.footer.get("unexplained", ()):
+            cases = tuple(record["cases"])
+            yield GroupKind.DIAGNOSIS, places[record["subject"]], None, explained_sentence(record), cases
+    for left in run.footer["unexplained"]:
         if left["subject"] in places:
-            yield GroupKind.UNEXPLAINED, places[left["subject"]], None, unexplained(left), tuple(left["cases"])
+            yield GroupKind.UNEXPLAINED, places[left["subject"]], None, unexplained_sentence(left), tuple(left["cases"])
+
+
+@dataclass(frozen=True)
+class KnownFaultCases:
+    """A known fault of a subject, with the failing cases that show it.
+
+    Attributes:
+        fault: the known fault, from the published findings.
+        column: the index of the subject among the columns.
+        label: the label of the column.
+        cases: failing cases in which the fault is known; the example case of the fault comes first.
+    """
+
+    fault: KnownFault
+    column: int
+    label: str
+    cases: tuple[str, ...]
+
+    @property
+    def link(self) -> str:
+        """The address of the page of the first case, with the evidence of the subject open."""
+        return case_link(self.cases[0], self.label)
+
+    def is_among(self, cases: Collection[str]) -> bool:
+        """Return whether the fault is known in one of these cases."""
+        return not set(self.cases).isdisjoint(cases)
+
+
+def known_fault_cases(shown: Sequence[Column]) -> list[KnownFaultCases]:
+    """Return the known faults that failing cases of a subject show, for all subjects in the order of the columns."""
+    return [one for number, column in enumerate(shown) for one in _column_faults(number, column)]
+
+
+def pack_known_faults(found: Sequence[KnownFaultCases], numbers: dict[str, int]) -> list[list[Any]]:
+    """Return known faults as rows of subject, runtime, title, points, upstream, place and cases, for JSON.
+
+    Subject and cases are numbers in the index of cases.
+    """
+    return [
+        [
+            one.column,
+            one.fault.runtime,
+            one.fault.title,
+            [_without_links(point) for point in one.fault.points],
+            _without_links(one.fault.upstream),
+            one.fault.location,
+            [numbers[case] for case in one.cases],
+        ]
+        for one in found
+    ]
+
+
+def _column_faults(number: int, column: Column) -> list[KnownFaultCases]:
+    wrong = sorted(case for case, row in column.rows.items() if Verdict(row["verdict"]).is_defect)
+    cases: dict[KnownFault, list[str]] = {}
+    for case in wrong:
+        for fault in known_faults_in(column.subject["id"], column.subject["kind"], case):
+            cases.setdefault(fault, []).append(case)
+    return [
+        KnownFaultCases(fault, number, column.label, tuple(sorted(own, key=lambda case: case != fault.case)))
+        for fault, own in cases.items()
+    ]
+
+
+def _without_links(text: str) -> str:
+    """Return a Markdown text with each link replaced by its text; the link targets are not part of the report."""
+    return re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", text)

@@ -1,4 +1,4 @@
-"""What the report says first: the gate and why, what was run, and how each subject did at each level."""
+"""The template variables of the overview page: outcome, reasons, causes of failures, and counts of passed cases."""
 
 from __future__ import annotations
 
@@ -7,33 +7,36 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from conformance.report.html.columns import Mark, mark, run_name
-from conformance.report.html.groups import Group, GroupKind, case_link, linked
+from conformance.report.html.groups import Group, GroupKind, case_link, link_cases
+from conformance.report.html.subjects import Mark, expectation_mark, run_name
 from conformance.results.file import is_partial
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from conformance.report.html.columns import Column
-    from conformance.report.html.known import Known
-    from conformance.report.html.survey import Survey
+    from conformance.report.html.data import ResultSurvey
+    from conformance.report.html.groups import KnownFaultCases
+    from conformance.report.html.subjects import Column
     from conformance.results.file import Results
     from conformance.results.records import Header
 
-# A single failure among thousands must still be seen in a bar, so no segment is narrower than this share of it.
-NARROWEST = 0.008
-# How many cases a warning names.
-NAMED = 5
-# How many causes of a subject are seen at once.
-LISTED = 10
-# From how many subjects on a report is a board, which is read for the subjects beside each other first.
-BOARD = 4
+MIN_SEGMENT_SHARE = 0.008
+"""Smallest share of a bar for one segment, so that a single failure among thousands is visible."""
+
+MAX_NAMED_CASES = 5
+"""Number of cases that a warning names."""
+
+MAX_OPEN_CAUSES = 10
+"""Number of causes of a subject that are visible without opening a list."""
+
+MIN_BOARD_SUBJECTS = 4
+"""From this number of subjects on, the overview begins with a table that compares them."""
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A run of one verdict in a bar, in thousandths of the bar's width."""
+    """The part of a bar for one verdict; position and width are in thousandths of the bar."""
 
     verdict: str
     known: bool
@@ -42,8 +45,8 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class Remainder:
-    """The results of one verdict that is no pass, and the link that shows them."""
+class VerdictCount:
+    """The number of results with one verdict other than `pass`, and the link that shows them."""
 
     text: str
     verdict: str
@@ -51,14 +54,14 @@ class Remainder:
 
 
 @dataclass(frozen=True)
-class Tally:
-    """One subject at one level: passes, their denominator, and what the others are."""
+class LevelTally:
+    """The results of one subject at one level: number of passes, number of cases, and the other verdicts."""
 
     level: str
     passed: int
     total: int
     segments: list[Segment]
-    others: list[Remainder]
+    others: list[VerdictCount]
 
     @property
     def text(self) -> str:
@@ -67,77 +70,90 @@ class Tally:
 
 @dataclass(frozen=True)
 class ShownCause:
-    """A cause with its smallest case and where that is shown, and the known faults that it may be."""
+    """A cause of failures with its smallest case, the link to that case, and the known faults of its cases."""
 
     group: Group
     smallest: str
     link: str
-    known: Sequence[Known]
+    known: Sequence[KnownFaultCases]
 
 
 @dataclass(frozen=True)
 class SubjectCauses:
-    """The causes of one subject's failures: the first ones, and those that are shown on request."""
+    """The causes of failures of one subject: the visible ones, and those in a collapsed list."""
 
     column: Column
     first: list[ShownCause]
     more: list[ShownCause]
 
     @property
-    def counted(self) -> str:
-        """As in "2 causes, 18 cases"."""
+    def count(self) -> str:
+        """The numbers of causes and cases as text: "2 causes, 18 cases"."""
         causes = [*self.first, *self.more]
         cases = sum(len(cause.group.cases) for cause in causes)
         return f"{len(causes)} cause{'s' * (len(causes) != 1)}, {cases} case{'s' * (cases != 1)}"
 
 
 def overview(
-    runs: Sequence[Results], shown: Sequence[Column], survey: Survey, groups: Sequence[Group], faults: Sequence[Known]
+    runs: Sequence[Results],
+    shown: Sequence[Column],
+    survey: ResultSurvey,
+    groups: Sequence[Group],
+    faults: Sequence[KnownFaultCases],
 ) -> dict[str, Any]:
-    """The variables of the template's overview."""
-    cases = {case for run in runs for case in run.described}
+    """Return the variables of the template for the overview."""
+    cases = {case for run in runs for case in run.case_rows}
     return {
-        "runs": [_run(run, cases) | {"name": _titled(run_name(runs, number))} for number, run in enumerate(runs)],
-        "warnings": list(_between(runs)),
-        "gate": bool(runs) and all(run.footer["gate"] == "pass" for run in runs),
-        "is_board": len(shown) >= BOARD,
-        "subjects": [(column, [_tally(column, level) for level in Level]) for column in shown],
-        "has_silent": any(case["level"] == Level.SILENT for run in runs for case in run.described.values()),
+        "runs": [
+            _run_variables(run, cases) | {"name": _capitalize(run_name(runs, number))}
+            for number, run in enumerate(runs)
+        ],
+        "warnings": list(_comparison_warnings(runs)),
+        "passes": bool(runs) and all(run.footer["outcome"] == "pass" for run in runs),
+        "is_board": len(shown) >= MIN_BOARD_SUBJECTS,
+        "subjects": [(column, [_level_tally(column, level) for level in Level]) for column in shown],
+        "has_silent": any(case["level"] == Level.SILENT for run in runs for case in run.case_rows.values()),
         "has_hazards": bool(survey.hazards),
-        "unexpected": sum(mark(result) is Mark.UNEXPECTED for column in shown for result in column.rows.values()),
+        "unexpected": sum(
+            expectation_mark(result) is Mark.UNEXPECTED for column in shown for result in column.rows.values()
+        ),
         "cases": len(cases),
-        "causes": list(_causes(shown, groups, faults)),
-        "diagnosed": [(group, _known_in(group, faults)) for group in groups if group.kind is not GroupKind.CAUSE],
+        "causes": list(_causes_by_subject(shown, groups, faults)),
+        "diagnosed": [
+            (group, _known_faults_of(group, faults)) for group in groups if group.kind is not GroupKind.CAUSE
+        ],
         "levels": list(Level),
         "verdicts": list(Verdict),
     }
 
 
-def _run(run: Results, cases: Collection[str]) -> dict[str, Any]:
+def _run_variables(run: Results, cases: Collection[str]) -> dict[str, Any]:
     corpus = run.header["corpus"]
     return {
-        "gate": run.footer["gate"] == "pass",
-        "reasons": [linked(reason, cases) for reason in run.footer["reasons"]],
+        "passes": run.footer["outcome"] == "pass",
+        "reasons": [link_cases(reason, cases) for reason in run.footer["reasons"]],
         "warnings": list(_warnings(run)),
         "subjects": ", ".join(subject["id"] for subject in run.header["subjects"]),
         "corpus": corpus,
-        "facts": list(_facts(run.header, run.footer["results"], run.footer["seconds"])),
+        "facts": list(_run_facts(run.header, run.footer["results"], run.footer["seconds"])),
     }
 
 
-def _causes(shown: Sequence[Column], groups: Sequence[Group], faults: Sequence[Known]) -> Iterator[SubjectCauses]:
+def _causes_by_subject(
+    shown: Sequence[Column], groups: Sequence[Group], faults: Sequence[KnownFaultCases]
+) -> Iterator[SubjectCauses]:
     for number, column in enumerate(shown):
         own = [group for group in groups if group.column == number and group.kind is GroupKind.CAUSE]
         causes = [
-            ShownCause(group, group.cases[0], case_link(group.cases[0], column.label), _known_in(group, faults))
+            ShownCause(group, group.cases[0], case_link(group.cases[0], column.label), _known_faults_of(group, faults))
             for group in own
         ]
         if causes:
-            yield SubjectCauses(column, causes[:LISTED], causes[LISTED:])
+            yield SubjectCauses(column, causes[:MAX_OPEN_CAUSES], causes[MAX_OPEN_CAUSES:])
 
 
-def _known_in(group: Group, faults: Sequence[Known]) -> list[Known]:
-    """The known faults of a group's subject that are known in one of its cases."""
+def _known_faults_of(group: Group, faults: Sequence[KnownFaultCases]) -> list[KnownFaultCases]:
+    """Return the known faults of the subject of a group that its cases show."""
     return [fault for fault in faults if fault.column == group.column and fault.is_among(group.cases)]
 
 
@@ -145,33 +161,33 @@ def _warnings(run: Results) -> list[str]:
     corpus = run.header["corpus"]
     warnings = []
     if run.footer.get("interrupted"):
-        warnings.append("The run was interrupted: what it had not reached has no result.")
+        warnings.append("The run was interrupted. Cases that were not run have no result.")
     if is_partial(run) and corpus["selected"] < corpus["cases"]:
         warnings.append(
-            f"Partial run: {corpus['selected']} of the corpus's {corpus['cases']} cases were selected. "
-            "Nothing is known of the others."
+            f"Partial run: {corpus['selected']} of the {corpus['cases']} cases of the corpus were selected. "
+            "The other cases have no result."
         )
-    if len(run.described) < corpus["selected"]:
+    if len(run.case_rows) < corpus["selected"]:
         warnings.append(
-            f"The run ended early: {len(run.described)} of {corpus['selected']} selected cases have a result."
+            f"The run ended early: {len(run.case_rows)} of {corpus['selected']} selected cases have a result."
         )
     return warnings
 
 
-def _between(runs: Sequence[Results]) -> Iterator[str]:
-    """What to beware of where runs are compared."""
+def _comparison_warnings(runs: Sequence[Results]) -> Iterator[str]:
+    """Yield warnings about properties of the runs that make their comparison unreliable, such as different corpora."""
     if len({run.header["corpus"]["digest"] for run in runs}) <= 1:
         return
-    yield "The runs are of different corpora. Only cases that both have are compared."
+    yield "The runs have different corpora. Only the cases that all corpora have are compared."
     first: dict[str, Results] = {}
     cases = [(name, run) for run in runs for name in run.cases]
     if altered := {name for name, run in cases if first.setdefault(name, run).cases[name] != run.cases[name]}:
-        count = "1 case is" if len(altered) == 1 else f"{len(altered)} cases are"
-        named = ", ".join([*sorted(altered)[:NAMED], *(["…"] if len(altered) > NAMED else [])])
-        yield f"{count} not the same in all of the corpora, and shown as the first of the runs has it: {named}"
+        count = "1 case differs" if len(altered) == 1 else f"{len(altered)} cases differ"
+        named = ", ".join([*sorted(altered)[:MAX_NAMED_CASES], *(["…"] if len(altered) > MAX_NAMED_CASES else [])])
+        yield f"{count} between the corpora; the report shows the version of the first run: {named}"
 
 
-def _facts(header: Header, results: int, seconds: float) -> list[tuple[str, str]]:
+def _run_facts(header: Header, results: int, seconds: float) -> list[tuple[str, str]]:
     corpus = header["corpus"]
     return [
         ("Suite", header["suite"]),
@@ -179,37 +195,35 @@ def _facts(header: Header, results: int, seconds: float) -> list[tuple[str, str]
         ("Corpus digest", corpus["digest"]),
         ("Cases", f"{corpus['selected']} of {corpus['cases']} selected"),
         ("Results", f"{results} in {seconds:.1f} s"),
-        *_profile(header),
+        *_profile_facts(header),
         *header["selection"].items(),
         *header["environment"].items(),
         ("Command", header["command"]),
     ]
 
 
-def _profile(header: Header) -> Iterator[tuple[str, str]]:
-    """What the run asked beyond the specification, with its source."""
-    rules = header.get("rules")
-    if rules and "profile" in rules:
-        profile = rules["profile"]
+def _profile_facts(header: Header) -> Iterator[tuple[str, str]]:
+    """Yield the rules of the profile of a run, each with its source."""
+    if (profile := header["criterion"].get("profile")) is not None:
         yield "Profile", f"{profile['name']}: {profile['title']} ({profile['source']})"
         for rule in profile["rules"]:
             yield f"{rule['level']} by {rule['id']}", f"{rule['text']} ({rule['source']})"
 
 
-def _tally(column: Column, level: Level) -> Tally:
+def _level_tally(column: Column, level: Level) -> LevelTally:
     counts = Counter(
-        (Verdict(result["verdict"]), mark(result) is Mark.KNOWN)
+        (Verdict(result["verdict"]), expectation_mark(result) is Mark.KNOWN)
         for result in column.rows.values()
         if result["level"] == level
     )
     passed = sum(counts[Verdict.PASS, known] for known in (False, True))
-    others = [_remainder(column, level, verdict, counts) for verdict in Verdict if verdict is not Verdict.PASS]
-    return Tally(level, passed, counts.total(), _segments(counts), [other for other in others if other])
+    others = [_verdict_count(column, level, verdict, counts) for verdict in Verdict if verdict is not Verdict.PASS]
+    return LevelTally(level, passed, counts.total(), _segments(counts), [other for other in others if other])
 
 
-def _remainder(
+def _verdict_count(
     column: Column, level: Level, verdict: Verdict, counts: Counter[tuple[Verdict, bool]]
-) -> Remainder | None:
+) -> VerdictCount | None:
     known, new = counts[verdict, True], counts[verdict, False]
     if not known + new:
         return None
@@ -217,12 +231,12 @@ def _remainder(
     if known:
         text += " (known)" if not new else f" ({known} known)"
     filters = {"view": "matrix", "verdict": verdict, "level": level, "of": column.label}
-    return Remainder(text, verdict, "#" + urlencode(filters, quote_via=quote))
+    return VerdictCount(text, verdict, "#" + urlencode(filters, quote_via=quote))
 
 
 def _segments(counts: Counter[tuple[Verdict, bool]]) -> list[Segment]:
     present = [(verdict, known) for verdict in Verdict for known in (False, True) if counts[verdict, known]]
-    shares = [max(counts[key] / counts.total(), NARROWEST) for key in present]
+    shares = [max(counts[key] / counts.total(), MIN_SEGMENT_SHARE) for key in present]
     whole = sum(shares)
     segments, x = [], 0.0
     for (verdict, known), share in zip(present, shares, strict=True):
@@ -232,5 +246,5 @@ def _segments(counts: Counter[tuple[Verdict, bool]]) -> list[Segment]:
     return segments
 
 
-def _titled(name: str) -> str:
+def _capitalize(name: str) -> str:
     return name[:1].upper() + name[1:]

@@ -1,4 +1,4 @@
-"""ArgMax: ties, near ties after a function, and the shapes that axis, keepdims and opset give."""
+"""ArgMax: ties, near ties after a function, and the shapes that `axis` and `keepdims` give."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from indexed_models import acceptable, indexed
-from reference_models import both_levels, judged_array, law
+from indexed_models import acceptable, oracle_indices
+from reference_models import both_levels, law, oracle_answer
 
-from conformance.models.arrays import BFLOAT16
+from conformance.models.arrays import BFLOAT16_DTYPE
 from conformance.verdicts import Level, Unsupported
 
 
@@ -17,51 +17,51 @@ from conformance.verdicts import Level, Unsupported
     "dtype", [np.float16, np.float32, np.float64, np.int8, np.uint8, np.int32, np.int64, np.uint64]
 )
 @pytest.mark.parametrize(("select_last_index", "index"), [(0, 1), (1, 3)])
-def test_ties_obey_select_last_index(dtype, select_last_index, index):
-    answer = judged_array("ArgMax", np.array([1, 5, 2, 5, 0], dtype), select_last_index=select_last_index, keepdims=0)
+def test_argmax_tie_obeys_select_last_index(dtype, select_last_index, index):
+    answer = oracle_answer("ArgMax", np.array([1, 5, 2, 5, 0], dtype), select_last_index=select_last_index, keepdims=0)
     assert answer.expected.item() == index
 
 
 @pytest.mark.parametrize("select_last_index", [0, 1])
-def test_an_exact_tie_leaves_no_choice(select_last_index):
-    answer = judged_array(
+def test_argmax_exact_tie_accepts_one_index(select_last_index):
+    answer = oracle_answer(
         "ArgMax", np.array([1, 5, 5], np.float32), select_last_index=select_last_index, level=Level.MUST
     )
     assert (answer.choices, answer.bound) == (None, None)
 
 
 @pytest.mark.parametrize(("select_last_index", "index"), [(0, 0), (1, 1)])
-def test_zeros_of_both_signs_tie(select_last_index, index):
+def test_argmax_zeros_of_both_signs_tie(select_last_index, index):
     X = np.array([-0.0, 0.0, -1.0], np.float32)
-    assert judged_array("ArgMax", X, select_last_index=select_last_index, keepdims=0).expected.item() == index
+    assert oracle_answer("ArgMax", X, select_last_index=select_last_index, keepdims=0).expected.item() == index
 
 
-def test_bfloat16_ties():
-    X = np.array([1, 5, 2, 5]).astype(BFLOAT16)
-    assert judged_array("ArgMax", X, select_last_index=1, keepdims=0).expected.item() == 3
+def test_argmax_bfloat16_tie_takes_first_index():
+    X = np.array([1, 5, 2, 5]).astype(BFLOAT16_DTYPE)
+    assert oracle_answer("ArgMax", X, select_last_index=1, keepdims=0).expected.item() == 3
 
 
 @pytest.mark.parametrize(("select_last_index", "index"), [(0, 0), (1, 2)])
-def test_a_tie_that_relu_makes_is_exact(select_last_index, index):
-    answer = indexed(np.array([-1.0, -2.0, -3.0], np.float32), "Relu", select_last_index=select_last_index)
+def test_argmax_tie_after_relu_is_exact(select_last_index, index):
+    answer = oracle_indices(np.array([-1.0, -2.0, -3.0], np.float32), "Relu", select_last_index=select_last_index)
     assert (answer.expected.item(), answer.choices) == (index, None)
 
 
-def test_subnormals_are_told_apart_where_nothing_is_computed():
-    answer = judged_array("ArgMax", np.array([0.0, 1e-45], np.float32), keepdims=0, level=Level.MUST)
+def test_argmax_of_input_distinguishes_subnormals():
+    answer = oracle_answer("ArgMax", np.array([0.0, 1e-45], np.float32), keepdims=0, level=Level.MUST)
     assert (answer.expected.item(), answer.choices) == (1, None)
 
 
 @pytest.mark.parametrize(
     "X", [[2**53, 2**53 + 1], [-(2**53) - 1, -(2**53)], [2**62, 2**62 + 1], [2**63 - 2, 2**63 - 1]], ids=str
 )
-def test_integers_beyond_the_digits_of_double_are_told_apart(X):
-    assert judged_array("ArgMax", np.array(X, np.int64), keepdims=0).expected.item() == 1
+def test_argmax_distinguishes_large_integers(X):
+    assert oracle_answer("ArgMax", np.array(X, np.int64), keepdims=0).expected.item() == 1
 
 
-def test_unsigned_integers_beyond_int64_are_told_apart():
+def test_argmax_distinguishes_large_unsigned_integers():
     X = np.array([1, 2**64 - 2, 2**64 - 1], np.uint64)
-    assert judged_array("ArgMax", X, keepdims=0).expected.item() == 2
+    assert oracle_answer("ArgMax", X, keepdims=0).expected.item() == 2
 
 
 CLOSE = np.float32(2)
@@ -74,7 +74,7 @@ NEAR = {
     "LogSoftmax": [np.float32(0), np.float32(1e-9), np.float32(-5)],
 }
 SETTLED = ("Sqrt", Level.SHOULD)
-"""IEEE 754 rounds a square root correctly."""
+"""The functions whose result in the tensor's type is correctly rounded: IEEE 754 requires it for a square root."""
 CLEAR = [1.0, 2.0, 1.5]
 
 
@@ -82,9 +82,11 @@ CLEAR = [1.0, 2.0, 1.5]
     ("function", "level"),
     [(function, level) for function in NEAR for level in (Level.MUST, Level.SHOULD) if (function, level) != SETTLED],
 )
-def test_a_near_tie_leaves_both_indices(function, level):
+def test_argmax_near_tie_accepts_both_indices(function, level):
     attributes = {"axis": 0} if function.endswith("Softmax") else None
-    assert acceptable(indexed(np.array(NEAR[function]), function, level=level, function_attributes=attributes)) == [
+    assert acceptable(
+        oracle_indices(np.array(NEAR[function]), function, level=level, function_attributes=attributes)
+    ) == [
         0,
         1,
     ]
@@ -93,24 +95,26 @@ def test_a_near_tie_leaves_both_indices(function, level):
 @both_levels
 @pytest.mark.parametrize("function", NEAR)
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_a_clear_winner_leaves_one_index(function, dtype, level):
+def test_argmax_clear_maximum_accepts_one_index(function, dtype, level):
     attributes = {"axis": 0} if function.endswith("Softmax") else None
-    assert acceptable(indexed(np.array(CLEAR, dtype), function, level=level, function_attributes=attributes)) == [1]
+    assert acceptable(
+        oracle_indices(np.array(CLEAR, dtype), function, level=level, function_attributes=attributes)
+    ) == [1]
 
 
 @pytest.mark.parametrize(("level", "indices"), [(Level.MUST, [0, 2]), (Level.SHOULD, [0])])
-def test_exponentials_that_overflow_tie_in_their_type_and_may_be_told_apart_beyond_it(level, indices):
-    assert acceptable(indexed(np.array([100.0, 1.0, 200.0], np.float32), "Exp", level=level)) == indices
+def test_argmax_of_overflowing_exp_depends_on_level(level, indices):
+    assert acceptable(oracle_indices(np.array([100.0, 1.0, 200.0], np.float32), "Exp", level=level)) == indices
 
 
-def test_exponentials_that_underflow_leave_each_index():
-    assert acceptable(indexed(np.array([-300.0, -200.0], np.float32), "Exp")) == [0, 1]
+def test_argmax_of_underflowing_exp_accepts_each_index():
+    assert acceptable(oracle_indices(np.array([-300.0, -200.0], np.float32), "Exp")) == [0, 1]
 
 
 @pytest.mark.parametrize("function", ["Exp", "Sqrt", "Log", "Softmax", "LogSoftmax"])
 @law
 @given(data=st.data())
-def test_the_index_that_numpy_computes_in_float_is_acceptable(function, data):
+def test_argmax_accepts_index_of_numpy_in_float(function, data):
     first, last = (2.0**-126, 2.0**100) if function in {"Sqrt", "Log"} else (-80.0, 80.0)
     first_value = data.draw(st.floats(first, last, width=32))
     steps = data.draw(st.lists(st.integers(-4, 4), min_size=1, max_size=4))
@@ -128,57 +132,57 @@ def test_the_index_that_numpy_computes_in_float_is_acceptable(function, data):
         }[function]()
     attributes = {"axis": 0} if function.endswith("Softmax") else None
     given_X = np.abs(X) if function in {"Sqrt", "Log"} else X
-    assert np.argmax(Y) in acceptable(indexed(given_X, function, function_attributes=attributes))
+    assert np.argmax(Y) in acceptable(oracle_indices(given_X, function, function_attributes=attributes))
 
 
 @both_levels
 @law
 @given(row=st.lists(st.floats(-50, 50, width=32), min_size=1, max_size=5))
-def test_the_first_exact_maximum_is_acceptable_after_softmax(level, row):
-    answer = indexed(np.array(row, np.float32), "Softmax", level=level, function_attributes={"axis": 0})
+def test_argmax_after_softmax_accepts_first_exact_maximum(level, row):
+    answer = oracle_indices(np.array(row, np.float32), "Softmax", level=level, function_attributes={"axis": 0})
     assert row.index(max(row)) in acceptable(answer)
 
 
-def test_the_expected_index_is_one_of_the_choices():
+def test_argmax_expected_index_is_acceptable():
     X = np.array([[0, 1e-9, -5], [1, 2, 3]], np.float32)
-    answer = indexed(X, "Softmax", function_attributes={"axis": 1}, axis=1)
+    answer = oracle_indices(X, "Softmax", function_attributes={"axis": 1}, axis=1)
     assert np.take_along_axis(answer.choices, answer.expected[:, np.newaxis], axis=1).all()
 
 
-def test_choices_are_told_element_by_element():
+def test_argmax_choices_are_separate_per_element():
     X = np.array([[0, 1e-9, -5], [1, 2, 3]], np.float32)
-    answer = indexed(X, "Softmax", function_attributes={"axis": 1}, axis=1)
+    answer = oracle_indices(X, "Softmax", function_attributes={"axis": 1}, axis=1)
     assert answer.choices.tolist() == [[True, True, False], [False, False, True]]
 
 
 @pytest.mark.parametrize(("axis", "keepdims", "shape"), [(0, 0, (3,)), (0, 1, (1, 3)), (1, 0, (2,)), (-1, 1, (2, 1))])
-def test_choices_have_the_outputs_shape_and_one_more_axis(axis, keepdims, shape):
-    answer = indexed(np.zeros((2, 3), np.float32), "Exp", axis=axis, keepdims=keepdims)
-    near = indexed(np.full((2, 3), 0.1, np.float32), "Exp", axis=axis, keepdims=keepdims)
+def test_argmax_choices_have_one_more_axis(axis, keepdims, shape):
+    answer = oracle_indices(np.zeros((2, 3), np.float32), "Exp", axis=axis, keepdims=keepdims)
+    near = oracle_indices(np.full((2, 3), 0.1, np.float32), "Exp", axis=axis, keepdims=keepdims)
     assert (answer.expected.shape, near.choices.shape) == (shape, (*shape, (2, 3)[axis]))
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2, -1, -2, -3])
 @pytest.mark.parametrize("keepdims", [0, 1])
-def test_axis_and_keepdims_mean_what_they_do_in_numpy(axis, keepdims):
+def test_argmax_axis_and_keepdims_equal_numpy(axis, keepdims):
     X = np.array([[[3, 9], [1, 7]], [[8, 2], [6, 5]], [[4, 0], [11, 10]]], np.float32)
-    answer = judged_array("ArgMax", X, axis=axis, keepdims=keepdims)
+    answer = oracle_answer("ArgMax", X, axis=axis, keepdims=keepdims)
     assert answer.expected.tolist() == np.argmax(X, axis=axis, keepdims=bool(keepdims)).tolist()
 
 
-def test_by_default_the_first_axis_is_reduced_and_kept():
-    answer = judged_array("ArgMax", np.array([[1, 5], [2, 3]], np.float32))
+def test_argmax_defaults_reduce_and_keep_first_axis():
+    answer = oracle_answer("ArgMax", np.array([[1, 5], [2, 3]], np.float32))
     assert (answer.expected.tolist(), answer.expected.dtype) == ([[1, 0]], np.int64)
 
 
-def test_an_axis_of_one_element_gives_zeros():
-    assert judged_array("ArgMax", np.array([[7.0], [8.0]], np.float32), axis=1).expected.tolist() == [[0], [0]]
+def test_argmax_over_axis_of_size_1_is_zero():
+    assert oracle_answer("ArgMax", np.array([[7.0], [8.0]], np.float32), axis=1).expected.tolist() == [[0], [0]]
 
 
-def test_another_axis_without_elements_gives_no_indices():
-    assert judged_array("ArgMax", np.zeros((0, 3), np.float32), axis=1, keepdims=0).expected.shape == (0,)
+def test_argmax_with_other_empty_axis_is_empty():
+    assert oracle_answer("ArgMax", np.zeros((0, 3), np.float32), axis=1, keepdims=0).expected.shape == (0,)
 
 
-def test_an_axis_without_elements_is_unsupported():
+def test_argmax_over_empty_axis_is_unsupported():
     with pytest.raises(Unsupported):
-        judged_array("ArgMax", np.zeros((0, 3), np.float32), axis=0)
+        oracle_answer("ArgMax", np.zeros((0, 3), np.float32), axis=0)

@@ -1,4 +1,4 @@
-"""If, Loop and Scan: what their bodies capture, hide, carry and stack."""
+"""If, Loop and Scan: captured and hidden values, loop-carried values and scan outputs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from reference_models import model_of, native
+from reference_models import build_model, reference_outputs
 
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level, Unsupported
@@ -32,26 +32,26 @@ def chosen(then_nodes, else_nodes, *, name="Y"):
 
 
 def outputs_of(nodes, inputs, outputs=("Y",)):
-    """What both systems give, which must agree."""
-    serialised = model_of(nodes, inputs, dict.fromkeys(outputs, TensorProto.FLOAT), opset=16)
+    """Return the outputs, after an assertion that the native and the interval system agree."""
+    serialised = build_model(nodes, inputs, dict.fromkeys(outputs, TensorProto.FLOAT), opset=16)
     expected = [answer.expected.tolist() for answer in answers(serialised, [*inputs.values()], Level.MUST)]
-    assert [output.tolist() for output in native(serialised, [*inputs.values()])] == expected
+    assert [output.tolist() for output in reference_outputs(serialised, [*inputs.values()])] == expected
     return expected
 
 
 @pytest.mark.parametrize(("condition", "Y"), [(True, -2), (False, 4)])
-def test_if_runs_the_branch_of_its_condition(condition, Y):
+def test_if_runs_branch_of_condition(condition, Y):
     nodes = [chosen([node("Neg", ["X"], ["T"])], [node("Add", ["X", "X"], ["E"])])]
     assert outputs_of(nodes, {"condition": np.array(condition), "X": f32(2)}) == [Y]
 
 
-def test_a_body_two_levels_deep_captures_the_outermost_value():
+def test_nested_body_captures_outermost_value():
     inner = chosen([node("Neg", ["X"], ["T"])], [node("Abs", ["X"], ["E"])], name="T")
     nodes = [chosen([inner], [node("Identity", ["X"], ["E"])])]
     assert outputs_of(nodes, {"condition": np.array(True), "X": f32(2)}) == [-2]
 
 
-def test_a_name_that_a_body_defines_anew_hides_the_outer_value():
+def test_redefined_name_in_body_hides_outer_value():
     then = [node("Neg", ["X"], ["inner"]), node("Identity", ["inner"], ["X"]), node("Abs", ["X"], ["T"])]
     nodes = [
         chosen([node("Add", ["X", "X"], ["Z"]), *then], [node("Abs", ["X"], ["E"])]),
@@ -60,14 +60,14 @@ def test_a_name_that_a_body_defines_anew_hides_the_outer_value():
     assert outputs_of(nodes, {"condition": np.array(True), "X": f32(2)}, ("Y", "after")) == [2, 2]
 
 
-def test_an_initializer_of_a_body_hides_the_outer_value():
+def test_body_initializer_hides_outer_value():
     three = numpy_helper.from_array(f32(3), "X")
     branch = body([node("Neg", ["X"], ["T"])], ["T"], initializers=[three])
     nodes = [node("If", ["condition"], ["Y"], then_branch=branch, else_branch=branch)]
     assert outputs_of(nodes, {"condition": np.array(True), "X": f32(2)}) == [-3]
 
 
-def test_two_branches_may_use_one_name_for_different_values():
+def test_branches_can_use_the_same_name():
     nodes = [
         chosen(
             [node("Neg", ["X"], ["Z"]), node("Abs", ["Z"], ["T"])],
@@ -85,14 +85,14 @@ def loop_body(nodes, outputs):
     )
 
 
-def test_a_loop_carries_values_round_and_stacks_the_others():
+def test_loop_carries_values_and_stacks_scan_outputs():
     steps = [node("Add", ["sum_in", "step"], ["sum_out"]), node("Identity", ["sum_out"], ["row"])]
     nodes = [node("Loop", ["M", "", "X"], ["Y", "rows"], body=loop_body(steps, ["sum_out", "row"]))]
     given = {"M": i64(3), "X": f32([1, 2]), "step": f32(1)}
     assert outputs_of(nodes, given, ("Y", "rows")) == [[4, 5], [[2, 3], [3, 4], [4, 5]]]
 
 
-def test_a_loop_ends_where_its_condition_does():
+def test_loop_ends_when_condition_is_false():
     nodes = [
         node("Add", ["sum_in", "step"], ["sum_out"]),
         node("Less", ["sum_out", "limit"], ["again"]),
@@ -103,14 +103,14 @@ def test_a_loop_ends_where_its_condition_does():
     assert outputs_of([loop], given) == [3]
 
 
-def test_a_loop_that_does_not_start_gives_what_it_was_given():
+def test_loop_without_iterations_returns_initial_values():
     loop = node(
         "Loop", ["M", "condition", "X"], ["Y"], body=loop_body([node("Neg", ["sum_in"], ["sum_out"])], ["sum_out"])
     )
     assert outputs_of([loop], {"M": i64(3), "condition": np.array(False), "X": f32(2)}) == [2]
 
 
-def test_a_loop_without_an_end_is_refused():
+def test_endless_loop_is_unsupported():
     loop = node("Loop", ["", "", "X"], ["Y"], body=loop_body([node("Neg", ["sum_in"], ["sum_out"])], ["sum_out"]))
     with pytest.raises(Unsupported, match="iterations"):
         outputs_of([loop], {"X": f32(2)})
@@ -132,21 +132,21 @@ def scan(**attributes):
         ({"scan_output_axes": [1]}, [[2, 8], [4, 12]]),
     ],
 )
-def test_a_scan_goes_through_slices_and_stacks_them(attributes, rows):
+def test_scan_iterates_slices_and_stacks_outputs(attributes, rows):
     given = {"start": f32([0, 0]), "X": f32([[1, 2], [3, 4]]), "factor": f32(2)}
     assert outputs_of([scan(**attributes)], given, ("rows",)) == [rows]
 
 
-def test_argmax_in_a_branch_keeps_its_choices():
+def test_argmax_in_branch_keeps_choices():
     then = [node("Exp", ["X"], ["Z"]), node("ArgMax", ["Z"], ["T"])]
     nodes = [chosen(then, [node("ArgMax", ["X"], ["E"])])]
     given = {"condition": np.array(True), "X": f32([0, 1e-8, -5])}
-    serialised = model_of(nodes, given, {"Y": TensorProto.INT64})
+    serialised = build_model(nodes, given, {"Y": TensorProto.INT64})
     answer = answers(serialised, [*given.values()], Level.MUST)[0]
     assert answer.choices.tolist() == [[True, True, False]]
 
 
-def test_argmax_in_a_loop_keeps_the_choices_of_each_iteration():
+def test_argmax_in_loop_keeps_choices_per_iteration():
     inner = helper.make_graph(
         [
             node("Identity", ["goes_on"], ["again"]),
@@ -161,13 +161,13 @@ def test_argmax_in_a_loop_keeps_the_choices_of_each_iteration():
     )
     loop = node("Loop", ["M", "", "one"], ["last", "Y"], body=inner)
     given = {"M": i64(2), "one": f32(1), "large": f32(2.0**20), "X": f32([0, 2.0**-27, -5])}
-    serialised = model_of([loop], given, {"Y": TensorProto.INT64})
+    serialised = build_model([loop], given, {"Y": TensorProto.INT64})
     choices = answers(serialised, [*given.values()], Level.MUST)[0].choices
     assert choices.tolist() == [[True, True, False], [False, True, False]]
 
 
-def test_the_condition_of_a_model_may_be_an_initializer():
+def test_condition_can_be_an_initializer():
     condition = numpy_helper.from_array(np.array(True), "condition")
     nodes = [chosen([node("Neg", ["X"], ["T"])], [node("Abs", ["X"], ["E"])])]
-    serialised = model_of(nodes, {"X": f32(2)}, {"Y": onnx.TensorProto.FLOAT}, initializers=[condition])
-    assert native(serialised, [f32(2)])[0] == -2
+    serialised = build_model(nodes, {"X": f32(2)}, {"Y": onnx.TensorProto.FLOAT}, initializers=[condition])
+    assert reference_outputs(serialised, [f32(2)])[0] == -2

@@ -1,4 +1,4 @@
-"""The operators that stand before ArgMax: known values, an independent evaluator, and enclosures of the native ones."""
+"""The operators before ArgMax: values of onnx's reference evaluator, and bounds that contain native results."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
-from reference_models import excess, model_of, native
+from reference_models import build_model, error_in_bounds, reference_outputs
 
-from conformance.reference.operators.elementwise import ELEMENTWISE, Formula
+from conformance.reference.operators.elementwise import ELEMENTWISE, ElementwiseFormula
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level, Unsupported
 
@@ -87,7 +87,7 @@ def model(op_type, inputs, attributes, *, opset=OPSET, outputs=1):
     names = [f"input_{place}" for place in range(len(inputs))]
     results = {f"output_{place}": onnx.TensorProto.FLOAT for place in range(outputs)}
     node = helper.make_node(op_type, names, [*results], **attributes)
-    return model_of([node], dict(zip(names, inputs, strict=True)), results, opset=opset)
+    return build_model([node], dict(zip(names, inputs, strict=True)), results, opset=opset)
 
 
 def ids(case):
@@ -99,82 +99,84 @@ def outputs_of(op_type):
 
 
 def native_outputs(op_type, inputs, attributes, **kwargs):
-    return native(model(op_type, inputs, attributes, **kwargs), inputs)
+    return reference_outputs(model(op_type, inputs, attributes, **kwargs), inputs)
 
 
 @pytest.mark.parametrize(("op_type", "inputs", "attributes"), NODES, ids=ids)
-def test_the_native_values_are_those_of_onnx(op_type, inputs, attributes):
+def test_native_values_equal_onnx_reference(op_type, inputs, attributes):
     serialised = model(op_type, inputs, attributes, outputs=outputs_of(op_type))
     feeds = {f"input_{place}": array for place, array in enumerate(inputs)}
     with warnings.catch_warnings(action="ignore"):
         expected = ReferenceEvaluator(onnx.load_model_from_string(serialised)).run(None, feeds)
-    for one, other in zip(native(serialised, inputs), expected, strict=True):
+    for one, other in zip(reference_outputs(serialised, inputs), expected, strict=True):
         np.testing.assert_allclose(one.astype(np.float64), other, rtol=1e-6, atol=1e-7)
         assert one.shape == np.shape(other)
 
 
 def within(answer, output):
-    """Whether an output is what an answer admits."""
+    """Return whether an answer accepts an output."""
     if answer.choices is not None:
         return bool(np.take_along_axis(answer.choices, output[..., np.newaxis], axis=-1).all())
-    return np.array_equal(answer.expected, output) if answer.bound is None else excess(answer, output) <= 1
+    return np.array_equal(answer.expected, output) if answer.bound is None else error_in_bounds(answer, output) <= 1
 
 
 @pytest.mark.parametrize("level", [Level.MUST, Level.SHOULD])
 @pytest.mark.parametrize(("op_type", "inputs", "attributes"), NODES, ids=ids)
-def test_the_answers_admit_the_native_values(op_type, inputs, attributes, level):
+def test_answers_accept_native_values(op_type, inputs, attributes, level):
     serialised = model(op_type, inputs, attributes, outputs=outputs_of(op_type))
-    given = zip(answers(serialised, inputs, level), native(serialised, inputs), strict=True)
+    given = zip(answers(serialised, inputs, level), reference_outputs(serialised, inputs), strict=True)
     assert all(within(answer, output) for answer, output in given)
 
 
 @pytest.mark.parametrize("op_type", ELEMENTWISE_OF_ONE)
 @law
 @given(values=st.lists(st.floats(-60, 60, width=32), min_size=1, max_size=6))
-def test_the_answers_admit_native_values_of_any_numbers(op_type, values):
+def test_answers_accept_native_values_of_any_numbers(op_type, values):
     inputs = [f32([values])]
     serialised = model(op_type, inputs, {})
-    assert within(answers(serialised, inputs, Level.MUST)[0], native(serialised, inputs)[0])
+    assert within(answers(serialised, inputs, Level.MUST)[0], reference_outputs(serialised, inputs)[0])
 
 
-AFTER_EXP = [name for name, formula in ELEMENTWISE.items() if isinstance(formula, Formula) and formula.monotone]
+AFTER_EXP = [
+    name for name, formula in ELEMENTWISE.items() if isinstance(formula, ElementwiseFormula) and formula.is_monotone
+]
 
 
 @pytest.mark.parametrize("op_type", [*AFTER_EXP, "HardSigmoid", "HardSwish", "Identity", "ReduceMax", "TopK"])
 @law
 @given(values=st.lists(st.floats(-8, 4, width=32), min_size=1, max_size=6))
-def test_the_answers_follow_what_rounding_did_before(op_type, values):
+def test_answers_after_a_rounded_operand_accept_native_values(op_type, values):
     inputs = [f32(values), *([i64([1])] if op_type == "TopK" else [])]
     nodes = [
         helper.make_node("Exp", ["X"], ["E"]),
         helper.make_node(op_type, ["E", *(["K"] if op_type == "TopK" else [])], ["Y"]),
     ]
     names = ["X", "K"][: len(inputs)]
-    serialised = model_of(nodes, dict(zip(names, inputs, strict=True)), {"Y": onnx.TensorProto.FLOAT}, opset=OPSET)
-    assert within(answers(serialised, inputs, Level.MUST)[0], native(serialised, inputs)[0])
+    serialised = build_model(nodes, dict(zip(names, inputs, strict=True)), {"Y": onnx.TensorProto.FLOAT}, opset=OPSET)
+    assert within(answers(serialised, inputs, Level.MUST)[0], reference_outputs(serialised, inputs)[0])
 
 
 @pytest.mark.parametrize("op_type", ["Ceil", "Floor", "Round", "Sign", "Abs"])
-def test_an_operator_that_selects_is_exact(op_type):
+def test_selecting_operator_is_exact(op_type):
     answer = answers(model(op_type, [X], {}), [X], Level.MUST)[0]
     assert not answer.bound.any()
 
 
-def test_round_goes_to_the_even_neighbour():
+def test_round_half_goes_to_even():
     given = f32([0.5, 1.5, 2.5, -0.5, -1.5])
     assert answers(model("Round", [given], {}), [given], Level.MUST)[0].expected.tolist() == [0, 2, 2, 0, -2]
 
 
 @pytest.mark.parametrize("op_type", ["Abs", "Mish", "Shrink", "Cosh"])
-def test_what_neither_rises_nor_falls_throughout_takes_certain_numbers_only(op_type):
+def test_non_monotone_operator_requires_exact_operand(op_type):
     nodes = [helper.make_node("Exp", ["X"], ["E"]), helper.make_node(op_type, ["E"], ["Y"])]
-    serialised = model_of(nodes, {"X": X}, {"Y": onnx.TensorProto.FLOAT}, opset=OPSET)
+    serialised = build_model(nodes, {"X": X}, {"Y": onnx.TensorProto.FLOAT}, opset=OPSET)
     with pytest.raises(Unsupported, match="rounding"):
         answers(serialised, [X], Level.MUST)
 
 
 @pytest.mark.parametrize(("op_type", "Y"), [("Abs", [np.nan, np.inf]), ("Reciprocal", [np.nan, 0])])
-def test_a_nan_goes_through_an_operator_on_each_element(op_type, Y):
+def test_elementwise_operator_propagates_nan(op_type, Y):
     given = f32([np.nan, np.inf])
     answer = answers(model(op_type, [given], {}), [given], Level.MUST)[0]
     assert np.array_equal(answer.expected, Y, equal_nan=True)
@@ -183,10 +185,10 @@ def test_a_nan_goes_through_an_operator_on_each_element(op_type, Y):
 @pytest.mark.parametrize("opset", [11, 13])
 @pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax", "Exp", "Abs", "ReduceSum"])
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0)])
-def test_a_tensor_without_elements_stays_one(op_type, shape, opset):
+def test_empty_tensor_gives_empty_result(op_type, shape, opset):
     given, attributes = np.zeros(shape, np.float32), {"axes": [1]} if op_type == "ReduceSum" and opset < 13 else {}
     serialised = model(op_type, [given], attributes, opset=opset)
-    output = native(serialised, [given])[0]
+    output = reference_outputs(serialised, [given])[0]
     assert answers(serialised, [given], Level.MUST)[0].expected.shape == output.shape
 
 
@@ -195,14 +197,16 @@ def defaults_of(op_type):
     return {name: helper.get_attribute_value(attribute.default_value) for name, attribute in schema.attributes.items()}
 
 
-@pytest.mark.parametrize("op_type", [name for name, formula in ELEMENTWISE.items() if isinstance(formula, Formula)])
-def test_the_defaults_are_the_schemas(op_type):
+@pytest.mark.parametrize(
+    "op_type", [name for name, formula in ELEMENTWISE.items() if isinstance(formula, ElementwiseFormula)]
+)
+def test_attribute_defaults_equal_schema(op_type):
     own = {name: float(np.float32(value)) for name, value in ELEMENTWISE[op_type].defaults.items()}
     assert own == defaults_of(op_type)
 
 
 @pytest.mark.parametrize(("op_type", "own"), [("HardSigmoid", {"alpha": 0.2, "beta": 0.5})])
-def test_the_defaults_of_hard_sigmoid_are_the_schemas(op_type, own):
+def test_hard_sigmoid_defaults_equal_schema(op_type, own):
     assert {name: float(np.float32(value)) for name, value in own.items()} == defaults_of(op_type)
 
 
@@ -216,45 +220,45 @@ def test_the_defaults_of_hard_sigmoid_are_the_schemas(op_type, own):
         ("ReduceSum", 11, {"axes": [1], "keepdims": 1}, [1, 1]),
     ],
 )
-def test_attributes_of_older_opsets_are_read(op_type, opset, attributes, shape):
+def test_attributes_of_older_opsets_are_supported(op_type, opset, attributes, shape):
     given = f32([[-3, 4]])
     assert list(native_outputs(op_type, [given], attributes, opset=opset)[0].shape) == shape
 
 
-def test_limits_that_clip_leaves_out_are_none():
+def test_clip_without_limits_is_identity():
     node = helper.make_node("Clip", ["X", "", "most"], ["Y"])
-    serialised = model_of([node], {"X": X, "most": f32(1)}, {"Y": onnx.TensorProto.FLOAT})
-    assert native(serialised, [X, f32(1)])[0].max() == 1
-    assert native(serialised, [X, f32(1)])[0].min() == -2.5
+    serialised = build_model([node], {"X": X, "most": f32(1)}, {"Y": onnx.TensorProto.FLOAT})
+    assert reference_outputs(serialised, [X, f32(1)])[0].max() == 1
+    assert reference_outputs(serialised, [X, f32(1)])[0].min() == -2.5
 
 
-def test_an_output_without_a_name_is_left_out():
+def test_unnamed_output_is_left_out():
     node = helper.make_node("TopK", ["X", "K"], ["", "I"])
-    serialised = model_of([node], {"X": X, "K": i64([1])}, {"I": onnx.TensorProto.INT64})
+    serialised = build_model([node], {"X": X, "K": i64([1])}, {"I": onnx.TensorProto.INT64})
     assert answers(serialised, [X, i64([1])], Level.MUST)[0].expected.tolist() == [[2], [2]]
 
 
 @pytest.mark.parametrize(("largest", "indices"), [(1, [1, 3, 0]), (0, [2, 0, 1])])
-def test_of_equal_elements_top_k_takes_the_first_first(largest, indices):
+def test_top_k_orders_equal_elements_by_index(largest, indices):
     given = f32([1, 5, 0, 5])
     node = model("TopK", [given, i64([3])], {"largest": largest}, outputs=2)
     assert answers(node, [given, i64([3])], Level.MUST)[1].expected.tolist() == indices
-    assert native(node, [given, i64([3])])[1].tolist() == indices
+    assert reference_outputs(node, [given, i64([3])])[1].tolist() == indices
 
 
-def test_top_k_of_rounded_numbers_leaves_every_index_that_may_have_the_rank():
+def test_top_k_of_rounded_numbers_accepts_every_possible_index():
     nodes = [
         helper.make_node("Exp", ["X"], ["E"]),
         helper.make_node("TopK", ["E", "K"], ["V", "I"]),
     ]
     inputs = [f32([0, 1e-8, -5]), i64([2])]
-    serialised = model_of(nodes, {"X": inputs[0], "K": inputs[1]}, {"I": onnx.TensorProto.INT64})
+    serialised = build_model(nodes, {"X": inputs[0], "K": inputs[1]}, {"I": onnx.TensorProto.INT64})
     choices = answers(serialised, inputs, Level.MUST)[0].choices
     assert [np.flatnonzero(row).tolist() for row in choices] == [[0, 1], [0, 1]]
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64])
-def test_arg_min_of_integers_takes_the_smallest_of_the_type(dtype):
+def test_argmin_finds_smallest_integer_of_type(dtype):
     given = np.array([3, np.iinfo(dtype).min, np.iinfo(dtype).max], dtype)
     assert answers(model("ArgMin", [given], {"keepdims": 0}), [given], Level.MUST)[0].expected.item() == 1
 
@@ -268,13 +272,13 @@ def test_arg_min_of_integers_takes_the_smallest_of_the_type(dtype):
         ({"exclusive": 1, "reverse": 1}, [5, 3, 0]),
     ],
 )
-def test_cumulative_sums_go_either_way(attributes, sums):
+def test_cumsum_supports_both_directions(attributes, sums):
     given = [f32([1, 2, 3]), i64(0)]
     assert answers(model("CumSum", given, attributes), given, Level.MUST)[0].expected.tolist() == sums
     assert native_outputs("CumSum", given, attributes)[0].tolist() == sums
 
 
-def test_an_index_that_rounding_decides_is_not_computed_with():
+def test_arithmetic_on_undecided_index_is_unsupported():
     nodes = [
         helper.make_node("Exp", ["X"], ["E"]),
         helper.make_node("ArgMax", ["E"], ["I"]),
@@ -282,8 +286,8 @@ def test_an_index_that_rounding_decides_is_not_computed_with():
     ]
     given = f32([0, 1e-8])
     with pytest.raises(Unsupported, match="index"):
-        answers(model_of(nodes, {"X": given}, {"Y": onnx.TensorProto.INT64}), [given], Level.MUST)
+        answers(build_model(nodes, {"X": given}, {"Y": onnx.TensorProto.INT64}), [given], Level.MUST)
 
 
-def test_at_least_thirty_five_operators_stand_before_argmax():
+def test_operators_before_argmax_number_at_least_35():
     assert len({op_type for op_type, *_ in NODES}) >= 35

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from conformance.backends.reference import ReferenceBackend
+from conformance.adapters.reference import ReferenceBackend
 from generators.argmax.attributes import cases as argmax_cases
 
 if TYPE_CHECKING:

@@ -1,9 +1,9 @@
-// What is shown is what the address says after its "#", so that any view can be sent to a colleague.
+// The part of the address after "#" determines the view, so that a link can show any view to a colleague.
 
 const CHOICES = ["level", "verdict", "type", "kind", "clause", "tag"];
 const TOGGLES = ["differences", "unexpected", "given"];
 const PLACES = ["subject", "a", "b"];
-// What of the matrix is in sight, and no filter: its columns, whether clauses are folded, and those that are otherwise.
+// Parts of the matrix that are visible: the columns, and the clauses whose folding differs from the others. They are not filters.
 const SIGHT = ["column", "turned"];
 const VIEWS = ["overview", "matrix", "case", "subject", "scores", "clauses", "errors", "silent", "hazards", "compare"];
 const NO_FILTER = readAddress("#view=matrix");
@@ -41,12 +41,12 @@ function caseAddress(state, one, subject = null) {
   return writeAddress({ ...state, view: "case", case: one.id, subject, a: null, b: null });
 }
 
-// The matrix narrowed to what is given, and to nothing else.
+// The address of the matrix with these filters and no others.
 function matrixAddress(filters) {
   return writeAddress({ ...NO_FILTER, ...filters });
 }
 
-// The subjects that the matrix has columns for: those that are chosen, or all.
+// The columns of the matrix: the chosen subjects, or all subjects.
 function columnsOf(state) {
   return state.column.size ? SUBJECTS.filter((subject) => state.column.has(subject.label)) : SUBJECTS;
 }
@@ -57,4 +57,35 @@ function isFolded(state, clause) {
 
 function subjectAddress(subject) {
   return writeAddress({ ...NO_FILTER, view: "subject", subject: subject.label });
+}
+
+// An address may name a case, a subject or a filter that this report does not have. The report lists these names.
+
+const PLAIN = new Set(["view", "case", "q", ...PLACES, "of", "group", ...CHOICES, ...TOGGLES, ...SIGHT, "folded"]);
+
+// The valid values of a name in the address, if there is a list of them. The pages of cases and subjects report unknown ids themselves.
+function valuesOf(name) {
+  const labels = SUBJECTS.map((subject) => subject.label);
+  const clauses = CLAUSES.map((clause) => clause.id);
+  return {
+    view: VIEWS, level: LEVELS, verdict: VERDICTS, type: DATA.types, tag: DATA.tags, kind: CASES.map((one) => one.kind),
+    clause: clauses, turned: clauses.concat(NO_CLAUSE), of: labels, column: labels, group: GROUPS.map((_, number) => String(number)),
+  }[name];
+}
+
+function unknownIn(hash) {
+  return [...new URLSearchParams(hash.replace(/^#/, ""))].filter(([name, value]) =>
+    !PLAIN.has(name) || (valuesOf(name) && !valuesOf(name).includes(value)));
+}
+
+function showUnknown() {
+  const unknown = unknownIn(location.hash);
+  const words = new URLSearchParams(location.hash.replace(/^#/, ""));
+  for (const [name, value] of unknown) words.delete(name, value);
+  return [
+    el("h1", { tabindex: -1 }, "No such address"),
+    el("p", {}, "This report does not have the following parts of the address. The address may belong to another report."),
+    el("ul", {}, unknown.map(([name, value]) => el("li", {}, el("code", {}, value ? `${name}=${value}` : name)))),
+    el("p", {}, el("a", { href: `#${words}` }, "Show the view without them"), " or ", el("a", { href: "#" }, "the overview"), "."),
+  ];
 }

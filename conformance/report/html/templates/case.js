@@ -1,8 +1,8 @@
-// One case: what became of it on each subject, what the specification says, the model, and the data.
+// The page of a case: verdicts, clauses of the specification, model, data, and how to run the case again.
 
-// More outputs than this are shown closed.
+// If a data set has more outputs, their tables are closed.
 const MANY = 6;
-// An attribute's value longer than this is shown closed.
+// Longer attribute values are closed, in characters.
 const LONG = 120;
 
 function showCase(state, shown) {
@@ -16,18 +16,18 @@ function showCase(state, shown) {
     el("p", { class: "identity" }, command(one.id, "the name of the case"), el("span", { class: "chip", title: DATA.levels[one.level] }, one.level),
       el("span", { class: "muted" }, DATA.levels[one.level])),
     one.tags.length > 0 && el("p", { class: "muted" }, `Kind: ${one.kind}. Types: ${one.types.join(", ")}. Tags: ${one.tags.join(", ")}.`),
-    section("Verdicts", alike(one, detail).map((group) => groupOfEvidence(one, detail, group, open)), errorStrip(detail)),
-    section("What the specification says", clauses(one)),
+    section("Verdicts", groupedSubjects(one, detail).map((group) => groupOfEvidence(one, detail, group, open)), errorStrip(detail)),
+    section("Specification", clauses(one)),
     section("Model", model(detail.model), detail.rewrite && rewriteWanted(detail.rewrite)),
     detail.data_sets.map((set, at) => detail.data_sets.length > 1
       ? el("details", { class: "data set", open: at === 0 }, el("summary", {}, el("h2", {}, `Data set ${at}`), set.hazard && hazardChip(set.hazard)), dataSet(set, isInvalid(detail)))
       : section("Data", set.hazard && hazardChip(set.hazard), dataSet(set, isInvalid(detail)))),
-    section("Take it away", takeAway(one)),
+    section("Download", caseDownload(one)),
   ];
 }
 
-// The subjects by what became of the case: those that fail alike stand together, defects first.
-function alike(one, detail) {
+// Groups of subjects with the same verdict, phase and failure text; failures come first.
+function groupedSubjects(one, detail) {
   const groups = new Map();
   for (const subject of SUBJECTS) {
     const evidence = evidenceOf(detail, subject);
@@ -43,7 +43,7 @@ function alike(one, detail) {
 function groupOfEvidence(one, detail, { verdict, phase, text, subjects }, open) {
   const evidence = subjects.map((subject) => subjectEvidence(one, detail, subject, open(subject)));
   if (SUBJECTS.length === 1 || verdict === null) return evidence;
-  return el("section", { class: "alike", "aria-label": `${verdict} on ${plural(subjects.length, "subject")}` },
+  return el("section", { class: "same-result", "aria-label": `${verdict} on ${plural(subjects.length, "subject")}` },
     el("h3", {}, el("span", { class: `ink-${verdict}` }, glyph(verdict), ` ${verdict}`), ` on ${subjects.length} of ${plural(SUBJECTS.length, "subject")}`,
       verdict !== "pass" && el("small", {}, [phase && ` in ${phase}`, text && `: ${text}`])),
     evidence);
@@ -56,7 +56,7 @@ function errorStrip(detail) {
   return rows.length > 0 && strip("Largest error of each output, as a fraction of its bound", rows);
 }
 
-// The subject that was asked for is open; where none was, those that went wrong are.
+// The evidence of the subject in the address is open. Without a subject in the address, the evidence of failures is open.
 function isOpen(state, one, subject) {
   if (state.subject !== null) return state.subject === subject.label;
   return SUBJECTS.length === 1 || !["pass", "unsupported", "skipped", null].includes(verdictOf(one, subject.number));
@@ -77,7 +77,7 @@ function neighbours(state, shown, one) {
 function clauses(one) {
   if (!one.clauses.length) return el("p", { class: "muted" }, "The case names no clause.");
   return one.clauses.map((clause) => el("blockquote", { class: "clause" },
-    el("p", {}, clause.text || "The results file does not carry this clause's text."),
+    el("p", {}, clause.text || "The results file does not contain the text of this clause."),
     el("footer", {}, el("code", {}, clause.id), clause.source && [" · ", source(clause.source)])));
 }
 
@@ -86,7 +86,7 @@ function model(model) {
   return [
     drawGraph(model),
     el("p", { class: "muted" }, `IR version ${model.ir_version}. Opsets: ${opsets.join(", ")}.`),
-    el("div", { class: "beside" }, table("Inputs and outputs of the graph", ["", "Name", "Type"], [
+    el("div", { class: "side-by-side" }, table("Inputs and outputs of the graph", ["", "Name", "Type"], [
       ...model.inputs.map((value) => tr(["input", el("code", {}, value.name), el("code", {}, typeOf(value))])),
       ...model.outputs.map((value) => tr(["output", el("code", {}, value.name), el("code", {}, typeOf(value))])),
     ]), attributes(model.nodes)),
@@ -96,11 +96,11 @@ function model(model) {
 function attributes(nodes) {
   const rows = nodes.flatMap((node, at) => Object.entries(node.attributes).map(([name, value]) =>
     tr([`${node.op_type}${nodes.length > 1 ? ` (node ${at})` : ""}`, el("code", {}, name), attributeValue(value)])));
-  if (!rows.length) return el("p", { class: "muted" }, "No attribute is written in the model: every one has its default.");
-  return table("Attributes", ["Node", "Attribute written in the model", "Value"], rows);
+  if (!rows.length) return el("p", { class: "muted" }, "The model sets no attribute: all attributes have their defaults.");
+  return table("Attributes", ["Node", "Attribute in the model", "Value"], rows);
 }
 
-// A subgraph is written out whole, which is more than a cell of a table can show at once.
+// The text of a subgraph is too long for a cell of a table, so it is closed.
 function attributeValue(value) {
   const text = typeof value === "string" ? value : JSON.stringify(value);
   if (text.length <= LONG && !text.includes("\n")) return el("code", {}, text);
@@ -110,12 +110,60 @@ function attributeValue(value) {
 function dataSet(set, invalid) {
   return [
     inputsTable(set.inputs),
-    invalid && el("p", {}, "No output is expected: the model is invalid and must be rejected, at load or at run."),
+    invalid && el("p", {}, "No output is expected. The model is invalid, and a backend must reject it at load or at run."),
     [...new Set(set.outputs.map((output) => output.check))].map((check) =>
       el("p", { class: "muted" }, el("b", {}, `Check ${check}: `), DATA.checks[check])),
-    el("div", { class: "beside" }, set.outputs.map((output) =>
+    el("div", { class: "side-by-side" }, set.outputs.map((output) =>
       el("details", { class: "data", open: set.outputs.length <= MANY },
         el("summary", {}, el("h3", {}, "Expected ", el("code", {}, output.name), " ", el("small", {}, `${typeOf(output)}, check ${output.check}`))),
         elementsTable(`Expected ${output.name}`, output)))),
   ];
+}
+
+// How to reproduce a result: a command, a Python script, and the files of the case.
+
+function rerun(one, detail, subject) {
+  return el("div", { class: "rerun" },
+    el("p", {}, "Run it again: ", command(`${subject.command} --case ${detail.select ?? one.id}`)),
+    el("details", {}, el("summary", {}, "Python script"),
+      el("p", { class: "muted" }, "The script reads the case from the installed suite. With a folder as argument, it reads the unpacked download from there."),
+      el("p", {}, copyable(script(one, subject), "the script")),
+      el("pre", { class: "message script", tabindex: 0 }, script(one, subject))));
+}
+
+function script(one, subject) {
+  const { case: ofCase, subject: ofSubject, options: ofOptions, of } = DATA.scripts;
+  const ofThisSubject = (part) => part.split(ofOptions).map((piece) => piece.split(ofSubject).join(JSON.stringify(subject.id))).join(subject.options);
+  return of[subject.kind].split(ofCase).map(ofThisSubject).join(JSON.stringify(one.id));
+}
+
+function caseDownload(one) {
+  const archive = document.getElementById(`archive-${one.number}`);
+  if (!archive) return el("p", { class: "muted" }, "This report only contains the files of failing cases. The files of this case are in the corpus of the suite: ", el("code", {}, `${one.kind}/${one.id}`), ".");
+  const button = el("button", { type: "button", class: "chip download" }, `Download ${fileName(one)}`);
+  button.addEventListener("click", () => download(fileName(one), decoded(archive.textContent)));
+  return [
+    el("p", {}, button),
+    el("p", { class: "muted" }, "The archive is a corpus of this case: model, inputs, expected outputs and bounds. Unpack the archive and run ",
+      command(`onnx-conformance run -b NAME --data ${folderName(one)}`)),
+  ];
+}
+
+function folderName(one) {
+  return one.id.replace(/[^\w-]/g, "_");
+}
+
+function fileName(one) {
+  return `${folderName(one)}.zip`;
+}
+
+function decoded(base64) {
+  return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+}
+
+// Save bytes as a file; nothing is sent over the network.
+function download(name, bytes) {
+  const address = URL.createObjectURL(new Blob([bytes], { type: "application/zip" }));
+  el("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60000);
 }

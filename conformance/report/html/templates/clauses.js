@@ -1,18 +1,18 @@
-// Which clauses the cases cover, and how each subject does on them.
+// The page of clauses: the cases of each clause, and the verdicts of each subject on them.
 
 function showClauses() {
   const covered = coverage();
   const uncovered = CLAUSES.filter((clause) => !covered.has(clause));
   return [
     el("h1", { tabindex: -1 }, "Clauses"),
-    el("p", {}, `${covered.size} of ${plural(CLAUSES.length, "clause")} have a case in this report. A case that cites several clauses counts for each.`),
+    el("p", {}, `${covered.size} of ${plural(CLAUSES.length, "clause")} have a case in this report. A case with several clauses counts for each of them.`),
     [...byOperator(covered)].map(([operator, rows]) => section(operator, clauseTable(operator, rows))),
     uncovered.length > 0 && section(`Without a case: ${uncovered.length}`, el("ul", { class: "uncovered" }, uncovered.map((clause) =>
       el("li", {}, el("code", {}, clause.id), " ", clause.text)))),
   ];
 }
 
-// Per clause that has a case, its cases.
+// The cases of each clause that has a case.
 function coverage() {
   const cases = new Map();
   for (const one of CASES) for (const clause of one.clauses) cases.set(clause, [...(cases.get(clause) || []), one]);
@@ -30,7 +30,7 @@ function byOperator(covered) {
 }
 
 function clauseTable(operator, rows) {
-  return listing(`Clauses of ${operator}`, ["Clause", "Cases", "Verdicts of all", ...SUBJECTS.map((subject) => subject.label)],
+  return listing(`Clauses of ${operator}`, ["Clause", "Cases", "Verdicts of all subjects", ...SUBJECTS.map((subject) => subject.label)],
     rows.map(([clause, cases]) => el("tr", {},
       el("th", { scope: "row" }, el("a", { href: matrixAddress({ clause: new Set([clause.id]) }) }, el("code", {}, clause.id)), clause.text, " ", el("small", {}, source(clause.source))),
       el("td", { class: "short" }, cases.length),

@@ -1,4 +1,4 @@
-// The data that the document carries. The index of all cases is read at once, the rest when it is asked for.
+// The data in the document. The index of all cases is parsed at once; the details of a case are parsed when its page opens.
 
 const DATA = embedded("index");
 const VERDICTS = Object.keys(DATA.verdicts);
@@ -33,7 +33,7 @@ function embedded(id) {
   return JSON.parse(document.getElementById(id).textContent);
 }
 
-// The cases by operator, and each operator's by the clause that they are chiefly about.
+// The cases by operator, and the cases of each operator by their first clause.
 function grouped(cases) {
   const operators = new Map();
   for (const one of cases) {
@@ -45,37 +45,100 @@ function grouped(cases) {
   return operators;
 }
 
-// Operators in the order in which they first occur, clauses in the order in which the specification has them.
+// The cases with operators in the order of their first case, and clauses in the order of the specification.
 function inGroups(cases) {
   return [...grouped(cases).values()].flatMap((clauses) =>
     [...clauses].sort(([a], [b]) => a.number - b.number).flatMap(([, members]) => members));
 }
 
-// The verdict of a case on a subject, or null where that subject was not given the case.
+// The verdict of a case on a subject, or null if the subject did not run the case.
 function verdictOf(one, subject) {
   const code = one.verdicts[subject];
   return code === NO_RESULT ? null : VERDICTS[code];
 }
 
-// The level at which a case's verdict on a subject stands: the case's, but for failures that rest on weaker checks alone,
-// and for cases that a profile raises.
+// The level of a result. It differs from the level of the case if only checks of a weaker level are violated,
+// or if a profile raises the level.
 function levelOf(one, subject) {
   const code = one.levels === undefined ? NO_RESULT : one.levels[subject];
   return code === NO_RESULT ? one.level : LEVELS[code];
 }
 
-// The classes that a verdict is drawn with.
-function looks(one, subject) {
+// The CSS classes of a verdict.
+function verdictClass(one, subject) {
   const verdict = verdictOf(one, subject);
   const mark = one.marks[subject];
-  const standing = mark === KNOWN ? "known" : mark === UNEXPECTED ? "new" : levelOf(one, subject) === "silent" ? "silent" : "";
-  return `verdict v-${verdict} ${standing}`.trim();
+  const relation = mark === KNOWN ? "known" : mark === UNEXPECTED ? "new" : levelOf(one, subject) === "silent" ? "silent" : "";
+  return `verdict v-${verdict} ${relation}`.trim();
 }
 
 function isDefect(verdict) {
   return DATA.defects.includes(verdict);
 }
 
-function subjectCalled(label) {
+function subjectByLabel(label) {
   return SUBJECTS.find((subject) => subject.label === label);
+}
+
+// The details of a case, in which numbers refer to the pool of values; see report/html/data.py.
+
+let pool = null;
+
+function pooled(number) {
+  pool ??= embedded("pool");
+  return pool[number];
+}
+
+function detailOf(one) {
+  const detail = embedded(`detail-${one.number}`);
+  detail.kind = one.kind;
+  detail.model = modelOf(detail.model);
+  detail.data_sets = detail.data_sets.map((set) => ({
+    ...set,
+    inputs: set.inputs.map((number) => tensorOf(pooled(number))),
+    outputs: set.outputs.map((number) => tensorOf(pooled(number))),
+  }));
+  detail.evidence = detail.evidence.map((evidence) => ({
+    ...evidence,
+    outputs: (evidence.outputs || []).map((row) => outputOf(row, detail)),
+    signature: evidence.signature === undefined ? "" : pooled(evidence.signature),
+    checks: evidence.checks === undefined ? [] : pooled(evidence.checks),
+    hazards: evidence.hazards || [],
+  }));
+  return detail;
+}
+
+function modelOf(model) {
+  const value = (number) => {
+    const [name, type, shape] = pooled(number);
+    return { name, type, shape };
+  };
+  const node = (number) => {
+    const [op_type, domain, inputs, outputs, attributes] = pooled(number);
+    return { op_type, domain, inputs, outputs, attributes };
+  };
+  return { ...model, inputs: model.inputs.map(value), outputs: model.outputs.map(value), nodes: model.nodes.map(node) };
+}
+
+function tensorOf([name, type, shape, elided, values, hex, check, bounds, accept]) {
+  return { name, type, shape, elided, values: texts(values), hex: texts(hex, "0x"), check, bounds: texts(bounds), accept: accept ?? undefined };
+}
+
+function texts(packed, prefix = "") {
+  return typeof packed === "string" ? packed.split(" ").map((text) => prefix + text) : packed ?? undefined;
+}
+
+// The evidence on an output is a row; name and check are those of the expected output. See report/html/data.py.
+function outputOf([set, at, ulp, fraction, worst, more], detail) {
+  const { name, check } = at === null ? {} : detail.data_sets[set].outputs[at];
+  const known = (value) => value ?? undefined;
+  const output = { data_set: set, name, check, max_ulp: known(ulp), error_over_bound: known(fraction), worst_index: known(worst), ...more };
+  if (Array.isArray(output.actual)) output.actual = tensorOf(output.actual);
+  return output;
+}
+
+// The evidence of a case on a subject, or null if the subject did not run the case.
+function evidenceOf(detail, subject) {
+  const result = detail.results[subject.number];
+  return result && { ...detail.evidence[result[0]], seconds: result[1] };
 }

@@ -1,4 +1,4 @@
-// Building nodes. Text only ever becomes a text node, whatever is in it.
+// Functions that create nodes. Text always becomes a text node, so that it cannot become markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -19,14 +19,14 @@ function svg(tag, properties = {}, ...children) {
   return filled(document.createElementNS(SVG, tag), properties, children);
 }
 
-// A table with a caption for those who cannot see where it stands, in a box that scrolls when it is too wide.
+// A table in a box that scrolls if the table is too wide. Screen readers read the caption.
 function table(caption, heads, rows) {
   return scrolling(caption, {}, el("table", {},
     el("thead", {}, el("tr", {}, heads.map(columnHead))),
     el("tbody", {}, rows)));
 }
 
-// What needs no name has no head, and an empty one is none.
+// A column without a name has no header cell.
 function columnHead(head) {
   return head === "" ? el("td") : el("th", { scope: "col" }, head);
 }
@@ -39,7 +39,7 @@ function glyph(verdict) {
   return el("span", { class: `glyph g-${verdict}`, "aria-hidden": "true" });
 }
 
-// A name that may be broken where its parts meet, so that it is not broken elsewhere.
+// A name that the browser may break after ".", ":" and "/" only.
 function breakable(name) {
   return name.split(/(?<=[.:/])/).flatMap((part, at) => (at ? [el("wbr"), part] : [part]));
 }
@@ -54,4 +54,60 @@ function sentence(text) {
 
 function ended(text) {
   return /[.!?…]$/.test(text) ? text : `${text}.`;
+}
+
+// Boxes that scroll if their content is wider than the page; CSS marks them.
+
+const widths = new ResizeObserver((entries) => {
+  for (const box of new Set(entries.map(({ target }) => target.closest(".scroll")))) noteWidth(box);
+});
+
+function scrolling(caption, properties, child) {
+  const box = el("div", { ...properties, class: `scroll ${properties.class ?? ""}`.trim(), tabindex: 0, role: "group", "aria-label": caption }, child);
+  widths.observe(box);
+  widths.observe(child);
+  box.addEventListener("scroll", () => noteWidth(box), { passive: true });
+  return box;
+}
+
+function noteWidth(box) {
+  const more = box.scrollWidth - box.clientWidth;
+  box.classList.toggle("wide", more > 1);
+  box.classList.toggle("cut", more - box.scrollLeft > 1);
+}
+
+// Text with a button that copies it.
+
+// Milliseconds for which the button shows the outcome.
+const COPIED_SHOWN = 2000;
+
+function copyable(text, what) {
+  const button = el("button", { type: "button", class: "chip copy", "aria-label": `Copy ${what}` }, "Copy");
+  button.addEventListener("click", async () => {
+    button.textContent = (await copy(text)) ? "Copied" : "Not allowed";
+    setTimeout(() => {
+      button.textContent = "Copy";
+    }, COPIED_SHOWN);
+  });
+  return button;
+}
+
+function command(text, what = "the command") {
+  return el("span", { class: "copyable" }, el("code", { class: "command" }, text), " ", copyable(text, what));
+}
+
+// A document that was not served over HTTPS has no clipboard, but the browser can copy its selection.
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const field = el("textarea", { readonly: true, class: "unseen" });
+    field.value = text;
+    document.body.append(field);
+    field.select();
+    const done = document.execCommand("copy");
+    field.remove();
+    return done;
+  }
 }

@@ -1,6 +1,6 @@
-// What each subject made of a case: its verdict, and the evidence for it.
+// The result of a subject on a case: the verdict and its evidence.
 
-// Of more outputs than this the first bad elements are shown closed.
+// If more outputs are wrong, the first wrong elements of the others are closed.
 const FEW = 2;
 
 function subjectEvidence(one, detail, subject, open) {
@@ -12,7 +12,7 @@ function subjectEvidence(one, detail, subject, open) {
   const mark = one.marks[subject.number];
   return el("details", { class: `evidence v-${verdict}`, open, "data-subject": subject.label },
     el("summary", {},
-      el("span", { class: looks(one, subject.number) }, glyph(verdict), verdict),
+      el("span", { class: verdictClass(one, subject.number) }, glyph(verdict), verdict),
       el("b", {}, subject.label), el("small", {}, subject.version),
       el("span", { class: "worst" }, worst(evidence.outputs)),
       evidence.level && el("small", { class: "remark" }, `at level ${evidence.level}`),
@@ -20,7 +20,7 @@ function subjectEvidence(one, detail, subject, open) {
     el("div", { class: "proof" }, body(one, detail, evidence, subject, verdict)));
 }
 
-// The largest errors of a result in a few words, for those who only want to know how close it was.
+// The largest errors of a result in a few words.
 function worst(outputs) {
   const largest = (name) => {
     const values = outputs.map((output) => output[name]).filter((value) => value !== undefined);
@@ -35,11 +35,11 @@ function fractionOf(fraction) {
   return Number(fraction) <= 1 ? `${number(fraction)} of the bound` : `${number(fraction)} times the bound`;
 }
 
-// What a verdict says of a model that must be rejected; the other verdicts mean what they always do.
-const OF_INVALID = { pass: "rejected the model", fail: "computed something from a model that is invalid" };
+// The meaning of verdicts on an invalid model; other verdicts have their usual meaning.
+const OF_INVALID = { pass: "rejected the invalid model", fail: "computed outputs from an invalid model" };
 
-// The same of a graph optimizer, which rewrites a model and runs none.
-const OF_OPTIMIZER = { pass: "rewrote the model as it must, or rightly left it alone", fail: "did with the model what it must not" };
+// The meaning of verdicts on a graph optimizer.
+const OF_OPTIMIZER = { pass: "rewrote the model as required", fail: "violated a check of the rewritten model" };
 
 function meaningOf(verdict, detail, subject) {
   const special = subject.kind === "optimizer" ? OF_OPTIMIZER : isInvalid(detail) ? OF_INVALID : {};
@@ -55,39 +55,39 @@ function body(one, detail, evidence, subject, verdict) {
     el("p", {}, meaningOf(verdict, detail, subject),
       evidence.phase ? `; phase: ${evidence.phase}` : "", `; ${number(evidence.seconds * 1000)} ms.`),
     evidence.repeats && repeats(evidence.repeats),
-    evidence.baseline && evidence.baseline !== verdict && el("p", {}, "In the run that is the baseline: ", verdictWord(evidence.baseline)),
+    evidence.baseline && evidence.baseline !== verdict && el("p", {}, "Verdict in the baseline: ", verdictWord(evidence.baseline)),
     evidence.expected && expectation(evidence.expected),
     isDefect(verdict) && knownFaults(one, subject),
     evidence.message && el("pre", { class: "message", tabindex: 0 }, evidence.message),
-    evidence.deviations && deviations(evidence.deviations),
+    evidence.mutants && mutants(evidence.mutants),
     evidence.checks.length > 0 && rewriteChecks(evidence.checks),
     evidence.hazards.length > 0 && hazardChanges(evidence.hazards),
     badElements(evidence.outputs.filter((output) => output.first_bad)),
     evidence.outputs.length > 0 && outputsTable(evidence.outputs),
-    evidence.quality && quality(evidence.quality),
-    evidence.outputs.map((output) => besideExpected(detail, output, output === evidence.outputs.find((one) => one.first_bad))),
-    evidence.stderr && el("details", { open: verdict === "crash" || verdict === "timeout" }, el("summary", {}, "What it wrote to stderr"),
+    evidence.accuracy && accuracy(evidence.accuracy),
+    evidence.outputs.map((output) => expectedAndActual(detail, output, output === evidence.outputs.find((one) => one.first_bad))),
+    evidence.stderr && el("details", { open: verdict === "crash" || verdict === "timeout" }, el("summary", {}, "Output on stderr"),
       el("pre", { class: "message stderr", tabindex: 0 }, evidence.stderr)),
     rerun(one, detail, subject),
   ];
 }
 
-// Wrong implementations by what they do; one that no diagnosis names has its id alone.
-function deviations(names) {
-  return [el("p", {}, "Agrees with an implementation that"), el("ul", {}, names.map((name) =>
-    el("li", {}, DATA.deviations[name] && `${DATA.deviations[name]} `, el("code", {}, name))))];
+// The mutants that explain the result: the description if a diagnosis names the mutant, and the id.
+function mutants(names) {
+  return [el("p", {}, "Same result as a mutant that"), el("ul", {}, names.map((name) =>
+    el("li", {}, DATA.mutants[name] && `${DATA.mutants[name]} `, el("code", {}, name))))];
 }
 
-// How often there was which verdict, where a case was run several times.
+// The numbers of verdicts of repeated runs.
 function repeats(counts) {
-  const told = VERDICTS.filter((verdict) => counts[verdict]);
-  const all = told.reduce((sum, verdict) => sum + counts[verdict], 0);
-  return el("p", { class: told.length > 1 ? "varies" : "muted" }, told.length > 1 ? "The verdict varies: " : "", `of ${plural(all, "run")} ${told.map((verdict) => `${counts[verdict]} ${verdict}`).join(", ")}.`);
+  const present = VERDICTS.filter((verdict) => counts[verdict]);
+  const all = present.reduce((sum, verdict) => sum + counts[verdict], 0);
+  return el("p", { class: present.length > 1 ? "varies" : "muted" }, present.length > 1 ? "The verdict varies: " : "", `of ${plural(all, "run")} ${present.map((verdict) => `${counts[verdict]} ${verdict}`).join(", ")}.`);
 }
 
-function expectation({ verdict, reason, issue, place }) {
+function expectation({ verdict, reason, issue, location }) {
   return el("p", { class: "expectation" }, `Expected: ${verdict}. ${ended(reason)}`,
-    issue && [" Issue: ", source(issue), "."], place && [" Written in ", el("code", {}, place), "."]);
+    issue && [" Issue: ", source(issue), "."], location && [" Location: ", el("code", {}, location), "."]);
 }
 
 function outputsTable(outputs) {
@@ -98,30 +98,30 @@ function outputsTable(outputs) {
     ["Max ULP", (output) => output.max_ulp !== undefined && number(output.max_ulp)],
     ["Error as a fraction of the bound", (output) => output.error_over_bound !== undefined && [gauge(output.error_over_bound), number(output.error_over_bound)]],
     ["Worst at", (output) => output.worst_index && coordinates(output.worst_index)],
-    ["Complaint", (output) => output.complaint],
+    ["Violation", (output) => output.violation],
   ].filter(([, cell]) => outputs.some((output) => ![undefined, false, ""].includes(cell(output))));
   return table("Outputs", columns.map(([head]) => head), outputs.map((output) => tr(columns.map(([, cell]) => cell(output) ?? ""))));
 }
 
-// How many elements are within the accuracy that each of some sources asks of operations; no verdict rests on it.
-function quality(counts) {
-  return el("p", { class: "quality" }, "Quality, on which no verdict rests: ",
+// The numbers of elements within each accuracy grade. The verdict does not depend on them.
+function accuracy(counts) {
+  return el("p", { class: "accuracy" }, "Accuracy (does not affect the verdict): ",
     counts.map(([name, within, all]) => `${within} of ${plural(all, "element")} within ${name}`).join("; "), ".");
 }
 
 function gauge(fraction) {
   const share = Number.isFinite(Number(fraction)) ? Math.min(1, Number(fraction)) : 1;
   return svg("svg", { class: "gauge", width: 60, height: 8, "aria-hidden": "true" },
-    svg("rect", { class: "room", width: 60, height: 8, rx: 2 }),
+    svg("rect", { class: "range", width: 60, height: 8, rx: 2 }),
     svg("rect", { class: Number(fraction) <= 1 ? "fill-pass" : "fill-fail", width: Math.max(1, 60 * share), height: 8, rx: 2 }));
 }
 
-// One bad element is enough to begin with; where more outputs than a few have one, the others are shown closed.
+// The first wrong element of each output; after the first few outputs, the others are closed.
 function badElements(outputs) {
   const more = outputs.slice(FEW);
   return [
     outputs.slice(0, FEW).map(badElement),
-    more.length > 0 && el("details", { class: "more-bad" }, el("summary", {}, `First bad elements of ${plural(more.length, "more output")}`), more.map(badElement)),
+    more.length > 0 && el("details", { class: "more-bad" }, el("summary", {}, `First wrong elements of ${plural(more.length, "more output")}`), more.map(badElement)),
   ];
 }
 
@@ -129,7 +129,7 @@ function badElement({ name, data_set: set, wrong, first_bad: bad }) {
   const bits = bad.expected_hex !== undefined || bad.actual_hex !== undefined;
   const line = (what, decimal, hex) => el("tr", {}, el("th", { scope: "row" }, what), el("td", {}, decimal), bits && el("td", {}, hex ?? ""));
   const difference = bad.expected_hex === undefined ? NaN : Number(bad.actual) - Number(bad.expected);
-  const title = `First bad element of ${name} ${coordinates(bad.index)}, data set ${set}${wrong === undefined ? "" : ` (${wrong} wrong)`}`;
+  const title = `First wrong element of ${name} ${coordinates(bad.index)}, data set ${set}${wrong === undefined ? "" : ` (${wrong} wrong)`}`;
   return el("div", { class: "bad" },
     el("h4", {}, title),
     scrolling(title, {},
@@ -140,21 +140,21 @@ function badElement({ name, data_set: set, wrong, first_bad: bad }) {
           line("actual", bad.actual, bad.actual_hex),
           Number.isFinite(difference) && line("difference", number(difference, 4)),
           bad.bound !== undefined && line("bound", `± ${bad.bound}`),
-          bad.ulp !== undefined && line("apart", `${number(bad.ulp, 6)} ULP`)))));
+          bad.ulp !== undefined && line("error", `${number(bad.ulp, 6)} ULP`)))));
 }
 
-function besideExpected(detail, output, open) {
+function expectedAndActual(detail, output, open) {
   const wanted = detail.data_sets[output.data_set]?.outputs.find((one) => one.name === output.name);
   if (output.actual === undefined) return null;
   const what = `${output.name}, data set ${output.data_set}`;
-  if (output.actual === "expected") return el("p", { class: "muted" }, `${what}: every element shown is the expected one.`);
+  if (output.actual === "expected") return el("p", { class: "muted" }, `${what}: all shown elements are the expected ones.`);
   if (!wanted) return el("div", {}, el("p", {}, `${what}: `, el("code", {}, typeOf(output.actual))), inline(output.actual));
-  return el("details", { open }, el("summary", {}, `${what}: expected beside actual`),
+  return el("details", { open }, el("summary", {}, `${what}: expected and actual`),
     elementErrors(what, wanted, output.actual),
-    elementsTable(`${what}: expected beside actual`, wanted, output.actual));
+    elementsTable(`${what}: expected and actual`, wanted, output.actual));
 }
 
-// The error of each element shown against its bound, where there are both.
+// The error of each shown element as a fraction of its bound.
 function elementErrors(what, wanted, actual) {
   if (!wanted.bounds || String(wanted.shape) !== String(actual.shape) || wanted.type !== actual.type) return null;
   const rows = wanted.values.map((value, at) => {
@@ -163,5 +163,41 @@ function elementErrors(what, wanted, actual) {
     const place = coordinates(unravel(at, wanted.shape));
     return [place, [[Number.isNaN(fraction) ? Infinity : fraction, place]]];
   });
-  return rows.length > 1 && strip(`${what}: error of each element shown, as a fraction of its bound`, rows);
+  return rows.length > 1 && strip(`${what}: error of each shown element, as a fraction of its bound`, rows);
+}
+
+// The checks of a graph optimizer: the required rewrite, the checks and their violations, and outputs that a rewrite changed.
+
+const EFFECTS = {
+  applies: "The pass applies to this model. It removes the nodes named here and keeps all others.",
+  does_not_apply: "The pass does not apply to this model. It removes no node.",
+  optional: "The pass may apply to this model or not. Both are correct.",
+};
+const RUNS = { once: "one run", fixed_point: "runs to a fixed point" };
+
+function rewriteWanted({ effect, once, fixed_point: fixedPoint }) {
+  const gone = (what, names) => names.length > 0 && el("li", {}, `After ${what}, the producers of these values are removed: `, names.flatMap((name, at) => [at ? ", " : "", el("code", {}, name)]));
+  return el("div", { class: "rewrite" }, el("h3", {}, "Required effect of the pass: ", effect.replaceAll("_", " ")), el("p", {}, EFFECTS[effect]),
+    el("ul", {}, gone(RUNS.once, once), gone(RUNS.fixed_point, fixedPoint)));
+}
+
+function rewriteChecks(checks) {
+  const rows = checks.map(([name, run, violation, level]) => tr([
+    el("span", { class: `verdict v-${violation ? "fail" : "pass"}` }, glyph(violation ? "fail" : "pass"), violation ? "violated" : "satisfied"),
+    name, level ?? "", RUNS[run] ?? "", violation ?? "",
+  ], { class: violation ? "violated" : null }));
+  return listing("Checks of the optimizer", ["", "Check", "Level", "After", "Violation"], rows);
+}
+
+function hazardChanges(hazards) {
+  return listing("Outputs that the rewrite changed", ["Hazard", "Data set", "After", "Output before", "Output after"],
+    hazards.map(([kind, set, run, before, after]) => tr([hazardChip(kind), set, RUNS[run], answers(before), answers(after)])));
+}
+
+function answers(values) {
+  return el("span", { class: "values" }, listed(values));
+}
+
+function hazardChip(kind) {
+  return el("span", { class: "chip hazard" }, el("span", { "aria-hidden": "true" }, "⚠"), ` hazard: ${kind}`);
 }

@@ -1,5 +1,6 @@
-// A model's graph as a picture: inputs on the left, each node to the right of all that it reads, outputs at the end.
+// The graph of a model as a drawing: inputs on the left, each node to the right of its inputs, outputs on the right.
 
+// Pixels: width of a letter, height of a port of a node, height of an input or output, vertical gap between boxes.
 const LETTER = 7.3;
 const PORT = 20;
 const PILL = 24;
@@ -11,13 +12,13 @@ function drawGraph(model) {
   place(layers, edges);
   const width = Math.max(...boxes.map((box) => box.x + box.width)) + 1;
   const height = Math.max(...boxes.map((box) => box.y + box.height)) + 1;
-  const says = `Graph: ${model.nodes.map((node) => `${node.op_type} reads ${node.inputs.filter(Boolean).join(", ")} and gives ${node.outputs.filter(Boolean).join(", ")}`).join("; ")}`;
+  const says = `Graph: ${model.nodes.map((node) => `${node.op_type} reads ${node.inputs.filter(Boolean).join(", ")} and computes ${node.outputs.filter(Boolean).join(", ")}`).join("; ")}`;
   return scrolling("Graph", { class: "graph" },
     svg("svg", { viewBox: `-1 -1 ${width + 1} ${height + 1}`, width: width + 1, height: height + 1, role: "img", "aria-label": says },
       edges.map(drawEdge), boxes.map(drawBox)));
 }
 
-// Every value is made by one box and read by any number: `source` and `ports` say where each edge begins and ends.
+// The boxes and the edges of a model. One box produces each value; any number of boxes read it.
 function connected(model) {
   const boxes = [];
   const makers = new Map();
@@ -54,7 +55,7 @@ function pill(text, kind, boxes) {
 
 function layered(boxes, edges) {
   for (const box of boxes) box.layer = box.kind === "node" ? 1 : 0;
-  // A graph without cycles is settled after as many rounds as it has boxes; one with a cycle is drawn as it then stands.
+  // A graph without cycles needs at most as many rounds as it has boxes. The limit also ends the loop for a cycle.
   for (let round = 0, moved = true; moved && round < boxes.length; round++) {
     moved = false;
     for (const { from, to } of edges) {
@@ -80,7 +81,7 @@ function place(layers, edges) {
   for (const box of layers.flat()) box.y -= top;
 }
 
-// Each box stands level with what it reads, moved down where another stands already.
+// Place each box at the height of its inputs, or below the previous box if that place is taken.
 function settle(layer, edges) {
   for (const box of layer) {
     const sources = edges.filter((edge) => edge.to === box).map((edge) => outOf(edge).y);

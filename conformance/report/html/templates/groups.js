@@ -1,4 +1,4 @@
-// Cases that stand together: causes of failures, diagnoses, and what no diagnosis explains.
+// Groups of failing cases: causes, diagnoses, cases without a diagnosis, and known faults.
 
 const GROUPS = DATA.groups.map(([kind, subject, verdict, text, cases], number) => ({ number, kind, verdict, text, cases, subject: SUBJECTS[subject] }));
 
@@ -6,13 +6,42 @@ function groupAddress(group) {
   return matrixAddress({ group: String(group.number) });
 }
 
-// What is known of why a subject fails, with the cases of each.
-function whys(subject) {
+// The causes and diagnoses of the failures of a subject, with their cases.
+function causesOf(subject) {
   const own = GROUPS.filter((group) => group.subject === subject);
-  if (!own.length) return nothing("The gate holds nothing against it.");
-  return listing("Causes", ["Cases", "Why", "Smallest or first case"], own.map((group) => tr([
+  if (!own.length) return nothing("It has no unexpected result.");
+  return listing("Causes of failures", ["Cases", "Cause", "Smallest or first case"], own.map((group) => tr([
     group.cases.length ? el("a", { href: groupAddress(group) }, plural(group.cases.length, "case")) : "",
     [group.verdict && [verdictWord(group.verdict), " "], group.text, faultsIn(subject, group.cases).map((fault) => [" ", faultLink(fault)])],
     group.cases.length ? caseLink(group.cases[0], subject.label) : "",
   ])));
+}
+
+// Known faults of the subjects, as the findings list them.
+
+const FAULTS = DATA.known.map(([subject, runtime, title, points, upstream, place, cases]) => ({ subject: SUBJECTS[subject], runtime, title, points, upstream, place, cases }));
+
+// The faults of a subject that are known in one of these cases; `cases` are numbers in the index.
+function faultsIn(subject, cases) {
+  return FAULTS.filter((fault) => fault.subject === subject && fault.cases.some((number) => cases.includes(number)));
+}
+
+// The title of a fault as a link to its first case.
+function faultLink(fault) {
+  const address = caseAddress(NO_FILTER, CASE_BY_NUMBER[fault.cases[0]], fault.subject.label);
+  return el("small", { class: "known" }, `known fault of ${fault.runtime}: `, el("a", { href: address }, fault.title));
+}
+
+function knownFaults(one, subject) {
+  return faultsIn(subject, [one.number]).map((fault) => el("details", { class: "fault", open: true },
+    el("summary", {}, `Known fault of ${fault.runtime}: `, el("b", {}, fault.title)),
+    el("ul", {},
+      fault.points.map((point) => el("li", {}, inCode(point))),
+      fault.upstream && el("li", {}, "Upstream: ", source(fault.upstream))),
+    el("p", { class: "muted" }, "Described in ", el("code", {}, fault.place), ".")));
+}
+
+// A text with code between backquotes.
+function inCode(text) {
+  return text.split("`").map((part, at) => at % 2 ? el("code", {}, part) : part);
 }

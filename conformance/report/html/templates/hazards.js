@@ -1,6 +1,6 @@
-// Inputs on which even the documented rewrite changes the answer: known to be unsafe, and no part of any score.
+// The page of hazards: inputs on which even the documented rewrite changes the output. Hazards do not affect verdicts.
 
-// More changes than this are listed on request.
+// A longer list is closed.
 const MANY_HAZARDS = 50;
 
 function showHazards() {
@@ -9,8 +9,8 @@ function showHazards() {
   const subjects = SUBJECTS.filter((subject) => rows.some(([, number]) => number === subject.number));
   return [
     el("h1", { tabindex: -1 }, "Hazards"),
-    el("p", {}, "The rewrite is the documented one, and still the answer changes: the producer it removes is monotone in the reals, and not injective in floating point. No such change is held against a graph optimizer."),
-    kinds.length ? hazardMap(rows, kinds, subjects) : nothing("No rewrite of this report changed an answer."),
+    el("p", {}, "On these inputs the documented rewrite changes the output. The removed operator is monotone for real numbers, but not injective in floating point. These changes do not affect the verdict of a graph optimizer."),
+    kinds.length ? hazardMap(rows, kinds, subjects) : nothing("No rewrite in this report changed an output."),
     kinds.map((kind) => section(sentence(kind), hazardsOf(rows.filter((row) => row[0] === kind)))),
   ];
 }
@@ -26,7 +26,7 @@ function hazardMap(rows, kinds, subjects) {
     }))));
 }
 
-// A square that grows with a share, so that a table of them can be looked at rather than read.
+// A square whose area is proportional to a share.
 function weight(fraction) {
   const side = 4 + 10 * Math.sqrt(fraction);
   return svg("svg", { class: "dot", width: 16, height: 16, "aria-hidden": "true" }, svg("rect", { class: "fill-timeout", x: 8 - side / 2, y: 8 - side / 2, width: side, height: side }));
@@ -37,7 +37,7 @@ function hazardsOf(rows) {
 }
 
 function hazardList(rows) {
-  return listing("Answers that a rewrite changed", ["Subject", "Case", "Inputs", "After", "Answer before", "Answer after"],
+  return listing("Outputs that a rewrite changed", ["Subject", "Case", "Inputs", "After", "Output before", "Output after"],
     rows.slice(0, MOST_LISTED).map(([, number, at, set, run, before, after]) => tr([
       SUBJECTS[number].label, caseLink(at, SUBJECTS[number].label), inputsOf(at, set), RUNS[run], answers(before), answers(after),
     ])));

@@ -1,6 +1,6 @@
-// Tables of words rather than numbers, and cases by the dozen.
+// Tables of text, lists of cases, and links to sources.
 
-// More links than this are not listed.
+// Maximum number of links in a list.
 const MOST_LISTED = 400;
 
 function listing(caption, heads, rows) {
@@ -9,7 +9,7 @@ function listing(caption, heads, rows) {
   return box;
 }
 
-// One that is a list where there is no room beside: each cell then says its own head, which is in its data-head.
+// A table that becomes a list on a narrow screen; each cell then shows its header, which is in `data-head`.
 function stacking(caption, heads, rows) {
   const box = listing(caption, heads, rows);
   box.classList.add("stacking");
@@ -21,7 +21,7 @@ function caseLink(number, subject = null) {
   return el("a", { href: caseAddress(NO_FILTER, one, subject), title: one.title }, el("code", {}, one.id));
 }
 
-// How many cases, and on request which.
+// The number of cases, with a list that opens.
 function caseList(numbers, subject = null) {
   if (!numbers.length) return "none";
   if (numbers.length === 1) return caseLink(numbers[0], subject);
@@ -50,4 +50,37 @@ function verdictWord(verdict) {
 
 function nothing(text) {
   return el("p", { class: "muted" }, text);
+}
+
+// Links for sources of clauses, issues and findings; other text stays text.
+
+const OPERATORS = "https://onnx.ai/onnx/operators/";
+const GITHUB = "https://github.com/";
+
+// Pairs of a pattern and the function that makes the address from its match.
+const PASSAGES = [
+  [/https:\/\/[^\s<>"]*[^\s<>".,;)]/, ([address]) => address],
+  [/ai\.onnx((?:\.[a-z]+)*) ([A-Z]\w*)-\d+/, ([, domain, operator]) => `${OPERATORS}onnx_${domain ? `aionnx${domain.replaceAll(".", "")}` : ""}_${operator}.html`],
+  [/onnx\/optimizer, (\w+\.h)/, ([, file]) => `${GITHUB}onnx/optimizer/blob/HEAD/onnxoptimizer/passes/${file}`],
+  [/ONNX IR/, () => `${GITHUB}onnx/onnx/blob/HEAD/docs/IR.md`],
+  [/([\w-]+\/[\w.-]+)#(\d+)/, ([, repository, issue]) => `${GITHUB}${repository}/issues/${issue}`],
+];
+const PASSAGE = new RegExp(PASSAGES.map(([what]) => `(?:${what.source})`).join("|"), "g");
+
+function source(text) {
+  const nodes = [];
+  let from = 0;
+  for (const { 0: found, index } of text.matchAll(PASSAGE)) {
+    nodes.push(text.slice(from, index), el("a", { href: addressOf(found), rel: "noreferrer noopener" }, found));
+    from = index + found.length;
+  }
+  return [...nodes, text.slice(from)];
+}
+
+function addressOf(passage) {
+  for (const [what, address] of PASSAGES) {
+    const parts = new RegExp(`^(?:${what.source})$`).exec(passage);
+    if (parts) return address(parts);
+  }
+  return null;
 }

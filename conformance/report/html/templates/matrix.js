@@ -1,9 +1,9 @@
-// The matrix of cases by subjects. Only the rows in sight exist, so that its size does not slow it down.
+// The matrix of cases by subjects. Only visible rows have nodes, so that a large matrix is fast.
 
 const OVERSCAN = 6;
 
 class Matrix {
-  // `turn` is called with a clause whose cases are to be shown or hidden.
+  // `turn` is called with a clause to fold or unfold.
   constructor(turn) {
     this.turn = turn;
     this.columns = [];
@@ -54,7 +54,7 @@ class Matrix {
     for (let at = first; at < last; at++) wanted.push(at);
     for (const [at, row] of this.live) {
       if (at >= first && at < last) continue;
-      // The focus must survive scrolling its row out of sight.
+      // A row with the focus is kept although it is not visible.
       if (row.contains(document.activeElement)) wanted.push(at);
       else {
         row.remove();
@@ -65,7 +65,7 @@ class Matrix {
     this.stick(Math.floor(this.box.scrollTop / height));
   }
 
-  // The group that the topmost row is of stays in sight while its heading is not.
+  // Keep the heading of the topmost group visible.
   stick(top) {
     let at = Math.min(top, this.rows.length - 1);
     while (at >= 0 && !this.rows[at].members) at--;
@@ -131,13 +131,13 @@ class Matrix {
     const mark = one.marks[subject.number];
     const remark = mark === KNOWN ? "known" : mark === UNEXPECTED && verdict === "pass" ? "unexpected" : null;
     return el("a", {
-      class: looks(one, subject.number),
+      class: verdictClass(one, subject.number),
       href: caseAddress(this.state, one, subject.label),
       title: `${subject.label}: ${DATA.verdicts[verdict]}${mark === KNOWN ? " (known)" : mark === UNEXPECTED ? " (unexpected)" : ""}`,
     }, glyph(verdict), verdict, remark && el("small", {}, remark));
   }
 
-  // Brings the row of a case into sight and gives it the focus.
+  // Scroll to the row of a case and focus it.
   focus(id) {
     const at = this.rows.findIndex((row) => row.id === id);
     if (at < 0) return;
@@ -152,7 +152,7 @@ class Matrix {
     return parseFloat(getComputedStyle(this.sheet).getPropertyValue("--row"));
   }
 
-  // Arrow keys move between the links of the matrix, as in a spreadsheet.
+  // Move between the links of the matrix with the arrow keys, as in a spreadsheet.
   step(event) {
     const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
     const row = event.target.closest(".row");

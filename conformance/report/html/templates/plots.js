@@ -1,9 +1,9 @@
-// Small pictures of numbers, each of which says in words what it shows.
+// Small plots of numbers; each has a text for screen readers.
 
 const BAR = 11;
 const TALL = 34;
 
-// How errors are distributed: none at all, each tenth of the bound, and beyond it; see html_errors.py.
+// The histogram of errors: no error, each tenth of the bound, above the bound. See report/html/subjects.py.
 function histogram(counts) {
   const most = Math.max(...counts);
   const width = counts.length * BAR;
@@ -21,10 +21,10 @@ function inWords(counts) {
   const [none, beyond] = [counts[0], counts.at(-1)];
   const near = counts.slice(-3, -1).reduce((sum, count) => sum + count, 0);
   const all = counts.reduce((sum, count) => sum + count, 0);
-  return `${plural(all, "output")}: ${none} without an error, ${near} above eight tenths of the bound, ${beyond} beyond it`;
+  return `${plural(all, "output")}: ${none} without an error, ${near} above eight tenths of the bound, ${beyond} above the bound`;
 }
 
-// Verdicts as shares of one bar.
+// The shares of verdicts as one bar.
 function stacked(counts) {
   const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
   let x = 0;
@@ -40,12 +40,12 @@ function stacked(counts) {
 
 const LINE = 20;
 const PLOT = 360;
-// Labels are in letters of one width, and longer ones are shortened; a tick's words stand around its place.
+// Longer labels are shortened, in letters; the text of a tick is centred on it and extends to both sides, in pixels.
 const LONGEST = 38;
 const HALF_A_TICK = 52;
 
-// Errors as fractions of the bound on a logarithmic axis, a line per label, with the bound as a line across them all.
-// `rows` are [label, [[fraction, what it is], …]]; a fraction may be "inf" or "nan".
+// Errors as fractions of the bound on a logarithmic axis, one line per label; a vertical line marks the bound.
+// `rows` are [label, [[fraction, description], …]]; a fraction may be "inf" or "nan".
 function strip(title, rows) {
   const finite = rows.flatMap(([, points]) => points.map(([fraction]) => Number(fraction))).filter((fraction) => Number.isFinite(fraction) && fraction > 0);
   const low = Math.floor(Math.log10(Math.min(0.01, ...finite)));
@@ -71,7 +71,7 @@ function strip(title, rows) {
         [low, high].map((power) => svg("text", { class: "tick", x: at(10 ** power), y: bottom + 14, "text-anchor": "middle" }, power > 0 ? `${number(10 ** power)} times` : `${number(10 ** power)} or less`)))));
 }
 
-// Within the bound a dot, beyond it a cross: not colour alone.
+// A dot within the bound, a cross above it: the colour is not the only difference.
 function mark(x, y, [fraction, what]) {
   const says = svg("title", {}, `${what}: ${fractionOf(fraction)}`);
   if (Number(fraction) <= 1) return svg("circle", { class: "within", cx: x, cy: y, r: 3.5 }, says);

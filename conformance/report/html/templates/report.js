@@ -1,4 +1,22 @@
-// What the page shows follows from its address, and from nothing else.
+// The keyboard shortcuts.
+
+const KEYS = [
+  ["/", "go to the search"],
+  ["↑ ↓ ← →", "move among the cells of the matrix"],
+  ["n, p", "next and previous case"],
+  ["u", "from a case to the matrix"],
+  ["?", "show these keys"],
+  ["Esc", "close this"],
+];
+
+const help = el("dialog", { id: "help", "aria-labelledby": "help-title" },
+  el("h2", { id: "help-title" }, "Keys"),
+  el("dl", { class: "facts" }, KEYS.map(([key, does]) => el("div", {}, el("dt", {}, el("kbd", {}, key)), el("dd", {}, does)))),
+  el("form", { method: "dialog" }, el("button", { class: "chip" }, "Close")));
+document.body.append(help);
+document.getElementById("help-button").addEventListener("click", () => help.showModal());
+
+// The router: it shows the view of the address.
 
 const PAGES = { subject: showSubject, scores: showScores, clauses: showClauses, errors: showErrors, silent: showSilent, hazards: showHazards, compare: showCompare, unknown: showUnknown };
 const overviewView = document.getElementById("overview");
@@ -27,7 +45,7 @@ function change(news) {
   changeInPlace(news);
 }
 
-// Folds a clause's cases, or shows them again.
+// Fold or unfold the cases of a clause.
 function turn(clause) {
   const turned = new Set(state.turned);
   if (!turned.delete(clause.id)) turned.add(clause.id);
@@ -37,10 +55,10 @@ function turn(clause) {
 function changeInPlace(news) {
   state = { ...state, ...news };
   try {
-    // Not a step in the history: going back leaves the matrix, it does not untype a search.
+    // Replace the entry in the history, so that "back" leaves the matrix instead of undoing a typed letter.
     history.replaceState(null, "", writeAddress(state));
   } catch {
-    // Browsers refuse to change the address very often; what is shown matters more.
+    // Browsers reject very frequent changes of the address; the view is refreshed nevertheless.
   }
   refresh();
 }
@@ -87,7 +105,7 @@ function titled() {
   return `${place} · ONNX conformance`;
 }
 
-// Shows what was drawn of a page, from its top and with the focus on its heading.
+// Show the nodes of a page from its top, with the focus on its heading.
 function fill(view, nodes) {
   view.replaceChildren(...nodes.flat(Infinity).filter(Boolean));
   scrollTo(0, 0);
@@ -115,7 +133,7 @@ function search() {
   toolbar.search.focus();
 }
 
-// What a key does, where nothing is being typed.
+// The actions of keys outside of input fields.
 const ACTIONS = {
   "/": () => {
     searching = true;

@@ -1,10 +1,10 @@
-// What the specification leaves open, and who does what there.
+// The page of silent cases: the behaviour of each subject where the specification leaves it open.
 
 function showSilent() {
   const cases = CASES.filter((one) => one.level === "silent");
   return [
     el("h1", { tabindex: -1 }, "Silent behaviours"),
-    el("p", {}, "The specification leaves these answers open. What a subject does is recorded and compared, and held against it only where a profile of the run decides."),
+    el("p", {}, "The specification leaves the outputs of these cases open. They affect the outcome of a run only if a profile defines them."),
     cases.length ? cases.map(silentCase) : nothing("No case of this report is silent."),
   ];
 }
@@ -13,11 +13,11 @@ function silentCase(one) {
   const detail = detailOf(one);
   return section(el("a", { href: caseAddress(NO_FILTER, one) }, one.title),
     one.clauses.map((clause) => el("p", { class: "muted" }, el("code", {}, clause.id), " ", clause.text, clause.source && [" ", el("small", {}, source(clause.source))])),
-    listing(`What each subject does: ${one.title}`, ["What it does", "Subjects"],
-      [...behaviours(one, detail)].map(([, { told, subjects }]) => tr([told, subjects.map((subject, at) => [at > 0 && ", ", el("a", { href: caseAddress(NO_FILTER, one, subject.label) }, subject.label)])]))));
+    listing(`Behaviour of the subjects: ${one.title}`, ["Behaviour", "Subjects"],
+      [...behaviours(one, detail)].map(([, { text, subjects }]) => tr([text, subjects.map((subject, at) => [at > 0 && ", ", el("a", { href: caseAddress(NO_FILTER, one, subject.label) }, subject.label)])]))));
 }
 
-// The subjects by what they do: what they answer, or that and how they do not.
+// The subjects by their outputs, or by verdict and failure text if they have no outputs.
 function behaviours(one, detail) {
   const found = new Map();
   for (const subject of SUBJECTS) {
@@ -26,17 +26,17 @@ function behaviours(one, detail) {
     const verdict = verdictOf(one, subject.number);
     const answers = evidence.outputs.map((output) => answerOf(output, detail));
     const key = JSON.stringify(answers.length ? answers : [verdict, evidence.phase, evidence.signature]);
-    if (!found.has(key)) found.set(key, { told: behaviour(verdict, evidence, answers), subjects: [] });
+    if (!found.has(key)) found.set(key, { text: behaviour(verdict, evidence, answers), subjects: [] });
     found.get(key).subjects.push(subject);
   }
   return found;
 }
 
-// An accepted output is the expected one as far as it is shown.
+// The output of a subject; for an accepted output without a preview, the expected output.
 function answerOf(output, detail) {
   const wanted = detail.data_sets[output.data_set]?.outputs.find((one) => one.name === output.name);
-  const shown = typeof output.actual === "object" ? output.actual : output.complaint === undefined ? wanted : null;
-  return { set: output.data_set, name: output.name ?? "", type: shown ? typeOf(shown) : "", values: shown ? shown.values : [output.complaint ?? ""], elided: shown ? shown.elided : 0 };
+  const shown = typeof output.actual === "object" ? output.actual : output.violation === undefined ? wanted : null;
+  return { set: output.data_set, name: output.name ?? "", type: shown ? typeOf(shown) : "", values: shown ? shown.values : [output.violation ?? ""], elided: shown ? shown.elided : 0 };
 }
 
 function behaviour(verdict, evidence, answers) {

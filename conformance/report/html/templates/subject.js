@@ -1,20 +1,20 @@
-// One subject by itself: how it fails, what was expected of it, where it is weakest.
+// The page of a subject: its failures, expectations, largest errors and slowest cases.
 
 function showSubject(state) {
-  const subject = state.subject === null ? SUBJECTS[0] : subjectCalled(state.subject);
+  const subject = state.subject === null ? SUBJECTS[0] : subjectByLabel(state.subject);
   if (!subject) return [el("h1", { tabindex: -1 }, "No such subject"), el("p", {}, "This report has no subject ", el("code", {}, state.subject ?? ""), "."), tabs(null)];
-  const profile = embedded(`subject-${subject.number}`);
+  const page = embedded(`subject-${subject.number}`);
   return [
     tabs(subject),
     el("h1", { tabindex: -1 }, subject.label, " ", el("small", {}, subject.version)),
-    el("p", {}, el("a", { href: matrixAddress({ of: subject.label, given: true }) }, "Its cases in the matrix")),
-    section("What it is", facts(profile.facts)),
-    section("Why it fails", whys(subject)),
-    section("Failures by signature", signatures(profile.signatures, subject)),
-    section("Expectations", expectations(profile.expectations, subject)),
-    section("How its errors are distributed", distributions(profile.errors)),
-    section("Accepted outputs nearest to their bound", margins(profile.margins, subject)),
-    section("Slowest cases", slowest(profile.slowest, subject)),
+    el("p", {}, el("a", { href: matrixAddress({ of: subject.label, given: true }) }, "Show its cases")),
+    section("Facts", facts(page.facts)),
+    section("Causes of failures", causesOf(subject)),
+    section("Failures by text", signatures(page.signatures, subject)),
+    section("Expectations", expectations(page.expectations, subject)),
+    section("Distribution of errors", distributions(page.errors)),
+    section("Accepted outputs nearest to their bound", margins(page.margins, subject)),
+    section("Slowest cases", slowest(page.slowest, subject)),
   ];
 }
 
@@ -30,26 +30,26 @@ function facts(rows) {
 }
 
 function signatures(rows, subject) {
-  if (!rows.length) return nothing("Every case that it was given passed.");
-  return listing("Failures by signature", ["Verdict", "Phase", "What they say, numbers aside", "Unexpected", "Cases"],
+  if (!rows.length) return nothing("All its cases passed.");
+  return listing("Failures by text", ["Verdict", "Phase", "Text without numbers", "Unexpected", "Cases"],
     rows.map(([verdict, phase, text, cases, unexpected]) => tr([
       verdictWord(verdict), phase ?? "", el("code", {}, text), unexpected || "", caseList(cases, subject.label),
     ])));
 }
 
 function expectations(rows, subject) {
-  if (!rows.length) return nothing("No expectation is about a case that was run.");
-  return listing("Expectations", ["Expected", "Reason", "Issue", "Written in", "As expected", "Otherwise"],
+  if (!rows.length) return nothing("No expectation applies to a case of this run.");
+  return listing("Expectations", ["Expected", "Reason", "Issue", "Location", "As expected", "Other verdict"],
     rows.map(([verdict, reason, issue, place, met, unmet]) => tr([
       verdictWord(verdict), reason, issue ? source(issue) : "", place ?? "", caseList(met, subject.label), caseList(unmet, subject.label),
     ])));
 }
 
 function distributions(rows) {
-  if (!rows.length) return nothing("No output was held against a bound.");
+  if (!rows.length) return nothing("No output was compared with a bound.");
   return [
-    el("p", { class: "note" }, "First bar: no error at all. Then each tenth of the bound. After the dashed line: beyond the bound."),
-    el("div", { class: "beside" }, rows.map(([output, type, counts]) => el("figure", { class: "strip" }, el("figcaption", {}, el("code", {}, output), ` ${type}`), histogram(counts)))),
+    el("p", { class: "note" }, "First bar: no error. Next bars: tenths of the bound. After the dashed line: errors above the bound."),
+    el("div", { class: "side-by-side" }, rows.map(([output, type, counts]) => el("figure", { class: "strip" }, el("figcaption", {}, el("code", {}, output), ` ${type}`), histogram(counts)))),
   ];
 }
 

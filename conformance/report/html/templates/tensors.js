@@ -1,4 +1,4 @@
-// Tensors as people read them: type and shape, then elements in decimal and in hex.
+// Tensors as text and tables: type and shape, elements in decimal and in hexadecimal.
 
 function typeOf({ type, shape }) {
   return `${type}[${shape.join(", ")}]`;
@@ -15,7 +15,7 @@ function coordinates(index) {
   return `[${index.join(", ")}]`;
 }
 
-// The place of the nth element in a tensor of that shape, last axis fastest.
+// The index of the nth element of a tensor in row-major order.
 function unravel(position, shape) {
   const index = [];
   for (const size of [...shape].reverse()) {
@@ -25,7 +25,7 @@ function unravel(position, shape) {
   return index;
 }
 
-// A tensor in one cell, for inputs: there is nothing to compare them with, so they need no table of their own.
+// A tensor in one cell of a table, for inputs.
 function inline(preview) {
   if (!preview.values.length) return el("span", { class: "muted" }, "no elements");
   const more = preview.elided ? ` … ${preview.elided} more` : "";
@@ -44,7 +44,7 @@ function inputsTable(inputs) {
     inputs.map((input) => tr([el("code", {}, input.name), el("code", {}, typeOf(input)), inline(input)])));
 }
 
-// Whether one element is unacceptable, as far as the two values shown can tell.
+// Check whether an element is wrong, judged by the shown values.
 function isWrong(wanted, actual, at) {
   const [want, got] = [wanted.values[at], actual.values[at]];
   if (wanted.accept) return !wanted.accept[at].split(" or ").includes(got);
@@ -57,7 +57,7 @@ function real(text) {
   return Number(text.replace("inf", "Infinity"));
 }
 
-// An expected output element by element, beside what the subject gave where that is known.
+// A table of the elements of an expected output, with the actual elements if they are known.
 function elementsTable(caption, wanted, actual = null) {
   const beside = actual && String(actual.shape) === String(wanted.shape) ? actual : null;
   const heads = ["Element", "Expected", wanted.hex && "in hex", wanted.bounds && "Bound (±)", beside && "Actual", beside && beside.hex && "in hex"];

@@ -1,0 +1,48 @@
+"""ONNX's own ReferenceEvaluator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from onnx.reference import ReferenceEvaluator
+
+from .server import Adapter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .server import Array
+
+
+class PreparedEvaluator:
+    """The evaluator of one model."""
+
+    def __init__(self, evaluator: ReferenceEvaluator) -> None:
+        self._evaluator = evaluator
+
+    def run(self, feeds: Mapping[str, Array]) -> tuple[Any, ...]:
+        """Run the model, and return the outputs in the graph's order."""
+        with np.errstate(all="ignore"):
+            return tuple(self._evaluator.run(None, dict(feeds)))
+
+
+class OnnxReferenceBackend(Adapter):
+    """Backend that runs models with ONNX's ReferenceEvaluator."""
+
+    __version__ = onnx.__version__
+
+    @classmethod
+    def prepare(cls, model: bytes, device: str = "CPU", **_: Any) -> PreparedEvaluator:
+        """Read a model.
+
+        Raises:
+            NotImplementedError: the evaluator does not implement an operator or the direction of a Scan.
+        """
+        try:
+            return PreparedEvaluator(ReferenceEvaluator(onnx.load_model_from_string(model)))
+        except RuntimeError as error:
+            if "is not implemented" in str(error):
+                raise NotImplementedError(str(error)) from error
+            raise

@@ -1,0 +1,110 @@
+"""OpenVINO, on the CPU or another device. The model converter of OpenVINO is not used, because it sends telemetry."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import openvino
+
+from .server import Adapter, raise_unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .server import Array
+
+
+_UNSUPPORTED_TEXTS = ("No conversion rule found for operations:", "Unsupported data type")
+
+_DATA_NODE_TYPES = {"Const", "Constant", "Input", "Output", "Parameter", "Result"}
+"""Types of nodes that only hold or pass data; they do not count for the placement."""
+
+_COMPILE_OPTIONS = {"EXECUTION_MODE_HINT": "ACCURACY", "INFERENCE_NUM_THREADS": 1}
+"""Without the hint, OpenVINO computes float in bfloat16 on processors that support it."""
+
+
+class PreparedOpenVinoModel:
+    """A compiled model; inputs of the graph that no node uses are not inputs of the compiled model.
+
+    Attributes:
+        placement: number of nodes of OpenVINO's graph by device and type; None if the device is the CPU.
+    """
+
+    def __init__(self, parameters: Sequence[str], compiled: openvino.CompiledModel, device: str) -> None:
+        self._parameters = parameters
+        self._compiled = compiled
+        self.placement = None if device == "CPU" else _placement(compiled, device)
+
+    def run(self, feeds: Mapping[str, Array]) -> tuple[Array, ...]:
+        """Run the model, and return the outputs in the graph's order."""
+        used = self._parameters if len(self._parameters) < len(feeds) else feeds  # otherwise the names may differ
+        found = self._compiled.create_infer_request().infer([_to_input(feeds[name]) for name in used])
+        return tuple(_to_output(port, found[port]) for port in self._compiled.outputs)
+
+
+def _to_input(array: Array) -> Array | openvino.Tensor:
+    """Return an input in a form that OpenVINO accepts: a tensor for bfloat16, otherwise the array itself.
+
+    OpenVINO would read a bfloat16 array as float16.
+    """
+    if array.dtype.name != "bfloat16":
+        return array
+    return openvino.Tensor(array.view("u2"), array.shape, openvino.Type.bf16)
+
+
+def _to_output(port: openvino.ConstOutput, array: Array) -> Array:
+    """Return a copy of an output; OpenVINO returns bfloat16 as an array of float16 with the same bits."""
+    if port.get_element_type() != openvino.Type.bf16:
+        return array.copy()
+    from ml_dtypes import bfloat16
+
+    output: Array = array.view(bfloat16).copy()
+    return output
+
+
+def _placement(compiled: openvino.CompiledModel, device: str) -> dict[str, dict[str, int]] | None:
+    """Return the number of nodes by device and type; None if several devices execute the model.
+
+    OpenVINO does not report which device runs which node.
+    """
+    devices = compiled.get_property("EXECUTION_DEVICES")
+    if len(devices) != 1:
+        return None
+    kinds = [node.get_rt_info()["layerType"].astype(str) for node in compiled.get_runtime_model().get_ops()]
+    counts = Counter(kind for kind in sorted(kinds) if kind not in _DATA_NODE_TYPES)
+    return {device if devices[0].partition(".")[0] == device else devices[0]: dict(counts)}  # GPU.0 counts as GPU
+
+
+class OpenVinoBackend(Adapter):
+    """Backend that runs models with OpenVINO."""
+
+    __version__ = openvino.__version__.split("-")[0]
+
+    @classmethod
+    def required_provider(cls, device: str = "", **_: str) -> str | None:
+        """Return the requested device.
+
+        Return None for AUTO, which may choose a device, and for the CPU, for which there is no fallback.
+        """
+        return device if device not in {"", "AUTO", "CPU"} else None
+
+    @classmethod
+    def prepare(cls, model: bytes, device: str = "CPU", **_: Any) -> PreparedOpenVinoModel:
+        """Read and compile a model.
+
+        Raises:
+            Unsupported: OpenVINO has no conversion for an operator.
+        """
+        core = openvino.Core()
+        with raise_unsupported(_UNSUPPORTED_TEXTS, RuntimeError):
+            read = core.read_model(model)
+            compiled = core.compile_model(read, device, _COMPILE_OPTIONS)
+        return PreparedOpenVinoModel(
+            [parameter.get_friendly_name() for parameter in read.get_parameters()], compiled, device
+        )
+
+    @classmethod
+    def supports_device(cls, device: str) -> bool:
+        """Return whether OpenVINO finds the device on this machine."""
+        return device in {"AUTO", *openvino.Core().available_devices}

@@ -1,0 +1,27 @@
+"""ONNX's own optimizer: the pass `eliminate_nop_monotone_argmax` alone, or all default passes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import onnxoptimizer
+
+from conformance.adapters.optimizers import declare_adapter
+from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
+
+if TYPE_CHECKING:
+    import onnx
+
+
+@declare_adapter(onnxoptimizer.__version__, passes=(PASS_NAME,))
+def optimize(model: onnx.ModelProto, fixed_point: bool = False) -> onnx.ModelProto:
+    """Run the pass once or until nothing changes, and return the model."""
+    optimized: onnx.ModelProto = onnxoptimizer.optimize(model, [PASS_NAME], fixed_point=fixed_point)
+    return optimized
+
+
+@declare_adapter(onnxoptimizer.__version__)
+def optimize_by_default(model: onnx.ModelProto, fixed_point: bool = False) -> onnx.ModelProto:
+    """Run the default passes, which fuse or eliminate nodes, and return the model."""
+    optimized: onnx.ModelProto = onnxoptimizer.optimize(model, fixed_point=fixed_point)
+    return optimized

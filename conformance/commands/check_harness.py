@@ -1,0 +1,50 @@
+"""`onnx-conformance check-harness`: check that a harness implements the protocol."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from conformance.commands.options import Backend, Optimizer, Timeout, add_options
+
+
+@add_options
+def check_harness(
+    harness: Annotated[
+        str | None,
+        typer.Argument(metavar="[exec:COMMAND]", show_default=False, help="Command that starts the harness."),
+    ] = None,
+    backend: Backend = None,
+    optimizer: Optimizer = None,
+    timeout: Timeout = 60,
+) -> None:
+    """Check that a harness implements every rule of the harness protocol (docs/reference/protocol.md).
+
+    With -b or -o, the command checks this suite's own harness, with that backend or optimizer inside.
+
+    Exit status: 0 if no rule is violated, 1 if a rule is violated, 2 if the command line is wrong.
+    """
+    from collections import Counter
+
+    from conformance.environments.registry import find_interpreter
+    from conformance.errors import UsageError
+    from conformance.harness_check.check import check_harness, print_outcome, print_summary
+    from conformance.harness_check.session import RuleState
+    from conformance.isolation.environment import subject_command
+    from conformance.subjects.naming import SubjectKind, SubjectName
+
+    kinds = {harness: SubjectKind.BACKEND, backend: SubjectKind.BACKEND, optimizer: SubjectKind.OPTIMIZER}
+    named = [SubjectName.parse(text, kind) for text, kind in kinds.items() if text]
+    if len(named) != 1:
+        raise UsageError(
+            "subject-count", f"{len(named)} harnesses are named.", "Name one: exec:COMMAND, -b NAME or -o NAME."
+        )
+    (subject,) = named
+    interpreter = None if subject.is_command else find_interpreter(subject)
+    counts: Counter[RuleState] = Counter()
+    for outcome in check_harness(subject_command(subject, interpreter), timeout):
+        counts[outcome.state] += 1
+        print_outcome(outcome)
+    print_summary(counts)
+    raise typer.Exit(1 if counts[RuleState.FAILS] else 0)

@@ -1,0 +1,181 @@
+"""`onnx-conformance list`, `verify` and `generate`: print, check and write a corpus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from conformance.commands.completion import generator_names
+from conformance.commands.options import Data, add_options, echo, output_option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from conformance.corpus.corpus import Corpus, CorpusCase
+
+
+@add_options
+def list_(
+    clauses: Annotated[
+        bool, typer.Option("--clauses", help="List the clauses, with the number of cases per clause.")
+    ] = False,
+    backends: Annotated[bool, typer.Option("--backends", help="List the backends that have a short name.")] = False,
+    generators: Annotated[bool, typer.Option("--generators", help="List the generators.")] = False,
+    coverage: Annotated[
+        bool,
+        typer.Option(
+            "--coverage",
+            help="List the factors of cases, and which combinations the corpus covers; works only in a checkout.",
+        ),
+    ] = False,
+    *,
+    selection: dict[str, Any],
+    data: Data = None,
+) -> None:
+    """List the cases with level and title; with an option, list clauses, backends, generators or coverage instead."""
+    from conformance.corpus.corpus import bundled_corpus_path, open_corpus
+    from conformance.plugins import registered_entry_points
+    from conformance.run.selection import Selection
+
+    if backends or generators:
+        from conformance.generation.generators import generator_locations
+
+        places = {name: point.value for name, point in registered_entry_points("backends").items()}
+        for name, place in (places if backends else generator_locations()).items():
+            echo(f"{name}  {place}")
+        return
+    corpus = open_corpus(data or bundled_corpus_path())
+    if coverage:
+        for line in _coverage(corpus):
+            echo(line)
+        return
+    chosen = Selection.from_values(selection).select(corpus)
+    for line in _clauses(corpus) if clauses else _cases(corpus, chosen):
+        echo(line)
+
+
+def _cases(corpus: Corpus, chosen: Mapping[str, CorpusCase]) -> Iterator[str]:
+    from conformance.corpus.case_json import read_case_json
+
+    for id, case in chosen.items():
+        document = read_case_json(corpus, case)
+        yield f"{id}  {document['level']}  {document['title']}"
+
+
+def _coverage(corpus: Corpus) -> Iterator[str]:
+    from conformance.corpus.case_json import read_case_json
+    from conformance.errors import UsageError
+    from conformance.generation.generators import bundled_package
+
+    declarations = bundled_package()
+    if declarations is None:
+        raise UsageError(
+            "checkout-required", "--coverage needs the folder generators/.", "Run the command in a checkout."
+        )
+    lines: Iterator[str] = declarations.coverage_lines(
+        read_case_json(corpus, case)["tags"] for case in corpus.cases.values()
+    )
+    return lines
+
+
+def _clauses(corpus: Corpus) -> Iterator[str]:
+    from collections import Counter
+
+    from conformance.clauses import clauses
+    from conformance.corpus.case_json import read_case_json
+
+    tested: Counter[str] = Counter()
+    for case in corpus.cases.values():
+        tested.update(read_case_json(corpus, case)["clauses"])
+    for clause in clauses().values():
+        yield f"{tested[clause.id]:4d}  {clause.id}  {clause.text}"
+    untested = [id for id in clauses() if not tested[id]]
+    names = f": {', '.join(untested)}" if untested else ""
+    yield f"{len(clauses())} clauses, {len(untested)} without a case{names}"
+
+
+@add_options
+def verify(data: Data = None) -> None:
+    """Check the files of the corpus against the hashes of the manifest."""
+    from conformance.corpus.case_json import verify_companions
+    from conformance.corpus.corpus import bundled_corpus_path, open_corpus
+    from conformance.corpus.released import read_released
+
+    corpus = open_corpus(data or bundled_corpus_path())
+    files = corpus.verify()
+    verify_companions(corpus)
+    read_released(corpus.path)
+    echo(f"corpus {corpus.version} is intact: {len(corpus.cases)} cases, {files} files, digest {corpus.digest}")
+
+
+@add_options
+def generate(
+    generator: Annotated[
+        list[str] | None,
+        typer.Option(
+            *("-g", "--generator"),
+            metavar="NAME",
+            help="Run only this generator of the suite or of a third party.",
+            autocompletion=generator_names,
+        ),
+    ] = None,
+    output: Annotated[Path, output_option("DIR", "Write the corpus to this folder.")] = Path("data"),
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; list the files that would change.")] = False,
+    corpus_version: Annotated[str | None, typer.Option(metavar="X.Y.Z", help="Version of the new corpus.")] = None,
+    release: Annotated[
+        bool, typer.Option("--release", help="Generate no case; record in released.json that this corpus is released.")
+    ] = False,
+) -> None:
+    """Generate the corpus; an existing corpus in the folder is replaced.
+
+    A change that can make a passing backend fail needs a higher corpus version: a new major version if expected results
+    of a case change, a new minor version if cases are added or removed. If the folder has a file released.json, which
+    describes the last released corpus, the version is computed from the changes since then.
+
+    Exit status with --check: 0 if no file would change, 1 if a file would change.
+    """
+    from conformance.generation.generators import define_cases
+    from conformance.generation.write_corpus import corpus_differences
+    from conformance.generation.write_corpus import generate as write_corpus
+    from conformance.run.progress import progress_counter
+
+    if release:
+        _release(output, alone=not (generator or check or corpus_version))
+        return
+    cases = define_cases(generator or ())
+    with progress_counter("expected outputs", len(cases)) as progress:
+        if check:
+            found = corpus_differences(output, cases, progress)
+        else:
+            written = write_corpus(output, cases, corpus_version, progress)
+    if not check:
+        counts = f"{written.cases} cases, {written.files} files, {written.bytes} bytes"
+        echo(f"Wrote corpus {written.version} to {output}: {counts}.")
+        return
+    for line in found:
+        echo(line)
+    echo(f"{len(found)} files differ." if found else f"{output} is up to date: {len(cases)} cases.")
+    raise typer.Exit(1 if found else 0)
+
+
+def _release(directory: Path, *, alone: bool) -> None:
+    """Record in released.json that the corpus in a directory is released.
+
+    Args:
+        alone: whether `--release` is the only option of the command.
+
+    Raises:
+        UsageError: `alone` is false.
+    """
+    from conformance.corpus.corpus import RELEASED
+    from conformance.errors import UsageError
+    from conformance.generation.write_corpus import mark_released
+
+    if not alone:
+        raise UsageError(
+            "options-conflict", "--release excludes other options.", "Generate the corpus first, then release it."
+        )
+    released = mark_released(directory)
+    echo(f"Recorded corpus {released.version} as released in {directory / RELEASED}: {len(released.cases)} cases.")

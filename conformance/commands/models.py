@@ -1,0 +1,99 @@
+"""`onnx-conformance expand` and `onnx-conformance hazards`: verbs that process the user's own model."""
+
+from __future__ import annotations
+
+from json import dumps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from conformance.commands.options import ModelFile, add_options, echo, output_option, report_option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from conformance.passes.analysis import ArgMaxSite
+
+
+@add_options
+def expand(
+    model: ModelFile,
+    output: Annotated[Path, output_option("FILE", "Write the new model to FILE.")],
+) -> None:
+    """Replace Adam, Momentum and Adagrad by primitive operators, for runtimes that lack them.
+
+    Nothing else in the model is changed. The model must import opset 13 or later of the default domain.
+    """
+    from conformance.errors import UsageError
+    from conformance.expansion import expand as lowered
+    from conformance.expansion import has_training_optimizers
+    from conformance.files.atomic_write import write_bytes_atomically
+    from conformance.models.graphs import has_external_data
+    from conformance.models.validity import read_model, report_invalid_model
+
+    content, proto = read_model(model)
+    if has_external_data(proto) and output.resolve().parent != model.resolve().parent:
+        raise UsageError(
+            "external-data",
+            f"{model} has tensors in other files, whose paths are relative to its folder.",
+            "Write the new model to the same folder.",
+        )
+    found = has_training_optimizers(proto)
+    with report_invalid_model(model, proto):
+        new = lowered(proto).SerializeToString(deterministic=True) if found else content
+    try:
+        write_bytes_atomically(output, new)
+    except OSError as error:
+        problem = f"--output: {output} cannot be written: {error.strerror}."
+        raise UsageError("cannot-write", problem, "Name another file.") from None
+    note = "" if found else f", a copy: {model} has no Adam, Momentum or Adagrad"
+    echo(f"Wrote {output}{note}.")
+
+
+@add_options
+def hazards(
+    model: ModelFile,
+    json: Annotated[Path | None, report_option("json", "Write the report as JSON.")] = None,
+) -> None:
+    """Print the nodes of a model that the pass eliminate_nop_monotone_argmax would remove, and the hazards there.
+
+    A hazard is a class of inputs for which the output changes although the pass is implemented correctly. The exit
+    status is 0 even if hazards are found.
+    """
+    from conformance.files.atomic_write import is_standard_output, write_text_atomically
+    from conformance.models.validity import read_model, report_invalid_model
+    from conformance.passes.analysis import analyse_argmaxes
+
+    _, proto = read_model(model)
+    with report_invalid_model(model, proto):
+        findings = analyse_argmaxes(proto)
+    if json is not None:
+        document = {"model": str(model), "argmax": [_document(site) for site in findings]}
+        write_text_atomically(json, dumps(document, indent=1) + "\n")
+    for line in _lines(findings):
+        echo(line, err=json is not None and is_standard_output(json))
+
+
+def _document(finding: ArgMaxSite) -> dict[str, Any]:
+    removals = [
+        {"op_type": one.op_type, "value": one.value, "type": one.type, "hazards": [h.id for h in one.hazards]}
+        for one in finding.removals
+    ]
+    return {"output": finding.path, "removed": removals, "reason_for_stop": finding.reason_for_stop}
+
+
+def _lines(findings: Sequence[ArgMaxSite]) -> Iterator[str]:
+    from conformance.serialization.text import one_line
+
+    for finding in findings:
+        if not finding.removals:
+            yield one_line(f"ArgMax {finding.path} is not changed: {finding.reason_for_stop}.")
+            continue
+        yield one_line(f"ArgMax {finding.path} is changed.")
+        for removal in finding.removals:
+            value = one_line(removal.value)
+            yield f"    {removal.op_type} is removed, and with it {value} ({removal.type}). The output may change:"
+            for hazard in removal.hazards:
+                yield f"        {hazard.id}: {hazard.text}"
+                yield f"            In practice: {hazard.practice}"
+    rewritten = sum(bool(finding.removals) for finding in findings)
+    yield f"{len(findings)} ArgMax, {rewritten} changed."

@@ -1,0 +1,184 @@
+"""`onnx-conformance report`, `diff`, `merge` and `update-expectations`: verbs that read results files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from conformance.commands.options import (
+    Data,
+    ResultsFiles,
+    add_options,
+    echo,
+    echo_written_reports,
+    output_option,
+    report_option,
+    run_option,
+)
+from conformance.report.report_files import ReportFiles
+
+if TYPE_CHECKING:
+    from conformance.expectations.update import UpdatedFile
+
+
+@add_options
+def report(
+    results: ResultsFiles,
+    *,
+    outputs: ReportFiles,
+) -> None:
+    """Write reports of results files; the HTML report can compare several runs of one subject.
+
+    At least one report option, such as --html, must be given.
+    """
+    from conformance.errors import UsageError
+    from conformance.report.report_files import write_reports
+
+    if not outputs.paths:
+        raise UsageError("report-missing", "No report is named.", "Name a file to write, such as --html FILE.")
+    outputs.check()
+    write_reports(results, outputs)
+    echo_written_reports(outputs)
+
+
+@add_options
+def diff(
+    before: Annotated[Path, typer.Argument(metavar="BEFORE", help="Results file of the earlier run.")],
+    after: Annotated[Path, typer.Argument(metavar="AFTER", help="Results file of the later run.")],
+    json: Annotated[Path | None, report_option("json", "Write the differences as JSON.")] = None,
+    markdown: Annotated[Path | None, report_option("markdown", "Write the differences as Markdown.")] = None,
+) -> None:
+    """Compare two runs: regressions, fixes, other changes, larger errors, added and removed cases and subjects.
+
+    Exit status: 0 if no verdict is worse than before, 1 if a verdict is worse, 2 if a file is malformed.
+    """
+    from json import dumps
+
+    from conformance.files.atomic_write import check_distinct_targets, is_standard_output, write_text_atomically
+    from conformance.report.diff import compare_runs, to_markdown, to_text
+    from conformance.results.file import read_results
+
+    check_distinct_targets([path for path in (json, markdown) if path])
+    found = compare_runs(read_results(before), read_results(after))
+    if json:
+        write_text_atomically(json, dumps(found, indent=1) + "\n")
+    if markdown:
+        write_text_atomically(markdown, to_markdown(found))
+    taken = any(is_standard_output(path) for path in (json, markdown) if path)
+    echo(to_text(found), nl=False, err=taken)
+    raise typer.Exit(1 if found["regressions"] else 0)
+
+
+@add_options
+def merge(
+    results: ResultsFiles,
+    output: Annotated[Path, output_option("FILE", "Write the merged results to FILE.")],
+    data: Data = None,
+) -> None:
+    """Merge results files of one corpus, such as those of its shards, into one results file.
+
+    Exit status: 0 if the merged run passes, 1 if it fails, 2 if the files cannot be merged.
+    """
+    from conformance.corpus.corpus import bundled_corpus_path, read_manifest
+    from conformance.errors import CorpusError
+    from conformance.files.atomic_write import check_target, is_standard_output, write_chunks_atomically
+    from conformance.results.file import encode_record, read_results
+    from conformance.run.merge import merge_runs
+    from conformance.serialization.text import one_line
+
+    check_target(output)
+    taken = is_standard_output(output)
+    runs = [read_results(path) for path in results]
+    try:
+        corpus = read_manifest(data or bundled_corpus_path())
+    except CorpusError:
+        corpus = None
+    same = corpus is not None and corpus.digest == runs[0].header["corpus"]["digest"]
+    run = merge_runs(runs, corpus if same else None)
+    write_chunks_atomically(output, map(encode_record, run.records()))
+    count, subjects = run.footer["results"], len(run.header["subjects"])
+    passes = run.footer["outcome"] == "pass"
+    echo("PASSED" if passes else "FAILED", err=taken)
+    for reason in run.footer["reasons"]:
+        echo(f"  {one_line(reason)}", err=taken)
+    echo(f"Wrote {output}: {count} results on {subjects} subject{'s' if subjects > 1 else ''}.", err=taken)
+    raise typer.Exit(0 if passes else 1)
+
+
+@add_options
+def update_expectations(
+    results: Annotated[
+        Path,
+        typer.Argument(metavar="RESULTS", help="Results file of a run of the subject that the expectations are about."),
+    ],
+    expect: Annotated[Path, run_option("expect", help="Expectations file to update; the file may be new.")],
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="TEXT", help="Reason why the failures are expected, for new entries.")
+    ] = "",
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; print the changes as a diff.")] = False,
+) -> None:
+    """Update an expectations file so that a run with these results passes.
+
+    Cases that pass are removed from their entries. Patterns that match no case are removed. A changed verdict replaces
+    the old verdict. Comments and reasons are kept. If there are failures without an entry, new entries are added with
+    the reason of --reason; without --reason nothing is written.
+
+    Exit status: 0 if the file is up to date, 1 if a verdict varies between repetitions (no entry can expect that), 2 if
+    --reason is missing. With --check: 1 if the file would change or lacks an entry.
+    """
+    from conformance.errors import UsageError
+    from conformance.expectations.file import read_expectations_text
+    from conformance.expectations.update import empty_expectations_file, update_expectations
+    from conformance.files.atomic_write import write_bytes_atomically
+    from conformance.results.file import read_results
+
+    run = read_results(results)
+    before = read_expectations_text(expect) if expect.exists() else ""
+    subjects = [subject["id"] for subject in run.header["subjects"]]
+    if not before and len(subjects) != 1:
+        raise UsageError(
+            "subject-count",
+            f"{results} has {len(subjects)} subjects, but {expect} does not exist and therefore names no subject.",
+            'Create the file with the line subject = "NAME", with the name of one of the subjects.',
+        )
+    updated = update_expectations(before or empty_expectations_file(subjects[0]), str(expect), run, reason.strip())
+    is_changed = updated.text != before
+    if updated.missing and not check:
+        _print_open_points(updated, check)
+        raise UsageError("reason-missing", f"{expect} is not changed: it lacks entries for these failures.", _HINT)
+    if check:
+        echo(_diff(before, updated.text, str(expect)), nl=False)
+    elif is_changed:
+        write_bytes_atomically(expect, updated.text.encode())
+    change = "needs no change" if not is_changed else "would change" if check else "is updated"
+    echo(f"{expect} {change}.")
+    _print_open_points(updated, check)
+    raise typer.Exit(1 if updated.missing or updated.varying or (check and is_changed) else 0)
+
+
+_HINT = "Write an entry for each failure, or give --reason TEXT for all of them."
+
+
+def _diff(before: str, after: str, name: str) -> str:
+    """Return a unified diff of two texts; `name` is the file name in its header."""
+    from difflib import unified_diff
+
+    lines = unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), name, name)
+    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+def _print_open_points(updated: UpdatedFile, check: bool) -> None:
+    """Print the failures that have no entry, and the cases whose verdict varies."""
+    from conformance.serialization.text import one_line
+    from conformance.verdicts import Verdict
+
+    for missing in updated.missing:
+        more = f" and {len(missing.cases) - 3} more" if len(missing.cases) > 3 else ""
+        verb = Verdict(missing.verdict).verb(len(missing.cases))
+        echo(f"no entry expects that {', '.join(missing.cases[:3])}{more} {verb}: {one_line(missing.message)}")
+    if updated.missing and check:
+        echo(_HINT)
+    for case in updated.varying:
+        echo(f"the verdict of {case} varies; no entry can expect that")

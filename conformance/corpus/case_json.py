@@ -1,0 +1,145 @@
+"""The descriptive files of a case: case.json, and companion.json for a case with a companion.
+
+The types also define `schemas/case.schema.json`. A companion is a second case whose model is loaded after the model of
+the tested case; see `judging.backend`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict
+
+from msgspec import Meta
+
+from conformance.corpus.case import PassEffect
+from conformance.corpus.corpus import damaged_corpus_error, find_case
+from conformance.corpus.loading import load_case
+from conformance.errors import UnknownName
+from conformance.models.summaries import ModelSummary, TensorPreview
+from conformance.serialization.decoding import JsonDecoder, MalformedError, NonEmpty
+from conformance.serialization.json_schema import schema_violation
+from conformance.verdicts import Level
+
+if TYPE_CHECKING:
+    from conformance.corpus.corpus import Corpus, CorpusCase
+    from conformance.corpus.loading import LoadedCase
+
+
+LevelName = Annotated[str, Level]
+
+CheckName = Annotated[str, Literal["exact", "bound", "index"]]
+"""How an output is checked: equal bits, distance from the expected value, or acceptable indices."""
+
+
+class ExpectedOutput(TensorPreview):
+    """Preview of an expected output: its first elements with bounds or acceptable indices, and its check."""
+
+    check: CheckName
+    bounds: NotRequired[list[str]]
+    accept: NotRequired[list[str]]
+
+
+class DataSetPreview(TypedDict):
+    """Preview of one data set of a case: inputs, expected outputs, and the hazard that the data set exposes."""
+
+    inputs: list[TensorPreview]
+    outputs: list[ExpectedOutput]
+    hazard: NotRequired[NonEmpty]
+
+
+class RewriteDocument(TypedDict):
+    """The required effect of the pass on the model of a case.
+
+    `once` has the paths of the values whose producers one run removes; `fixed_point` the same for runs to a fixed
+    point. `check` is the graph optimizer check that the case tests.
+    """
+
+    effect: Annotated[str, PassEffect]
+    once: list[str]
+    fixed_point: list[str]
+    check: NotRequired[NonEmpty]
+
+
+class CaseDocument(TypedDict):
+    """The content of case.json."""
+
+    title: NonEmpty
+    level: LevelName
+    generator: NonEmpty
+    clauses: Annotated[list[str], Meta(min_length=1, extra_json_schema={"uniqueItems": True})]
+    tags: Annotated[list[str], Meta(extra_json_schema={"uniqueItems": True})]
+    model: ModelSummary
+    data_sets: list[DataSetPreview]
+    rewrite: NotRequired[RewriteDocument]
+
+
+_decode_case = JsonDecoder(CaseDocument)
+
+
+def read_case_json(corpus: Corpus, case: CorpusCase) -> dict[str, Any]:
+    """Return the case.json of a case.
+
+    Raises:
+        CorpusError: the file is altered or malformed.
+    """
+    content = corpus.read(case, "case.json")
+    try:
+        document: dict[str, Any] = _decode_case(content)
+        problem = schema_violation("case", document)
+    except MalformedError as error:
+        problem = str(error)
+    if problem:
+        raise damaged_corpus_error("malformed", corpus.path, f"{case.path}/case.json is malformed: {problem}")
+    return document
+
+
+COMPANION_FILE = "companion.json"
+
+
+class CompanionDocument(TypedDict):
+    """The content of companion.json: the id of the companion case."""
+
+    case: str
+
+
+_decode_companion = JsonDecoder(CompanionDocument)
+
+
+def verify_companions(corpus: Corpus) -> None:
+    """Check that every companion file names a case of the corpus that can be run.
+
+    Raises:
+        CorpusError: a companion file is malformed or names an unsuitable case.
+    """
+    for entry in corpus.cases.values():
+        if COMPANION_FILE in entry.files:
+            load_companion(load_case(corpus, entry))
+
+
+def companion_bytes(id: str) -> bytes:
+    """Return the content of the file companion.json for the companion case `id`."""
+    return (json.dumps(CompanionDocument(case=id)) + "\n").encode()
+
+
+def load_companion(case: LoadedCase) -> LoadedCase | None:
+    """Return the companion of a case, which can be the case itself; None if it has no companion.
+
+    Raises:
+        CorpusError: the companion file is malformed, or names a case that does not exist or cannot be run.
+    """
+    if COMPANION_FILE not in case.entry.files:
+        return None
+    file = f"{case.entry.path}/{COMPANION_FILE}"
+    try:
+        other = find_case(case.corpus, _decode_companion(case.corpus.read(case.entry, COMPANION_FILE))["case"])
+    except MalformedError as error:
+        raise damaged_corpus_error("malformed", case.corpus.path, f"{file} is malformed: {error}") from None
+    except UnknownName:
+        raise damaged_corpus_error(
+            "companion-unsuitable", case.corpus.path, f"{file} names a case that does not exist"
+        ) from None
+    if other.is_invalid or other.is_structural:
+        raise damaged_corpus_error(
+            "companion-unsuitable", case.corpus.path, f"{file} names {other.id}, which cannot be run"
+        )
+    return load_case(case.corpus, other)

@@ -1,0 +1,217 @@
+"""Record the behaviour of a backend on a case, and compare two records.
+
+An `Observation` is such a record: outputs, changed inputs and errors. `observe` runs a case and returns its
+observation. `are_equivalent` compares two observations apart from rounding. `observation_to_record` converts an
+observation for the results file, so that a run can be diagnosed later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conformance.corpus.loading import load_case_in_memory
+from conformance.isolation.protocol import decode_tensor, encode_tensor
+from conformance.judging.compare import is_acceptable
+from conformance.models import arrays
+from conformance.mutants import family_of_operators, op_types
+from conformance.subjects.failures import format_exception, is_unsupported
+from conformance.verdicts import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import onnx
+
+    from conformance.corpus.corpus import Corpus, CorpusCase
+    from conformance.corpus.loading import CaseInMemory, DataSet, ExpectedTensor
+    from conformance.models.arrays import Array
+    from conformance.results.records import RecordedOutputs, RecordedTensor
+    from conformance.subjects.loading import Subject
+
+
+EXTRA_ROUNDINGS = 16
+"""Units of roundoff, in addition to the bound, by which two evaluations of one wrong formula may differ."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """The behaviour of a backend on a case.
+
+    Attributes:
+        outputs: the outputs of each data set's run, up to the first error.
+        changed_inputs: for each data set, the indices of the input arrays that the run modified.
+        error: the phase and the text of the error that ended the runs, or None. Two errors are equivalent only if
+            equal.
+    """
+
+    outputs: tuple[tuple[Any, ...], ...]
+    changed_inputs: tuple[tuple[int, ...], ...]
+    error: str | None = None
+
+
+def observe(backend: Any, case: CaseInMemory, like: Observation | None = None) -> Observation | None:
+    """Run a case on a backend and return the observation, or None if the backend does not support the case.
+
+    Args:
+        like: another observation of the case, or None. If it is given, the function stops and returns None at the first
+            data set with outputs that are not equivalent to it.
+    """
+    outputs: list[tuple[Any, ...]] = []
+    changed: list[tuple[int, ...]] = []
+    phase = "load"
+    try:
+        prepared = backend.prepare(case.fresh_model(), "CPU")
+        phase = "run"
+        for number, data_set in enumerate(case.data_sets()):
+            before = [array.tobytes() for array in data_set.inputs]
+            came = prepared.run(list(data_set.inputs))
+            outputs.append(tuple(array.copy() if isinstance(array, np.ndarray) else array for array in came))
+            pairs = zip(data_set.inputs, before, strict=True)
+            changed.append(tuple(i for i, (array, old) in enumerate(pairs) if array.tobytes() != old))
+            if like is not None and not _is_alike(like, number, data_set, outputs[-1]):
+                return None
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - as `judge` takes them
+        return (
+            None
+            if is_unsupported(error)
+            else Observation(tuple(outputs), tuple(changed), f"{phase}: {format_exception(error)}")
+        )
+    return Observation(tuple(outputs), tuple(changed))
+
+
+def are_equivalent(one: Observation, other: Observation, case: CaseInMemory) -> bool:
+    """Return whether two observations of a case differ by rounding at most."""
+    if (one.error, one.changed_inputs, len(one.outputs)) != (other.error, other.changed_inputs, len(other.outputs)):
+        return False
+    data_sets = zip(case.held, one.outputs, other.outputs, strict=False)
+    return all(_are_outputs_equivalent(data_set.outputs, a, b) for data_set, a, b in data_sets)
+
+
+def _is_alike(observation: Observation, number: int, data_set: DataSet, outputs: Sequence[Any]) -> bool:
+    """Return whether the outputs of one data set differ from those of an observation by rounding at most."""
+    recorded = observation.outputs
+    return number < len(recorded) and _are_outputs_equivalent(data_set.outputs, outputs, recorded[number])
+
+
+def is_failure(observation: Observation, case: CaseInMemory) -> bool:
+    """Return whether a backend with this behaviour fails the case."""
+    if observation.error or any(observation.changed_inputs) or len(observation.outputs) != len(case.held):
+        return True
+    return any(
+        len(came) != len(data_set.outputs) or not all(map(is_acceptable, data_set.outputs, came))
+        for data_set, came in zip(case.held, observation.outputs, strict=True)
+    )
+
+
+def _are_outputs_equivalent(expected: Sequence[ExpectedTensor], one: Sequence[Any], other: Sequence[Any]) -> bool:
+    if len(one) != len(other) or len(one) != len(expected):
+        return False
+    return all(_is_output_equivalent(*three) for three in zip(expected, one, other, strict=True))
+
+
+def _is_output_equivalent(expected: ExpectedTensor, one: Any, other: Any) -> bool:
+    if not (isinstance(one, np.ndarray | np.generic) and isinstance(other, np.ndarray | np.generic)):
+        return False
+    if one.dtype != other.dtype or one.shape != other.shape:
+        return False
+    a, b = np.asarray(one), np.asarray(other)
+    both_nan = (a != a) & (b != b)  # noqa: PLR0124
+    if expected.bound is None:
+        alike = a == b if a.dtype.kind not in "fV" else (a == b) & (np.signbit(a) == np.signbit(b))
+        return bool((alike | both_nan).all())
+    return bool(((a == b) | both_nan | (_distance(a, b) <= _tolerance(expected, a, b))).all())
+
+
+def _distance(a: Array, b: Array) -> Array:
+    with np.errstate(all="ignore"):
+        return np.nan_to_num(np.abs(a.astype(np.float64) - b.astype(np.float64)), nan=np.inf, posinf=np.inf)
+
+
+def _tolerance(expected: ExpectedTensor, a: Array, b: Array) -> Any:
+    """Return how much two equivalent outputs `a` and `b` may differ: the bound plus several roundings.
+
+    Both outputs may be wrong. They are equivalent if they can be evaluations of the same wrong formula.
+    """
+    assert expected.bound is not None
+    format = arrays.FLOAT_FORMATS["float" if expected.expected.dtype == np.float32 else "double"]
+    magnitude = np.fmax(np.abs(a.astype(np.float64)), np.abs(b.astype(np.float64)))
+    with np.errstate(all="ignore"):
+        room = EXTRA_ROUNDINGS * float(format.unit_roundoff) * np.where(np.isfinite(magnitude), magnitude, 0)
+    fits = expected.bound.shape == a.shape and np.isfinite(expected.bound).all()
+    return room + expected.bound if fits else room
+
+
+MAX_RECORDED_BYTES = 256 * 1024
+"""Bytes of all outputs of a case up to which they are recorded. Larger cases are not diagnosed."""
+
+OPERATORS_NEXT_TO_FAMILY = {"ArgMax": ("Log", "Exp", "Sqrt", "Softmax", "LogSoftmax", "Relu", "Concat")}
+"""By family: the other operators that a model of the family may contain."""
+
+
+def evidence_family(model: onnx.ModelProto) -> str | None:
+    """Return the operator family to which a failure of the model is attributed, or None.
+
+    It is None if the model contains other operators that could be at fault.
+    """
+    present = op_types(model)
+    family = family_of_operators(present)
+    return family if family is not None and present <= {*OPERATORS_NEXT_TO_FAMILY.get(family, ()), family} else None
+
+
+def record_outputs(subject: Subject, corpus: Corpus, entry: CorpusCase) -> RecordedOutputs | None:
+    """Run a failing case again and return the recorded outputs of the subject.
+
+    Return None if mutants cannot explain the case, because its operator has none.
+
+    Raises:
+        CorpusError: a file of the case was changed.
+    """
+    if entry.is_invalid or entry.level is Level.SILENT:
+        return None
+    case = load_case_in_memory(corpus, entry)
+    if evidence_family(case.model) is None:
+        return None
+    observation = observe(subject.target, case)
+    return None if observation is None else observation_to_record(observation)
+
+
+def observation_to_record(observation: Observation) -> RecordedOutputs | None:
+    """Return an observation as a record of the results file, or None if it is too large."""
+    arrays = [array for outputs in observation.outputs for array in outputs if isinstance(array, np.ndarray)]
+    if sum(array.nbytes for array in arrays) > MAX_RECORDED_BYTES:
+        return None
+    record: RecordedOutputs = {
+        "outputs": [[_tensor_to_record(array) for array in outputs] for outputs in observation.outputs],
+        "changed": [list(places) for places in observation.changed_inputs],
+    }
+    if observation.error is not None:
+        record["ended"] = observation.error
+    return record
+
+
+def observation_from_record(record: RecordedOutputs) -> Observation | None:
+    """Read an observation from a record, or return None if a tensor in it is malformed."""
+    try:
+        outputs = tuple(
+            tuple(None if tensor is None else decode_tensor(tensor) for tensor in tensors)
+            for tensors in record["outputs"]
+        )
+    except (KeyError, TypeError, ValueError):
+        return None
+    return Observation(outputs, tuple(tuple(places) for places in record["changed"]), record.get("ended"))
+
+
+def _tensor_to_record(array: Any) -> RecordedTensor | None:
+    """Return an output as a record of the results file, or None if it is not a tensor of an ONNX element type."""
+    if not isinstance(array, np.ndarray | np.generic):
+        return None
+    try:
+        message = encode_tensor("", np.asarray(array))
+    except (KeyError, TypeError, ValueError):
+        return None
+    return {"dtype": message["dtype"], "shape": list(message["shape"]), "data": message["data"]}

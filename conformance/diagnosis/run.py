@@ -1,0 +1,147 @@
+"""Diagnose a whole run: explain the failures of each subject on each operator family.
+
+Each subject and operator family with a failure is one chunk of a `DiagnosisJob`, which worker processes run.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from conformance.corpus.case_json import read_case_json
+from conformance.corpus.loading import load_case, load_case_in_memory
+from conformance.diagnosis.diagnosis import CaseTopics, diagnose
+from conformance.diagnosis.recorded_outputs import evidence_family
+from conformance.errors import CorpusError, JobError
+from conformance.jobs.process_pool import ProcessWorkers
+from conformance.mutants import FAMILIES
+from conformance.results.records import Diagnosed
+from conformance.verdicts import Level, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from conformance.corpus.corpus import Corpus, CorpusCase
+    from conformance.diagnosis.collected_results import CollectedResult, ResultCollector
+
+
+@dataclass(frozen=True)
+class DiagnosisTask:
+    """The input of one diagnosis: the results of a subject on the cases of an operator family.
+
+    Attributes:
+        findings: the results of the passed and failed cases of the family, by case id.
+    """
+
+    subject: str
+    family: str
+    findings: Mapping[str, CollectedResult]
+
+
+@dataclass(frozen=True)
+class DiagnosisJob:
+    """All diagnoses of a run as a job; each `DiagnosisTask` is a chunk. See `conformance.jobs.job.Job`."""
+
+    corpus: Corpus
+    questions: tuple[DiagnosisTask, ...]
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """See `conformance.jobs.job.Job`."""
+        return {
+            "corpus": self.corpus.digest,
+            "questions": [[one.subject, one.family, sorted(one.findings)] for one in self.questions],
+        }
+
+    @property
+    def result_type(self) -> Any:
+        """See `conformance.jobs.job.Job`."""
+        return Diagnosed
+
+    def chunk_numbers(self) -> range:
+        """See `conformance.jobs.job.Job`."""
+        return range(len(self.questions))
+
+    @contextmanager
+    def open(self) -> Iterator[Callable[[int], Diagnosed]]:
+        """See `conformance.jobs.job.Job`."""
+        yield self._answer
+
+    def _answer(self, number: int) -> Diagnosed:
+        question = self.questions[number]
+
+        @cache
+        def topics(id: str) -> CaseTopics:
+            document = read_case_json(self.corpus, self.corpus.cases[id])
+            return CaseTopics(tuple(document["clauses"]), tuple(document["tags"]))
+
+        cases = {id: load_case_in_memory(self.corpus, self.corpus.cases[id]) for id in question.findings}
+        found = diagnose(question.subject, question.family, question.findings, cases, topics)
+        return {"diagnoses": found.diagnosis_records, "unexplained": found.unexplained_records}
+
+
+def diagnose_run(findings: ResultCollector, corpus: Corpus, processes: int = 1) -> Diagnosed:
+    """Explain the failures of each subject on each operator family that has mutants.
+
+    If a case of the corpus cannot be read, the result is empty.
+
+    Args:
+        processes: the number of worker processes. If they crash, the work is done in this process.
+    """
+    try:
+        job = DiagnosisJob(corpus, tuple(_tasks(findings.by_subject, corpus)))
+        answers = _run_tasks(job, min(processes, len(job.questions)) or 1)
+    except CorpusError:
+        answers = []
+    return {
+        "diagnoses": [record for answer in answers for record in answer["diagnoses"]],
+        "unexplained": [record for answer in answers for record in answer["unexplained"]],
+    }
+
+
+def _run_tasks(job: DiagnosisJob, processes: int) -> list[Diagnosed]:
+    """Return the diagnosis of each task, in the order of the tasks."""
+    try:
+        chunks = list(ProcessWorkers(processes, _discard_message).run(job, job.chunk_numbers()))
+    except JobError:
+        chunks = list(ProcessWorkers(1, _discard_message).run(job, job.chunk_numbers()))
+    return [chunk.result for chunk in sorted(chunks, key=lambda chunk: chunk.number)]
+
+
+def _discard_message(_: str) -> None:
+    """Ignore the message that a worker process died; the result is the same without that worker."""
+
+
+def _tasks(by_subject: Mapping[str, Mapping[str, CollectedResult]], corpus: Corpus) -> Iterator[DiagnosisTask]:
+    """Yield a task for each family and each subject that fails a case of the family."""
+    families = _evidence_families(by_subject, corpus)
+    for family in FAMILIES:
+        for subject, findings in by_subject.items():
+            own = {id: one for id, one in findings.items() if _is_passed_or_failed(one) and families.get(id) == family}
+            if any(one.verdict.is_defect for one in own.values()):
+                yield DiagnosisTask(subject, family, own)
+
+
+def _is_passed_or_failed(finding: CollectedResult) -> bool:
+    """Return whether the subject passed or failed the case."""
+    return finding.verdict is Verdict.PASS or finding.verdict.is_defect
+
+
+def _evidence_families(
+    by_subject: Mapping[str, Mapping[str, CollectedResult]], corpus: Corpus
+) -> dict[str, str | None]:
+    """Return, by case id, the operator family of each case that a subject with a failure passed or failed."""
+    relevant: dict[str, set[str]] = defaultdict(set)
+    for subject, findings in by_subject.items():
+        relevant[subject] = {id for id, finding in findings.items() if _is_passed_or_failed(finding)}
+    failing = {id for findings in by_subject.values() for id, one in findings.items() if one.verdict.is_defect}
+    concerned = {id for ids in relevant.values() if failing & ids for id in ids}
+    judged = (corpus.cases[id] for id in concerned if id in corpus.cases)
+    return {case.id: evidence_family(load_case(corpus, case).model) for case in judged if _is_evidence(case)}
+
+
+def _is_evidence(case: CorpusCase) -> bool:
+    return not case.is_invalid and case.level is not Level.SILENT

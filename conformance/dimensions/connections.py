@@ -1,0 +1,276 @@
+"""Parts of test graphs: sources of operands and consumers of results.
+
+`SOURCES` has a builder for each way in which an operand can enter a graph: as an input, an initializer, or the result
+of another node. `CONSUMERS` has a builder for each way in which a result can be used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from conformance.generation.models import array_value_info
+from conformance.models.arrays import tensor_of, type_name, type_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from conformance.models.arrays import Array
+
+    TensorEncoding: TypeAlias = Callable[[Array, str], onnx.TensorProto]
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """The tested nodes, without the graph around them. The nodes have no subgraphs.
+
+    Attributes:
+        nodes: nodes in topological order.
+        operands: values of the nodes' operands by name.
+        results: an array of the type and shape of each result, by name. The elements are not used.
+        opsets: opset version by domain.
+        carried: for a result's name, the name of the operand that it replaces in the next iteration of a loop.
+        again: the same nodes with other attributes, for a second call of a function.
+    """
+
+    nodes: tuple[onnx.NodeProto, ...]
+    operands: Mapping[str, Array]
+    results: Mapping[str, Array]
+    opsets: Mapping[str, int]
+    carried: Mapping[str, str] = field(default_factory=dict)
+    again: tuple[onnx.NodeProto, ...] = ()
+
+    def inside(self, names: Mapping[str, str]) -> list[onnx.NodeProto]:
+        """Return copies of the nodes for a subgraph: results get new names, and operands are renamed by `names`."""
+        given = {name: f"{name}_inside" for node in self.nodes for name in node.output if name}
+        return [rename_values(node, {**given, **names}) for node in self.nodes]
+
+
+@dataclass(frozen=True)
+class GraphPart:
+    """Nodes and their constants, which can be inserted into any graph.
+
+    Attributes:
+        nodes: nodes in topological order.
+        initializers: dense initializers that the nodes use.
+        sparse: sparse initializers that the nodes use.
+        given: an array of the type and shape of each output, by name. The elements are not used.
+    """
+
+    nodes: Sequence[onnx.NodeProto] = ()
+    initializers: Sequence[onnx.TensorProto] = ()
+    sparse: Sequence[onnx.SparseTensorProto] = ()
+    given: Mapping[str, Array] = field(default_factory=dict)
+
+    def graph(self, name: str, inputs: Mapping[str, Array] | None = None) -> onnx.GraphProto:
+        """Return a graph with these nodes, the inputs `inputs`, and the outputs of this part."""
+        return helper.make_graph(
+            list(self.nodes),
+            name,
+            [array_value_info(*named) for named in (inputs or {}).items()],
+            [array_value_info(*named) for named in self.given.items()],
+            list(self.initializers),
+            sparse_initializer=list(self.sparse),
+        )
+
+
+def join_parts(parts: Iterable[GraphPart]) -> GraphPart:
+    """Return one part with the nodes, constants and outputs of all parts."""
+    each = list(parts)
+    return GraphPart(
+        [node for part in each for node in part.nodes],
+        [tensor for part in each for tensor in part.initializers],
+        [tensor for part in each for tensor in part.sparse],
+        {name: array for part in each for name, array in part.given.items()},
+    )
+
+
+def rename_values(node: onnx.NodeProto, names: Mapping[str, str]) -> onnx.NodeProto:
+    """Return a copy of a node whose inputs and outputs are renamed by the mapping `names`."""
+    copy = onnx.NodeProto()
+    copy.CopyFrom(node)
+    copy.input[:] = [names.get(name, name) for name in node.input]
+    copy.output[:] = [names.get(name, name) for name in node.output]
+    return copy
+
+
+def constant_node(name: str, array: Array) -> onnx.NodeProto:
+    """Return a Constant node."""
+    return helper.make_node("Constant", [], [name], value=tensor_of(array, name))
+
+
+PADDING_VALUE = 77
+"""Value of the padding around an operand that is sliced from a larger tensor. Using it changes every result."""
+
+
+@dataclass(frozen=True)
+class OperandSource:
+    """The graph inputs, initializers and nodes that provide an operand of the tested nodes.
+
+    Attributes:
+        fed: graph inputs with their values.
+        overridable: initializers that are also graph inputs, so that a caller may omit them.
+        before: nodes and constants that compute the operand.
+    """
+
+    fed: Mapping[str, Array] = field(default_factory=dict)
+    overridable: tuple[onnx.TensorProto, ...] = ()
+    before: GraphPart = field(default_factory=GraphPart)
+
+
+def raw_tensor(array: Array, name: str) -> onnx.TensorProto:
+    """Return a tensor with its elements in `raw_data`."""
+    return tensor_of(array, name)
+
+
+def typed_tensor(array: Array, name: str) -> onnx.TensorProto:
+    """Return a tensor with its elements in a typed field such as `float_data`. 16-bit floats are stored as bits."""
+    if array.dtype.itemsize == 2 and array.dtype.kind not in "iu":
+        bits = array.reshape(-1).view(np.uint16).tolist()
+        return onnx.TensorProto(
+            name=name, data_type=type_number(type_name(array.dtype)), dims=array.shape, int32_data=bits
+        )
+    return helper.make_tensor(name, type_number(type_name(array.dtype)), array.shape, array.flatten().tolist())
+
+
+TENSOR_ENCODINGS: Mapping[str, TensorEncoding] = {"raw": raw_tensor, "typed": typed_tensor}
+"""Functions that create a tensor from an array and a name, by storage: raw bytes or typed field."""
+
+
+def _input(name: str, array: Array, _: TensorEncoding) -> OperandSource:
+    return OperandSource({name: array})
+
+
+def _initializer(name: str, array: Array, encode: TensorEncoding) -> OperandSource:
+    return OperandSource(before=GraphPart(initializers=[encode(array, name)]))
+
+
+def _overridable(name: str, array: Array, encode: TensorEncoding) -> OperandSource:
+    return OperandSource(overridable=(encode(array, name),))
+
+
+def _constant(name: str, array: Array, encode: TensorEncoding) -> OperandSource:
+    return OperandSource(before=GraphPart([helper.make_node("Constant", [], [name], value=encode(array, name))]))
+
+
+def _rearranged(name: str, array: Array, encode: TensorEncoding) -> OperandSource:
+    """Return a source that computes the operand by a Transpose, which may be a strided view; by Reshape for scalars."""
+    whole = f"{name}_rearranged"
+    if array.ndim:
+        node = helper.make_node("Transpose", [whole], [name])
+        return OperandSource({whole: np.ascontiguousarray(array.T)}, before=GraphPart([node]))
+    shape = encode(np.zeros(0, dtype=np.int64), f"{name}_shape")
+    node = helper.make_node("Reshape", [whole, shape.name], [name])
+    return OperandSource({whole: array.reshape(1)}, before=GraphPart([node], [shape]))
+
+
+def _part(name: str, array: Array, encode: TensorEncoding) -> OperandSource:
+    """Return a source that takes the operand from a larger tensor by a Slice, possibly a view; scalars by Gather."""
+    whole = f"{name}_whole"
+    if not array.ndim:
+        place = encode(np.array(2, dtype=np.int64), f"{name}_place")
+        values = np.array([PADDING_VALUE, PADDING_VALUE, array, PADDING_VALUE], dtype=array.dtype)
+        return OperandSource(
+            {whole: values}, before=GraphPart([helper.make_node("Gather", [whole, place.name], [name])], [place])
+        )
+    ends = {
+        "starts": np.ones(array.ndim, dtype=np.int64),
+        "ends": np.array([size + 1 for size in array.shape], dtype=np.int64),
+    }
+    constants = [encode(numbers, f"{name}_{word}") for word, numbers in ends.items()]
+    node = helper.make_node("Slice", [whole, *(tensor.name for tensor in constants)], [name])
+    return OperandSource({whole: np.pad(array, 1, constant_values=PADDING_VALUE)}, before=GraphPart([node], constants))
+
+
+SOURCES: Mapping[str, Callable[[str, Array, TensorEncoding], OperandSource]] = {
+    "input": _input,
+    "initializer": _initializer,
+    "overridable": _overridable,
+    "constant": _constant,
+    "rearranged": _rearranged,
+    "part": _part,
+}
+"""Builders of operand sources by level."""
+
+
+CONDITION_INPUT = "yes"
+"""Name of a graph input with the value true. It is the condition of every If."""
+
+
+def _output(name: str, array: Array) -> GraphPart:
+    return GraphPart(given={name: array})
+
+
+def _unused(_: str, __: Array) -> GraphPart:
+    return GraphPart()
+
+
+def _read_too(name: str, array: Array) -> GraphPart:
+    """Return a consumer that makes the result a graph output and also reads it in another node."""
+    other = f"{name}_negative"
+    return GraphPart([helper.make_node("Neg", [name], [other])], given={name: array, other: array})
+
+
+def _identity(name: str, array: Array) -> GraphPart:
+    same = f"{name}_same"
+    nodes = [helper.make_node("Identity", [name], [same]), *_allocating_nodes(name)]
+    return GraphPart(nodes, given={same: array, f"{name}_later": array})
+
+
+def _captured(name: str, array: Array) -> GraphPart:
+    """Return an If node whose branch captures the result from the enclosing graph."""
+    taken, inner = f"{name}_captured", f"{name}_then"
+    then = GraphPart([helper.make_node("Identity", [name], [inner])], given={inner: array})
+    node = helper.make_node(
+        "If",
+        [CONDITION_INPUT],
+        [taken],
+        then_branch=then.graph("then"),
+        else_branch=zeros_part({taken: array}).graph("else"),
+    )
+    return GraphPart([node, *_allocating_nodes(name)], given={taken: array, f"{name}_later": array})
+
+
+def _sequence(name: str, array: Array) -> GraphPart:
+    """Return nodes that put the result into a sequence, allocate memory, and read the result from the sequence."""
+    sequence, taken, place = f"{name}_sequence", f"{name}_at", f"{name}_first"
+    nodes = [
+        helper.make_node("SequenceConstruct", [name], [sequence]),
+        *_allocating_nodes(name),
+        constant_node(place, np.array(0, dtype=np.int64)),
+        helper.make_node("SequenceAt", [sequence, place], [taken]),
+    ]
+    return GraphPart(nodes, given={taken: array, f"{name}_later": array})
+
+
+def _allocating_nodes(name: str) -> list[onnx.NodeProto]:
+    """Return nodes whose results have the size of the value `name`, so that a runtime allocates memory."""
+    negative = f"{name}_negative"
+    return [helper.make_node("Neg", [name], [negative]), helper.make_node("Add", [negative] * 2, [f"{name}_later"])]
+
+
+def zeros_part(given: Mapping[str, Array]) -> GraphPart:
+    """Return constants of zeros, one of the type and shape of each array, for a branch that is not taken."""
+    inner = {f"{name}_zeros": np.zeros_like(array) for name, array in given.items()}
+    return GraphPart([constant_node(*named) for named in inner.items()], given=inner)
+
+
+def extra_reader(name: str, array: Array) -> GraphPart:
+    """Return a node that reads an operand after the tested nodes. It reveals an operand that was overwritten."""
+    other = f"{name}_negative"
+    return GraphPart([helper.make_node("Neg", [name], [other])], given={other: array})
+
+
+CONSUMERS: Mapping[str, Callable[[str, Array], GraphPart]] = {
+    "output": _output,
+    "unused": _unused,
+    "read_too": _read_too,
+    "identity": _identity,
+    "captured": _captured,
+    "sequence": _sequence,
+}
+"""Builders of result consumers by level."""

@@ -1,0 +1,352 @@
+"""Combinatorial testing: declare what can vary in a family of cases, and choose few rows that cover all combinations.
+
+A *factor* is something that varies, such as the enclosing scope of a node. A *level* is one of its possible values. A
+*row* (test configuration) chooses a level for every factor; a builder makes a model and data from it. A *covering
+array* is a set of rows that together contain every allowed pair of levels and, for chosen groups of factors, every
+triple.
+
+The pairs and triples of levels that have to be covered are called *interactions*. Two kinds of level combinations
+reduce what can be covered. *Forbidden* combinations occur in no row. *Masking* combinations make all other factors have
+no effect: for example, an attribute that makes the result 0. A row with that attribute does not test whether the other
+levels work together, so it covers only interactions that include the attribute.
+
+Factor and level names are part of the ids and tags of cases. Do not change them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations, product
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+
+Row: TypeAlias = "Mapping[str, str]"
+"""A level for each factor. A partial row lacks factors."""
+
+
+@dataclass(frozen=True)
+class LevelCombination:
+    """A combination of levels that is forbidden, or that makes all other factors have no effect (masking).
+
+    Attributes:
+        levels: for each factor of the combination, the levels that belong to it.
+        reason: why the combination is forbidden or masking, as a sentence.
+    """
+
+    levels: Mapping[str, Sequence[str]]
+    reason: str
+
+    def is_in(self, row: Row) -> bool:
+        """Return whether a row, possibly partial, contains the combination."""
+        return all(row.get(factor) in allowed for factor, allowed in self.levels.items())
+
+
+@dataclass(frozen=True)
+class Omission:
+    """A variation that is deliberately not tested, so that no factor has it.
+
+    Attributes:
+        what: the omitted variation, as a noun phrase.
+        reason: why it is omitted, as a sentence.
+    """
+
+    what: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """Factors and constraints of one family of cases.
+
+    Attributes:
+        factors: levels of each factor. A level may be listed several times to be sampled more often.
+        forbidden: combinations that no row may contain.
+        masking: combinations that make all other factors have no effect. A row with a masking combination covers only
+            interactions that include all factors of the combination.
+        three_way: three named groups of factors. Every triple of levels, one from each group, must be covered.
+        omissions: known variations that are deliberately not tested, for the coverage report.
+    """
+
+    factors: Mapping[str, Sequence[str]]
+    forbidden: Sequence[LevelCombination] = ()
+    masking: Sequence[LevelCombination] = ()
+    three_way: Mapping[str, Sequence[str]] | None = None
+    omissions: Sequence[Omission] = ()
+
+    def masking_factors(self, row: Row) -> set[str]:
+        """Return the factors of the masking combinations in a row.
+
+        The row covers only interactions that include all these factors.
+        """
+        return {factor for combination in self.masking if combination.is_in(row) for factor in combination.levels}
+
+    def is_forbidden(self, row: Row) -> bool:
+        """Return whether a row, possibly partial, contains a forbidden combination."""
+        return any(combination.is_in(row) for combination in self.forbidden)
+
+
+Interaction: TypeAlias = tuple[tuple[str, str], ...]
+"""Levels that are tested together: two pairs (factor, level), or three pairs (group of `three_way`, level)."""
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The interactions of a declaration, divided by whether a set of rows covers them.
+
+    Attributes:
+        coverable: interactions that some allowed row can cover.
+        missing: coverable interactions that none of the rows covers.
+        impossible: interactions that no row can cover, because all their rows are forbidden or have masking levels.
+    """
+
+    coverable: Sequence[Interaction]
+    missing: Sequence[Interaction]
+    impossible: Sequence[Interaction]
+
+    def restrict_to_size(self, size: int) -> Coverage:
+        """Return the coverage of interactions of one size only: 2 for pairs, 3 for triples."""
+        parts = (self.coverable, self.missing, self.impossible)
+        return Coverage(*([interaction for interaction in part if len(interaction) == size] for part in parts))
+
+
+def covered_interactions(declaration: Declaration, row: Row) -> list[Interaction]:
+    """Return the interactions in a row, except those that masking makes ineffective. The row may be partial."""
+    masking = declaration.masking_factors(row)
+    pairs: Iterable[Interaction] = combinations(
+        [(factor, row[factor]) for factor in declaration.factors if factor in row], 2
+    )
+    contained = [*_triples_of(declaration, row), *pairs]
+    if not masking:
+        return contained
+    return [interaction for interaction in contained if masking <= {factor for factor, _ in interaction}]
+
+
+def coverage(declaration: Declaration, rows: Iterable[Row]) -> Coverage:
+    """Return which interactions a set of complete rows covers."""
+    covered = {interaction for row in rows for interaction in covered_interactions(declaration, row)}
+    coverable = covering_array_search(declaration).coverable
+    possible = set(coverable)
+    return Coverage(
+        coverable,
+        [interaction for interaction in coverable if interaction not in covered],
+        [interaction for interaction in _all_interactions(declaration) if interaction not in possible],
+    )
+
+
+def covering_array(declaration: Declaration) -> list[dict[str, str]]:
+    """Return rows that together cover all coverable interactions. No row is redundant."""
+    return covering_array_search(declaration).rows()
+
+
+def covering_array_search(declaration: Declaration) -> _CoveringArraySearch:
+    """Return the search for a declaration's covering array."""
+    return _CoveringArraySearch(declaration)
+
+
+def _triples_of(declaration: Declaration, row: Row) -> Iterator[Interaction]:
+    """Yield the triples of levels of the groups in `three_way` that a row contains."""
+    groups = declaration.three_way or {}
+    levels = [
+        [(group, level) for level in dict.fromkeys(row[factor] for factor in factors if factor in row)]
+        for group, factors in groups.items()
+    ]
+    return product(*levels) if groups else iter(())
+
+
+def _all_interactions(declaration: Declaration) -> Iterator[Interaction]:
+    """Yield all triples, then all pairs of levels, including interactions that no row can cover."""
+    if declaration.three_way:
+        yield from product(
+            *(
+                dict.fromkeys((group, level) for factor in factors for level in declaration.factors[factor])
+                for group, factors in declaration.three_way.items()
+            )
+        )
+    for pair in combinations(declaration.factors.items(), 2):
+        yield from product(*([(factor, level) for level in levels] for factor, levels in pair))
+
+
+@dataclass(frozen=True)
+class _CoveringArraySearch:
+    """Greedy, deterministic search for a covering array.
+
+    Each new row starts from the first interaction that is not covered yet. The search grows several candidate rows,
+    factor by factor, and keeps the one that covers most new interactions. At the end it removes redundant rows.
+    """
+
+    declaration: Declaration
+    _possible: dict[tuple[tuple[str | None, ...], frozenset[str]], bool] = field(default_factory=dict)
+
+    @cached_property
+    def coverable(self) -> list[Interaction]:
+        """Interactions that some allowed row can cover."""
+        return [interaction for interaction in _all_interactions(self.declaration) if self._starts(interaction)]
+
+    def rows(self) -> list[dict[str, str]]:
+        """Return the rows of the covering array. No row is redundant."""
+        missing = dict.fromkeys(self.coverable)
+        rows: list[dict[str, str]] = []
+        while missing:
+            seed = next(iter(missing))
+            starts, offsets = self._starts(seed), range(len(self.declaration.factors))
+            candidates = (self._complete_row(seed, starts[offset % len(starts)], missing, offset) for offset in offsets)
+            row = max(candidates, key=lambda candidate: candidate[0])[1]
+            rows.append(row)
+            for interaction in covered_interactions(self.declaration, row):
+                missing.pop(interaction, None)
+        return self._remove_redundant(rows)
+
+    def _starts(self, interaction: Interaction) -> list[dict[str, str]]:
+        """Return partial rows that contain an interaction and can be completed to a row that covers the interaction."""
+        groups = self.declaration.three_way or {}
+        factors = [groups[name] if len(interaction) > 2 else (name,) for name, _ in interaction]
+        levels = [level for _, level in interaction]
+        starts = (dict(zip(chosen, levels, strict=True)) for chosen in product(*factors))
+        possible = (
+            start
+            for start in starts
+            if all(level in self.declaration.factors[factor] for factor, level in start.items())
+        )
+        needed = frozenset(factor for factor, _ in interaction)
+        return [start for start in possible if self._can_complete(start, needed)]
+
+    def _complete_row(
+        self, seed: Interaction, row: dict[str, str], missing: Mapping[Interaction, None], offset: int
+    ) -> tuple[int, dict[str, str]]:
+        """Complete a partial row greedily, beginning with the factor at `offset`.
+
+        Returns:
+            The number of missing interactions that the row covers, and the row.
+        """
+        names = list(self.declaration.factors)
+        needed = frozenset(factor for factor, _ in seed)
+        gain = self._gain(row, missing)
+        for name in [*names[offset:], *names[:offset]]:
+            if name in row:
+                continue
+            best: tuple[int, dict[str, str]] | None = None
+            for level in self._rotated_levels(name, len(missing)):
+                extended = {**row, name: level}
+                if level in self._constrained.get(name, ()) and not self._can_complete(extended, needed):
+                    continue
+                if self._is_masked(extended):
+                    total = self._gain(extended, missing)
+                else:
+                    total = gain + self._added_gain(row, name, level, missing)
+                if best is None or total > best[0]:
+                    best = total, extended
+            if best is None:
+                raise ValueError(f"no level of {name} is allowed in {row}")
+            gain, row = best
+        return gain, {name: row[name] for name in names}
+
+    def _rotated_levels(self, name: str, shift: int) -> Iterator[str]:
+        """Yield the levels of the factor `name`, rotated by `shift`.
+
+        If several levels gain the same coverage, the search takes the first; the rotation varies which one is first.
+        """
+        levels = self.declaration.factors[name]
+        return (levels[(shift + index) % len(levels)] for index in range(len(levels)))
+
+    def _gain(self, row: Row, missing: Mapping[Interaction, None]) -> int:
+        """Return how many of the missing interactions a row covers."""
+        return sum(interaction in missing for interaction in covered_interactions(self.declaration, row))
+
+    def _is_masked(self, row: Row) -> bool:
+        """Return whether a row contains a masking combination."""
+        return any(combination.is_in(row) for combination in self.declaration.masking)
+
+    def _added_gain(self, row: Row, name: str, level: str, missing: Mapping[Interaction, None]) -> int:
+        """Return how many more missing interactions a row covers with the level `level` for the factor `name`.
+
+        The row must not contain a masking combination.
+        """
+        positions = self._positions
+        added, position = (name, level), positions[name]
+        pairs = sum(
+            ((added, other) if position < positions[other[0]] else (other, added)) in missing for other in row.items()
+        )
+        if name not in self._three_way_factors:
+            return pairs
+        before = set(_triples_of(self.declaration, row))
+        after = _triples_of(self.declaration, {**row, name: level})
+        return pairs + sum(triple in missing and triple not in before for triple in after)
+
+    @cached_property
+    def _positions(self) -> Mapping[str, int]:
+        return {name: position for position, name in enumerate(self.declaration.factors)}
+
+    @cached_property
+    def _three_way_factors(self) -> frozenset[str]:
+        return frozenset(factor for group in (self.declaration.three_way or {}).values() for factor in group)
+
+    @cached_property
+    def _constrained(self) -> Mapping[str, frozenset[str]]:
+        """The levels in forbidden or masking combinations, by factor. Factors without such levels are omitted."""
+        constraints = (*self.declaration.forbidden, *self.declaration.masking)
+        return {
+            factor: frozenset(level for constraint in constraints for level in constraint.levels.get(factor, ()))
+            for factor in self.declaration.factors
+            if any(factor in constraint.levels for constraint in constraints)
+        }
+
+    def _can_complete(self, row: Row, needed: frozenset[str]) -> bool:
+        """Return whether a partial row can be completed to an allowed row in which an interaction is not masked.
+
+        Args:
+            row: the partial row.
+            needed: the factors of the interaction.
+        """
+        constrained = self._constrained
+        state = tuple(
+            None if (level := row.get(factor)) is None else level if level in levels else ""
+            for factor, levels in constrained.items()
+        )
+        return self._is_possible(state, needed)
+
+    def _is_possible(self, state: tuple[str | None, ...], needed: frozenset[str]) -> bool:
+        """Return the result of `_can_complete`, which depends on the constrained factors only, and cache it.
+
+        Args:
+            state: the level of each constrained factor; None if no level is chosen yet, an empty text for any
+                unconstrained level.
+            needed: the factors of the interaction.
+        """
+        if (state, needed) not in self._possible:
+            row = {factor: level for factor, level in zip(self._constrained, state, strict=True) if level is not None}
+            if self.declaration.is_forbidden(row) or not self.declaration.masking_factors(row) <= needed:
+                possible = False
+            elif None in state:
+                index = state.index(None)
+                possible = any(
+                    self._is_possible((*state[:index], level, *state[index + 1 :]), needed)
+                    for level in self._candidate_levels(index)
+                )
+            else:
+                possible = True
+            self._possible[state, needed] = possible
+        return self._possible[state, needed]
+
+    def _candidate_levels(self, index: int) -> Sequence[str]:
+        """Return the levels to try for the constrained factor at `index`; an empty text stands for all other levels."""
+        factor, constrained = list(self._constrained.items())[index]
+        levels = self.declaration.factors[factor]
+        unconstrained = [] if constrained.issuperset(levels) else [""]
+        return [*unconstrained, *(level for level in levels if level in constrained)]
+
+    def _remove_redundant(self, rows: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+        """Return the rows without those whose interactions are all covered by other rows."""
+        count = Counter(interaction for row in rows for interaction in covered_interactions(self.declaration, row))
+        necessary = []
+        for row in rows:
+            interactions = covered_interactions(self.declaration, row)
+            if all(count[interaction] > 1 for interaction in interactions):
+                count.subtract(interactions)
+            else:
+                necessary.append(row)
+        return necessary

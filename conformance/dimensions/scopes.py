@@ -1,0 +1,254 @@
+"""Enclosing scopes of the tested nodes: `SCOPES` has a builder for each scope.
+
+The nodes can be in the main graph, a branch of If, the body of Loop or Scan, or a model-local function. Some builders
+also move the operand sources and the result consumers into the scope; others leave them in the main graph.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from conformance.dimensions.connections import CONDITION_INPUT, Fragment, GraphPart, join_parts, zeros_part
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from conformance.models.arrays import Array
+
+
+CUSTOM_DOMAIN = "acme"
+"""Operator domain for model-local functions. No runtime has operators in this domain."""
+
+ITERATIONS = 2
+"""Number of loop iterations. The second iteration reveals data that the first one corrupted."""
+
+
+@dataclass(frozen=True)
+class ScopeContent:
+    """The tested nodes with the nodes that compute their operands and use their results.
+
+    Attributes:
+        before: nodes and constants that compute the operands.
+        fragment: the tested nodes.
+        after: nodes that use the results.
+    """
+
+    before: GraphPart
+    fragment: Fragment
+    after: GraphPart
+
+    @property
+    def whole(self) -> GraphPart:
+        """All nodes (before, tested, after) as one part of a graph."""
+        return join_parts((self.before, GraphPart(self.fragment.nodes), self.after))
+
+    def replaced_by(self, *parts: GraphPart) -> GraphPart:
+        """Return `before`, the parts in place of the tested nodes, and `after` as one part of a graph."""
+        return join_parts((self.before, *parts, self.after))
+
+
+@dataclass(frozen=True)
+class ScopedModel:
+    """Nodes of the main graph and the model-local functions that they call."""
+
+    main: GraphPart
+    functions: tuple[onnx.FunctionProto, ...] = ()
+
+
+def _main(content: ScopeContent) -> ScopedModel:
+    return ScopedModel(content.whole)
+
+
+def _if_then(content: ScopeContent) -> ScopedModel:
+    return ScopedModel(_if(content.whole))
+
+
+def _if_else(content: ScopeContent) -> ScopedModel:
+    """Return a model with the tested nodes in the else_branch of an If, whose condition a Not node computes."""
+    fragment = content.fragment
+    inner = {f"{name}_inside": array for name, array in fragment.results.items()}
+    nodes = [
+        helper.make_node("Not", [CONDITION_INPUT], ["no"]),
+        helper.make_node(
+            "If",
+            ["no"],
+            list(fragment.results),
+            then_branch=zeros_part(fragment.results).graph("then"),
+            else_branch=GraphPart(fragment.inside({}), given=inner).graph("else"),
+        ),
+    ]
+    return ScopedModel(content.replaced_by(GraphPart(nodes)))
+
+
+def _if_in_loop(content: ScopeContent) -> ScopedModel:
+    return ScopedModel(_loop_stacking(_if(content.whole)))
+
+
+def _if(part: GraphPart) -> GraphPart:
+    """Return an If node with the nodes of `part` in the branch that is taken."""
+    given = {f"{name}_if": array for name, array in part.given.items()}
+    node = helper.make_node(
+        "If",
+        [CONDITION_INPUT],
+        list(given),
+        then_branch=part.graph("then"),
+        else_branch=zeros_part(part.given).graph("else"),
+    )
+    return GraphPart([node], given=given)
+
+
+def _loop_stacking(part: GraphPart) -> GraphPart:
+    """Return a Loop node that runs the nodes of `part` in each iteration and stacks the results of the iterations."""
+    body = GraphPart(
+        [helper.make_node("Identity", ["goes_on"], ["again"]), *part.nodes],
+        part.initializers,
+        part.sparse,
+        {"again": np.array(True), **part.given},
+    )
+    given = {f"{name}_loop": np.stack([array] * ITERATIONS) for name, array in part.given.items()}
+    node = helper.make_node(
+        "Loop", ["trips", CONDITION_INPUT], list(given), body=body.graph("body", _loop_body_inputs())
+    )
+    return GraphPart([node], [_trip_count()], given=given)
+
+
+def _loop(content: ScopeContent) -> ScopedModel:
+    """Return a model with the tested nodes in a Loop; results are operands of the next iteration (loop-carried)."""
+    fragment = content.fragment
+    carried = {fragment.carried[name]: array for name, array in fragment.results.items()}
+    names = {name: f"{name}_carried" for name in carried}
+    body = GraphPart(
+        [helper.make_node("Identity", ["goes_on"], ["again"]), *fragment.inside(names)],
+        given={"again": np.array(True), **{f"{name}_inside": array for name, array in fragment.results.items()}},
+    )
+    inputs = {**_loop_body_inputs(), **{names[name]: array for name, array in carried.items()}}
+    node = helper.make_node("Loop", ["trips", "", *carried], list(fragment.results), body=body.graph("body", inputs))
+    return ScopedModel(content.replaced_by(GraphPart([node], [_trip_count()])))
+
+
+def _loop_body_inputs() -> dict[str, Array]:
+    """Return the first two inputs of a Loop body: iteration number and condition."""
+    return {"iteration": np.array(0, dtype=np.int64), "goes_on": np.array(True)}
+
+
+def _trip_count() -> onnx.TensorProto:
+    return helper.make_tensor("trips", onnx.TensorProto.INT64, (), [ITERATIONS])
+
+
+def _scan(content: ScopeContent) -> ScopedModel:
+    """Return a model with the tested nodes in a Scan over the rows of all tensors; scalars are captured."""
+    fragment = content.fragment
+    rows = {name: array[0] for name, array in fragment.operands.items() if array.ndim}
+    names = {name: f"{name}_row" for name in rows}
+    given = {f"{name}_inside": array[0] for name, array in fragment.results.items()}
+    body = GraphPart(fragment.inside(names), given=given).graph(
+        "body", {names[name]: row for name, row in rows.items()}
+    )
+    node = helper.make_node("Scan", list(rows), list(fragment.results), body=body, num_scan_inputs=len(rows))
+    return ScopedModel(content.replaced_by(GraphPart([node])))
+
+
+def _function(content: ScopeContent) -> ScopedModel:
+    """Return a model with the tested nodes in a function.
+
+    Every second attribute is a default of the function; the call has the others.
+    """
+    attributes = _all_attributes(content.fragment.nodes)
+    given, defaults = attributes[::2], attributes[1::2]
+    call = _call("Step", content.fragment, given)
+    return ScopedModel(content.replaced_by(GraphPart([call])), (_step_function(content.fragment, given, defaults),))
+
+
+def _function_twice(content: ScopeContent) -> ScopedModel:
+    """Return a model that calls a function of the tested nodes twice, with the same operands and other attributes."""
+    fragment = content.fragment
+    calls = [_call("Step", fragment, _all_attributes(nodes)) for nodes in (fragment.nodes, fragment.again)]
+    again = {f"{name}_again": array for name, array in fragment.results.items()}
+    calls[1].output[:] = list(again)
+    main = join_parts((content.replaced_by(GraphPart(calls)), GraphPart(given=again)))
+    return ScopedModel(main, (_step_function(fragment, _all_attributes(fragment.nodes)),))
+
+
+def _function_in_function(content: ScopeContent) -> ScopedModel:
+    """Return a model with the tested nodes in a function that another function calls with its own attributes."""
+    fragment, attributes = content.fragment, _all_attributes(content.fragment.nodes)
+    inner = _call("Step", fragment, map(_attribute_reference, attributes))
+    outer = _make_function("Outer", fragment, [inner], attributes, {CUSTOM_DOMAIN: 1})
+    return ScopedModel(
+        content.replaced_by(GraphPart([_call("Outer", fragment, attributes)])),
+        (_step_function(fragment, attributes), outer),
+    )
+
+
+def _all_attributes(nodes: Iterable[onnx.NodeProto]) -> list[onnx.AttributeProto]:
+    """Return all attributes of nodes. Attributes of the same name must have the same value."""
+    return list({attribute.name: attribute for node in nodes for attribute in node.attribute}.values())
+
+
+def _step_function(
+    fragment: Fragment, given: Iterable[onnx.AttributeProto], defaults: Iterable[onnx.AttributeProto] = ()
+) -> onnx.FunctionProto:
+    """Return a function of the tested nodes in which every attribute refers to an attribute of the call.
+
+    Args:
+        fragment: the tested nodes.
+        given: the attributes that calls have.
+        defaults: the attributes with a default value in the function.
+    """
+    nodes = []
+    for node in fragment.nodes:
+        copy = onnx.NodeProto()
+        copy.CopyFrom(node)
+        del copy.attribute[:]
+        copy.attribute.extend(map(_attribute_reference, node.attribute))
+        nodes.append(copy)
+    return _make_function("Step", fragment, nodes, given, fragment.opsets, defaults)
+
+
+def _make_function(
+    name: str,
+    fragment: Fragment,
+    nodes: Iterable[onnx.NodeProto],
+    given: Iterable[onnx.AttributeProto],
+    opsets: Mapping[str, int],
+    defaults: Iterable[onnx.AttributeProto] = (),
+) -> onnx.FunctionProto:
+    return helper.make_function(
+        CUSTOM_DOMAIN,
+        name,
+        list(fragment.operands),
+        list(fragment.results),
+        list(nodes),
+        [helper.make_opsetid(*opset) for opset in opsets.items()],
+        [attribute.name for attribute in given],
+        list(defaults),
+    )
+
+
+def _attribute_reference(attribute: onnx.AttributeProto) -> onnx.AttributeProto:
+    return onnx.AttributeProto(name=attribute.name, type=attribute.type, ref_attr_name=attribute.name)
+
+
+def _call(name: str, fragment: Fragment, attributes: Iterable[onnx.AttributeProto]) -> onnx.NodeProto:
+    node = helper.make_node(name, list(fragment.operands), list(fragment.results), domain=CUSTOM_DOMAIN)
+    node.attribute.extend(attributes)
+    return node
+
+
+SCOPES: Mapping[str, Callable[[ScopeContent], ScopedModel]] = {
+    "main": _main,
+    "if_then": _if_then,
+    "if_else": _if_else,
+    "loop": _loop,
+    "scan": _scan,
+    "if_in_loop": _if_in_loop,
+    "function": _function,
+    "function_twice": _function_twice,
+    "function_in_function": _function_in_function,
+}
+"""Builders of enclosing scopes by level."""

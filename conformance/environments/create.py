@@ -1,0 +1,227 @@
+"""Creation of an environment: install the packages, start the runtime once as a test, and write a description file.
+
+The environment is created under a temporary name and renamed when it is complete.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from base64 import b64encode
+from dataclasses import dataclass
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+
+from conformance.environments.registry import DOCUMENT_NAME, UNFINISHED_PREFIX, find_environment, lock_environments
+from conformance.errors import SubjectError
+from conformance.files.temp_dir import supervised_temp_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from conformance.environments.registry import Environment
+    from conformance.environments.requirements import Requirements
+
+
+@dataclass(frozen=True)
+class PackageSources:
+    """The Python for an environment, and the places that packages are installed from.
+
+    Attributes:
+        python: interpreter that creates the environment.
+        find_links: folders of wheels.
+        no_index: whether packages are installed only from the folders in `find_links`.
+    """
+
+    python: str = sys.executable
+    find_links: tuple[str, ...] = ()
+    no_index: bool = False
+
+    @property
+    def options(self) -> list[str]:
+        """The sources as options of pip and uv."""
+        links = [part for link in self.find_links for part in ("--find-links", link)]
+        return [*links, *(["--no-index"] if self.no_index else [])]
+
+
+def create_environment(requirements: Requirements, sources: PackageSources) -> tuple[Environment, bool]:
+    """Return the environment with these requirements, and whether this call created it.
+
+    Raises:
+        SubjectError: a package does not install, or the runtime does not start; nothing remains on disk then.
+        OSError: the environment cannot be written.
+    """
+    with lock_environments() as folder:
+        existing = find_environment(requirements)
+        if existing is not None and existing.is_usable:
+            return existing, False
+        if existing is not None:
+            shutil.rmtree(existing.folder)
+        with supervised_temp_dir(folder, UNFINISHED_PREFIX) as scratch:
+            unfinished = scratch / "environment"
+            _install(requirements, sources, unfinished)
+            document = {"subject": requirements.subject, **_describe(requirements, unfinished, scratch)}
+            (unfinished / DOCUMENT_NAME).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+            unfinished.rename(folder / requirements.key)
+    environment = find_environment(requirements)
+    assert environment is not None
+    return environment, True
+
+
+def _install(requirements: Requirements, sources: PackageSources, folder: Path) -> None:
+    python = str(folder / "bin" / "python")
+    if uv := shutil.which("uv"):
+        create = [uv, "venv", "--quiet", "--python", sources.python, str(folder)]
+        install = [uv, "pip", "install", "--quiet", "--python", python, *sources.options]
+    else:
+        create = [sources.python, "-m", "venv", str(folder)]
+        install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *sources.options]
+    _run_installer(requirements, create)
+    _run_installer(requirements, [*install, *requirements.packages])
+    if requirements.bare:
+        _run_installer(requirements, [*install, "--no-deps", *requirements.bare])
+
+
+def _run_installer(requirements: Requirements, command: Sequence[str]) -> None:
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    except OSError as error:
+        raise SubjectError(
+            "python-not-executable",
+            f"{command[0]} cannot be executed: {error.strerror}.",
+            "Name a Python interpreter by --python.",
+        ) from None
+    if done.returncode:
+        raise SubjectError(
+            "not-installable",
+            f"{requirements.subject} does not install: {last_error_line(done.stderr or done.stdout)}",
+            "Name a release that supports this Python, or another Python by --python.",
+        )
+
+
+_LABEL_PATTERN = re.compile("^(?:cause:|error:|\N{MULTIPLICATION SIGN}|╰─▶|├─▶) ", re.IGNORECASE)
+"""Beginning of an error in the output of pip and uv."""
+
+_ADVICE_PREFIXES = ("hint:", "[notice]", "note:")
+
+
+def last_error_line(output: bytes) -> str:
+    """Return the last error message in the output of pip, uv or a harness, as one line and without hints."""
+    lines = [line.strip() for line in output.decode(errors="replace").splitlines()]
+    relevant = [line for line in lines if line and not line.lower().startswith(_ADVICE_PREFIXES)]
+    labelled = [number for number, line in enumerate(relevant) if _LABEL_PATTERN.match(line)]
+    last = " ".join(relevant[labelled[-1] if labelled else -1 :])
+    return _LABEL_PATTERN.sub("", last) or "no reason given"
+
+
+_LIST_PACKAGES = "import importlib.metadata as m, json, platform; print(json.dumps([platform.python_version(), "
+_LIST_PACKAGES += "sorted({*map(lambda d: f'{d.metadata[\"Name\"]}=={d.version}', m.distributions())})]))"
+
+
+def _describe(requirements: Requirements, folder: Path, scratch: Path) -> dict[str, Any]:
+    """Start the runtime in the environment, and return the keys of the `EnvironmentDocument` that describe it.
+
+    Raises:
+        SubjectError: the runtime does not start.
+    """
+    interpreter = folder / "bin" / "python"
+    version = start_and_read_version(requirements, interpreter, scratch)
+    listed = subprocess.run([interpreter, "-I", "-c", _LIST_PACKAGES], capture_output=True, check=True).stdout
+    python, installed = json.loads(listed)
+    return {"version": version, "python": python, "installed": installed}
+
+
+_START_TIMEOUT_SECONDS = 300.0
+"""Time limit for importing a runtime and running one model."""
+
+_MISFIT_PREFIXES = ("AttributeError:", "ImportError:", "ModuleNotFoundError:", "TypeError:")
+"""Errors of an adapter that calls functions which the release does not have."""
+
+
+def start_and_read_version(requirements: Requirements, python: Path, scratch: Path) -> str:
+    """Start the runtime as in a run, let it run an ArgMax, and return the version that it reports.
+
+    The outputs of the ArgMax are not checked; that is the purpose of a run.
+
+    Args:
+        requirements: the packages of the environment.
+        python: the environment's interpreter.
+        scratch: a folder for temporary files.
+
+    Raises:
+        SubjectError: the runtime does not start, or its adapter does not support the release.
+    """
+    done = _run_adapter_server(requirements, python, scratch)
+    answers = done.stdout.splitlines()
+    if not answers:
+        why = signal.Signals(-done.returncode).name if done.returncode < 0 else last_error_line(done.stderr)
+        raise _does_not_start(requirements, why)
+    started, *later = (json.loads(answer) for answer in answers)
+    if "runtime_version" not in started:
+        raise _does_not_start(requirements, started.get("error") or "no reason given")
+    misfits = [answer["error"] for answer in later if answer.get("error", "").startswith(_MISFIT_PREFIXES)]
+    if misfits:
+        raise SubjectError(
+            "adapter-does-not-fit",
+            f"{requirements.subject} installs, but lacks a function that its adapter calls: {_first_line(misfits[0])}",
+            "Name another release.",
+        )
+    return str(started["runtime_version"])
+
+
+def _run_adapter_server(requirements: Requirements, python: Path, scratch: Path) -> subprocess.CompletedProcess[bytes]:
+    """Run the harness of the adapter (`adapters/server.py`) in the environment.
+
+    It receives the commands `start`, `load`, `run` and `stop`.
+    """
+    path = scratch / "argmax.onnx"
+    path.write_bytes(_argmax_model())
+    data = b64encode(np.ones((2, 3), np.float32).tobytes()).decode()
+    commands: list[dict[str, Any]] = [
+        {"cmd": "start", "version": 1},
+        {"cmd": "load", "model": str(path)},
+        {"cmd": "run", "inputs": [{"name": "X", "dtype": "float", "shape": [2, 3], "data": data}]},
+        {"cmd": "stop"},
+    ]
+    lines = "".join(json.dumps({"seq": number, **command}) + "\n" for number, command in enumerate(commands, 1))
+    with resources.as_file(resources.files("conformance.adapters") / "server.py") as server:
+        try:
+            return subprocess.run(
+                [str(python), "-I", str(server), requirements.name],
+                input=lines.encode(),
+                capture_output=True,
+                timeout=_START_TIMEOUT_SECONDS,
+                env={**os.environ, "HOME": str(scratch), "ORT_DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1"},
+                cwd=scratch,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise _does_not_start(requirements, f"no answer within {_START_TIMEOUT_SECONDS:g} s") from None
+
+
+def _argmax_model() -> bytes:
+    """Return a model with an ArgMax over the last axis of a float matrix, in an opset that every release supports."""
+    header = '<ir_version: 6, opset_import: ["": 11]>'
+    graph = "argmax (float[2, 3] X) => (int64[2] Y) { Y = ArgMax <axis = 1, keepdims = 0> (X) }"
+    return bytes(onnx.parser.parse_model(header + graph).SerializeToString())
+
+
+def _does_not_start(requirements: Requirements, why: str) -> SubjectError:
+    return SubjectError(
+        "does-not-start",
+        f"{requirements.subject} installs, but does not start: {_first_line(why)}",
+        "Name another release.",
+    )
+
+
+def _first_line(text: str) -> str:
+    return text.splitlines()[0]

@@ -1,0 +1,192 @@
+"""Registry of the environments: folders in the cache of the user, each with a Python and a description file.
+
+The module also finds the interpreter of each subject that does not run in the Python of this process.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fcntl import LOCK_EX, flock
+from pathlib import Path
+from shutil import which
+from tempfile import gettempdir
+from typing import TYPE_CHECKING, TypedDict
+
+from conformance.errors import UsageError
+from conformance.files.atomic_write import read_regular
+from conformance.serialization.decoding import JsonDecoder, MalformedError, NonEmpty
+from conformance.subjects.naming import Interpreter, SubjectKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from conformance.environments.requirements import Requirements
+    from conformance.subjects.naming import SubjectName
+
+
+DOCUMENT_NAME = "environment.json"
+DOCUMENT_LIMIT_BYTES = 2**20
+UNFINISHED_PREFIX = ".making-"
+"""Prefix of the name of a folder that is being created or removed."""
+
+
+class EnvironmentDocument(TypedDict):
+    """Description of an environment, in its file `environment.json`.
+
+    Attributes:
+        subject: name of the subject on the command line.
+        version: version that the started runtime reported.
+        python: version of Python.
+        installed: all installed packages, as `NAME==VERSION`.
+    """
+
+    subject: NonEmpty
+    version: NonEmpty
+    python: NonEmpty
+    installed: list[NonEmpty]
+
+
+_decode_document = JsonDecoder(EnvironmentDocument)
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A complete environment.
+
+    Attributes:
+        folder: the folder of the environment; its name is `Requirements.key`.
+        document: the description of the environment; None if the file cannot be read.
+    """
+
+    folder: Path
+    document: EnvironmentDocument | None
+
+    @property
+    def subject(self) -> str:
+        """The name of the subject on the command line; the name of the folder if the description cannot be read."""
+        return self.document["subject"] if self.document else self.folder.name
+
+    @property
+    def names(self) -> set[str]:
+        """The names of the environment on a command line: with release, without release, and the name of its folder."""
+        return {self.subject, self.subject.partition("@")[0], self.folder.name}
+
+    @property
+    def python(self) -> Path:
+        """Path of the Python interpreter in the environment."""
+        return self.folder / "bin" / "python"
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the environment is intact. It is not if the Python with which it was created was removed."""
+        return self.document is not None and os.access(self.python, os.X_OK)
+
+
+def environments_folder() -> Path:
+    """Return the folder of all environments."""
+    try:
+        caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:  # the user has no home folder
+        caches = Path(gettempdir())
+    return caches.absolute() / "onnx-conformance" / "environments"
+
+
+def find_environment(requirements: Requirements) -> Environment | None:
+    """Return the environment with exactly these requirements; None if it does not exist."""
+    folder = environments_folder() / requirements.key
+    return _read_environment(folder) if folder.is_dir() else None
+
+
+def list_environments() -> list[Environment]:
+    """Return all environments, in the order of their folders' names."""
+    home = environments_folder()
+    folders = sorted(home.iterdir()) if home.is_dir() else []
+    return [_read_environment(folder) for folder in folders if folder.is_dir() and not folder.name.startswith(".")]
+
+
+def remove_environment(environment: Environment) -> None:
+    """Remove an environment; it is renamed first, so that an interruption leaves no incomplete environment."""
+    with lock_environments():
+        renamed = environment.folder.with_name(f"{UNFINISHED_PREFIX}removed-{environment.folder.name}")
+        environment.folder.rename(renamed)
+        shutil.rmtree(renamed, ignore_errors=True)
+
+
+@contextmanager
+def lock_environments() -> Iterator[Path]:
+    """Wait for the lock of the folder of all environments, remove unfinished environments, and yield the folder."""
+    folder = environments_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        flock(descriptor, LOCK_EX)
+        for unfinished in folder.glob(f"{UNFINISHED_PREFIX}*"):  # left by a process that was killed
+            shutil.rmtree(unfinished, ignore_errors=True)
+        yield folder
+    finally:
+        os.close(descriptor)
+
+
+def _read_environment(folder: Path) -> Environment:
+    try:
+        return Environment(folder, _decode_document(read_regular(folder / DOCUMENT_NAME, DOCUMENT_LIMIT_BYTES)))
+    except (OSError, MalformedError):
+        return Environment(folder, None)
+
+
+def find_interpreters(subjects: Iterable[SubjectName], python: Path | None = None) -> dict[str, Interpreter]:
+    """Return the interpreters of the subjects that do not run in the Python of this process, by the subjects' names.
+
+    Args:
+        subjects: the subjects; external harness commands are skipped.
+        python: interpreter for the subjects that name no release and no interpreter.
+
+    Raises:
+        UsageError: an environment does not exist, an interpreter cannot be executed, or a subject can have neither.
+    """
+    found = {named.text: find_interpreter(named, python) for named in subjects if not named.is_command}
+    return {text: interpreter for text, interpreter in found.items() if interpreter is not None}
+
+
+def find_interpreter(named: SubjectName, python: Path | None = None) -> Interpreter | None:
+    """Return the interpreter of one subject, as `find_interpreters` does; None for the Python of this process."""
+    if not named.release and not named.python:
+        return Interpreter(python) if python is not None else None
+    from conformance.environments.requirements import find_requirements, has_adapter  # importing `packaging` is slow
+
+    if named.kind is not SubjectKind.BACKEND:
+        raise UsageError(
+            "optimizer-release",
+            f"{named.text} is a graph optimizer; only backends can name a release or an interpreter.",
+            "Use --python.",
+        )
+    if named.release and named.python:
+        raise UsageError(
+            "release-and-python", f"{named.text} names both a release and an interpreter.", "Leave one of them out."
+        )
+    if named.python:
+        return Interpreter(_executable(named), is_adapter_only=has_adapter(named.name))
+    requirements = find_requirements(named)
+    environment = find_environment(requirements)
+    hint = f"Create the environment: onnx-conformance env create {requirements.subject}"
+    if environment is None:
+        raise UsageError("environment-missing", f"The environment of {requirements.subject} does not exist.", hint)
+    if not environment.is_usable:
+        raise UsageError(
+            "environment-unusable", f"The environment of {requirements.subject} is no longer usable.", hint
+        )
+    return Interpreter(environment.python, is_adapter_only=True)
+
+
+def _executable(named: SubjectName) -> Path:
+    found = which(named.python)
+    if found is None:
+        raise UsageError(
+            "python-not-executable",
+            f"{named.text}: {named.python} is not an executable file.",
+            "Write NAME[python=PROGRAM], such as NAME[python=/usr/bin/python3].",
+        )
+    return Path(found).absolute()

@@ -1,0 +1,293 @@
+"""The pass criterion of a run: which results are unexpected, and the reasons for which the run fails.
+
+A result is unexpected if its verdict differs from the expectation, or, with a baseline, if it is a regression.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from enum import IntEnum, auto
+from typing import TYPE_CHECKING, Any
+
+from conformance.corpus.case import CaseKind
+from conformance.errors import nearest_name
+from conformance.results.levels import case_family, passes_checked_levels, violated_checks
+from conformance.subjects.naming import SubjectKind
+from conformance.verdicts import Level, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from conformance.expectations.file import Expectation
+    from conformance.expectations.rules import CriterionSettings
+    from conformance.results.records import CaseRecord
+
+
+@dataclass(frozen=True)
+class CaseFacts:
+    """The properties of a case that the pass criterion needs.
+
+    Attributes:
+        family: name of the operator or pass that the case tests, from its first clause.
+        operators: operators in the main graph of a valid model; empty for an invalid model.
+        rejection: whether the subject must reject the model. Even a subject that supports no operator passes such a
+            case.
+    """
+
+    family: str
+    operators: frozenset[str]
+    rejection: bool = False
+
+
+def case_facts(case: CaseRecord) -> CaseFacts:
+    """Return the facts of a case, from its record in a results file."""
+    rejection = case["kind"] == CaseKind.INVALID
+    operators = frozenset(node["op_type"] for node in case["model"]["nodes"])
+    return CaseFacts(case_family(case), frozenset() if rejection else operators, rejection)
+
+
+def is_worse_than_baseline(result: Mapping[str, Any]) -> bool:
+    """Return whether a result is a regression: its verdict is worse than the baseline, or its level is stronger."""
+    verdict, was = Verdict(result["verdict"]), Verdict(result["baseline"])
+    weaker = Level(result.get("baseline_level", Level.MUST))
+    return verdict.is_worse_than(was) or (verdict.is_defect and Level(result["level"]).is_stronger_than(weaker))
+
+
+MAX_REASONS = 50
+"""Largest number of reasons that are listed one by one."""
+
+
+class UnexpectedKind(IntEnum):
+    """The way in which a result is unexpected; reasons for a failed run are printed in this order."""
+
+    VARIES = auto()
+    REQUIRED = auto()
+    REGRESSED = auto()
+    UNEXPECTED = auto()
+    PASSES = auto()
+    DIFFERS = auto()
+    VIOLATES = auto()
+
+
+@dataclass(frozen=True, order=True)
+class UnexpectedGroup:
+    """The common properties of several unexpected results, from which one reason for a failed run is made.
+
+    Attributes:
+        kind: the way in which the results are unexpected.
+        subject: the subject.
+        family: the operator or pass that the cases test.
+        verdict: the verdict of the results.
+        location: location of the entry in an expectations file that the results contradict; empty if there is none.
+        expected: the verdict in the entry or in the baseline, or the violated checks that the entry does not list.
+    """
+
+    kind: UnexpectedKind
+    subject: str
+    family: str
+    verdict: str
+    location: str = ""
+    expected: str = ""
+
+
+def reason_sentences(groups: Mapping[UnexpectedGroup, Sequence[str]]) -> list[str]:
+    """Return a sentence for each group of unexpected results, sorted by group.
+
+    Args:
+        groups: for each group, the ids of its cases.
+    """
+    sentences = [_sentence(group, sorted(groups[group])) for group in sorted(groups)]
+    more = len(sentences) - MAX_REASONS
+    return [*sentences[:MAX_REASONS], f"and {more} more reasons"] if more > 0 else sentences
+
+
+def _sentence(group: UnexpectedGroup, cases: Sequence[str]) -> str:
+    verb = Verdict(group.verdict).verb(len(cases))
+    which, first = _named(group.family, cases)
+    on = f"on {group.subject}"
+    match group.kind:
+        case UnexpectedKind.VARIES:
+            return f"{which} {'vary' if len(cases) > 1 else 'varies'} from run to run {on}{first}"
+        case UnexpectedKind.REQUIRED:
+            return f"{which} {verb} {on} although the operator is required{first}"
+        case UnexpectedKind.REGRESSED:
+            return f"{which} {verb} {on}, but in the baseline: {group.expected}{first}"
+        case UnexpectedKind.UNEXPECTED:
+            return f"{which} {verb} {on}{first}"
+        case UnexpectedKind.PASSES:
+            them = "them" if len(cases) > 1 else "it"
+            return (
+                f"{group.location}: {which} {verb} {on}, {group.expected} expected: remove {them} from the entry{first}"
+            )
+        case UnexpectedKind.DIFFERS:
+            return f"{group.location}: {which} {verb} {on}, {group.expected} expected: change the verdict{first}"
+        case UnexpectedKind.VIOLATES:
+            return (
+                f"{group.location}: {which} {verb} {on} by {group.expected} too: write an entry with the reason{first}"
+            )
+
+
+def _named(family: str, cases: Sequence[str]) -> tuple[str, str]:
+    """Return a phrase that names the cases, for the start of a sentence, and a suffix for its end.
+
+    The phrase is the id of a single case, or the number of cases. The suffix then contains the first id.
+    """
+    return (cases[0], "") if len(cases) == 1 else (f"{len(cases)} cases of {family}", f" (first {cases[0]})")
+
+
+_KINDS_WITH_ENTRY = {UnexpectedKind.PASSES, UnexpectedKind.DIFFERS, UnexpectedKind.VIOLATES}
+
+_MIN_SIMILARITY = 0.9
+"""Minimum similarity to an id above which a pattern without matches counts as a misspelt id."""
+
+
+class PassCriterion:
+    """The pass criterion of one run. It judges results one by one, in any order.
+
+    It stores counts and ids, but not the results, because a run can have many results.
+
+    Attributes:
+        settings: the settings of the criterion.
+        verdicts: the number of each verdict by subject and level.
+    """
+
+    def __init__(self, settings: CriterionSettings, subjects: Sequence[str]) -> None:
+        self.settings = settings
+        self._matched_patterns: set[tuple[str, str]] = set()
+        self._cases: set[str] = set()
+        self._without_pass = set(subjects)
+        self._judged_operators: set[tuple[str, str]] = set()
+        self._unexpected: dict[UnexpectedGroup, list[str]] = defaultdict(list)
+        self.verdicts: dict[str, dict[Level, Counter[Verdict]]] = {name: defaultdict(Counter) for name in subjects}
+
+    def expectation_for(self, subject: str, case: str) -> Expectation | None:
+        """Return the expectation that applies to a case on a subject, or None."""
+        file = self.settings.expectations.get(subject)
+        return file.entry_for(case) if file else None
+
+    def judge(self, result: Mapping[str, Any], facts: Callable[[], CaseFacts]) -> bool:
+        """Count a result, and return whether it is not unexpected.
+
+        Args:
+            result: a result record with its level, and with its expectation and its baseline verdict if they exist.
+            facts: function that returns the facts of the case; it is called only if they affect the judgement.
+        """
+        subject, case = result["subject"], result["case"]
+        level, verdict = Level(result["level"]), Verdict(result["verdict"])
+        self._cases.add(case)
+        self.verdicts[subject][level][verdict] += 1
+        passes = verdict is Verdict.PASS or passes_checked_levels(result, self.settings.level)
+        if passes and subject in self._without_pass and not facts().rejection:
+            self._without_pass.discard(subject)
+        self._record_match(subject, case, result.get("expected"))
+        if not level.is_within(self.settings.level):
+            return True
+        if self.settings.require:
+            self._judged_operators |= {(subject, operator) for operator in facts().operators}
+        kind = self._kind(result, verdict, facts)
+        if kind is None:
+            return True
+        expected = result.get("expected") if kind in _KINDS_WITH_ENTRY else None
+        location, meant = (expected.get("location", ""), expected["verdict"]) if expected else ("", "")
+        match kind:
+            case UnexpectedKind.REGRESSED:
+                meant = _baseline_text(result)
+            case UnexpectedKind.VIOLATES:
+                meant = ", ".join(self._unnamed_checks(result))
+        self._unexpected[UnexpectedGroup(kind, subject, facts().family, str(verdict), location, meant)].append(case)
+        return False
+
+    def reasons(self, *, partial: bool) -> list[str]:
+        """Return the reasons for which the run fails, one sentence each; empty if it passes.
+
+        Args:
+            partial: whether only some cases were run. Patterns that match no case are then not a reason.
+        """
+        found = reason_sentences(self._unexpected) + [
+            f"{subject} passed nothing" for subject in sorted(self._without_pass)
+        ]
+        return found if partial or self.settings.baseline else found + self._unmatched_patterns()
+
+    def missing_required_operators(self, kinds: Mapping[str, str]) -> list[str]:
+        """Return a sentence for each subject and required operator without any judged case in the run.
+
+        Args:
+            kinds: the kinds of the subjects by id. If backends are tested too, graph optimizers are not checked,
+                because only cases of the pass apply to them.
+        """
+        bound = [subject for subject, kind in kinds.items() if kind == SubjectKind.BACKEND] or list(kinds)
+        return [
+            f"{operator} is required, and no case of it was run on {subject}"
+            for operator in self.settings.require
+            for subject in bound
+            if (subject, operator) not in self._judged_operators
+        ]
+
+    def _kind(
+        self, result: Mapping[str, Any], verdict: Verdict, facts: Callable[[], CaseFacts]
+    ) -> UnexpectedKind | None:
+        """Return the way in which a result is unexpected, or None if it is expected."""
+        if len(result.get("repeats", ())) > 1:
+            return UnexpectedKind.VARIES
+        if verdict is Verdict.UNSUPPORTED and self.settings.require and facts().operators & set(self.settings.require):
+            return UnexpectedKind.REQUIRED
+        kind = self._difference(result, verdict)
+        if kind is None or "baseline" not in result:
+            return kind
+        return UnexpectedKind.REGRESSED if is_worse_than_baseline(result) else None
+
+    def _difference(self, result: Mapping[str, Any], verdict: Verdict) -> UnexpectedKind | None:
+        """Return the way in which a result differs from its expectation, or None if it does not."""
+        expected = result.get("expected")
+        if expected is None:
+            is_tolerated = not verdict.is_defect and result["subject"] not in self.settings.expectations
+            is_expected = verdict in {Verdict.PASS, Verdict.SKIPPED} or is_tolerated
+            return None if is_expected else UnexpectedKind.UNEXPECTED
+        if verdict == expected["verdict"]:
+            return UnexpectedKind.VIOLATES if self._unnamed_checks(result) else None
+        return UnexpectedKind.PASSES if verdict is Verdict.PASS else UnexpectedKind.DIFFERS
+
+    def _unnamed_checks(self, result: Mapping[str, Any]) -> list[str]:
+        """Return the checks that a graph optimizer violates and that the expectation of the result does not list."""
+        named = (result.get("expected") or {}).get("checks")
+        return [name for name in violated_checks(result, self.settings.level) if named and name not in named]
+
+    def _record_match(self, subject: str, case: str, expected: Mapping[str, Any] | None) -> None:
+        """Record which patterns of an expectations entry match a case, to report unmatched patterns later."""
+        if expected is None or subject not in self.settings.expectations:
+            return
+        for entry in self.settings.expectations[subject].entries:
+            if entry.matches(case) and entry.location_of(case) == expected.get("location"):
+                self._matched_patterns |= {(entry.location, entry.cases[number]) for number in entry.matching(case)}
+                return
+
+    def _unmatched_patterns(self) -> list[str]:
+        """Return a sentence for each pattern without cases; a case counts only for the first entry that matches it."""
+        entries = [entry for file in self.settings.expectations.values() for entry in file.entries]
+        return [sentence for entry in entries for sentence in self._unmatched(entry)]
+
+    def _unmatched(self, entry: Expectation) -> list[str]:
+        unmatched = [
+            number
+            for number, pattern in enumerate(entry.cases)
+            if (entry.location, pattern) not in self._matched_patterns
+        ]
+        if len(unmatched) == len(entry.cases):
+            return [
+                f"{entry.location}: the entry ({', '.join(entry.cases)}) matches no case: {self._advice(entry.cases)}"
+            ]
+        patterns = [(entry.location_of_pattern(number), entry.cases[number]) for number in unmatched]
+        return [f"{location}: {pattern} matches no case: {self._advice([pattern])}" for location, pattern in patterns]
+
+    def _advice(self, patterns: Sequence[str]) -> str:
+        """Return the hint for patterns that match no case: remove them, or correct a misspelt id."""
+        unknown = [pattern for pattern in patterns if pattern not in self._cases]  # an earlier entry matches known ids
+        meant = [near for pattern in unknown if (near := nearest_name(pattern, self._cases, _MIN_SIMILARITY))]
+        return f"remove it, or did you mean {', '.join(meant)}?" if meant else "remove it"
+
+
+def _baseline_text(result: Mapping[str, Any]) -> str:
+    """Return the baseline verdict of a result as text, with the level of the failure if the record has it."""
+    level = result.get("baseline_level")
+    return f"{result['baseline']} at level {level}" if level else str(result["baseline"])

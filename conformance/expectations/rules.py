@@ -1,0 +1,202 @@
+"""Settings of the pass criterion and its baseline, and the record of both in the header of a results file.
+
+The verb `merge` reads the recorded settings and judges the merged run by them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from conformance.corpus.case_json import read_case_json
+from conformance.errors import ResultsError, UnknownName, did_you_mean
+from conformance.expectations.conditions import ConditionContext
+from conformance.expectations.file import Expectation, Expectations
+from conformance.results.environment import describe_environment
+from conformance.results.file import read_results
+from conformance.results.levels import level_if_weaker
+from conformance.verdicts import Level, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from conformance.corpus.corpus import Corpus
+    from conformance.profiles import RequirementProfile
+    from conformance.results.records import (
+        BaselineRecord,
+        CaseRow,
+        CriterionRecord,
+        EntryRecord,
+        Header,
+        ProfileRecord,
+        ResultRow,
+    )
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The results of an earlier run, with which the results of a run are compared.
+
+    Attributes:
+        record: file, corpus version and digest of the earlier run.
+        standings: for each pair of subject and case, the part of a result record about the baseline: `baseline`, the
+            verdict, and `baseline_level`, the level of the failure if it is weaker than the level of the case.
+    """
+
+    record: BaselineRecord
+    standings: Mapping[tuple[str, str], Mapping[str, str]]
+
+
+def read_baseline(path: Path, subjects: Sequence[str]) -> Baseline:
+    """Read a results file as a baseline.
+
+    Raises:
+        ResultsError: the file is malformed, or has no result of any of the subjects.
+    """
+    run = read_results(path)
+    standings = {key: _standing(row, run.case_rows[key[1]]) for key, row in run.rows.items()}
+    if not {subject for subject, _ in standings} & set(subjects):
+        raise ResultsError(
+            "subject-missing",
+            f"--baseline: {path} has no result of {', '.join(subjects)}.",
+            "Name the results of an earlier run of the same subject.",
+        )
+    corpus = run.header["corpus"]
+    return Baseline({"file": str(path), "version": corpus["version"], "digest": corpus["digest"]}, standings)
+
+
+def _standing(result: ResultRow, case: CaseRow) -> Mapping[str, str]:
+    level = level_if_weaker(result, Level(case["level"]))
+    return {"baseline": result["verdict"]} | ({"baseline_level": str(level)} if level else {})
+
+
+@dataclass(frozen=True)
+class CriterionSettings:
+    """The settings of a pass criterion.
+
+    Attributes:
+        level: weakest level of cases that can fail the run.
+        expectations: the entries that apply, by subject.
+        require: operators that a subject must support.
+        baseline: results of an earlier run, or None.
+        profile: the requirement profile, or None.
+    """
+
+    level: Level = Level.MUST
+    expectations: Mapping[str, Expectations] = field(default_factory=dict)
+    require: tuple[str, ...] = ()
+    baseline: Baseline | None = None
+    profile: RequirementProfile | None = None
+
+    def record(self, expected_results: int) -> CriterionRecord:
+        """Return the record of the settings for the header of a results file.
+
+        Args:
+            expected_results: number of results that the run must have.
+        """
+        record: CriterionRecord = {
+            "level": str(self.level),
+            "require": list(self.require),
+            "expected_results": expected_results,
+            "expectations": [
+                _entry_record(subject, entry) for subject, file in self.expectations.items() for entry in file.entries
+            ],
+        }
+        if self.baseline is not None:
+            record["baseline"] = self.baseline.record
+        if self.profile is not None:
+            record["profile"] = _profile_record(self.profile)
+        return record
+
+
+def recorded_criterion(header: Header) -> CriterionSettings:
+    """Return the settings by which a recorded run was judged, from the header of its results file.
+
+    The baseline is None, because each result record contains its verdict in the baseline.
+    """
+    record = header["criterion"]
+    entries: dict[str, list[Expectation]] = {}
+    for entry in record["expectations"]:
+        entries.setdefault(entry["subject"], []).append(_entry(entry))
+    expectations = {subject: Expectations(subject, tuple(own)) for subject, own in entries.items()}
+    baseline = Baseline(record["baseline"], {}) if "baseline" in record else None
+    return CriterionSettings(Level(record["level"]), expectations, tuple(record["require"]), baseline)
+
+
+def criterion_for_run(
+    level: Level,
+    corpus: Corpus,
+    versions: Mapping[str, str],
+    expectations: Mapping[str, Expectations],
+    require: tuple[str, ...] = (),
+    baseline: Path | None = None,
+) -> CriterionSettings:
+    """Return the settings of the pass criterion of a new run.
+
+    Args:
+        level: weakest level of cases that can fail the run.
+        corpus: the corpus of the run.
+        versions: versions of the subjects by subject.
+        expectations: expectations by subject.
+        require: operators that every subject must support.
+        baseline: results file of an earlier run, or None.
+
+    Raises:
+        ConformanceError: a condition cannot be compared, an operator is unknown, or the baseline is malformed.
+    """
+    surroundings = describe_environment()
+    applying = {
+        subject: expectations[subject].applying(ConditionContext.from_environment(version, surroundings))
+        for subject, version in versions.items()
+        if subject in expectations
+    }
+    if require:
+        _check_required(require, corpus)
+    return CriterionSettings(level, applying, require, read_baseline(baseline, list(versions)) if baseline else None)
+
+
+def _check_required(required: Iterable[str], corpus: Corpus) -> None:
+    """Check that the corpus has a valid model with each required operator.
+
+    Raises:
+        UnknownName: no valid model has one of the operators.
+    """
+    documents = (read_case_json(corpus, case) for case in corpus.cases.values() if not case.is_invalid)
+    operators = {node["op_type"] for document in documents for node in document["model"]["nodes"]}
+    for name in required:
+        if name not in operators:
+            known = ", ".join(sorted(operators))
+            hint = did_you_mean(name, operators, f"Use one of {known}.")
+            raise UnknownName("no-such-operator", f"--require: the corpus has no case of an operator {name}.", hint)
+
+
+def _profile_record(profile: RequirementProfile) -> ProfileRecord:
+    return {
+        "name": profile.name,
+        "title": profile.title,
+        "source": profile.source,
+        "digest": profile.digest,
+        "rules": [
+            {"id": rule.id, "level": str(rule.level), "text": rule.text, "source": rule.source}
+            for rule in profile.rules
+        ],
+    }
+
+
+def _entry_record(subject: str, entry: Expectation) -> EntryRecord:
+    return {
+        "subject": subject,
+        "location": entry.location,
+        "verdict": str(entry.verdict),
+        "cases": list(entry.cases),
+        "lines": list(entry.lines),
+        "except": list(entry.exceptions),
+    }
+
+
+def _entry(record: EntryRecord) -> Expectation:
+    cases, exceptions = tuple(record["cases"]), tuple(record["except"])
+    return Expectation(
+        cases, Verdict(record["verdict"]), "", record["location"], exceptions, lines=tuple(record["lines"])
+    )

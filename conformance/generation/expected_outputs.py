@@ -1,0 +1,254 @@
+"""Compute the files of a case's directory: model, inputs, expected outputs and case.json.
+
+The oracle computes the expected outputs with their bounds and acceptable indices. Inputs and outputs are written as
+`TensorProto` files, and case.json describes the case.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+from conformance.clauses import clauses
+from conformance.corpus.case_json import COMPANION_FILE, companion_bytes
+from conformance.errors import CaseError
+from conformance.jobs.process_pool import ProcessWorkers, available_processors
+from conformance.models.arrays import tensor_of
+from conformance.models.inputs import GraphInputs, required_input_names
+from conformance.models.summaries import MAX_SHOWN_ELEMENTS, format_true_indices, model_summary, tensor_preview
+from conformance.models.validity import check_model
+from conformance.reference.oracle import Answer, answers
+from conformance.serialization.json_schema import schema_violation
+from conformance.verdicts import Level, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from conformance.corpus.case import Case
+    from conformance.corpus.case_json import DataSetPreview, ExpectedOutput
+    from conformance.models.arrays import Array
+
+
+def case_files(case: Case, generator: str) -> dict[str, bytes]:
+    """Return the content of every file of a case's directory, by relative path.
+
+    Raises:
+        CaseError: the case names an unknown clause, ONNX's checker or the oracle rejects the model, or the level is
+            `must` although admissible evaluations disagree by more than rounding.
+    """
+    unknown = [id for id in case.clauses if id not in clauses()]
+    if unknown:
+        raise CaseError(
+            "clause-unknown",
+            f"Case {case.id} names an unknown clause: {unknown[0]}.",
+            "Name a clause that `onnx-conformance list --clauses` prints.",
+        )
+    model = _checked_model(case)
+    files = {"model.onnx": case.model}
+    previews = []
+    for number, inputs in enumerate(case.data_sets):
+        given = list(zip(required_input_names(model.graph), inputs, strict=True))
+        outputs = _expected_outputs(case, model.graph, inputs)
+        files |= _data_set(f"test_data_set_{number}", given, outputs)
+        previews.append(_data_set_preview(given, outputs, case.hazards[number] if case.hazards else None))
+    if case.companion is not None:
+        files[COMPANION_FILE] = companion_bytes(case.companion)
+    files["case.json"] = _case_json(case, generator, model, previews)
+    return files
+
+
+def _checked_model(case: Case) -> onnx.ModelProto:
+    """Parse a case's model and check it and its inputs.
+
+    ONNX's checker is not applied to cases of kind `invalid`, because its result differs between versions of onnx.
+
+    Raises:
+        CaseError: ONNX rejects the model, or the inputs do not match its declarations.
+    """
+    try:
+        model = onnx.load_model_from_string(case.model)
+        if not case.is_invalid:
+            check_model(model)
+    except (DecodeError, onnx.checker.ValidationError) as error:
+        raise CaseError(
+            "model-invalid", f"Case {case.id}: onnx rejects the model: {error}", "Correct the generator of the case."
+        ) from None
+    declared = GraphInputs.of(model)
+    try:
+        for inputs in case.data_sets:
+            declared.by_name(inputs)
+    except ValueError as error:
+        raise CaseError("inputs-mismatch", f"Case {case.id}: {error}.", "Correct the generator of the case.") from None
+    return model
+
+
+def _expected_outputs(case: Case, graph: onnx.GraphProto, inputs: Sequence[Array]) -> list[tuple[str, Answer]]:
+    """Return the acceptable values of each output with its name; an empty list for an invalid model."""
+    if case.is_invalid:
+        return []
+    return list(zip([value.name for value in graph.output], _answers(case, inputs), strict=True))
+
+
+def _answers(case: Case, inputs: Sequence[Array]) -> list[Answer]:
+    try:
+        outputs = answers(case.model, inputs, case.level)
+    except Unsupported as error:
+        raise CaseError(
+            "not-computable",
+            f"The oracle cannot compute case {case.id}: {error}.",
+            "Use only operators that the oracle supports.",
+        ) from None
+    for answer in outputs:
+        if case.level is Level.MUST and answer.indeterminacy:
+            raise CaseError(
+                "must-ambiguous",
+                f"Case {case.id} has the level must, but admissible evaluations disagree: {answer.indeterminacy}.",
+                "Choose other input values, or the level should.",
+            )
+        if answer.bound is not None and answer.bound.size and np.isinf(answer.bound).all():
+            raise CaseError(
+                "output-unbounded",
+                f"Case {case.id} has an output for which any value is correct.",
+                "Choose other values.",
+            )
+    return outputs if case.level is Level.MUST else [_bit_exact(answer) for answer in outputs]
+
+
+def _bit_exact(answer: Answer) -> Answer:
+    """Return the answer with a bit-for-bit match in place of a bound that is 0 for every element.
+
+    Unlike a bound of 0, a bit-for-bit match includes the sign of zero. It applies to level `should`.
+    """
+    if answer.bound is None or answer.bound.any():
+        return answer
+    return Answer(answer.expected, choices=answer.choices)
+
+
+def _data_set(
+    folder: str, inputs: Sequence[tuple[str, Array]], outputs: Sequence[tuple[str, Answer]]
+) -> dict[str, bytes]:
+    files = {}
+    for i, (name, array) in enumerate(inputs):
+        files[f"{folder}/input_{i}.pb"] = _tensor(array, name)
+    for i, (name, answer) in enumerate(outputs):
+        files[f"{folder}/output_{i}.pb"] = _tensor(answer.expected, name)
+        if answer.choices is not None:
+            files[f"{folder}/accept_{i}.pb"] = _tensor(answer.choices, name)
+        elif answer.bound is not None:
+            files[f"{folder}/bound_{i}.pb"] = _tensor(answer.bound, name)
+    return files
+
+
+def _tensor(array: Array, name: str) -> bytes:
+    return bytes(tensor_of(array, name).SerializeToString(deterministic=True))
+
+
+def _data_set_preview(
+    inputs: Sequence[tuple[str, Array]], outputs: Sequence[tuple[str, Answer]], hazard: str | None
+) -> DataSetPreview:
+    shown: DataSetPreview = {
+        "inputs": [tensor_preview(*named) for named in inputs],
+        "outputs": [_expected_output_preview(*named) for named in outputs],
+    }
+    return {**shown, "hazard": hazard} if hazard else shown
+
+
+def _expected_output_preview(name: str, answer: Answer) -> ExpectedOutput:
+    output: ExpectedOutput = {**tensor_preview(name, answer.expected), "check": answer.check}  # type: ignore[typeddict-item]
+    if answer.bound is not None:
+        output["bounds"] = [f"{bound:.3g}" for bound in answer.bound.flat[:MAX_SHOWN_ELEMENTS]]
+    if answer.choices is not None:
+        choices = answer.choices.reshape(-1, answer.choices.shape[-1])[:MAX_SHOWN_ELEMENTS]
+        output["accept"] = [format_true_indices(acceptable) for acceptable in choices]
+    return output
+
+
+def _case_json(case: Case, generator: str, model: onnx.ModelProto, previews: Sequence[DataSetPreview]) -> bytes:
+    document: dict[str, Any] = {
+        "title": case.title,
+        "level": str(case.level),
+        "generator": generator,
+        "clauses": list(case.clauses),
+        "tags": list(case.tags),
+        "model": model_summary(model),
+        "data_sets": previews,
+    }
+    if case.rewrite is not None:
+        rewrite = case.rewrite
+        document["rewrite"] = {
+            "effect": str(rewrite.effect),
+            "once": list(rewrite.once),
+            "fixed_point": list(rewrite.fixed_point),
+        } | ({"check": rewrite.check} if rewrite.check else {})
+    if problem := schema_violation("case", document):
+        raise CaseError(
+            "case-json-invalid",
+            f"Case {case.id} would have an invalid case.json: {problem}.",
+            "Correct the generator of the case.",
+        )
+    return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+MIN_CASES_FOR_PARALLEL = 100
+"""Minimum number of cases for which starting worker processes is worth it."""
+
+
+@dataclass(frozen=True)
+class CaseFilesJob:
+    """The job of computing the files of cases; each chunk of the job is one case.
+
+    Attributes:
+        cases: each case, with the name of its generator.
+    """
+
+    cases: Sequence[tuple[str, Case]]
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The ids of the cases, which identify the job."""
+        return {"cases": [case.id for _, case in self.cases]}
+
+    @property
+    def result_type(self) -> Any:
+        """The type of a chunk's result: file contents by path in the case's directory."""
+        return dict[str, bytes]
+
+    def chunk_numbers(self) -> Iterable[int]:
+        """Return the numbers of the chunks: the index of each case."""
+        return range(len(self.cases))
+
+    @contextmanager
+    def open(self) -> Iterator[Callable[[int], dict[str, bytes]]]:
+        """Yield the function that executes a chunk: it returns the files of the case with the given index.
+
+        Raises:
+            CaseError: the files cannot be computed.
+        """
+
+        def compute(index: int) -> dict[str, bytes]:
+            generator, case = self.cases[index]
+            return case_files(case, generator)
+
+        yield compute
+
+
+def compute_case_files(cases: Sequence[tuple[str, Case]]) -> Iterator[tuple[Case, dict[str, bytes]]]:
+    """Compute the files of cases in parallel and yield each case with its files when it is complete.
+
+    Raises:
+        CaseError: the files of a case cannot be computed.
+    """
+    job = CaseFilesJob(cases)
+    workers = ProcessWorkers(available_processors() if len(cases) > MIN_CASES_FOR_PARALLEL else 1, _ignore_message)
+    for chunk in workers.run(job, job.chunk_numbers()):
+        yield cases[chunk.number][1], chunk.result
+
+
+def _ignore_message(_: str) -> None:
+    """Ignore the message that a worker died, because another worker computes its case again."""

@@ -1,0 +1,342 @@
+"""Rules for harnesses of backends: loading, running, and the optional capabilities `files` and `next`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conformance.harness_check.probes import PROBES_BY_OPERATOR, Probe, unknown_operator_probe
+from conformance.harness_check.session import HarnessSession, ProtocolRule, RuleSkipped, RuleViolation, shorten
+from conformance.isolation.limits import Limits
+from conformance.isolation.protocol import decode_tensor
+from conformance.isolation.tensor_files import take_tensor, write_tensor
+from conformance.models.arrays import type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from conformance.models.arrays import Array
+
+
+SCALAR_SHAPE, EMPTY_SHAPE, SMALL_SHAPE, OTHER_SHAPE, LARGE_SHAPE = (), (0,), (2, 3), (4,), (200_000,)
+INVALID_MODEL = b"This is not a model.\n"
+CATCH_HINT = "Catch what the runtime raises as it reads the file, and answer its text as `error`."
+
+
+def first_supported_probe(session: HarnessSession) -> Callable[[Sequence[int], int], Probe]:
+    """Find an operator that the harness supports; return the function that creates probes with this operator.
+
+    Raises:
+        RuleViolation: the harness answers a probe with neither outputs nor `unsupported`.
+        RuleSkipped: the harness supports none of the operators.
+    """
+    for make_probe in PROBES_BY_OPERATOR.values():
+        probe = make_probe(SMALL_SHAPE, 1)
+        answer = session.load(probe.model)
+        if "loaded" in answer:
+            answer = session.run(probe.inputs)
+        if "outputs" in answer:
+            return make_probe
+        if "unsupported" not in answer:
+            raise RuleViolation("a valid model is answered with neither outputs nor `unsupported`")
+    raise RuleSkipped(f"the harness supports none of {', '.join(PROBES_BY_OPERATOR)}")
+
+
+def check_outputs(probe: Probe, outputs: Sequence[Any]) -> None:
+    """Check that the output messages of a run contain the expected outputs of a probe.
+
+    Raises:
+        RuleViolation: number, type, shape or an element of the outputs is wrong.
+    """
+    _check_output_count(probe, outputs)
+    for number, (message, (name, expected)) in enumerate(zip(outputs, probe.outputs.items(), strict=True)):
+        actual = decode_output(number, message)
+        if actual.dtype != expected.dtype or actual.shape != expected.shape:
+            types = format_type(actual.dtype.name, actual.shape), format_type(expected.dtype.name, expected.shape)
+            raise RuleViolation(f"output {name} is {types[0]} instead of {types[1]}")
+        if not np.array_equal(actual, expected):
+            raise RuleViolation(f"output {name} is {_format_elements(actual)} instead of {_format_elements(expected)}")
+
+
+def _check_output_count(probe: Probe, outputs: Sequence[Any]) -> None:
+    if len(outputs) != len(probe.outputs):
+        raise RuleViolation(f"the answer has {len(outputs)} outputs, and the graph has {len(probe.outputs)}")
+
+
+def decode_output(number: int, message: Any) -> Array:
+    """Return the tensor in an output message.
+
+    Args:
+        number: index of the output, for error messages.
+
+    Raises:
+        RuleViolation: the message lacks a field, or its data does not match type and shape.
+    """
+    try:
+        if "file" in message:
+            return take_tensor(message, message["file"], Limits.file)
+        return decode_tensor(message)
+    except ValueError as error:
+        raise RuleViolation(f"output {number} {error}") from None
+    except (KeyError, TypeError, AttributeError):
+        raise RuleViolation(f"output {number} has no known `dtype`, no `shape` or no `data`") from None
+
+
+def format_type(dtype: object, shape: object) -> str:
+    """Return the type and shape of a tensor in words."""
+    return f"{dtype} of shape {shorten(list(shape)) if isinstance(shape, tuple | list) else shape}"
+
+
+def _format_elements(array: Array) -> str:
+    return shorten(array.reshape(-1)[:8].tolist()) + ("…" if array.size > 8 else "")
+
+
+def _check_run_before_load(session: HarnessSession) -> None:
+    session.kill()
+    session.expect_error(session.run({"X": np.zeros(1, np.float32)}))
+
+
+def _check_invalid_model(session: HarnessSession) -> None:
+    truncated = unknown_operator_probe().model.SerializeToString()[:-3]
+    for content in (INVALID_MODEL, truncated):
+        session.expect_error(session.load(content, "no_model"))
+
+
+def _check_missing_file(session: HarnessSession) -> None:
+    session.expect_error(session.ask("load", model=str(session.folder / "there_is_no_such_file.onnx")))
+
+
+def _check_unsupported(session: HarnessSession) -> None:
+    probe = unknown_operator_probe()
+    answer = session.load(probe.model)
+    if "loaded" in answer:
+        answer = session.run(probe.inputs)
+    if "unsupported" not in answer:
+        raise RuleViolation("the answer has no `unsupported`, neither to `load` nor to `run`")
+
+
+def _check_some_model_runs(session: HarnessSession) -> None:
+    first_supported_probe(session)
+
+
+def _check_types_and_shapes(session: HarnessSession) -> None:
+    probe = first_supported_probe(session)(SMALL_SHAPE, 1)
+    outputs = session.load_and_run_probe(probe)
+    _check_output_count(probe, outputs)
+    for number, (message, (name, array)) in enumerate(zip(outputs, probe.outputs.items(), strict=True)):
+        if (message.get("name") or name) != name:
+            raise RuleViolation(f"output {number} has the name {shorten(message['name'])} instead of {name}")
+        expected, actual = (type_name(array.dtype), list(array.shape)), (message.get("dtype"), message.get("shape"))
+        if actual != expected:
+            raise RuleViolation(f"output {name} is {format_type(*actual)} instead of {format_type(*expected)}")
+
+
+def _check_data_lengths(session: HarnessSession) -> None:
+    for number, message in enumerate(session.load_and_run_probe(first_supported_probe(session)(SMALL_SHAPE, 1))):
+        decode_output(number, message)
+
+
+def _check_byte_order(session: HarnessSession) -> None:
+    probe = first_supported_probe(session)(SMALL_SHAPE, 1)
+    check_outputs(probe, session.load_and_run_probe(probe))
+
+
+def _check_second_run(session: HarnessSession) -> None:
+    make_probe = first_supported_probe(session)
+    first, second = make_probe(SMALL_SHAPE, 1), make_probe(SMALL_SHAPE, 2)
+    check_outputs(first, session.load_and_run_probe(first))
+    check_outputs(second, session.run_probe(second))
+
+
+def _check_second_load(session: HarnessSession) -> None:
+    make_probe = first_supported_probe(session)
+    for probe in (make_probe(SMALL_SHAPE, 1), make_probe(OTHER_SHAPE, 1)):
+        check_outputs(probe, session.load_and_run_probe(probe))
+
+
+def _check_failed_load(session: HarnessSession) -> None:
+    probe = first_supported_probe(session)(SMALL_SHAPE, 1)
+    session.load_and_run_probe(probe)
+    session.expect_error(session.load(INVALID_MODEL, "no_model"))
+    session.expect_error(session.run(probe.inputs))
+
+
+def _check_missing_input(session: HarnessSession) -> None:
+    probe = first_supported_probe(session)(SMALL_SHAPE, 1)
+    session.load_and_run_probe(probe)
+    session.expect_refusal(session.run(dict(list(probe.inputs.items())[:-1])))
+    check_outputs(probe, session.run_probe(probe))
+
+
+def _check_shape(shape: Sequence[int]) -> Callable[[HarnessSession], None]:
+    """Return a check function that runs a probe with outputs of this shape.
+
+    The check is skipped if the runtime answers with an error, because a runtime may reject unusual shapes.
+    """
+
+    def check(session: HarnessSession) -> None:
+        probe = first_supported_probe(session)(shape, 1)
+        for answer in (session.load(probe.model), session.run(probe.inputs)):
+            if "error" in answer:
+                raise RuleSkipped(
+                    "the harness answers an error; if it is an error of the runtime, the harness needs no change: "
+                    + shorten(answer["error"])
+                )
+        check_outputs(probe, session.expect("outputs", answer))
+
+    return check
+
+
+BACKEND_RULES = (
+    ProtocolRule(
+        "run-before-load",
+        "`run` before any `load` is answered with an error",
+        'Answer {"seq":N,"error":"no model is loaded"}.',
+        _check_run_before_load,
+    ),
+    ProtocolRule(
+        "invalid-model",
+        "a file that is not a model is answered with an error, and the harness continues",
+        CATCH_HINT,
+        _check_invalid_model,
+    ),
+    ProtocolRule(
+        "missing-file",
+        "a file that does not exist is answered with an error, and the harness continues",
+        "Catch the failure to open the file, and answer its text as `error`.",
+        _check_missing_file,
+    ),
+    ProtocolRule(
+        "unsupported",
+        "an operator that the runtime does not support is answered with `unsupported`",
+        "Recognise the runtime's error for this by its text or type, and answer `unsupported` instead of `error`.",
+        _check_unsupported,
+    ),
+    ProtocolRule(
+        "some-model-runs",
+        f"a model of one node runs: {', '.join(PROBES_BY_OPERATOR)}, the first operator that is supported",
+        "Answer outputs for a model that can run, and `unsupported` for an operator without a kernel.",
+        _check_some_model_runs,
+    ),
+    ProtocolRule(
+        "types-and-shapes",
+        "outputs have the number, order, types and shapes of the graph's outputs",
+        "Name types as TensorProto.DataType does, in lower case, and give a shape as a list of numbers.",
+        _check_types_and_shapes,
+    ),
+    ProtocolRule(
+        "data-length",
+        "the data of every output is base64, and its length matches type and shape",
+        "Encode only the bytes of the elements, with padding.",
+        _check_data_lengths,
+    ),
+    ProtocolRule(
+        "byte-order",
+        "elements are little-endian and in row-major order, in inputs and outputs",
+        "Check how inputs are decoded and outputs encoded; the last index varies fastest.",
+        _check_byte_order,
+    ),
+    ProtocolRule(
+        "second-run",
+        "a second run of a loaded model uses its own inputs",
+        "Keep the prepared model from `load`, and no state from one `run` to the next.",
+        _check_second_run,
+    ),
+    ProtocolRule(
+        "second-load",
+        "a second load replaces the first model",
+        "Drop the loaded model when `load` comes.",
+        _check_second_load,
+    ),
+    ProtocolRule(
+        "failed-load",
+        "after a failed load, no model is loaded",
+        "Drop the loaded model when `load` comes, before reading the new one.",
+        _check_failed_load,
+    ),
+    ProtocolRule(
+        "missing-input",
+        "a missing input is answered with an error, and the next run is correct",
+        "Pass the inputs to the runtime by name or number, and answer the error that it then raises.",
+        _check_missing_input,
+    ),
+    ProtocolRule(
+        "scalar",
+        "a tensor of rank 0 has the shape [] and one element",
+        "Distinguish [] from [1] and [0].",
+        _check_shape(SCALAR_SHAPE),
+    ),
+    ProtocolRule(
+        "empty-tensor",
+        "a tensor without elements has a 0 in its shape and empty data",
+        'Decode and encode "" as zero bytes.',
+        _check_shape(EMPTY_SHAPE),
+    ),
+    ProtocolRule(
+        "long-lines",
+        "lines of a megabyte are read and written",
+        "Read whole lines of any length, and write the whole answer before reading the next line.",
+        _check_shape(LARGE_SHAPE),
+    ),
+)
+
+
+def _check_tensor_files(session: HarnessSession) -> None:
+    """Check a run with inputs in files, and outputs in files if the harness writes them."""
+    probe = first_supported_probe(session)(LARGE_SHAPE, 1)
+    session.expect("loaded", session.load(probe.model))
+    messages = [
+        write_tensor(str(session.folder / f"input_{number}"), *each)
+        for number, each in enumerate(probe.inputs.items())
+        if each[1].size
+    ]
+    prefix = str(session.folder / "output_")
+    outputs = session.expect("outputs", session.ask("run", inputs=messages, files=prefix))
+    for number, message in enumerate(outputs):
+        if "file" in message and message["file"] != f"{prefix}{number}":
+            raise RuleViolation(f"output {number} is in another file than {prefix}{number}")
+    check_outputs(probe, outputs)
+
+
+def _check_carried_run(session: HarnessSession) -> None:
+    probe = first_supported_probe(session)(SMALL_SHAPE, 1)
+    loaded, ran = session.load_and_run(probe.model, probe.inputs)
+    session.expect("loaded", loaded)
+    check_outputs(probe, session.expect("outputs", ran or {}))
+
+
+def _check_carried_run_after_failed_load(session: HarnessSession) -> None:
+    stray = session.irregular.stray
+    before = len(stray)
+    session.expect_error(session.load_and_run(INVALID_MODEL, {"X": np.zeros(1, np.float32)})[0])
+    session.expect_error(session.load(INVALID_MODEL))
+    if len(stray) > before:
+        raise RuleViolation(f"the `run` is answered although its `load` fails: {stray[-1]}")
+
+
+CAPABILITY_RULES = {
+    "files": (
+        ProtocolRule(
+            "tensor-files",
+            "inputs are read from files, and outputs are written to the requested files",
+            "Read the bytes of `file` like those of `data`; write output N to the path `files` followed by N.",
+            _check_tensor_files,
+        ),
+    ),
+    "next": (
+        ProtocolRule(
+            "carried-run",
+            "a `run` that a `load` carries is executed at once, and answered after the `load`",
+            "Answer `load` first; if it succeeds, execute the command in its `next` like one in a line of its own.",
+            _check_carried_run,
+        ),
+        ProtocolRule(
+            "carried-run-after-failed-load",
+            "a `run` that a failing `load` carries is not answered",
+            "If `load` fails, answer only `load`, and read the next line.",
+            _check_carried_run_after_failed_load,
+        ),
+    ),
+}
+"""Rules for optional capabilities, by the key of `started` that declares the capability."""

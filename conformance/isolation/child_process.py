@@ -1,0 +1,331 @@
+"""Control of the process of one subject: three pipes, the exit status from the supervisor, and time limits.
+
+The suite starts `supervisor.py`, which starts the subject's harness. The suite writes one command per line and reads
+one answer per line. Closing the control pipe, or the death of the suite, makes the supervisor kill the harness and all
+processes that it started.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from conformance.isolation.environment import ScratchFolders
+from conformance.isolation.protocol import QUOTE_LIMIT, Crashed, ProtocolViolation, TimedOut, quote_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from conformance.isolation.limits import Limits
+    from conformance.subjects.failures import SubjectFailure
+
+
+STDERR_LIMIT_BYTES = 8192
+"""Number of bytes of standard error that are kept, from its end."""
+
+GRACE_SECONDS = 2.0
+"""Time for a process to exit after it closed a stream or received `stop`."""
+
+_SUPERVISOR_SCRIPT = str(Path(__file__).with_name("supervisor.py"))
+_READ_BYTES = 2**16
+_NO_IDLE_WORK = object()
+
+
+class SubjectProcess:
+    """A running harness process and its supervisor.
+
+    Args:
+        command: the program and its arguments.
+        limits: limits of time, memory and answer length.
+    """
+
+    def __init__(self, command: Sequence[str], limits: Limits) -> None:
+        self.scratch = ScratchFolders.create()
+        self._limits = limits
+        self._stderr = bytearray()
+        self._next_answer = bytearray()
+        control, self._control = os.pipe()
+        self._status, status = os.pipe()
+        supervisor = (
+            *(sys.executable, "-I", "-S", _SUPERVISOR_SCRIPT),
+            *(str(control), str(status), str(limits.memory), self.scratch.root),
+        )
+        self._process = subprocess.Popen(
+            (*supervisor, *command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            cwd=self.scratch.work,
+            env=self.scratch.environment(),
+            pass_fds=(control, status),
+            start_new_session=True,
+        )
+        os.close(control)
+        os.close(status)
+        streams = (self._process.stdin, self._process.stdout, self._process.stderr)
+        self._in, self._out, self._err = (stream.fileno() for stream in streams if stream)
+        self._poll = select.poll()
+        for descriptor in (self._out, self._err, self._status):
+            os.set_blocking(descriptor, False)
+            self._poll.register(descriptor, select.POLLIN)
+        os.set_blocking(self._in, False)
+        self._activity = select.poll()
+        for descriptor, event in ((self._in, 0), (self._out, select.POLLIN), (self._status, select.POLLIN)):
+            self._activity.register(descriptor, event)
+
+    def write_input_file(self, name: str, content: bytes) -> str:
+        """Write a file that the subject can read and cannot write; return its path."""
+        path = f"{self.scratch.models}/{name}"
+        with suppress(FileNotFoundError):
+            os.unlink(path)  # noqa: PTH108
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444)
+        with os.fdopen(descriptor, "wb", buffering=0) as stream:
+            rest = memoryview(content)
+            while rest:
+                rest = rest[stream.write(rest) :]
+        return path
+
+    def send(self, line: bytes, command: str) -> memoryview:
+        """Write a command until the pipe is full, and return the part that is not written yet.
+
+        Args:
+            line: the command, with its end of line.
+            command: name of the command, for messages.
+
+        Raises:
+            SubjectFailure: the process has ended.
+        """
+        try:
+            return self._write_some(memoryview(line), command)
+        except BaseException:
+            self.end()
+            raise
+
+    def receive(
+        self, unsent: memoryview, command: str, seconds: float, idle_work: Iterator[None], *, is_followed: bool = False
+    ) -> bytes:
+        """Write the rest of a command, wait for the answer, and return its line. Any failure ends the process.
+
+        Args:
+            unsent: part of the command that is not written yet.
+            command: name of the command, for messages.
+            seconds: time limit.
+            idle_work: work of the suite, one step per item, that is done until the answer arrives. The time of a step
+                does not count towards the time limit.
+            is_followed: whether the answer to a further command may follow immediately.
+
+        Raises:
+            SubjectFailure: the process ended, exceeded the time limit, or wrote something other than one line.
+        """
+        try:
+            deadline = time.monotonic() + seconds
+            return self._receive(unsent, command, deadline, idle_work, is_followed=is_followed)
+        except BaseException:
+            self.end()
+            raise
+
+    def is_idle(self) -> bool:
+        """Return whether the process runs, has written nothing since its last answer, and still reads its input."""
+        return self._control >= 0 and not self._next_answer and not self._activity.poll(0)
+
+    def clear_stderr(self) -> None:
+        """Discard what the process has written to standard error so far."""
+        self._read_stderr()
+        self._stderr.clear()
+
+    def stderr_tail(self) -> str:
+        """Return the last `STDERR_LIMIT_BYTES` that the process wrote to standard error, also after its end."""
+        self._read_stderr()
+        return self._stderr[-STDERR_LIMIT_BYTES:].decode(errors="backslashreplace")
+
+    def stop(self, line: bytes) -> None:
+        """Send the `stop` command, wait `GRACE_SECONDS` for the exit, and kill the remaining processes."""
+        try:
+            if self._control >= 0 and self._process.stdin is not None:
+                os.write(self._in, line)
+                self._process.stdin.close()
+                self._describe_exit()
+        except OSError:
+            pass
+        finally:
+            self.end()
+
+    def end(self) -> None:
+        """Kill the process and all processes that it started, and wait until they are gone."""
+        if self._control < 0:
+            return
+        self._read_stderr()
+        os.close(self._control)
+        self._control = -1
+        try:
+            self._process.wait(5 * GRACE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.returncode:  # the subject or the kernel killed the supervisor before it could clean up
+            kill_leftovers(self.scratch)
+        self._read_stderr()
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()
+        os.close(self._status)
+        self._err = -1
+
+    def _receive(
+        self, unsent: memoryview, command: str, deadline: float, idle_work: Iterator[None], *, is_followed: bool
+    ) -> bytes:
+        answer, self._next_answer = self._next_answer, bytearray()
+        if unsent:
+            self._poll.register(self._in, select.POLLOUT)
+        while b"\n" not in answer:
+            ready = {descriptor for descriptor, _ in self._poll.poll(0)}
+            if not ready and next(idle_work, _NO_IDLE_WORK) is None:
+                continue
+            ready = ready or {descriptor for descriptor, _ in self._poll.poll(_milliseconds_until(deadline))}
+            if self._err in ready:
+                self._read_stderr()
+            if self._in in ready:
+                unsent = self._write_some(unsent, command)
+                if not unsent:
+                    self._poll.unregister(self._in)
+            if self._out in ready or self._status in ready:
+                is_open = self._read_into(answer)
+                if b"\n" in answer:
+                    break
+                if not is_open or self._status in ready:
+                    raise self._end_failure(command, answer)
+            if time.monotonic() >= deadline:
+                limit = f"{self._limits.timeout:g} s"
+                raise TimedOut(f"did not answer `{command}` within {limit}{self._last_stderr_line()}")
+        return self._take_first_line(answer, unsent, is_followed=is_followed)
+
+    def _write_some(self, line: memoryview, command: str) -> memoryview:
+        """Write a line until the pipe is full, and return the rest."""
+        try:
+            return line[os.write(self._in, line) :]
+        except BlockingIOError:
+            return line
+        except OSError:
+            raise self._end_failure(command, bytearray()) from None
+
+    def _read_into(self, answer: bytearray) -> bool:
+        """Append the available output to `answer`; return False at the end of the output.
+
+        Raises:
+            ProtocolViolation: the answer exceeds the limit.
+        """
+        while True:
+            try:
+                chunk = os.read(self._out, _READ_BYTES)
+            except BlockingIOError:
+                return True
+            if not chunk:
+                return False
+            answer += chunk
+            if chunk.endswith(b"\n"):
+                return True
+            if len(answer) > self._limits.line:
+                raise ProtocolViolation(f"wrote more than {self._limits.line} bytes in one line: {quote_line(answer)}")
+
+    def _take_first_line(self, answer: bytearray, unsent: memoryview, *, is_followed: bool) -> bytes:
+        line, _, rest = answer.partition(b"\n")
+        if rest and is_followed:
+            self._next_answer = rest
+        elif rest:
+            raise ProtocolViolation(f"wrote more than one answer: {quote_line(line)} and then {quote_line(rest)}")
+        if unsent:
+            raise ProtocolViolation(f"answered before it had read the command: {quote_line(line)}")
+        return bytes(line)
+
+    def _read_stderr(self) -> None:
+        """Read the available text from standard error, and store its last part."""
+        while self._err >= 0:
+            try:
+                chunk = os.read(self._err, _READ_BYTES)
+            except BlockingIOError:
+                return
+            if not chunk:
+                self._poll.unregister(self._err)
+                self._err = -1
+                return
+            self._stderr += chunk
+            if len(self._stderr) > 2 * STDERR_LIMIT_BYTES:
+                del self._stderr[:-STDERR_LIMIT_BYTES]
+                return
+
+    def _end_failure(self, command: str, answer: bytearray) -> SubjectFailure:
+        """Return the exception for a closed stream: a crash or, if the process still runs, a protocol violation."""
+        how = self._describe_exit()
+        partial = f", after {quote_line(answer)}" if answer else ""
+        if how is None:
+            return ProtocolViolation(f"closed its standard input or output before it answered `{command}`{partial}")
+        return Crashed(f"{how} before it answered `{command}`{partial}{self._last_stderr_line()}")
+
+    def _describe_exit(self) -> str | None:
+        """Wait up to `GRACE_SECONDS` for the exit; return in words how the process ended, or None if it still runs."""
+        if not select.select([self._status], [], [], GRACE_SECONDS)[0]:
+            return None
+        way, _, number = os.read(self._status, 64).decode().partition(" ")
+        if way == "exec":
+            return f"could not be executed ({os.strerror(int(number))})"
+        if way == "exit":
+            return f"exited with status {int(number)}"
+        return f"was killed by {_signal_name(int(number))}" if way == "signal" else "was killed with its supervisor"
+
+    def _last_stderr_line(self) -> str:
+        lines = [line for line in self.stderr_tail().splitlines() if line.strip()]
+        return f"; last line of standard error: {lines[-1].strip()[:QUOTE_LIMIT]}" if lines else ""
+
+
+def _milliseconds_until(moment: float) -> float:
+    return max(0.0, moment - time.monotonic()) * 1000
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+_MAX_KILL_ROUNDS = 100
+_ROUND_PAUSE_SECONDS = 0.02
+
+
+def kill_leftovers(scratch: ScratchFolders) -> None:
+    """Kill the processes that a subject left behind when its supervisor was killed, and remove its scratch folders.
+
+    The processes are recognised by `TMPDIR` in their environment. On systems without /proc none is found.
+    """
+    mark = f"TMPDIR={scratch.root}/tmp".encode()  # noqa: S108
+    for _ in range(_MAX_KILL_ROUNDS):
+        found = [process for process in _process_ids() if mark in _environment_of(process)]
+        if not found:
+            break
+        for process in found:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(process, signal.SIGKILL)
+        time.sleep(_ROUND_PAUSE_SECONDS)
+    shutil.rmtree(scratch.root, ignore_errors=True)
+
+
+def _process_ids() -> list[int]:
+    proc = Path("/proc")
+    return [int(entry.name) for entry in proc.iterdir() if entry.name.isdecimal()] if proc.is_dir() else []
+
+
+def _environment_of(process: int) -> list[bytes]:
+    """Return the environment that a process was started with; empty if it has ended or belongs to another user."""
+    try:
+        return Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return []

@@ -1,0 +1,318 @@
+"""Proxies of subjects in child processes, with the same interface and behaviour as subjects in this process.
+
+`BackendProxy` has ONNX's backend interface. `OptimizerProxy` is a function from a model to a model. Both reproduce side
+effects that a subject would have in this process: if the subject modifies an input, or an output of an earlier run, the
+proxy modifies the array in this process.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from inspect import Parameter, Signature
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+
+from conformance.isolation.protocol import decode_tensor, encode_tensor, placeholder_for_type
+from conformance.isolation.tensor_files import FILE_THRESHOLD_BYTES, take_tensor, write_tensor
+from conformance.models.inputs import required_input_names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from conformance.isolation.child_process import SubjectProcess
+    from conformance.isolation.subject_client import SubjectClient
+    from conformance.models.arrays import Array
+
+
+class BackendProxy:
+    """A backend in a child process, with ONNX's backend interface.
+
+    Attributes:
+        reports_seconds: whether the last `loaded` message had `seconds`; prefetching requires it.
+    """
+
+    def __init__(self, client: SubjectClient) -> None:
+        self.client = client
+        self.reports_seconds = False
+        self._loaded: dict[int, PreparedProxy] = {}
+        self._returned: list[Sequence[Any]] = []
+        self._prefetched: tuple[onnx.ModelProto, PreparedProxy] | None = None
+        self._ready: tuple[onnx.ModelProto, PreparedProxy] | None = None
+        self._file_names = cycle(("next.onnx", "next_but_one.onnx"))
+
+    def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> PreparedProxy:  # noqa: ARG002
+        """Load the model and drop all others; if the model is prefetched already, wait for the end of the prefetch.
+
+        Raises:
+            SubjectFailure: the subject does not load it; see `conformance.isolation.protocol`.
+        """
+        prefetched, self._prefetched = self._prefetched, None
+        if prefetched is not None and prefetched[0] is model and self.client.is_prefetching:
+            prefetched[1].finish_prefetch()
+            return prefetched[1]
+        self.client.begin_case()
+        return self._load(model, 0)
+
+    def prepare_prefetch(self, model: onnx.ModelProto, inputs: Sequence[Array] | None = None) -> None:
+        """Encode the commands of a later `prefetch`; the subject may still be busy with another model.
+
+        Args:
+            model: model of the next case.
+            inputs: inputs of its first run, if they are known. A harness with the capability `next` then also runs the
+                model.
+        """
+        if self.client.has_process:
+            self._ready = model, PreparedProxy(self, model.SerializeToString(), required_input_names(model.graph), 0)
+            self._ready[1].prepare_prefetch(next(self._file_names), inputs)
+
+    def prefetch(self, model: onnx.ModelProto, inputs: Sequence[Array] | None = None) -> None:
+        """Let the subject load the model of the next case while the suite compares the outputs of this case.
+
+        `prepare` later waits for the answer. The subject must report the time of the load, because the suite cannot
+        measure it.
+
+        Args:
+            model: model of the next case.
+            inputs: as for `prepare_prefetch`. A call of `prepare_prefetch` before is optional.
+        """
+        if self.client.can_prefetch:
+            if self._ready is None or self._ready[0] is not model or not self.client.is_running(self._ready[1].process):
+                self.prepare_prefetch(model, inputs)
+            self._prefetched, self._ready = self._ready, None
+            assert self._prefetched is not None
+            self._prefetched[1].start_prefetch()
+
+    def prepare_companion(self, model: onnx.ModelProto, device: str = "CPU") -> PreparedProxy:  # noqa: ARG002
+        """Load a second model (companion). If the harness keeps only one model, each run reloads its model.
+
+        Raises:
+            SubjectFailure: the subject does not load it; see `conformance.isolation.protocol`.
+        """
+        return self._load(model, 1 if self.client.info().models > 1 else 0)
+
+    def _load(self, model: onnx.ModelProto, slot: int) -> PreparedProxy:
+        prepared = PreparedProxy(self, model.SerializeToString(), required_input_names(model.graph), slot)
+        prepared.load()
+        return prepared
+
+    def is_loaded(self, prepared: PreparedProxy) -> bool:
+        """Return whether the current process still has this model loaded."""
+        return self._loaded.get(prepared.slot) is prepared and self.client.is_running(prepared.process)
+
+    def record_load(self, prepared: PreparedProxy) -> None:
+        """Record that a model is loaded now, and that the models which it replaces are not."""
+        if prepared.slot == 0 or any(other.process is not prepared.process for other in self._loaded.values()):
+            self._loaded.clear()
+            self._returned.clear()
+        self._loaded[prepared.slot] = prepared
+
+    def record_outputs(self, outputs: Sequence[Any], overwritten: Sequence[Sequence[int]]) -> None:
+        """Record the outputs of a run, and modify outputs of earlier runs that the subject has overwritten.
+
+        Args:
+            outputs: outputs of the run; None for a large output, for which the harness does not detect changes.
+            overwritten: pairs of the number of a run, counted since the first model was loaded, and the index of an
+                output.
+
+        Raises:
+            SubjectFailure: `overwritten` names an output that does not exist.
+        """
+        for run, number in overwritten:
+            if run >= len(self._returned) or number >= len(self._returned[run]):
+                raise self.client.protocol_violation(f"reports that it overwrote output {number} of run {run}")
+            output = self._returned[run][number]
+            if isinstance(output, np.ndarray):
+                _modify(output)
+        self._returned.append(outputs)
+
+
+class PreparedProxy:
+    """A model that is loaded in the subject; `run` loads it again if another model has replaced it.
+
+    Attributes:
+        placement: number of nodes by provider and operator, as last reported; None if not reported.
+        prefetched_seconds: time that the subject needed for the last command while the suite did other work.
+    """
+
+    def __init__(self, backend: BackendProxy, model: bytes, names: Sequence[str], slot: int) -> None:
+        self._backend = backend
+        self._model = model
+        self._names = names
+        self.slot = slot
+        self.process: SubjectProcess | None = None
+        self.placement: dict[str, dict[str, int]] | None = None
+        self.prefetched_seconds = 0.0
+        self._commands: tuple[dict[str, Any], tuple[str, dict[str, Any]] | None] | None = None
+
+    def load(self) -> None:
+        """Send the command `load`, and wait for the answer."""
+        fields = self._load_fields(f"model{self.slot or ''}.onnx")
+        self._backend.record_load(self)
+        self._record_loaded(self._backend.client.ask("load", **fields))
+
+    def prepare_prefetch(self, file: str, inputs: Sequence[Array] | None) -> None:
+        """Write the model to a file, and encode the command `load`; if `inputs` are small, also the command `run`."""
+        load = self._load_fields(file)
+        can_run = self._backend.client.info().pipelines
+        if inputs is not None and can_run and all(array.nbytes < FILE_THRESHOLD_BYTES for array in inputs):
+            self._commands = load, ("run", self._run_fields(inputs))
+        else:
+            self._commands = load, None
+
+    def start_prefetch(self) -> None:
+        """Send the commands of `prepare_prefetch` without waiting for the answer."""
+        assert self._commands is not None
+        self._backend.record_load(self)
+        self._backend.client.send_ahead("load", *self._commands)
+        self._commands = None
+
+    def finish_prefetch(self) -> None:
+        """Wait for the answer to the `load` command of `start_prefetch`."""
+        began = time.perf_counter()
+        answer = self._backend.client.receive_ahead()
+        self._record_seconds(answer, began)
+        self._record_loaded(answer)
+
+    def _record_seconds(self, answer: Mapping[str, Any], began: float) -> None:
+        """Set `prefetched_seconds`: the seconds in the answer minus the time that the suite waited since `began`."""
+        self.prefetched_seconds = max(0.0, answer.get("seconds", 0.0) - (time.perf_counter() - began))
+
+    def _record_loaded(self, answer: Mapping[str, Any]) -> None:
+        self.placement = answer.get("placement")
+        self._backend.reports_seconds = "seconds" in answer
+
+    def _load_fields(self, file: str) -> dict[str, Any]:
+        """Write the model to a file, and return the fields of the command that loads it."""
+        self.process = self._backend.client.process
+        return {"model": self.process.write_input_file(file, self._model), **self._slot_fields()}
+
+    def run(self, inputs: Sequence[Array]) -> Any:
+        """Run the model on inputs in the graph's order, and return the return value of the subject.
+
+        Raises:
+            SubjectFailure: the subject does not return outputs; see `conformance.isolation.protocol`.
+        """
+        client = self._backend.client
+        if not self._backend.is_loaded(self):
+            client.begin_case()
+            self.load()
+        began = time.perf_counter()
+        answer = client.ask("run", **self._run_fields(inputs))
+        self._record_seconds(answer, began)
+        if "invalid_return" in answer:
+            return placeholder_for_type(answer["invalid_return"])
+        self.placement = answer.get("placement", self.placement)
+        for number in answer.get("changed", ()):
+            if number >= len(inputs):
+                raise client.protocol_violation(f"reports that it changed input {number} of {len(inputs)}")
+            _modify(inputs[number])
+        messages = answer["outputs"]
+        outputs = [self._output(client, number, message) for number, message in enumerate(messages)]
+        observed = [
+            output if "file" not in message else None for output, message in zip(outputs, messages, strict=True)
+        ]
+        self._backend.record_outputs(observed, answer.get("overwritten", ()))
+        return outputs
+
+    def _run_fields(self, inputs: Sequence[Array]) -> dict[str, Any]:
+        """Return the fields of the command that runs the model; write large inputs to files."""
+        client = self._backend.client
+        names = [*self._names, *(str(number) for number in range(len(self._names), len(inputs)))]
+        in_files = client.info().files
+        messages = [
+            write_tensor(f"{client.process.scratch.models}/input_{number}", name, array)
+            if in_files and array.nbytes >= FILE_THRESHOLD_BYTES
+            else encode_tensor(name, array)
+            for number, (name, array) in enumerate(zip(names, inputs, strict=False))
+        ]
+        return {"inputs": messages, **self._slot_fields(), **({"files": _output_prefix(client)} if in_files else {})}
+
+    def _slot_fields(self) -> dict[str, int]:
+        """Return the field that selects the second model; no field for the first model."""
+        return {"slot": self.slot} if self.slot else {}
+
+    def _output(self, client: SubjectClient, number: int, message: dict[str, Any]) -> Any:
+        if "invalid_return" in message:
+            return placeholder_for_type(message["invalid_return"])
+        try:
+            if "file" not in message:
+                return decode_tensor(message)
+            return take_tensor(message, f"{_output_prefix(client)}{number}", client.limits.file)
+        except ValueError as error:
+            raise client.protocol_violation(f"answered `run` with output {number} that {error}") from None
+
+
+def _output_prefix(client: SubjectClient) -> str:
+    """Return the path prefix of the files for large outputs; each path is the prefix and the index of the output."""
+    return f"{client.process.scratch.work}/output_"
+
+
+def _modify(array: Array) -> None:
+    """Flip one bit of an array, to show that the subject has changed it."""
+    if array.size:
+        first = array.reshape(-1)[:1].copy()
+        array.reshape(-1)[:1] = (first.view("u1") ^ 1).view(array.dtype)
+
+
+class OptimizerProxy:
+    """A graph optimizer in a child process: a function from a model to the optimized model."""
+
+    def __init__(self, client: SubjectClient, passes: tuple[str, ...], *, fixed_point: bool) -> None:
+        self.client = client
+        self.passes = passes
+        parameters = {"model": Parameter.empty} | ({"fixed_point": False} if fixed_point else {})
+        self.__signature__ = Signature(
+            [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default) for name, default in parameters.items()]
+        )
+
+    def __call__(self, model: onnx.ModelProto, fixed_point: bool = False) -> Any:
+        """Optimize the model in the child process, and return the return value of the graph optimizer.
+
+        Raises:
+            SubjectFailure: the graph optimizer does not return; see `conformance.isolation.protocol`.
+        """
+        self.client.begin_case()
+        process = self.client.process
+        output = f"{process.scratch.work}/rewritten.onnx"
+        answer = self.client.ask(
+            "optimize",
+            model=process.write_input_file("model.onnx", model.SerializeToString()),
+            output=output,
+            fixed_point=fixed_point,
+        )
+        if "invalid_return" in answer:
+            return placeholder_for_type(answer["invalid_return"])
+        if answer.get("changed_input"):
+            model.CopyFrom(self._read_changed_input(f"{output}.given"))
+        return self._read_model(output)
+
+    def _read_changed_input(self, path: str) -> onnx.ModelProto:
+        """Return the input model after the changes that the subject made to it.
+
+        If the harness did not write the changed model, the result is another model with a remark.
+        """
+        if os.path.lexists(path):
+            return self._read_model(path)
+        return onnx.ModelProto(doc_string="changed by the graph optimizer; its harness does not report how")
+
+    def _read_model(self, path: str) -> onnx.ModelProto:
+        limit = self.client.limits.line
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with os.fdopen(descriptor, "rb") as stream:
+                content = stream.read(limit + 1)
+            os.unlink(path)  # noqa: PTH108
+        except OSError as error:
+            raise self.client.protocol_violation(f"wrote no model to the file `output`: {error.strerror}") from None
+        if len(content) > limit:
+            raise self.client.protocol_violation(f"wrote a model of more than {limit} bytes")
+        try:
+            rewritten: onnx.ModelProto = onnx.ModelProto.FromString(content)
+        except Exception as error:  # noqa: BLE001 - the class of protobuf's error depends on its implementation
+            reason = f"{type(error).__name__}: {error}"
+            raise self.client.protocol_violation(f"wrote a file that is not a model: {reason}") from None
+        return rewritten

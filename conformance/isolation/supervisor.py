@@ -1,0 +1,175 @@
+"""Supervisor process between the suite and a subject's program: it starts the program and cleans up after it.
+
+It kills all processes that the program leaves behind, and removes the temporary folder.
+
+Usage: python supervisor.py CONTROL STATUS MEMORY SCRATCH PROGRAM [ARGUMENT…]
+
+CONTROL: file descriptor to read. The supervisor kills the program at its end of file, also if the suite was killed.
+STATUS: file descriptor to write. The supervisor writes how the program ended: `exec ERRNO`, `exit STATUS` or `signal
+NUMBER`. MEMORY: largest address space of the program in bytes; 0 for no limit. SCRATCH: folder that is removed in the
+end.
+
+The file is run by an interpreter without packages, so that it starts fast; it must not import modules of this suite.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import select
+import signal
+import sys
+
+_DEATH_SIGNAL, _SUBREAPER = 1, 36
+"""Options of prctl in Linux: PR_SET_PDEATHSIG and PR_SET_CHILD_SUBREAPER."""
+
+
+def main(arguments: list[str]) -> None:
+    """Start the program, wait until it ends or CONTROL is closed, and clean up."""
+    control, status, memory = (int(argument) for argument in arguments[:3])
+    scratch, command = arguments[3], arguments[4:]
+    for descriptor in (control, status):
+        os.set_inheritable(descriptor, False)
+    _prctl(_SUBREAPER, 1)
+    wake = _child_exit_pipe()
+    program = os.fork()
+    if program == 0:
+        _exec_program(command, memory, status)
+    _release_streams()
+    ended = _wait(program, control, wake)
+    if ended:
+        _write_status(status, ended)
+    _kill_group(program)
+    _kill_orphans()
+    _remove(scratch)
+
+
+def _prctl(option: int, value: int) -> None:
+    """Call the system function prctl on Linux; do nothing on other systems.
+
+    Without prctl, processes that leave the process group of the program are not found.
+    """
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def _child_exit_pipe() -> int:
+    """Return a descriptor that becomes readable when a child process ends."""
+    wake, alarm = os.pipe()
+    os.set_blocking(wake, False)
+    os.set_blocking(alarm, False)
+    signal.set_wakeup_fd(alarm, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    return wake
+
+
+def _exec_program(command: list[str], memory: int, status: int) -> None:
+    """Replace this process by the program, as the leader of a new session and process group."""
+    try:
+        os.setsid()
+        _prctl(_DEATH_SIGNAL, signal.SIGKILL)
+        for name in ("SIGPIPE", "SIGXFSZ"):
+            signal.signal(getattr(signal, name), signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if memory:
+            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        os.execvp(command[0], command)  # noqa: S606
+    except OSError as error:
+        _write_status(status, f"exec {error.errno}")
+    finally:
+        os._exit(127)
+
+
+def _release_streams() -> None:
+    """Close the inherited standard streams, so that the suite notices when the program closes them."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nothing, descriptor)
+
+
+def _wait(program: int, control: int, wake: int) -> str:
+    """Wait for the end of the program and return how it ended; empty if CONTROL was closed first."""
+    while True:
+        readable, _, _ = select.select([control, wake], [], [])
+        if control in readable:
+            return ""
+        os.read(wake, 4096)
+        ended = os.waitid(os.P_PID, program, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+        if ended is not None:
+            return f"{'exit' if ended.si_code == os.CLD_EXITED else 'signal'} {ended.si_status}"
+
+
+def _write_status(status: int, text: str) -> None:
+    try:
+        os.write(status, f"{text}\n".encode())
+    except OSError:
+        return
+
+
+def _kill_group(program: int) -> None:
+    """Kill the process group of the program, and then reap the program.
+
+    This order ensures that the number of the process group is not reused before the kill.
+    """
+    try:
+        os.killpg(program, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):  # the second: macOS, dead group leader
+        _kill(program)
+    os.waitpid(program, 0)
+
+
+def _kill(process: int) -> None:
+    try:
+        os.kill(process, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def _kill_orphans() -> None:
+    """Kill processes that the program has started in other process groups.
+
+    After the end of the program they are children of this process, which is a subreaper (prctl).
+    """
+    while True:
+        try:
+            os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        children = _child_ids()
+        if not children:
+            return
+        for child in children:
+            _kill(child)
+        os.waitpid(-1, 0)
+
+
+def _child_ids() -> list[int]:
+    """Return the ids of the child processes of this process; empty on systems without /proc."""
+    found = []
+    for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():  # noqa: PTH112, PTH208
+        try:
+            with open(f"/proc/{name}/stat", "rb") as stream:  # noqa: PTH123
+                parent = int(stream.read().rpartition(b")")[2].split()[1])
+        except (OSError, IndexError, ValueError):
+            continue
+        if parent == os.getpid():
+            found.append(int(name))
+    return found
+
+
+def _remove(directory: str) -> None:
+    """Remove a folder and ignore errors; importing shutil would take longer than this function."""
+    os.chdir("/")
+    try:
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                (_remove if entry.is_dir(follow_symlinks=False) else os.unlink)(entry.path)
+        os.rmdir(directory)  # noqa: PTH106
+    except (OSError, RecursionError):
+        return
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,50 @@
+"""Run one case on one subject in this process. The scripts that HTML reports contain call `judge_one`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from conformance.corpus.corpus import bundled_corpus_path, find_case, open_corpus
+from conformance.corpus.loading import load_case
+from conformance.judging.backend import judge_backend
+from conformance.judging.optimizer import judge_optimizer
+from conformance.judging.profile_rules import load_profile
+from conformance.subjects.loading import load_subject
+from conformance.subjects.naming import SubjectKind, SubjectName
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from conformance.judging.outcome import Outcome
+
+
+def judge_one(
+    subject: str,
+    kind: str,
+    case: str,
+    data: str | None = None,
+    *,
+    implements: Sequence[str] = (),
+    profile: str | None = None,
+) -> Outcome:
+    """Run a case on a subject in this process and return the outcome.
+
+    Args:
+        subject: the subject as on the command line.
+        kind: `backend` or `optimizer`.
+        case: id of the case.
+        data: directory of the corpus; by default the bundled corpus.
+        implements: passes that the graph optimizer implements although it does not declare them.
+        profile: name of a bundled profile, or path of a profile; None for no profile.
+
+    Raises:
+        ConformanceError: the subject, the case or the corpus does not exist.
+    """
+    corpus = open_corpus(Path(data) if data else bundled_corpus_path())
+    named = load_subject(SubjectName.parse(subject, SubjectKind(kind)), tuple(implements))
+    requirements = load_profile(profile) if profile is not None else None
+    loaded = load_case(corpus, find_case(corpus, case))
+    if named.kind is SubjectKind.BACKEND:
+        return judge_backend(named.target, loaded, requirements)
+    return judge_optimizer(named, loaded, requirements)

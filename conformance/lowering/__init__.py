@@ -1,1 +1,0 @@
-"""Training optimizers rewritten into primitive operators, for runtimes that have no kernels of them."""

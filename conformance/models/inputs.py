@@ -1,0 +1,147 @@
+"""Initializers and inputs of an ONNX graph: constant tensors as arrays, and the inputs that a caller must supply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from conformance.models.arrays import Array, array_of, dtype_of, type_name
+from conformance.verdicts import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from conformance.models.arrays import Array
+
+
+MAX_DENSE_ELEMENTS = 1 << 24
+"""Maximum number of elements of a sparse tensor after conversion to a dense array."""
+
+
+def initializer_arrays(graph: onnx.GraphProto) -> dict[str, Array]:
+    """Return a graph's initializers, dense and sparse, by name. Sparse tensors become dense arrays.
+
+    Raises:
+        Unsupported: an initializer is in external data, or a sparse one cannot be converted.
+    """
+    dense = {tensor.name: tensor_elements(tensor) for tensor in graph.initializer}
+    return {**dense, **{tensor.values.name: dense_array(tensor) for tensor in graph.sparse_initializer}}
+
+
+def tensor_elements(tensor: onnx.TensorProto) -> Array:
+    """Return a tensor's elements. If the installed onnx does not know the element type, return the raw bytes.
+
+    Raises:
+        Unsupported: the elements are in external data.
+    """
+    if tensor.data_location == onnx.TensorProto.EXTERNAL:
+        raise Unsupported("a tensor is in external data")
+    if tensor.data_type not in helper.get_all_tensor_dtypes():
+        return np.frombuffer(tensor.raw_data, dtype=np.uint8)
+    return array_of(tensor)
+
+
+def dense_array(sparse: onnx.SparseTensorProto) -> Array:
+    """Convert a sparse tensor to a dense array.
+
+    Indices are either positions in row-major order or rows of coordinates.
+
+    Raises:
+        Unsupported: the dense array would be too large, or an index is out of range.
+    """
+    values, indices, shape = tensor_elements(sparse.values), tensor_elements(sparse.indices), tuple(sparse.dims)
+    if np.prod(shape, dtype=object) > MAX_DENSE_ELEMENTS:
+        raise Unsupported(f"a sparse tensor of shape {list(shape)} is too large")
+    dense = np.zeros(shape, dtype=values.dtype)
+    try:
+        dense[np.unravel_index(indices, shape) if indices.ndim == 1 else tuple(indices.T)] = values
+    except (IndexError, ValueError) as error:
+        raise Unsupported(f"a sparse tensor has an index out of range: {error}") from None
+    return dense
+
+
+def required_inputs(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
+    """Return the graph inputs without a default value, in order. An initializer is the default of its input."""
+    defaults = {tensor.name for tensor in graph.initializer}
+    defaults |= {tensor.values.name for tensor in graph.sparse_initializer}
+    return [value for value in graph.input if value.name not in defaults]
+
+
+def required_input_names(graph: onnx.GraphProto) -> list[str]:
+    """Return the names of the graph inputs without a default value, in order."""
+    return [value.name for value in required_inputs(graph)]
+
+
+@dataclass(frozen=True)
+class DeclaredInput:
+    """Name, element type and shape that a model declares for an input.
+
+    Attributes:
+        dtype: None if the input is not a tensor, or if the installed onnx does not know its element type.
+        shape: sizes, with None for a dimension of any size. It is None if the rank is not declared.
+    """
+
+    name: str
+    dtype: np.dtype[np.generic] | None
+    shape: tuple[int | None, ...] | None
+
+    @classmethod
+    def of(cls, value: onnx.ValueInfoProto) -> DeclaredInput:
+        """Return the declaration that a graph input contains."""
+        if not value.type.HasField("tensor_type"):
+            return cls(value.name, None, None)
+        tensor = value.type.tensor_type
+        sizes = tuple(size.dim_value if size.HasField("dim_value") else None for size in tensor.shape.dim)
+        return cls(value.name, _known_dtype(tensor.elem_type), sizes if tensor.HasField("shape") else None)
+
+    def check(self, array: Array) -> None:
+        """Raise an error if an array does not match the declaration.
+
+        Raises:
+            ValueError: the element type or shape differs.
+        """
+        if self.dtype is not None and array.dtype != self.dtype:
+            raise ValueError(f"input {self.name} is {array.dtype}, but the model declares {type_name(self.dtype)}")
+        if self.shape is None:
+            return
+        fits = len(self.shape) == array.ndim
+        if not fits or any(size not in {None, given} for size, given in zip(self.shape, array.shape, strict=True)):
+            raise ValueError(f"input {self.name} has shape {array.shape}, but the model declares {self.shape}")
+
+
+def _known_dtype(elem_type: int) -> np.dtype[np.generic] | None:
+    try:
+        return dtype_of(elem_type)
+    except KeyError:
+        return None
+
+
+@dataclass(frozen=True)
+class GraphInputs:
+    """Declarations of the inputs that a caller must supply, in the graph's order."""
+
+    inputs: tuple[DeclaredInput, ...]
+
+    @classmethod
+    def of(cls, model: onnx.ModelProto) -> GraphInputs:
+        """Return the declarations of a model's inputs that have no default value."""
+        return cls(tuple(DeclaredInput.of(value) for value in required_inputs(model.graph)))
+
+    def by_name(self, inputs: Sequence[Array]) -> dict[str, Array]:
+        """Check arrays against the declarations and return them by name.
+
+        Args:
+            inputs: one array for each declaration, in order.
+
+        Raises:
+            ValueError: the number of arrays, or an element type or shape, differs from the declarations.
+        """
+        if len(inputs) != len(self.inputs):
+            raise ValueError(f"{len(inputs)} inputs are given, but the model declares {len(self.inputs)}")
+        for declared, array in zip(self.inputs, inputs, strict=True):
+            declared.check(array)
+        return {declared.name: array for declared, array in zip(self.inputs, inputs, strict=True)}

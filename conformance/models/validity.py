@@ -1,0 +1,159 @@
+"""Validity of ONNX models: reading a model file, onnx's checker, and faults that the checker does not detect."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+from conformance.errors import ConformanceError, ModelError
+from conformance.files.atomic_write import read_input
+from conformance.models.arrays import array_of
+from conformance.models.graphs import all_nodes, called_name, function_name, subgraphs_of, top_level_graphs
+from conformance.models.types import MAIN_DOMAINS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from conformance.models.graphs import FunctionName
+
+
+def check_model(model: onnx.ModelProto, *, shapes: bool = False) -> None:
+    """Check a model with onnx's checker, with the same result in every version of onnx.
+
+    Some versions of onnx (1.18 and 1.20, but not 1.23) find no operator if a model imports the main domain by its name
+    `ai.onnx`. This function therefore checks a copy of such a model with the empty domain name.
+
+    Args:
+        shapes: whether to infer shapes too, in strict mode.
+
+    Raises:
+        onnx.checker.ValidationError: the model is invalid. With `shapes`, shape inference may raise other errors.
+    """
+    if any(_named_imports(model)):
+        named, model = model, onnx.ModelProto()
+        model.CopyFrom(named)
+        for entry in _named_imports(model):
+            entry.domain = ""
+    onnx.checker.check_model(model, full_check=shapes)
+
+
+def _named_imports(model: onnx.ModelProto) -> Iterator[onnx.OperatorSetIdProto]:
+    """Yield the opset imports of the domain `ai.onnx`; none if the model also imports the empty domain name."""
+    for holder in (model, *model.functions):
+        main = [entry for entry in holder.opset_import if entry.domain in MAIN_DOMAINS]
+        if len(main) == 1 and main[0].domain:
+            yield main[0]
+
+
+def find_unchecked_faults(model: onnx.ModelProto) -> Iterator[str]:
+    """Yield descriptions of faults that onnx's checker does not detect.
+
+    The faults are: a function output that no node computes, a call with too many outputs, and a tensor whose number of
+    elements does not match its shape. Example: `tensor W: the number of elements does not match the shape`.
+    """
+    for function in model.functions:
+        given = {*function.input, *(name for node in function.node for name in node.output)}
+        yield from (
+            f"function {_qualified_name(function_name(function))}: no node computes the output {name}"
+            for name in function.output
+            if name not in given
+        )
+    functions = {function_name(function): function for function in model.functions}
+    for node in all_nodes(model):
+        function = functions.get(called_name(node))
+        if function is not None and len(node.output) > len(function.output):
+            yield f"function {_qualified_name(called_name(node))}: a call has more outputs than the function"
+    for tensor in _tensors(model):
+        try:
+            array_of(tensor)
+        except (KeyError, TypeError, NotImplementedError):
+            continue  # an element type that the installed onnx does not know
+        except ValueError:
+            yield f"tensor {tensor.name or 'of an attribute'}: the number of elements does not match the shape"
+
+
+def find_missing_functions(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[str]:
+    """Yield a description of each function that `after` still calls but that only `before` defines."""
+    gone = {*map(function_name, before.functions)} - {*map(function_name, after.functions)}
+    called = {called_name(node) for node in all_nodes(after)} if gone else set()
+    yield from (
+        f"function {_qualified_name(name)} is called but was removed" for name in sorted(gone & called) if name[0]
+    )
+
+
+def _qualified_name(name: FunctionName) -> str:
+    domain, op_type, overload = name
+    return f"{domain or 'ai.onnx'}.{op_type}{overload and f':{overload}'}"
+
+
+def _tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    """Yield the tensors of a model's graphs and attributes, except those in external data."""
+    nodes = list(all_nodes(model))
+    for graph in chain(top_level_graphs(model), *map(subgraphs_of, nodes)):
+        yield from _internal_tensors(graph.initializer)
+    for attribute in chain.from_iterable(node.attribute for node in nodes):
+        yield from _internal_tensors([attribute.t] if attribute.HasField("t") else attribute.tensors)
+
+
+def _internal_tensors(tensors: Iterable[onnx.TensorProto]) -> Iterator[onnx.TensorProto]:
+    return (tensor for tensor in tensors if tensor.data_location != tensor.EXTERNAL)
+
+
+MAX_MODEL_BYTES = 2**31
+"""Maximum size of a model file in bytes, a limit of protobuf."""
+
+
+def read_model(path: Path) -> tuple[bytes, onnx.ModelProto]:
+    """Read a model file and return its bytes and the parsed model.
+
+    Raises:
+        ModelError: the file cannot be read or is not an ONNX model.
+    """
+    try:
+        content = read_input(path, MAX_MODEL_BYTES)
+        model = onnx.ModelProto.FromString(content)
+    except OSError as error:
+        raise ModelError(
+            "file-unreadable", f"{path} cannot be read: {error.strerror}.", "Pass the path of an ONNX model."
+        ) from None
+    except DecodeError:
+        raise ModelError("not-a-model", f"{path} is not an ONNX model.", "Pass a file written by onnx.save.") from None
+    if not model.ir_version or not model.HasField("graph"):
+        raise ModelError(
+            "not-a-model", f"{path} is not an ONNX model: it has no graph.", "Pass a file written by onnx.save."
+        )
+    return content, model
+
+
+@contextmanager
+def report_invalid_model(path: Path, model: onnx.ModelProto) -> Iterator[None]:
+    """Replace an exception in the `with` block by a `ModelError` if onnx's checker rejects the model.
+
+    The checker runs only after an exception, because it also rejects usable models, such as models with newer opsets.
+
+    Raises:
+        ModelError: the model is invalid. The message quotes the checker.
+    """
+    try:
+        yield
+    except (ConformanceError, OSError):
+        raise
+    except Exception:
+        violation = _violation(model)
+        if violation is None:
+            raise
+        raise ModelError("invalid", f"{path} is not a valid ONNX model: {violation}.", "Correct the model.") from None
+
+
+def _violation(model: onnx.ModelProto) -> str | None:
+    """Return the first line of the checker's error, or None if the model is valid."""
+    try:
+        check_model(model)
+    except Exception as error:  # noqa: BLE001 - it raises errors of several kinds, of which some are bare exceptions
+        return next(iter(str(error).splitlines()), type(error).__name__).rstrip(". ")
+    return None

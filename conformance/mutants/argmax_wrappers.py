@@ -1,0 +1,254 @@
+"""Kernel wrappers for ArgMax and for the operators before it: axes, the search, ties, and the axes of Softmax.
+
+A kernel wrapper is a function from a kernel (the implementation of an operator) to a faulty kernel.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conformance.models.types import softmax_default_axis
+from conformance.mutants.wrappers import named, replace_outputs, set_attributes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conformance.models.arrays import Array
+    from conformance.mutants.mutant import Kernel, KernelWrapper
+    from conformance.reference.nodes import Node
+
+
+# Axes and slices
+
+
+def reduced_axis_last(node: Node, X: Array) -> tuple[Array, int]:
+    """Return X with the axis that ArgMax reduces moved to the end, and the index of this axis in X."""
+    axis = node.attributes.get("axis", 0) % X.ndim
+    return np.moveaxis(X, axis, -1), axis
+
+
+def restore_reduced_axis(node: Node, values: Array, axis: int) -> Array:
+    """Return one value per slice in the output shape of ArgMax; the reduced axis has size 1 if `keepdims` is set."""
+    return np.expand_dims(values, axis) if node.attributes.get("keepdims", 1) else values
+
+
+@named("moved_axis")
+def move_axis(function: Callable[[int, int], int]) -> KernelWrapper:
+    """Replace the attribute `axis`.
+
+    Args:
+        function: function of the axis and the rank that returns the new axis; it is reduced modulo the rank.
+    """
+
+    def wrap_kernel(kernel: Kernel) -> Kernel:
+        def run(node: Node, inputs: list[Array]) -> list[Array]:
+            axis, rank = node.attributes.get("axis", 0), inputs[0].ndim
+            return set_attributes(axis=function(axis, rank) % rank)(kernel)(node, inputs)
+
+        return run
+
+    return wrap_kernel
+
+
+@named("whole_tensor_by_default", replace_outputs)
+def _search_whole_tensor(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+    return outputs if "axis" in node.attributes else [np.asarray(inputs[0].argmax(), dtype=np.int64)]
+
+
+@named("kept_axis_last", replace_outputs)
+def _move_kept_axis_to_end(node: Node, _: list[Array], outputs: list[Array]) -> list[Array]:
+    axis = node.attributes.get("axis", 0)
+    return [np.moveaxis(outputs[0], axis, -1)] if node.attributes.get("keepdims", 1) else outputs
+
+
+# The search along the axis
+
+
+@named("searched_part")
+def search_only_part(function: Callable[[Array], Array]) -> KernelWrapper:
+    """Search only a part of each slice: the other elements are replaced by the smallest value of the type.
+
+    Args:
+        function: function of the positions along the axis that returns which of them are searched.
+    """
+
+    def wrap_kernel(kernel: Kernel) -> Kernel:
+        def run(node: Node, inputs: list[Array]) -> list[Array]:
+            slices, axis = reduced_axis_last(node, inputs[0])
+            seen = function(np.arange(slices.shape[-1]))
+            if seen.all() or not seen.any():
+                return kernel(node, inputs)
+            least = -np.inf if slices.dtype.kind == "f" else np.iinfo(slices.dtype).min
+            hidden = np.where(seen, slices, np.asarray(least, slices.dtype))
+            return kernel(node, [np.moveaxis(hidden, -1, axis), *inputs[1:]])
+
+        return run
+
+    return wrap_kernel
+
+
+@named("searched_elements")
+def search_first_elements(count: int | Callable[[int], int]) -> KernelWrapper:
+    """Search only the first elements of each slice.
+
+    Args:
+        count: the number of elements, or a function of the size of a slice that returns this number.
+    """
+    return search_only_part(lambda place: place < (count(place.size) if callable(count) else count))
+
+
+@named("searched_rows")
+def search_first_rows(count: int) -> KernelWrapper:
+    """Search only the first `count` slices, and return index 0 for all later slices."""
+
+    def answer(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+        slices, axis = reduced_axis_last(node, inputs[0])
+        index = outputs[0].reshape(slices.shape[:-1])
+        row = np.arange(index.size).reshape(index.shape)
+        return [restore_reduced_axis(node, np.where(row < count, index, 0), axis)]
+
+    return replace_outputs(answer)
+
+
+@named("search_start")
+def start_search_at(function: Callable[[Array], Any], index: int = 0) -> KernelWrapper:
+    """Start the search for the maximum with a value instead of the first element.
+
+    Args:
+        function: function of the data that returns the value.
+        index: the result if all elements are at most the value.
+    """
+
+    def answer(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+        slices, axis = reduced_axis_last(node, inputs[0])
+        found = (slices > function(slices)).any(axis=-1)
+        return [np.where(restore_reduced_axis(node, found, axis), outputs[0], np.int64(index))]
+
+    return replace_outputs(answer)
+
+
+@named("index_for_nan")
+def return_index_for_nan(function: Callable[[Array], int]) -> KernelWrapper:
+    """Return another index for slices that contain NaN.
+
+    Args:
+        function: function of these slices that returns the index.
+    """
+
+    def answer(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+        slices, axis = reduced_axis_last(node, inputs[0])
+        found = (slices != slices).any(axis=-1)  # noqa: PLR0124 - NaN, in bfloat16 too
+        return [np.where(restore_reduced_axis(node, found, axis), np.int64(function(slices)), outputs[0])]
+
+    return replace_outputs(answer)
+
+
+@named("preferred_tie")
+def prefer_tie(function: Callable[[Array], Array]) -> KernelWrapper:
+    """Return, of equal maxima, the position with the lowest rank; nodes with `select_last_index` are not changed.
+
+    Args:
+        function: function of the positions along the axis that returns their ranks.
+    """
+
+    def answer(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+        slices, axis = reduced_axis_last(node, inputs[0])
+        if node.attributes.get("select_last_index", 0) or not slices.size:
+            return outputs
+        order = function(np.arange(slices.shape[-1]))
+        largest = slices == slices.max(axis=-1, keepdims=True)
+        index = np.where(largest, order, order.max() + 1).argmin(axis=-1)
+        return [restore_reduced_axis(node, index.astype(np.int64), axis)]
+
+    return replace_outputs(answer)
+
+
+@named("carried_largest", replace_outputs)
+def _carry_largest(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+    """Return the indices of a faulty search that does not reset the largest value between slices."""
+    slices, _ = reduced_axis_last(node, inputs[0])
+    if not slices.size:
+        return outputs
+    largest = slices.max(axis=-1).ravel()
+    index = outputs[0].ravel().copy()
+    for place in range(1, index.size):
+        if largest[place] <= largest[place - 1]:
+            largest[place], index[place] = largest[place - 1], index[place - 1]
+    return [index.reshape(outputs[0].shape)]
+
+
+@named("flat_indices", replace_outputs)
+def _return_flat_indices(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+    """Return the positions of the maxima in the whole tensor, in row-major order, instead of along the axis."""
+    slices, axis = reduced_axis_last(node, inputs[0])
+    index = outputs[0].reshape(slices.shape[:-1])
+    places = np.moveaxis(np.arange(slices.size).reshape(inputs[0].shape), axis, -1)
+    return [np.take_along_axis(places, index[..., np.newaxis], -1).reshape(outputs[0].shape)]
+
+
+@named("largest_values", replace_outputs)
+def _return_largest_values(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+    slices, axis = reduced_axis_last(node, inputs[0])
+    return [restore_reduced_axis(node, slices.max(axis=-1), axis).astype(outputs[0].dtype)]
+
+
+# Operators before ArgMax
+
+
+@named("overwrite_input", replace_outputs)
+def _overwrite_input(_: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+    inputs[0][...] = outputs[0]
+    return outputs
+
+
+@named("normalized_axis")
+def normalize_along(function: Callable[[Node, int], int | None]) -> KernelWrapper:
+    """Make Softmax normalize along another axis.
+
+    Args:
+        function: function of the node and the rank that returns the axis; None for the correct axis.
+    """
+
+    def wrap_kernel(kernel: Kernel) -> Kernel:
+        def run(node: Node, inputs: list[Array]) -> list[Array]:
+            axis = function(node, inputs[0].ndim)
+            return (kernel if axis is None else set_attributes(axis=axis)(kernel))(node, inputs)
+
+        return run
+
+    return wrap_kernel
+
+
+@named("opset")
+def evaluate_as_opset(opset: int) -> KernelWrapper:
+    """Evaluate Softmax as defined in another opset; the default axis is that of the opset of the model."""
+
+    def wrap_kernel(kernel: Kernel) -> Kernel:
+        def run(node: Node, inputs: list[Array]) -> list[Array]:
+            axis = node.attributes.get("axis", softmax_default_axis(node.opset))
+            return kernel(dataclasses.replace(node, opset=opset, attributes={"axis": axis}), inputs)
+
+        return run
+
+    return wrap_kernel
+
+
+@named("unshifted_softmax")
+def normalize_without_shift(function: Callable[[Any], Any]) -> KernelWrapper:
+    """Compute Softmax as Exp divided by the sum of Exp, without subtracting the maximum first.
+
+    Args:
+        function: function that is applied to the quotients.
+    """
+
+    def run(node: Node, inputs: list[Array], _: list[Array]) -> list[Array]:
+        X = inputs[0]
+        axis = node.attributes.get("axis", softmax_default_axis(node.opset)) % X.ndim
+        axes = (axis,) if node.opset >= 13 else tuple(range(axis, X.ndim))
+        Y = np.exp(X)
+        return [function(Y / Y.sum(axis=axes, keepdims=True)).astype(X.dtype)]
+
+    return replace_outputs(run)

@@ -1,0 +1,390 @@
+"""A mutant: an implementation of one operator with one known fault, and the backend that runs it.
+
+A mutant of a training optimizer is usually a text replacement in the pseudo-code of the operator: a misreading of the
+specification. Others wrap the reference kernel (`conformance.mutants.wrappers`), change the default of an attribute, or
+compute in another arithmetic. `compose` combines several mutants in one backend.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from onnx import helper
+
+from conformance.adapters.reference import PreparedReferenceGraph
+from conformance.models.arrays import Array
+from conformance.models.graphs import all_nodes
+from conformance.models.types import MAIN_DOMAINS
+from conformance.mutants import arithmetic
+from conformance.mutants.arithmetic import Rounding
+from conformance.reference.graph import Graph
+from conformance.reference.nodes import Evaluation, Node
+from conformance.reference.numbers.native_system import NativeSystem
+from conformance.reference.numbers.number_system import NumberSystem, Value
+from conformance.reference.operators.training_optimizers import TRAINING_DOMAINS, TRAINING_OPTIMIZERS
+from conformance.verdicts import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import onnx
+
+    from conformance.reference.numbers.number_system import NumberSystem
+
+
+def replace_pseudocode(formula: Callable[..., Any], edits: Mapping[str, str]) -> Callable[..., Any]:
+    """Return a formula with changed pseudo-code: each key of `edits` is replaced by its value in the source text.
+
+    The new text can use all names in the module of the formula and the functions of `conformance.mutants.arithmetic`.
+
+    Raises:
+        ValueError: a text to replace does not occur exactly once in the pseudo-code, or two of the texts overlap.
+    """
+    return _compile_pseudocode(formula, tuple(edits.items()))
+
+
+@cache
+def _compile_pseudocode(formula: Callable[..., Any], edits: tuple[tuple[str, str], ...]) -> Callable[..., Any]:
+    if not edits:
+        return formula
+    source = pseudocode(formula)
+    for start, end, new in reversed(_replacement_spans(formula, edits)):
+        source = source[:start] + new + source[end:]
+    namespace = {**vars(arithmetic), **formula.__globals__}
+    exec(compile(source, f"<{formula.__name__} with replacements>", "exec", dont_inherit=True), namespace)  # noqa: S102
+    changed: Callable[..., Any] = namespace[formula.__name__]
+    return changed
+
+
+def _replacement_spans(formula: Callable[..., Any], edits: tuple[tuple[str, str], ...]) -> list[tuple[int, int, str]]:
+    """Return start, end and new text of each replacement in the pseudo-code, in order.
+
+    Raises:
+        ValueError: a text to replace does not occur exactly once, or two of the texts overlap.
+    """
+    source, places = pseudocode(formula), []
+    for old, new in edits:
+        if source.count(old) != 1:
+            raise ValueError(
+                f"{old!r} occurs {source.count(old)} times in the pseudo-code of {formula.__name__}, not once"
+            )
+        start = source.index(old)
+        places.append((start, start + len(old), new))
+    places.sort()
+    for (_, end, _), (start, _, _) in pairwise(places):
+        if start < end:
+            raise ValueError(
+                f"two replacements in the pseudo-code of {formula.__name__} overlap in {source[start:end]!r}"
+            )
+    return places
+
+
+@cache
+def pseudocode(formula: Callable[..., Any]) -> str:
+    """Return the source text of a formula: a signature without annotations, and the body without the docstring."""
+    source = textwrap.dedent(inspect.getsource(formula))
+    function = ast.parse(source).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    statements = source.splitlines()[function.body[0].end_lineno :]
+    positional = [argument.arg for argument in function.args.args]
+    keyword = [argument.arg for argument in function.args.kwonlyargs]
+    signature = f"def {formula.__name__}({', '.join([*positional, '*', *keyword])}):"
+    return "\n".join([signature, *statements, ""])
+
+
+PATCHED_DOMAINS = {*MAIN_DOMAINS, *TRAINING_DOMAINS}
+"""Domains of the operators that have mutants. Another domain can have other operators of the same names."""
+
+Kernel: TypeAlias = Callable[[Node, list[Array]], list[Array]]
+"""An operator applied to one node's inputs."""
+
+KernelWrapper: TypeAlias = Callable[[Kernel], Kernel]
+"""Changes the behaviour of a kernel. It is applied anew for each node of each prepared model, so it can keep state."""
+
+
+@dataclass(frozen=True)
+class FormulaArithmetic(NativeSystem):
+    """Evaluates an optimizer's formula with NumPy, one tensor at a time.
+
+    Attributes:
+        edits: the text replacements in the pseudo-code.
+        computing: the type to compute in, or None for the tensor's own type.
+        rounding: a function that is applied to the operands and the result of each operation, or None.
+    """
+
+    edits: Mapping[str, str] = field(default_factory=dict)
+    computing: Any = None
+    rounding: Callable[[Array], Array] | None = None
+
+    def apply_optimizer(
+        self,
+        forms: Sequence[Callable[..., Any]],
+        R: Value,
+        T: Value,
+        tensors: Sequence[Value],
+        attributes: Mapping[str, Any],
+    ) -> list[Value]:
+        own = tensors[0].dtype
+        dtype = np.dtype(self.computing or own)
+        numbers = {
+            name: self._number(np.asarray(value), dtype) if isinstance(value, float) else value
+            for name, value in attributes.items()
+        }
+        operands = [self._number(operand.elements, dtype) for operand in (R, T, *tensors)]
+        results = replace_pseudocode(forms[0], self.edits)(*operands, **numbers)
+        return [Value(np.asarray(result).astype(own), own) for result in results]
+
+    def _number(self, array: Array, dtype: np.dtype[Any]) -> Any:
+        array = array.astype(dtype)
+        return Rounding.of(array, self.rounding) if self.rounding else array[()]
+
+
+class PromotingArithmetic(FormulaArithmetic):
+    """Evaluates a formula with NumPy's type promotion: the types of R, T and the attributes can widen the results."""
+
+    def apply_optimizer(
+        self,
+        forms: Sequence[Callable[..., Any]],
+        R: Value,
+        T: Value,
+        tensors: Sequence[Value],
+        attributes: Mapping[str, Any],
+    ) -> list[Value]:
+        operands = [operand.elements[()] for operand in (R, T, *tensors)]
+        results = [np.asarray(result) for result in replace_pseudocode(forms[0], self.edits)(*operands, **attributes)]
+        return [Value(result, result.dtype) for result in results]
+
+
+@dataclass(frozen=True)
+class KernelPatch:
+    """The differences between the kernel of an operator in a mutant and the kernel of the reference.
+
+    Attributes:
+        defaults: the values of attributes that the model does not set.
+        wrappers: the wrappers of the kernel, the outermost first.
+        arithmetic: the number system in which the kernel computes.
+        only_before_argmax: whether the patch applies only to nodes whose results are read by ArgMax nodes alone.
+        only_within: an op_type or `function`: the patch applies only inside such an operator's subgraph or a function.
+        by_position: whether the node's float attributes are taken in the order of the specification, ignoring their
+            names.
+    """
+
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    wrappers: tuple[KernelWrapper, ...] = ()
+    arithmetic: NumberSystem = field(default_factory=NativeSystem)
+    only_before_argmax: bool = False
+    only_within: str | None = None
+    by_position: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Mutant:
+    """A wrong implementation of an operator: a known mistake, or the convention of another library.
+
+    Attributes:
+        id: the operator and the name of the mutant: `adam.epsilon_inside_root`.
+        text: the faulty behaviour as a verb phrase: "adds epsilon inside the square root".
+        clause: the id of the clause that the mutant violates.
+        edits: text replacements in the operator's pseudo-code.
+        wrappers: wrappers of the operator's kernel, the outermost first.
+        defaults: the values of attributes that the model does not set.
+        arithmetic: the number system in which the mutant computes, if it is not that of the reference.
+        level: the level of the cases that must detect the mutant. Cases of a stronger level must accept its behaviour.
+        convention: the libraries with this behaviour, or None.
+        operator: the op_type.
+        within: an op_type or `function`: the fault shows only inside such an operator's subgraph or a function.
+        by_position: whether the node's float attributes are taken in the order of the specification, ignoring their
+            names.
+    """
+
+    id: str
+    text: str
+    clause: str
+    edits: Mapping[str, str] = field(default_factory=dict)
+    wrappers: tuple[KernelWrapper, ...] = ()
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    arithmetic: NumberSystem | None = None
+    level: Level = Level.MUST
+    convention: str | None = None
+    operator: str = ""
+    within: str | None = None
+    by_position: bool = False
+
+    @property
+    def description(self) -> str:
+        """The text of the mutant, followed by the libraries with this convention."""
+        return f"{self.text} (the convention of {self.convention})" if self.convention else self.text
+
+    @property
+    def backend(self) -> MutantBackend:
+        """A backend with the fault of this mutant."""
+        computing = self.arithmetic or (FormulaArithmetic(self.edits) if self.edits else NativeSystem())
+        patch = KernelPatch(
+            self.defaults, self.wrappers, computing, only_within=self.within, by_position=self.by_position
+        )
+        return MutantBackend({self.operator: patch})
+
+
+@dataclass(frozen=True)
+class MutantBackend:
+    """The reference backend with the kernels of some operators patched.
+
+    Attributes:
+        patches: the patches by op_type.
+    """
+
+    patches: Mapping[str, KernelPatch]
+
+    def prepare(self, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> PreparedReferenceGraph:  # noqa: ARG002
+        """Prepare a model.
+
+        Raises:
+            Unsupported: the reference does not implement an operator of the model.
+        """
+        own = self._own_kernels(model)
+        hidden = _values_read_only_by_argmax(Graph.from_model(own)) if self._hides else set()
+
+        def patching(node: Node, evaluation: Evaluation, within: tuple[str, ...]) -> Evaluation:
+            patch = self._alteration(node, within, hidden=not within and node.outputs[0] in hidden)
+            return evaluation if patch is None else _patched_evaluation(patch, evaluation)
+
+        return PreparedReferenceGraph(Graph.from_model(own, patching))
+
+    @property
+    def _hides(self) -> bool:
+        return any(patch.only_before_argmax for patch in self.patches.values())
+
+    def _own_kernels(self, model: onnx.ModelProto) -> onnx.ModelProto:
+        """Return the model with the patched attributes, and without functions that a patched kernel replaces."""
+        overridden = any(map(self._replaces, model.functions))
+        if not overridden and not any(each.defaults or each.by_position for each in self.patches.values()):
+            return model
+        copy = type(model)()
+        copy.CopyFrom(model)
+        functions = [function for function in copy.functions if not self._replaces(function)]
+        del copy.functions[:]
+        copy.functions.extend(functions)
+        for node in all_nodes(copy):
+            patch = self.patches.get(node.op_type, KernelPatch())
+            if patch.by_position:
+                _rename_floats_by_position(node)
+            given = {attribute.name for attribute in node.attribute}
+            missing = {name: value for name, value in patch.defaults.items() if name not in given}
+            node.attribute.extend(helper.make_attribute(name, value) for name, value in missing.items())
+        return copy
+
+    def _replaces(self, function: onnx.FunctionProto) -> bool:
+        return function.name in self.patches and function.domain in PATCHED_DOMAINS
+
+    def _alteration(self, node: Node, within: tuple[str, ...], *, hidden: bool) -> KernelPatch | None:
+        """Return the patch that applies to a node, or None.
+
+        Args:
+            within: the op_types of the nodes around the node, or `function`.
+            hidden: whether only ArgMax nodes read the result of the node.
+        """
+        patch = self.patches.get(node.op_type)
+        if patch is None or node.domain not in PATCHED_DOMAINS or (patch.only_before_argmax and not hidden):
+            return None
+        return patch if patch.only_within in {None, *within} else None
+
+
+def _rename_floats_by_position(node: onnx.NodeProto) -> None:
+    """Rename the float attributes of a training optimizer: they get the names of the specification by position."""
+    optimizer = TRAINING_OPTIMIZERS[node.op_type]
+    floats = [attribute for attribute in node.attribute if attribute.type == attribute.FLOAT]
+    names = {attribute.name for attribute in floats}
+    listed = [name for name in (*optimizer.required, *optimizer.defaults) if name in names]
+    for attribute, name in zip(floats, listed, strict=False):  # unknown attributes are rejected later
+        attribute.name = name
+
+
+def _values_read_only_by_argmax(graph: Graph) -> set[str]:
+    """Return the values that only ArgMax nodes of the main graph read, and no subgraph."""
+    takers = [(name, node) for node, _ in graph.nodes for name in node.inputs]
+    others = {name for name, node in takers if node.op_type != "ArgMax" or node.domain not in MAIN_DOMAINS}
+    return {name for name, _ in takers} - others - set(graph.outputs)
+
+
+def _patched_evaluation(patch: KernelPatch, evaluation: Evaluation) -> Evaluation:
+    kernel = _as_kernel(evaluation, patch.arithmetic)
+    for wrap_kernel in reversed(patch.wrappers):
+        kernel = wrap_kernel(kernel)
+
+    def patched(node: Node, inputs: list[Value], _: NumberSystem) -> list[Value]:
+        with np.errstate(all="ignore"):
+            outputs = kernel(node, [value.elements for value in inputs])
+        return [Value(array, array.dtype) for array in outputs]
+
+    return patched
+
+
+def _as_kernel(evaluation: Evaluation, arithmetic: NumberSystem) -> Kernel:
+    def kernel(node: Node, inputs: list[Array]) -> list[Array]:
+        values = [Value(array, array.dtype) for array in inputs]
+        return [value.elements for value in evaluation(node, values, arithmetic)]
+
+    return kernel
+
+
+class IncompatibleMutantsError(ValueError):
+    """Mutants of one operator contradict each other: an implementation cannot have all of them."""
+
+
+@lru_cache(maxsize=4096)
+def compose(mutants: tuple[Mutant, ...]) -> MutantBackend:
+    """Return a backend with the faults of all these mutants; kernel wrappers are applied in order, the outermost first.
+
+    Raises:
+        IncompatibleMutantsError: two mutants replace the same pseudo-code, set the default of the same attribute, or
+            both define an arithmetic.
+    """
+    patches: dict[str, KernelPatch] = {}
+    for mutant in mutants:
+        for operator, patch in mutant.backend.patches.items():
+            known = patches.get(operator)
+            patches[operator] = _compose_patches(operator, known, patch) if known else patch
+    return MutantBackend(patches)
+
+
+def _compose_patches(operator: str, one: KernelPatch, other: KernelPatch) -> KernelPatch:
+    return KernelPatch(
+        _merge_disjoint(one.defaults, other.defaults, "the default of"),
+        (*one.wrappers, *other.wrappers),
+        _compose_arithmetic(operator, one.arithmetic, other.arithmetic),
+        only_before_argmax=one.only_before_argmax and other.only_before_argmax,
+        by_position=one.by_position or other.by_position,
+    )
+
+
+def _merge_disjoint(one: Mapping[str, Any], other: Mapping[str, Any], what: str) -> dict[str, Any]:
+    if shared := one.keys() & other.keys():
+        raise IncompatibleMutantsError(f"both change {what} {min(shared)!r}")
+    return {**one, **other}
+
+
+def _compose_arithmetic(operator: str, one: NumberSystem, other: NumberSystem) -> NumberSystem:
+    """Return the number system with the edits of both mutants and with the special arithmetic of either."""
+    if not isinstance(one, FormulaArithmetic):
+        return other
+    if not isinstance(other, FormulaArithmetic):
+        return one
+    edits = _merge_disjoint(one.edits, other.edits, "the pseudo-code")
+    try:
+        replace_pseudocode(TRAINING_OPTIMIZERS[operator].formula, edits)
+    except ValueError as error:
+        raise IncompatibleMutantsError(str(error)) from None
+    plain = [system for system in (one, other) if system == FormulaArithmetic(system.edits)]
+    if not plain:
+        raise IncompatibleMutantsError("both have an arithmetic of their own")
+    special = other if plain[0] is one else one
+    return dataclasses.replace(special, edits=edits)

@@ -1,0 +1,398 @@
+"""Kernel wrappers for training optimizers: faults in scalars, operands, several tensors, elements and state.
+
+A kernel wrapper is a function from a kernel (the implementation of an operator) to a faulty kernel. The operands of a
+training optimizer come in groups: all X, then all gradients G, then the state (V, H).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from conformance.mutants.wrappers import as_wrapper, named, replace_inputs, replace_outputs
+from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from conformance.models.arrays import Array
+    from conformance.mutants.mutant import Kernel, KernelWrapper
+    from conformance.mutants.wrappers import Change
+    from conformance.reference.nodes import Node
+
+
+R, T = 0, 1
+"""Indices of an optimizer's scalars among its inputs."""
+
+# Operands and results
+
+
+def operands_with_groups(node: Node, inputs: Sequence[Array]) -> list[tuple[str, Array]]:
+    """Return the tensor operands of a training optimizer, each with the name of its group: X, G, V or H."""
+    groups = TRAINING_OPTIMIZERS[node.op_type].operands
+    count = (len(inputs) - 2) // len(groups)
+    return [(groups[place // count], array) for place, array in enumerate(inputs[2:])]
+
+
+def operands_by_tensor(node: Node, inputs: Sequence[Array]) -> list[list[Array]]:
+    """Return the operands of a training optimizer as one list per tensor: its X, its gradient and its state."""
+    count = (len(inputs) - 2) // len(TRAINING_OPTIMIZERS[node.op_type].operands)
+    return [list(inputs[2 + number :: count]) for number in range(count)]
+
+
+def group_operands(tensors: Sequence[Sequence[Array]]) -> list[Array]:
+    """Return operands in the order of ONNX, given one list per tensor: all X, then all gradients, then the state."""
+    return [array for group in zip(*tensors, strict=True) for array in group]
+
+
+def interleave(arrays: Sequence[Array], groups: int) -> list[Array]:
+    """Return grouped arrays in the order tensor by tensor: X, G and state of the first tensor, then of the second."""
+    count = len(arrays) // groups
+    return [arrays[tensor * groups + group] for group in range(groups) for tensor in range(count)]
+
+
+def unchanged_results(node: Node, inputs: Sequence[Array]) -> list[Array]:
+    """Return the results of a training optimizer that does not update its tensors: the old X and the old state."""
+    return [array for name, array in operands_with_groups(node, inputs) if name != "G"]
+
+
+@named("each_operand")
+def change_operands(function: Change, operands: str = "") -> KernelWrapper:
+    """Replace tensor operands of a training optimizer by the results of `function`.
+
+    Args:
+        operands: the groups to change, such as "VH"; all if empty.
+    """
+
+    def changed(node: Node, inputs: list[Array]) -> list[Array]:
+        return [
+            *inputs[:2],
+            *(function(a) if not operands or name in operands else a for name, a in operands_with_groups(node, inputs)),
+        ]
+
+    return replace_inputs(changed)
+
+
+@named("tensor_operands")
+def replace_tensor_operands(function: Callable[[list[list[Array]]], Sequence[Sequence[Array]]]) -> KernelWrapper:
+    """Replace the operands of a training optimizer.
+
+    Args:
+        function: function of one list of operands per tensor (X, G, state) that returns such lists.
+    """
+    return replace_inputs(
+        lambda node, inputs: [*inputs[:2], *group_operands(function(operands_by_tensor(node, inputs)))]
+    )
+
+
+@named("operands_by_tensor", replace_inputs)
+def _read_operands_by_tensor(node: Node, inputs: list[Array]) -> list[Array]:
+    return [*inputs[:2], *interleave(inputs[2:], len(TRAINING_OPTIMIZERS[node.op_type].operands))]
+
+
+@named("results_by_tensor", replace_outputs)
+def _return_results_by_tensor(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+    count = len(operands_by_tensor(node, inputs))
+    return [array for number in range(count) for array in outputs[number::count]]
+
+
+@named("results_backwards", replace_outputs)
+def _return_results_backwards(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+    count = len(operands_by_tensor(node, inputs))
+    return group_operands([outputs[number::count] for number in reversed(range(count))])
+
+
+@named("unchanged_results", replace_outputs)
+def _return_unchanged_results(node: Node, inputs: list[Array], _: list[Array]) -> list[Array]:
+    return unchanged_results(node, inputs)
+
+
+@named("schema_defaults", as_wrapper)
+def _use_schema_defaults(kernel: Kernel) -> Kernel:
+    """Use the default values of the schema, and ignore the attributes of the node."""
+
+    def run(node: Node, inputs: list[Array]) -> list[Array]:
+        given = {**node.attributes, **TRAINING_OPTIMIZERS[node.op_type].defaults}
+        return kernel(dataclasses.replace(node, attributes=given), inputs)
+
+    return run
+
+
+# Scalars and types
+
+
+@named("scalar")
+def change_scalar(scalar: int, function: Change) -> KernelWrapper:
+    """Replace the input R (`scalar` is 0) or T (`scalar` is 1) by the result of `function`."""
+    return replace_inputs(
+        lambda _, inputs: [np.asarray(function(array)) if i == scalar else array for i, array in enumerate(inputs)]
+    )
+
+
+@named("scalar_type")
+def change_scalar_type(scalar: int, dtype: str) -> KernelWrapper:
+    """Convert one of the inputs `R` and `T` to a NumPy type."""
+    return change_scalar(scalar, lambda array: array.astype(dtype))
+
+
+@named("operands_through_type_of_r", replace_inputs)
+def _convert_through_type_of_r(_: Node, inputs: list[Array]) -> list[Array]:
+    return [*inputs[:2], *(array.astype(inputs[R].dtype).astype(array.dtype) for array in inputs[2:])]
+
+
+@named("float_for_several_tensors", replace_outputs)
+def _narrow_several_tensors(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+    """Return float outputs if there are several tensors."""
+    return [array.astype(np.float32) for array in outputs] if len(operands_by_tensor(node, inputs)) > 1 else outputs
+
+
+@named("skip_nonfinite_steps", replace_outputs)
+def _skip_nonfinite_steps(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+    """Skip the update if an operand is not finite, as a loss scaler does."""
+    return outputs if all(np.isfinite(array).all() for array in inputs[2:]) else unchanged_results(node, inputs)
+
+
+# Several tensors
+
+
+@named("only_tensors")
+def update_only_tensors(function: Callable[[int], set[int]]) -> KernelWrapper:
+    """Update only some tensors.
+
+    Args:
+        function: function of the number of tensors that returns the indices of the tensors to update.
+    """
+
+    def cut(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+        count, old = len(operands_by_tensor(node, inputs)), unchanged_results(node, inputs)
+        return [new if place % count in function(count) else old[place] for place, new in enumerate(outputs)]
+
+    return replace_outputs(cut)
+
+
+@named("first_tensors")
+def update_first_tensors(count: int) -> KernelWrapper:
+    """Update only the first `count` tensors."""
+    return update_only_tensors(lambda _: set(range(count)))
+
+
+@named("skipped_tensors")
+def skip_tensors(function: Callable[[list[Array]], bool]) -> KernelWrapper:
+    """Do not update the tensors for which `function`, given their operands, returns True."""
+
+    def wrap_kernel(kernel: Kernel) -> Kernel:
+        def run(node: Node, inputs: list[Array]) -> list[Array]:
+            outputs = []
+            for tensor in operands_by_tensor(node, inputs):
+                work = unchanged_results if function(tensor) else kernel
+                outputs.append(work(node, [inputs[R], inputs[T], *tensor]))
+            return group_operands(outputs)
+
+        return run
+
+    return wrap_kernel
+
+
+@named("t_counts_tensors", as_wrapper)
+def _count_tensors_in_t(kernel: Kernel) -> Kernel:
+    """Increase T by one from tensor to tensor."""
+
+    def run(node: Node, inputs: list[Array]) -> list[Array]:
+        tensors = enumerate(operands_by_tensor(node, inputs))
+        return group_operands([kernel(node, [inputs[R], inputs[T] + number, *tensor]) for number, tensor in tensors])
+
+    return run
+
+
+def _fit_to(array: Array, X: Array) -> Array:
+    """Return an array repeated or cut to the shape of X, and converted to the type of X."""
+    return np.resize(array, X.shape).astype(X.dtype) if array.size else np.zeros_like(X)
+
+
+@named("gradient_of_next_tensor", replace_tensor_operands)
+def _take_gradients_of_next(tensors: list[list[Array]]) -> list[list[Array]]:
+    following = [*tensors[1:], tensors[0]]
+    return [[X, _fit_to(next[1], X), *state] for (X, _, *state), next in zip(tensors, following, strict=True)]
+
+
+@named("state_of_first_tensor", replace_tensor_operands)
+def _take_state_of_first(tensors: list[list[Array]]) -> list[list[Array]]:
+    return [[X, G, *(_fit_to(array, X) for array in tensors[0][2:])] for X, G, *_ in tensors]
+
+
+@named("shape_of_first_tensor", replace_outputs)
+def _return_in_shape_of_first(_: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+    return [_fit_to(array, inputs[2].astype(array.dtype)) for array in outputs]
+
+
+@named("state_of_same_shape", replace_tensor_operands)
+def _share_state_by_shape(tensors: list[list[Array]]) -> list[list[Array]]:
+    """Replace the state of each tensor by that of the first tensor with the same shape and type."""
+    kept: dict[tuple[object, ...], list[Array]] = {}
+    return [[X, G, *kept.setdefault((X.shape, X.dtype), state)] for X, G, *state in tensors]
+
+
+@named("operands_of_same_x", replace_tensor_operands)
+def _share_operands_by_x(tensors: list[list[Array]]) -> list[list[Array]]:
+    """Replace the operands of each tensor by those of the first tensor with an equal X."""
+    seen: dict[bytes, list[Array]] = {}
+    return [seen.setdefault(tensor[0].tobytes(), tensor) if tensor[0].size else tensor for tensor in tensors]
+
+
+# Elements of a tensor
+
+
+def _splice(old: Array, new: Array, size: int) -> Array:
+    """Return the first `size` elements of the new array and the remaining ones of the old array."""
+    place = np.arange(new.size).reshape(new.shape)
+    return np.where(place < size, new, np.broadcast_to(old, new.shape)).astype(new.dtype)
+
+
+@named("first_elements")
+def update_first_elements(count: int | Callable[[int], int]) -> KernelWrapper:
+    """Update only the first elements of each tensor. The other elements are returned unchanged.
+
+    Args:
+        count: the number of elements to update, or a function of the size of a tensor that returns this number.
+    """
+
+    def cut(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+        pairs = zip(unchanged_results(node, inputs), outputs, strict=True)
+        return [_splice(old, new, count(new.size) if callable(count) else count) for old, new in pairs]
+
+    return replace_outputs(cut)
+
+
+@named("first_elements_by_sizes")
+def update_first_elements_by_sizes(function: Callable[[list[int], int], int]) -> KernelWrapper:
+    """Update only the first elements of each tensor.
+
+    Args:
+        function: function of the sizes of all tensors and the index of a tensor that returns the number of elements of
+            this tensor to update.
+    """
+
+    def cut(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+        sizes = [X.size for X, *_ in operands_by_tensor(node, inputs)]
+        every = zip(unchanged_results(node, inputs), outputs, strict=True)
+        return [
+            _splice(old, new, function(sizes, place % len(sizes))) if old.shape == new.shape else new
+            for place, (old, new) in enumerate(every)
+        ]
+
+    return replace_outputs(cut)
+
+
+@named("overlap_updated_twice")
+def update_overlap_twice(block: int) -> KernelWrapper:
+    """Process the elements in blocks.
+
+    The last block overlaps the previous block. The fault is that the common elements are updated twice.
+    """
+
+    def merge(once: Array, twice: Array) -> Array:
+        size, place = once.size, np.arange(once.size).reshape(once.shape)
+        both = (place >= size - block) & (place < size // block * block) & bool(size > block)
+        return np.where(both, twice, once)
+
+    def wrap_kernel(kernel: Kernel) -> Kernel:
+        def run(node: Node, inputs: list[Array]) -> list[Array]:
+            outputs = kernel(node, inputs)
+            tensors, count = operands_by_tensor(node, inputs), len(operands_by_tensor(node, inputs))
+            results = [outputs[number::count] for number in range(count)]
+            again = [[X, old[1], *state] for old, (X, *state) in zip(tensors, results, strict=True)]
+            return [*map(merge, outputs, kernel(node, [*inputs[:2], *group_operands(again)]))]
+
+        return run
+
+    return wrap_kernel
+
+
+# State between runs, and buffers
+
+
+@named("remember_first")
+def keep_first_input(scalar: int) -> KernelWrapper:
+    """Use the value of R or T of the first run in all later runs.
+
+    Args:
+        scalar: the index of the input: 0 for R, 1 for T.
+    """
+
+    def wrap_kernel(kernel: Kernel) -> Kernel:
+        memory: list[Array] = []
+
+        def run(node: Node, inputs: list[Array]) -> list[Array]:
+            if not memory:
+                memory.append(inputs[scalar].copy())
+            return kernel(node, [*inputs[:scalar], memory[0], *inputs[scalar + 1 :]])
+
+        return run
+
+    return wrap_kernel
+
+
+@named("count_runs", as_wrapper)
+def _count_runs(kernel: Kernel) -> Kernel:
+    """Replace T by the number of earlier runs of the node."""
+    runs = 0
+
+    def run(node: Node, inputs: list[Array]) -> list[Array]:
+        nonlocal runs
+        count = np.array(runs, dtype=np.int64)
+        runs += 1
+        return kernel(node, [inputs[R], count, *inputs[2:]])
+
+    return run
+
+
+@named("keep_state", as_wrapper)
+def _keep_state(kernel: Kernel) -> Kernel:
+    """Take V and H from the previous run; only the first run reads them from the inputs."""
+    memory: list[Array] = []
+
+    def run(node: Node, inputs: list[Array]) -> list[Array]:
+        held = iter(memory or [array for name, array in operands_with_groups(node, inputs) if name in "VH"])
+        fed = [next(held) if name in "VH" else array for name, array in operands_with_groups(node, inputs)]
+        outputs = kernel(node, [*inputs[:2], *fed])
+        memory[:] = outputs[len(operands_by_tensor(node, inputs)) :]
+        return outputs
+
+    return run
+
+
+@named("repeat_first_outputs", as_wrapper)
+def _repeat_first_outputs(kernel: Kernel) -> Kernel:
+    """Return the outputs of the first run in later runs with the same shapes."""
+    first: list[Array] = []
+
+    def run(node: Node, inputs: list[Array]) -> list[Array]:
+        outputs = kernel(node, inputs)
+        if [array.shape for array in first] != [array.shape for array in outputs]:
+            first[:] = [array.copy() for array in outputs]
+        return [array.copy() for array in first]
+
+    return run
+
+
+@named("overwrite")
+def overwrite_state(operand: str) -> KernelWrapper:
+    """Write the new X, V or H into the buffer of the input, and return this buffer."""
+
+    def overwrite(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+        old = [(group, array) for group, array in operands_with_groups(node, inputs) if group != "G"]
+        for (group, array), output in zip(old, outputs, strict=True):
+            if group == operand:
+                array[...] = output
+        return outputs
+
+    return replace_outputs(overwrite)
+
+
+@named("one_buffer", replace_outputs)
+def _share_one_buffer(node: Node, _: list[Array], outputs: list[Array]) -> list[Array]:
+    """Return the last result of each tensor for all of its results, as if the results had one buffer."""
+    count = len(outputs) // len(TRAINING_OPTIMIZERS[node.op_type].results)
+    return [outputs[-count + place % count] for place in range(len(outputs))]

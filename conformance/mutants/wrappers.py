@@ -1,0 +1,129 @@
+"""Kernel wrappers for any operator, and the register of the wrappers that TOML files can name.
+
+A kernel is the implementation of an operator. A kernel wrapper is a function from a kernel to a faulty kernel: it
+changes inputs, outputs or attributes, or keeps state between runs. The modules `optimizer_wrappers` and
+`argmax_wrappers` add wrappers for their operators.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from conformance.models.arrays import Array
+    from conformance.mutants.mutant import Kernel, KernelWrapper
+    from conformance.reference.nodes import Node
+
+    Function = TypeVar("Function", bound=Callable[..., Any])
+    Change: TypeAlias = Callable[[Any], Any]
+
+
+WRAPPERS: dict[str, Callable[..., KernelWrapper]] = {}
+"""Functions that return a kernel wrapper, by the name in TOML files.
+
+The keys of the wrapper's table, other than `name`, are the keyword arguments of the function.
+"""
+
+
+def named(name: str, wrap: Callable[[Any], KernelWrapper] | None = None) -> Callable[[Function], Function]:
+    """Return a decorator that registers a function in `WRAPPERS`.
+
+    Args:
+        name: the name of the wrapper in TOML files.
+        wrap: None if the decorated function returns a wrapper; otherwise a function that converts the decorated
+            function to a wrapper without parameters.
+    """
+
+    def register(function: Function) -> Function:
+        WRAPPERS[name] = (lambda: wrap(function)) if wrap else function
+        return function
+
+    return register
+
+
+def as_wrapper(wrap_kernel: KernelWrapper) -> KernelWrapper:
+    """Return the wrapper unchanged: the argument `wrap` of `named` for a function that already is a wrapper."""
+    return wrap_kernel
+
+
+@named("inputs")
+def replace_inputs(function: Callable[[Node, list[Array]], Sequence[Array]]) -> KernelWrapper:
+    """Replace the inputs of the kernel by the result of `function`, given the node and the inputs."""
+
+    def wrap_kernel(kernel: Kernel) -> Kernel:
+        return lambda node, inputs: kernel(node, list(function(node, inputs)))
+
+    return wrap_kernel
+
+
+@named("outputs")
+def replace_outputs(function: Callable[[Node, list[Array], list[Array]], Sequence[Array]]) -> KernelWrapper:
+    """Replace the outputs of the kernel by the result of `function`, given the node, the inputs and the outputs."""
+
+    def wrap_kernel(kernel: Kernel) -> Kernel:
+        return lambda node, inputs: list(function(node, inputs, kernel(node, inputs)))
+
+    return wrap_kernel
+
+
+@named("changed_attributes")
+def replace_attributes(function: Callable[[dict[str, Any]], Mapping[str, Any]]) -> KernelWrapper:
+    """Replace the attributes of the node by the result of `function`, given these attributes."""
+
+    def wrap_kernel(kernel: Kernel) -> Kernel:
+        return lambda node, inputs: kernel(
+            dataclasses.replace(node, attributes=function(dict(node.attributes))), inputs
+        )
+
+    return wrap_kernel
+
+
+@named("attributes")
+def set_attributes(**values: Any) -> KernelWrapper:
+    """Set attributes of the node to these values."""
+    return replace_attributes(lambda given: {**given, **values})
+
+
+@named("float_attributes")
+def change_float_attributes(function: Change) -> KernelWrapper:
+    """Replace every float attribute by the result of `function`."""
+    return replace_attributes(lambda given: {k: function(v) if isinstance(v, float) else v for k, v in given.items()})
+
+
+@named("each_input")
+def change_each_input(function: Change, kinds: str = "") -> KernelWrapper:
+    """Replace every input by the result of `function`.
+
+    Args:
+        kinds: the NumPy kinds of the inputs to replace, such as "iu" for integers; all if empty.
+    """
+    return replace_inputs(
+        lambda _, inputs: [function(array) if not kinds or array.dtype.kind in kinds else array for array in inputs]
+    )
+
+
+@named("each_output")
+def change_each_output(function: Change) -> KernelWrapper:
+    """Replace every output by the result of `function`."""
+    return replace_outputs(lambda _, __, outputs: [function(array) for array in outputs])
+
+
+@named("output_type")
+def change_output_type(dtype: str) -> KernelWrapper:
+    """Convert every output to a NumPy type."""
+    return change_each_output(lambda array: array.astype(dtype))
+
+
+@named("error")
+def raise_if(function: Callable[[Array], bool], message: str, first_input: int = 0) -> KernelWrapper:
+    """Raise an error if `function` returns True for an input; inputs before the index `first_input` are not tested."""
+
+    def refuse(_: Node, inputs: list[Array]) -> list[Array]:
+        if any(map(function, inputs[first_input:])):
+            raise ValueError(message)
+        return inputs
+
+    return replace_inputs(refuse)

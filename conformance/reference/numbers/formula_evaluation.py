@@ -1,0 +1,335 @@
+"""Evaluation of a training optimizer's formula on arrays of bounded numbers.
+
+A formula has several *forms*, which are equal in algebra but round differently. Its result is the hull of the results
+of its forms: an interval that contains them all (`evaluate_forms`).
+Two measures avoid repeated work:
+
+- Elements with equal operands are computed once (`UniqueElements`). Elements of a graph's inputs with the same bits are
+  one object. Elements that a node computes from equal operands are numbers with the same parts, except that each has
+  noise symbols of its own. A second node therefore computes equal elements once as well, and renames the symbols.
+- Operations that several forms have in common are computed once (`CachedExpression`).
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from conformance.models.arrays import Array, object_array
+from conformance.reference.numbers.affine import error_hull
+from conformance.reference.numbers.bounded import INFINITY, BoundedNumber
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+
+    from conformance.reference.numbers.precision import Precision
+
+
+MAX_ELEMENTS_WITH_OWN_SYMBOLS = 4096
+"""The most elements of a tensor with equal elements for which each element gets noise symbols of its own. The elements
+of a larger tensor are passed on as intervals only, which hold any error of each element."""
+
+
+def evaluate_forms(
+    forms: Sequence[Callable[..., Any]],
+    scalars: Sequence[Any],
+    tensors: Sequence[Array],
+    attributes: Mapping[str, Any],
+    precision: Precision,
+    *,
+    has_independent_results: bool,
+) -> list[Array]:
+    """Return the values of a formula's first form, with intervals that contain the results of all forms.
+
+    Args:
+        forms: the formula in each of its forms.
+        scalars: the bounded numbers that the formula takes before its tensors.
+        tensors: arrays of exact numbers, or of bounded numbers that other nodes computed.
+        attributes: the attributes of the formula, by name.
+        precision: the precision of the tensors.
+        has_independent_results: whether each result becomes one number with one error, see `as_independent_number`.
+    """
+    unique = UniqueElements.find(tensors, scalars, ignore_symbols=precision.adversary is None)
+    taken = (unique.take(tensor) if unique else tensor for tensor in tensors)
+    operands = [*scalars, *(to_precision(tensor, precision) for tensor in taken)]
+    results = _hull_of_forms(forms, operands, attributes, precision)
+    has_too_many = unique is not None and unique.has_too_many_copies
+    if has_independent_results and has_too_many and precision.adversary is None:  # an adversary needs the errors
+        results = [object_array(map(_without_affine_form, result.flat), result.shape) for result in results]
+    elif has_independent_results and not has_too_many:
+        results = [object_array(map(as_independent_number, result.flat), result.shape) for result in results]
+    if unique is None:
+        return results
+    own_symbols = has_independent_results and not has_too_many
+    return [unique.spread(result, own_symbols=own_symbols) for result in results]
+
+
+def _hull_of_forms(
+    forms: Sequence[Callable[..., Any]], operands: Sequence[Any], attributes: Mapping[str, Any], precision: Precision
+) -> list[Array]:
+    cache: dict[tuple[Any, ...], CachedExpression] = {}
+    expressions = [CachedExpression(operand, cache) for operand in operands]
+    numbers = {
+        name: CachedExpression(number, cache) if isinstance(number, BoundedNumber) else number
+        for name, number in attributes.items()
+    }
+    hull, *others = ([_unwrap(result, precision) for result in form(*expressions, **numbers)] for form in forms)
+    for results in others:
+        hull = [elementwise_hull(*pair) for pair in zip(hull, results, strict=True)]
+    return hull
+
+
+def _unwrap(result: CachedExpression | int, precision: Precision) -> Array:
+    return as_number_array(result.numbers if isinstance(result, CachedExpression) else result, precision)
+
+
+# Hulls
+
+
+def elementwise_hull(a: Array, b: Array) -> Array:
+    """Return an array of numbers; each encloses the corresponding elements of a and b."""
+    return object_array((_hull(*pair) for pair in zip(a.flat, b.flat, strict=True)), a.shape)
+
+
+def _hull(a: BoundedNumber, b: BoundedNumber) -> BoundedNumber:
+    """Return a with an interval that contains the intervals of a and b; indeterminate if a and b contradict."""
+    if a is b:
+        return a
+    is_indeterminate = a.is_indeterminate or b.is_indeterminate
+    if a.value.is_nan() or b.value.is_nan():
+        contradicts = a.value.is_nan() != b.value.is_nan()
+        interval = (-INFINITY, INFINITY) if contradicts else None
+        return BoundedNumber(a.value, a.precision, interval, is_indeterminate=is_indeterminate or contradicts)
+    contradicts = not (a.low <= b.value <= a.high or b.low <= a.value <= b.high)
+    interval = min(a.low, b.low), max(a.high, b.high)
+    has_form = (a.affine_form or b.affine_form) and a.is_finite and b.is_finite
+    form = error_hull(a.error, b.error) if has_form else None
+    return BoundedNumber(
+        a.value, a.precision, interval, is_indeterminate=is_indeterminate or contradicts, affine_form=form
+    )
+
+
+# Elements with equal operands
+
+SymbolPositions: TypeAlias = "dict[int, int]"
+"""The id of each noise symbol of one element's operands → its position in the order in which they contain them."""
+
+
+@dataclass(frozen=True)
+class UniqueElements:
+    """The element positions at which a formula has to be computed: one of all positions with equal operands.
+
+    Attributes:
+        indices: the flat indices of these positions, in row-major order.
+        inverse: for every position, the entry of `indices` that has equal operands (the operands' shape).
+        symbols: for every position, in row-major order, the noise symbols of its operands. None if equal elements have
+            the same symbols.
+    """
+
+    indices: Array
+    inverse: Array
+    symbols: Sequence[SymbolPositions] | None = None
+
+    @classmethod
+    def find(
+        cls, operands: Sequence[Array], scalars: Iterable[Any] = (), *, ignore_symbols: bool = True
+    ) -> UniqueElements | None:
+        """Return the positions with different operands; None if the shapes of the operands differ (broadcasting).
+
+        Args:
+            operands: arrays in which equal elements are the same object, or numbers that `_equality_key` finds equal.
+            scalars: the other operands of the formula. Their noise symbols are the same for all elements.
+            ignore_symbols: whether numbers that differ only in the ids of their noise symbols are equal.
+        """
+        if len({operand.shape for operand in operands}) > 1:
+            return None
+        scalar_symbols: SymbolPositions = {}
+        for scalar in scalars:
+            _equality_key(scalar, scalar_symbols)
+        first_index: dict[Hashable, int] = {}
+        equal_index, symbols = [], []
+        for index, numbers in enumerate(zip(*(operand.flat for operand in operands), strict=True)):
+            own_symbols = dict(scalar_symbols)
+            key = tuple([_equality_key(number, own_symbols) if ignore_symbols else id(number) for number in numbers])
+            equal_index.append(first_index.setdefault(key, index))
+            symbols.append(own_symbols)
+        indices = np.array(list(first_index.values()), dtype=np.intp)
+        inverse = np.searchsorted(indices, equal_index).reshape(operands[0].shape)
+        return cls(indices, inverse, symbols if ignore_symbols else None)
+
+    def take(self, operand: Array) -> Array:
+        """Return the elements of an operand at the positions in `indices`, as a vector."""
+        return np.asarray(operand.reshape(-1)[self.indices], dtype=object)
+
+    def spread(self, results: Array, *, own_symbols: bool) -> Array:
+        """Return the results for all positions, given the results for the unique positions.
+
+        A result without dimensions does not depend on a tensor, and is returned unchanged.
+
+        Args:
+            results: the results for the unique positions.
+            own_symbols: whether equal elements become separate numbers with noise symbols of their own.
+        """
+        if not results.ndim:
+            return results
+        if len(self.indices) == self.inverse.size:
+            return results.reshape(self.inverse.shape)
+        spread = np.asarray(results[self.inverse], dtype=object)
+        if not own_symbols:
+            return spread
+        return object_array(map(_copy_with_symbols, spread.flat, self._symbol_maps()), spread.shape)
+
+    def _symbol_maps(self) -> Iterator[Mapping[int, int] | None]:
+        """Yield for every position a map from the noise symbols of the computed element to those of the position."""
+        if self.symbols is None:
+            return repeat(None)
+        computed = [self.symbols[index] for index in self.indices]
+        pairs = zip(self.inverse.flat, self.symbols, strict=True)
+        return (dict(zip(computed[position], own, strict=True)) for position, own in pairs)
+
+    @property
+    def has_too_many_copies(self) -> bool:
+        """Whether elements repeat and are too many for each to get noise symbols of its own."""
+        return len(self.indices) < self.inverse.size > MAX_ELEMENTS_WITH_OWN_SYMBOLS
+
+
+def _equality_key(number: Any, symbols: SymbolPositions) -> Hashable:
+    """Return a key that is equal for two numbers that differ at most in the ids of their noise symbols.
+
+    Args:
+        number: the number.
+        symbols: the noise symbols found so far in the operands at the same position. The number's symbols are added.
+    """
+    if not isinstance(number, BoundedNumber):
+        return id(number)
+    parts = id(number.value), id(number.low), id(number.high), number.is_indeterminate, *map(id, number.terms)
+    form = number.affine_form
+    if form is None:
+        return parts
+    positions = [symbols.setdefault(symbol, len(symbols)) for symbol in form.base]
+    return parts, id(form.low), id(form.high), id(form.scale), *map(id, form.base.values()), *positions
+
+
+def _copy_with_symbols(number: BoundedNumber, symbols: Mapping[int, int] | None) -> BoundedNumber:
+    """Return a copy of a number with its noise symbols renamed by the mapping `symbols`; None renames nothing."""
+    form = number.affine_form
+    return BoundedNumber(
+        *(number.value, number.precision, (number.low, number.high)),
+        is_indeterminate=number.is_indeterminate,
+        span=(number.peak, number.trough),
+        terms=number.terms,
+        factors=number.factors,
+        affine_form=form if form is None or symbols is None else form.with_symbols(symbols),
+    )
+
+
+# Common subexpressions
+
+
+@dataclass(frozen=True, eq=False)
+class CachedExpression:
+    """A number or an array of a formula; operations that occur several times are computed once.
+
+    Attributes:
+        numbers: the number or array.
+        cache: the results of all operations so far, by the operation and its operands. All expressions of one
+            evaluation share the cache.
+    """
+
+    numbers: Any
+    cache: dict[tuple[Any, ...], CachedExpression] = field(repr=False)
+
+    def __add__(self, other: CachedExpression | int) -> CachedExpression:
+        return self._apply(operator.add, self, other)
+
+    def __radd__(self, other: int) -> CachedExpression:
+        return self._apply(operator.add, other, self)
+
+    def __sub__(self, other: CachedExpression | int) -> CachedExpression:
+        return self._apply(operator.sub, self, other)
+
+    def __rsub__(self, other: int) -> CachedExpression:
+        return self._apply(operator.sub, other, self)
+
+    def __mul__(self, other: CachedExpression | int) -> CachedExpression:
+        return self._apply(operator.mul, self, other)
+
+    def __rmul__(self, other: int) -> CachedExpression:
+        return self._apply(operator.mul, other, self)
+
+    def __truediv__(self, other: CachedExpression | int) -> CachedExpression:
+        return self._apply(operator.truediv, self, other)
+
+    def __rtruediv__(self, other: int) -> CachedExpression:
+        return self._apply(operator.truediv, other, self)
+
+    def __pow__(self, other: CachedExpression) -> CachedExpression:
+        return self._apply(operator.pow, self, other)
+
+    def __gt__(self, other: int) -> bool:
+        return bool(self.numbers > other)
+
+    def sqrt(self) -> CachedExpression:
+        """Return the square root. NumPy calls this method for `np.sqrt` of an object."""
+        return self._apply(np.sqrt, self)
+
+    def _apply(self, operation: Callable[..., Any], *operands: CachedExpression | int) -> CachedExpression:
+        key = (operation, *operands)
+        if (cached := self.cache.get(key)) is not None:
+            return cached
+        numbers = [operand.numbers if isinstance(operand, CachedExpression) else operand for operand in operands]
+        result = self.cache[key] = CachedExpression(operation(*numbers), self.cache)
+        return result
+
+
+# Conversion of numbers
+
+
+def to_precision(elements: Array, precision: Precision) -> Array:
+    """Return a tensor's numbers in the precision of the operator that reads the tensor."""
+    return object_array((_to_precision(element, precision) for element in elements.flat), elements.shape)
+
+
+def _to_precision(element: BoundedNumber | Decimal, precision: Precision) -> BoundedNumber:
+    if isinstance(element, Decimal):
+        return BoundedNumber.from_input(element, precision)
+    return BoundedNumber(
+        *(element.value, precision, (element.low, element.high)),
+        is_indeterminate=element.is_indeterminate,
+        terms=element.terms,
+        affine_form=element.affine_form,
+    )
+
+
+def as_number_array(result: Any, precision: Precision) -> Array:
+    """Return a formula's result as an array of numbers. NumPy returns a bare number for operations on 0-d arrays."""
+    array = np.asarray(result, dtype=object)
+    numbers = (
+        number if isinstance(number, BoundedNumber) else BoundedNumber(Decimal(number), precision)
+        for number in array.flat
+    )
+    return object_array(numbers, array.shape)
+
+
+def as_independent_number(number: BoundedNumber) -> BoundedNumber:
+    """Return a number without the terms and factors that computed it, and with one noise symbol for its error.
+
+    Nodes that read a tensor receive such numbers: a node's result is rounded, and later operations cannot reorder it.
+    """
+    form = number.affine_form
+    if number.precision.adversary is None:
+        form = number.error.as_independent_symbol() if number.is_finite and not number.is_exact else None
+    interval = number.low, number.high
+    return BoundedNumber(
+        number.value, number.precision, interval, is_indeterminate=number.is_indeterminate, affine_form=form
+    )
+
+
+def _without_affine_form(number: BoundedNumber) -> BoundedNumber:
+    interval = number.low, number.high
+    return BoundedNumber(number.value, number.precision, interval, is_indeterminate=number.is_indeterminate)

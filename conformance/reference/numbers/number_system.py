@@ -1,0 +1,195 @@
+"""The interface of a number system, and the tensors that an operator computes with.
+
+An operator is written once. It computes with `Value` tensors, and calls a `NumberSystem` for everything that depends on
+the kind of numbers: rounding, comparison, sums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from typing import TypeAlias
+
+    from conformance.models.arrays import Array
+
+    Forms: TypeAlias = Sequence[Callable[..., Any]]
+    """A formula in several forms, which are equal in algebra but round differently; the first is that of its page."""
+
+
+@dataclass(frozen=True)
+class SortKeys:
+    """Numbers in the same order as the elements of a tensor.
+
+    ArgMax compares the keys if the elements cannot be distinguished in any number of digits: for example, exponentials
+    of very large numbers.
+
+    Attributes:
+        source: the numbers, in the tensor's shape, or a function that computes them on first use.
+        axes: the axes along which the keys have the order of the elements; None for all axes.
+    """
+
+    source: Array | Callable[[], Array]
+    axes: Collection[int] | None = None
+
+    @cached_property
+    def elements(self) -> Array:
+        """The numbers, in the tensor's shape."""
+        return self.source() if callable(self.source) else self.source
+
+    def common_axes(self, axes: Collection[int] | None) -> Collection[int] | None:
+        """Return the members of `axes` along which the keys are valid. None stands for all axes."""
+        if self.axes is None or axes is None:
+            return axes if self.axes is None else self.axes
+        return set(self.axes) & set(axes)
+
+    def is_valid_along(self, axis: int) -> bool:
+        """Return whether the keys have the order of the elements along an axis (not negative)."""
+        return self.axes is None or axis in self.axes
+
+
+@dataclass(frozen=True)
+class Value:
+    """A tensor of a graph in some number system.
+
+    Attributes:
+        elements: the numbers, in the tensor's shape.
+        dtype: the tensor's type in the model.
+        choices: the acceptable indices, if the elements are indices on which admissible evaluations may disagree (bool,
+            the tensor's shape and one more axis, over the indices). None if each element is the only acceptable index.
+        exact_keys: exact numbers in the order of the exact elements, if a strictly increasing function computed them.
+        rounded_keys: numbers in the order of the rounded elements, without the errors that all elements share.
+    """
+
+    elements: Array
+    dtype: np.dtype[Any]
+    choices: Array | None = None
+    exact_keys: SortKeys | None = None
+    rounded_keys: SortKeys | None = None
+
+    def with_elements(self, elements: Array) -> Value:
+        """Return a tensor of the same type and the same exact keys with other elements."""
+        return Value(elements, self.dtype, exact_keys=self.exact_keys)
+
+    def keys_of_image(self, axes: Collection[int] | None = None) -> SortKeys:
+        """Return exact keys for the results of a strictly increasing function of this tensor; None means all axes."""
+        if self.exact_keys is None:
+            return SortKeys(self.elements, axes)
+        return SortKeys(self.exact_keys.elements, self.exact_keys.common_axes(axes))
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether this is an optional input that a node leaves out, or an empty optional."""
+        return self is ABSENT
+
+
+ABSENT = Value(np.empty(0, dtype=bool), np.dtype(bool))
+"""An optional input that a node leaves out, or an empty optional."""
+
+
+class NumberSystem(Protocol):
+    """The operations on numbers that operators are built from."""
+
+    def from_array(self, array: Array) -> Value:
+        """Return an input or initializer of the graph as a tensor of this system."""
+
+    def constant(self, number: float, dtype: np.dtype[Any]) -> Value:
+        """Return a number of an attribute or a schema as a scalar that can be combined with tensors of type `dtype`."""
+
+    def apply_optimizer(
+        self, forms: Forms, R: Value, T: Value, tensors: Sequence[Value], attributes: Mapping[str, Any]
+    ) -> list[Value]:
+        """Return the results of a training optimizer's formula for the operands of one tensor.
+
+        Args:
+            forms: the formula as written on the operator's page, then algebraically equal forms. The roundings of every
+                form are admissible. A system without intervals computes the first form.
+            R: the learning rate.
+            T: the update count.
+            tensors: the operands of one tensor: X, G and its state.
+            attributes: all attributes by name.
+        """
+
+    def apply_elementwise(self, formula: Callable[..., Any], X: Value, *others: Value, roundings: int = 1) -> Value:
+        """Return the results of an elementwise formula for tensors of one type, computed in that type.
+
+        Args:
+            formula: a function of the elements of all tensors.
+            X: the first tensor.
+            others: the other tensors.
+            roundings: the roundings of a faithful evaluation. 1 for an operation that IEEE 754 rounds once; more for a
+                function or for several operations.
+        """
+
+    def apply_monotone(self, formula: Callable[..., Any], X: Value, *, roundings: int = 0, **numbers: float) -> Value:
+        """Return the results of an elementwise formula that is monotone in the elements of X.
+
+        Args:
+            formula: a function of the elements and of the constants `numbers`.
+            X: the tensor.
+            roundings: the number of roundings of an admissible evaluation, relative to the result. 0 for a formula
+                that only selects an operand.
+            numbers: constants of the formula.
+        """
+
+    def exact_elements(self, X: Value) -> Array:
+        """Return the elements, provided that all admissible evaluations agree on each of them.
+
+        Raises:
+            Unsupported: admissible evaluations differ in an element.
+        """
+
+    def inexact_mask(self, X: Value) -> Array:
+        """Return on which elements admissible evaluations may disagree (bool, X's shape)."""
+
+    def reduce_extreme(self, X: Value, axes: Sequence[int], *, largest: bool) -> Value:
+        """Return the largest or smallest element along some axes, which are removed."""
+
+    def reduce_sum(self, X: Value, axes: Sequence[int]) -> Value:
+        """Return the sums along some axes, which are removed. A sum may be evaluated in any order."""
+
+    def top_k(self, X: Value, axis: int, count: int, *, largest: bool) -> tuple[Value, Value]:
+        """Return the `count` largest or smallest elements along an axis, in order, and their indices.
+
+        Among equal elements, the element with the lower index comes first.
+        """
+
+    def sort_keys(self, forms: Forms, X: Value, axes: Collection[int] | None = None) -> SortKeys | None:
+        """Return numbers in the same order as the rounded results of a function.
+
+        Args:
+            forms: the function in every form in which it may be computed. Each form takes X's numbers and `shared`, a
+                function that removes the error of a number that all results have in common. An error in common does
+                not change the order of the results.
+            X: the operand of the function.
+            axes: the axes along which results are compared; None for all.
+
+        Returns:
+            The keys; None if the order of results does not depend on rounding in this system.
+        """
+
+    def less(self, A: Value, B: Value) -> Value:
+        """Return whether each element of A is less than the corresponding element of B (bool)."""
+
+    def cast(self, X: Value, dtype: np.dtype[Any]) -> Value:
+        """Return a tensor converted to a floating-point type."""
+
+    def enclose_alternatives(self, first: Value, second: Value) -> Value:
+        """Return a tensor that encloses both tensors, for an evaluation that may compute either of them."""
+
+    def maximum_mask(self, X: Value, axis: int) -> Array:
+        """Return which elements are, or may be, the largest along an axis (bool, X's shape)."""
+
+    def selected_maximum_mask(self, X: Value, axis: int, maximum_mask: Array) -> Array:
+        """Return which elements count as the largest in the choice of the one index that is returned.
+
+        Args:
+            X: the tensor.
+            axis: the axis.
+            maximum_mask: which elements are, or may be, the largest along the axis.
+        """

@@ -1,0 +1,218 @@
+"""Operators that create, copy or move elements without arithmetic, in any number system.
+
+The result of an operator is computed once for the positions of the elements. It is then applied to the elements, which
+may be numbers of any number system, and to their acceptable indices.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conformance.reference.numbers.number_system import Value
+from conformance.verdicts import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from conformance.models.arrays import Array
+    from conformance.reference.nodes import Evaluation, Node
+    from conformance.reference.numbers.number_system import NumberSystem
+
+
+def integer_list(value: Value) -> list[int]:
+    """Return the elements of a shape, of axes or of any other integer tensor."""
+    return [int(element) for element in value.elements.flat]
+
+
+def move_elements(value: Value, movement: Callable[[Array], Array]) -> Value:
+    """Return a tensor with its elements, and their acceptable indices, in other positions."""
+    positions = movement(np.arange(value.elements.size).reshape(value.elements.shape))
+    elements = value.elements.reshape(-1)[positions]
+    if value.choices is None:
+        return Value(np.asarray(elements, dtype=value.elements.dtype), value.dtype)
+    return Value(elements, value.dtype, value.choices.reshape(value.elements.size, -1)[positions])
+
+
+def concatenate(values: Sequence[Value], axis: int) -> Value:
+    """Return the concatenation of tensors along an axis."""
+    elements = np.concatenate([value.elements for value in values], axis=axis)
+    return Value(elements, values[0].dtype, _concatenate_choices(values, axis))
+
+
+def stack(values: Sequence[Value], axis: int = 0) -> Value:
+    """Return the tensors, which have the same shape, stacked along a new axis."""
+    return concatenate([move_elements(value, lambda X: np.expand_dims(X, axis)) for value in values], axis)
+
+
+def slices(value: Value, axis: int) -> list[Value]:
+    """Return the slices of a tensor along an axis, without that axis."""
+    indices = range(value.elements.shape[axis])
+    return [move_elements(value, partial(np.take, indices=index, axis=axis)) for index in indices]
+
+
+def _concatenate_choices(values: Sequence[Value], axis: int) -> Array | None:
+    """Return the acceptable indices of the concatenation of tensors; None if no tensor has several acceptable indices.
+
+    A tensor without `choices` has its own elements as the only acceptable indices.
+    """
+    if all(value.choices is None for value in values):
+        return None
+    widest = 1 + max(value.elements.max(initial=0) for value in values)
+    widest = max([widest, *(value.choices.shape[-1] for value in values if value.choices is not None)])
+    parts = []
+    for value in values:
+        own = value.elements[..., np.newaxis] == np.arange(widest)
+        if value.choices is not None:
+            own[..., :] = False
+            own[..., : value.choices.shape[-1]] = value.choices
+        parts.append(own)
+    return np.concatenate(parts, axis=axis % values[0].elements.ndim)
+
+
+def _move(formula: Callable[..., Array], node: Node, inputs: list[Value], _: NumberSystem) -> list[Value]:
+    """Evaluate an operator that only moves elements, such as Transpose.
+
+    `formula` takes the elements of the first input, then the other inputs and the attributes.
+    """
+    arguments = [None if value.is_absent else integer_list(value) for value in inputs[1:]]
+    return [move_elements(inputs[0], partial(_apply, formula, arguments, node.attributes))]
+
+
+def _apply(formula: Callable[..., Array], arguments: Sequence[Any], attributes: Mapping[str, Any], X: Array) -> Array:
+    return formula(X, *arguments, **attributes)
+
+
+def _reshape(X: Array, shape: Sequence[int], *, allowzero: int = 0) -> Array:
+    return X.reshape([X.shape[axis] if size == 0 and not allowzero else size for axis, size in enumerate(shape)])
+
+
+def _expand(X: Array, shape: Sequence[int]) -> Array:
+    return np.broadcast_to(X, np.broadcast_shapes(X.shape, tuple(shape)))
+
+
+def _transpose(X: Array, *, perm: Sequence[int] | None = None) -> Array:
+    return X.transpose(perm)
+
+
+def _flatten(X: Array, *, axis: int = 1) -> Array:
+    split = axis if axis >= 0 else axis + X.ndim
+    return X.reshape(prod(X.shape[:split]), prod(X.shape[split:]))
+
+
+def _squeeze(X: Array, axes: Sequence[int] | None = None) -> Array:
+    """Return X without the given axes, by default without all axes of size 1.
+
+    The axes are an attribute below opset 13 and an input since opset 13.
+    """
+    return np.squeeze(X, tuple(axes) if axes is not None else None)
+
+
+def _unsqueeze(X: Array, axes: Sequence[int]) -> Array:
+    return np.expand_dims(X, tuple(axes))
+
+
+def _slice(
+    X: Array,
+    starts: Sequence[int],
+    ends: Sequence[int],
+    axes: Sequence[int] | None = None,
+    steps: Sequence[int] | None = None,
+) -> Array:
+    ranges = [slice(None)] * X.ndim
+    for i, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        axis, step = axes[i] if axes else i, steps[i] if steps else 1
+        stop = None if step < 0 and end < -X.shape[axis] else end
+        ranges[axis] = slice(start, stop, step)
+    return X[tuple(ranges)]
+
+
+def _tile(X: Array, repeats: Sequence[int]) -> Array:
+    return np.tile(X, tuple(repeats))
+
+
+def _gather(node: Node, inputs: list[Value], _: NumberSystem) -> list[Value]:
+    X, indices = inputs
+    if indices.choices is not None:
+        raise Unsupported("rounding decides the indices of a Gather")
+    return [move_elements(X, partial(np.take, indices=indices.elements, axis=node.attributes.get("axis", 0)))]
+
+
+def _split(node: Node, inputs: list[Value], _: NumberSystem) -> list[Value]:
+    axis, X = node.attributes.get("axis", 0), inputs[0]
+    sizes = integer_list(inputs[1]) if len(inputs) > 1 else node.attributes.get("split")
+    if sizes is None:
+        step = -(-X.elements.shape[axis] // len(node.outputs))
+        ends = [step * (number + 1) for number in range(len(node.outputs) - 1)]
+    else:
+        ends = list(np.cumsum(sizes)[:-1])
+    return [move_elements(X, partial(_part, ends=ends, index=index, axis=axis)) for index in range(len(node.outputs))]
+
+
+def _part(X: Array, *, ends: Sequence[int], index: int, axis: int) -> Array:
+    return np.split(X, ends, axis=axis)[index]
+
+
+def _concat(node: Node, inputs: list[Value], _: NumberSystem) -> list[Value]:
+    return [concatenate(inputs, node.attributes.get("axis", 1))]
+
+
+def _shape(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+    shape = inputs[0].elements.shape[node.attributes.get("start", 0) : node.attributes.get("end")]
+    return [system.from_array(np.array(shape, dtype=np.int64))]
+
+
+def _identity(_: Node, inputs: list[Value], __: NumberSystem) -> list[Value]:
+    return inputs
+
+
+def _dropout(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+    """Evaluate Dropout in inference mode: return the input and a mask that keeps every element."""
+    training = len(inputs) > 2 and not inputs[2].is_absent and bool(inputs[2].elements.item())
+    if training or (node.opset < 7 and not node.attributes.get("is_test", 0)):
+        raise Unsupported("Dropout in training mode is random")
+    mask = np.ones(inputs[0].elements.shape, dtype=bool)
+    return [inputs[0], system.from_array(mask) if node.opset >= 10 else Value(mask, inputs[0].dtype)]
+
+
+CONSTANT_TYPES: Mapping[str, Any] = {
+    "value": None,
+    "sparse_value": None,
+    "value_float": np.float32,
+    "value_floats": np.float32,
+    "value_int": np.int64,
+    "value_ints": np.int64,
+    "value_string": object,
+    "value_strings": object,
+}
+"""The attributes of Constant, each with the type of the result; None for that of the tensor."""
+
+
+def _constant(node: Node, _: list[Value], system: NumberSystem) -> list[Value]:
+    """Return the one attribute of Constant as a tensor."""
+    ((name, value),) = node.attributes.items()
+    if name not in CONSTANT_TYPES:
+        raise Unsupported(f"Constant has the attribute {name}")
+    return [system.from_array(np.asarray(value, dtype=CONSTANT_TYPES[name]))]
+
+
+DATA_MOVEMENT: Mapping[str, Evaluation] = {
+    "Constant": _constant,
+    "Identity": _identity,
+    "Dropout": _dropout,
+    "Reshape": partial(_move, _reshape),
+    "Expand": partial(_move, _expand),
+    "Transpose": partial(_move, _transpose),
+    "Flatten": partial(_move, _flatten),
+    "Squeeze": partial(_move, _squeeze),
+    "Unsqueeze": partial(_move, _unsqueeze),
+    "Slice": partial(_move, _slice),
+    "Tile": partial(_move, _tile),
+    "Gather": _gather,
+    "Split": _split,
+    "Concat": _concat,
+    "Shape": _shape,
+}

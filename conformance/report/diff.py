@@ -1,0 +1,277 @@
+"""The differences between two runs of the same subjects, and their output as text and as Markdown."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, NotRequired, TypedDict
+
+from conformance.errors import ResultsError
+from conformance.results.failure_groups import normalize_message
+from conformance.results.levels import level_if_weaker
+from conformance.serialization.text import escape_markdown, one_line
+from conformance.verdicts import Level, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from conformance.results.file import Key, Results
+    from conformance.results.records import ResultRow
+
+
+MIN_ERROR_GROWTH_FACTOR = 2.0
+"""An error of a passing output is reported if it grew at least by this factor."""
+
+MIN_REPORTED_ERROR = 0.1
+"""Smaller errors, as a fraction of the bound, are not reported: their growth is noise."""
+
+
+class VerdictChange(TypedDict):
+    """A changed verdict, or a changed message or level of a failure.
+
+    `level_before` is present if the level of the result changed.
+    """
+
+    subject: str
+    case: str
+    level: str
+    level_before: NotRequired[str]
+    before: str
+    after: str
+    message: str
+
+
+class ErrorGrowth(TypedDict):
+    """A larger error of an output in a case that passes in both runs; errors are fractions of the bound."""
+
+    subject: str
+    case: str
+    output: str
+    data_set: int
+    before: float
+    after: float
+
+
+class RunNames(TypedDict):
+    """The corpus of a run, its profile if any, and its subjects with their versions."""
+
+    corpus: str
+    profile: NotRequired[str]
+    digest: str
+    subjects: dict[str, str]
+
+
+class Differences(TypedDict):
+    """All differences between two runs; added and removed cases are listed for subjects of both runs only."""
+
+    format: int
+    before: RunNames
+    after: RunNames
+    regressions: list[VerdictChange]
+    fixes: list[VerdictChange]
+    changes: list[VerdictChange]
+    growth: list[ErrorGrowth]
+    cases_added: dict[str, list[str]]
+    cases_removed: dict[str, list[str]]
+    subjects_added: list[str]
+    subjects_removed: list[str]
+
+
+def compare_runs(before: Results, after: Results) -> Differences:
+    """Compare two runs.
+
+    A verdict that is worse than before is a regression, except at level `silent`. A defect with a stronger level than
+    before is a regression too.
+
+    Raises:
+        ResultsError: the runs have no subject in common.
+    """
+    old, new = _run_names(before), _run_names(after)
+    if old["subjects"].keys().isdisjoint(new["subjects"]):
+        raise ResultsError(
+            "no-common-subject",
+            f"{before.path} and {after.path} have no subject in common.",
+            "Compare two runs of the same subject.",
+        )
+    both = sorted(before.rows.keys() & after.rows.keys())
+    kinds: dict[str, list[VerdictChange]] = {"regressions": [], "fixes": [], "changes": []}
+    for key in both:
+        if _has_changed(before, after, key):
+            kinds[_change_kind(before, after, key)].append(_verdict_change(before.rows[key], after.rows[key]))
+    subjects = sorted(old["subjects"].keys() & new["subjects"].keys())
+    return {
+        "format": 1,
+        "before": old,
+        "after": new,
+        "regressions": kinds["regressions"],
+        "fixes": kinds["fixes"],
+        "changes": kinds["changes"],
+        "growth": [
+            growth
+            for key in both
+            if _passes_in_both(before, after, key)
+            for growth in _error_growths(before, after, key)
+        ],
+        "cases_added": _cases_only_in(after, before, subjects),
+        "cases_removed": _cases_only_in(before, after, subjects),
+        "subjects_added": sorted(new["subjects"].keys() - old["subjects"].keys()),
+        "subjects_removed": sorted(old["subjects"].keys() - new["subjects"].keys()),
+    }
+
+
+def _run_names(run: Results) -> RunNames:
+    corpus = run.header["corpus"]
+    subjects = {subject["id"]: subject["version"] for subject in run.header["subjects"]}
+    names: RunNames = {"corpus": corpus["version"], "digest": corpus["digest"], "subjects": subjects}
+    if (profile := run.header["criterion"].get("profile")) is not None:
+        names["profile"] = profile["name"]
+    return names
+
+
+def _weaker_level(run: Results, key: Key) -> Level | None:
+    """Return the level of a result if it is weaker than the level of its case, else None."""
+    row = run.rows[key]
+    return level_if_weaker(row, Level(run.case_rows[row["case"]]["level"]))
+
+
+def _has_changed(before: Results, after: Results, key: Key) -> bool:
+    """Return whether the verdict of a result changed or, if it fails in both runs, its message or level."""
+    old, new = before.rows[key], after.rows[key]
+    if old["verdict"] != new["verdict"]:
+        return True
+    if not Verdict(new["verdict"]).is_defect:
+        return False
+    return normalize_message(old["message"]) != normalize_message(new["message"]) or (
+        _weaker_level(before, key) != _weaker_level(after, key)
+    )
+
+
+def _verdict_change(old: ResultRow, new: ResultRow) -> VerdictChange:
+    change: VerdictChange = {
+        "subject": new["subject"],
+        "case": new["case"],
+        "level": new["level"],
+        "before": old["verdict"],
+        "after": new["verdict"],
+        "message": new["message"],
+    }
+    return change if old["level"] == new["level"] else {**change, "level_before": old["level"]}
+
+
+def _change_kind(before: Results, after: Results, key: Key) -> str:
+    old, new = before.rows[key], after.rows[key]
+    was, verdict, level = Verdict(old["verdict"]), Verdict(new["verdict"]), Level(new["level"])
+    stood = _weaker_level(before, key)
+    is_stronger = verdict.is_defect and stood is not None and level.is_stronger_than(stood)
+    if level is not Level.SILENT and (verdict.is_worse_than(was) or is_stronger):
+        return "regressions"
+    return "fixes" if verdict is Verdict.PASS and was is not Verdict.PASS else "changes"
+
+
+def _passes_in_both(before: Results, after: Results, key: Key) -> bool:
+    return before.rows[key]["verdict"] == after.rows[key]["verdict"] == Verdict.PASS
+
+
+def _error_growths(before: Results, after: Results, key: Key) -> Iterator[ErrorGrowth]:
+    old, new = before.results[key], after.results[key]
+    errors = {(one["data_set"], one["name"]): one.get("error_over_bound", 0.0) for one in old["outputs"]}
+    for output in new["outputs"]:
+        place = output["data_set"], output["name"]
+        was, error = errors.get(place), output.get("error_over_bound", 0.0)
+        if was is not None and error >= MIN_REPORTED_ERROR and error >= MIN_ERROR_GROWTH_FACTOR * was:
+            place_names = {"subject": new["subject"], "case": new["case"], "output": output["name"]}
+            yield ErrorGrowth(**place_names, data_set=output["data_set"], before=was, after=error)  # type: ignore[typeddict-item]
+
+
+def _cases_only_in(of: Results, from_: Results, subjects: Sequence[str]) -> dict[str, list[str]]:
+    """Return the cases that run `of` has and run `from_` lacks, by subject."""
+    lost = sorted(of.rows.keys() - from_.rows.keys())
+    return {name: cases for name in subjects if (cases := [case for subject, case in lost if subject == name])}
+
+
+MAX_LISTED_CASES, MAX_LISTED_GROWTHS = 10, 20
+HEADINGS = {"regressions": "Regressions", "fixes": "Fixes", "changes": "Other changes"}
+
+
+def change_lines(differences: Differences) -> dict[str, list[str]]:
+    """Return the differences as lines by heading; headings without lines are left out."""
+    named = {heading: list(_verdict_change_lines(differences[kind])) for kind, heading in HEADINGS.items()}  # type: ignore[literal-required]
+    named["Errors that grew while passing"] = list(_error_growth_lines(differences["growth"]))
+    named["Cases added"] = list(_case_lines(differences["cases_added"]))
+    named["Cases removed"] = list(_case_lines(differences["cases_removed"]))
+    named["Subjects"] = list(_subject_lines(differences))
+    return {heading: [one_line(line) for line in lines] for heading, lines in named.items() if lines}
+
+
+def to_text(differences: Differences) -> str:
+    """Return the differences as text for a terminal."""
+    parts = [
+        f"{heading}:\n" + "".join(f"  {line}\n" for line in lines)
+        for heading, lines in change_lines(differences).items()
+    ]
+    return f"{_headline(differences)}\n" + "".join(parts)
+
+
+def to_markdown(differences: Differences) -> str:
+    """Return the differences as Markdown for the page of a CI job; text of results files is escaped."""
+    parts = [
+        f"\n### {heading}\n\n" + "".join(f"- {escape_markdown(line, 1000)}\n" for line in lines)
+        for heading, lines in change_lines(differences).items()
+    ]
+    return f"## {_headline(differences)}\n" + "".join(parts)
+
+
+def _headline(differences: Differences) -> str:
+    count = len(differences["regressions"])
+    return f"{count} regression{'s' if count > 1 else ''}" if count else "No regressions"
+
+
+def _verdict_change_lines(changes: Sequence[VerdictChange]) -> Iterator[str]:
+    """Yield a line for each subject, old verdict and new verdict, with levels if these differ."""
+    groups: dict[tuple[str, str, str], list[VerdictChange]] = defaultdict(list)
+    for change in changes:
+        groups[change["subject"], *_verdicts_with_levels(change)].append(change)
+    for (subject, before, after), own in sorted(groups.items()):
+        what = "another message" if before == after else f"{before} before, {after} now"
+        first = f"; first: {own[0]['message']}" if own[0]["message"] else ""
+        yield f"{subject}, {what}: {_list_cases([change['case'] for change in own])}{first}"
+
+
+def _verdicts_with_levels(change: VerdictChange) -> tuple[str, str]:
+    before, after = change["before"], change["after"]
+    if "level_before" not in change:
+        return before, after
+    return f"{before} at {change['level_before']}", f"{after} at {change['level']}"
+
+
+def _error_growth_lines(growths: Sequence[ErrorGrowth]) -> Iterator[str]:
+    """Yield a line for each larger error, the largest first."""
+    worst = sorted(growths, key=lambda one: (-one["after"], one["subject"], one["case"], one["output"]))
+    for one in worst[:MAX_LISTED_GROWTHS]:
+        place = f"{one['output']} of data set {one['data_set']}"
+        before, after = f"{one['before']:.3g}", f"{one['after']:.3g}"
+        yield f"{one['case']} on {one['subject']}: {place} from {before} to {after} of its bound"
+    if len(worst) > MAX_LISTED_GROWTHS:
+        yield f"and {len(worst) - MAX_LISTED_GROWTHS} more outputs"
+
+
+def _case_lines(by_subject: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    yield from (f"{subject}: {_list_cases(cases)}" for subject, cases in by_subject.items())
+
+
+def _subject_lines(differences: Differences) -> Iterator[str]:
+    yield from (f"{subject} is new" for subject in differences["subjects_added"])
+    yield from (f"{subject} is gone" for subject in differences["subjects_removed"])
+    old, new = differences["before"]["subjects"], differences["after"]["subjects"]
+    for subject in sorted(old.keys() & new.keys()):
+        if old[subject] != new[subject]:
+            yield f"{subject}: version {old[subject]} before, {new[subject]} now"
+    before, after = (differences[run].get("profile", "none") for run in ("before", "after"))
+    if before != after:
+        yield f"profile: {before} before, {after} now"
+    if differences["before"]["digest"] != differences["after"]["digest"]:
+        yield f"corpus: {differences['before']['corpus']} before, {differences['after']['corpus']} now"
+
+
+def _list_cases(cases: Sequence[str]) -> str:
+    more = f" and {len(cases) - MAX_LISTED_CASES} more" if len(cases) > MAX_LISTED_CASES else ""
+    return ", ".join(cases[:MAX_LISTED_CASES]) + more

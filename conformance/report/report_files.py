@@ -1,0 +1,95 @@
+"""The table of report formats, and the writing of the report files that a command requests.
+
+This module imports a format only when a report is written, because most verbs import this module for their options.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from conformance.errors import ResultsError
+from conformance.files.atomic_write import (
+    check_distinct_targets,
+    check_target,
+    is_standard_output,
+    write_chunks_atomically,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class ReportFormat:
+    """A report format; the module of the same name in `report.formats` renders it.
+
+    Attributes:
+        help: help text of the option.
+        compares: True if the format can show several runs of one subject or runs of several corpora.
+    """
+
+    help: str
+    compares: bool = False
+
+
+FORMATS: Mapping[str, ReportFormat] = {
+    "html": ReportFormat("Write a report as one HTML file.", compares=True),
+    "junit": ReportFormat("Write a report as JUnit XML."),
+    "ctrf": ReportFormat("Write a report as CTRF JSON."),
+    "markdown": ReportFormat("Write a summary as Markdown, for example for the page of a CI job."),
+    "annotations": ReportFormat("Write GitHub annotations, one line per failure group; print the file in a CI job."),
+    "badge": ReportFormat("Write a badge as SVG."),
+    "json": ReportFormat("Write a summary as JSON: counts, outcome and failures."),
+    "hazard_table": ReportFormat("Write a Markdown table of the answers of each subject to the hazards of the pass."),
+}
+"""Every report format, by the name of its option."""
+
+
+@dataclass(frozen=True)
+class ReportFiles:
+    """The report files that a command writes: a path for each format."""
+
+    paths: Mapping[str, Path] = field(default_factory=dict)
+
+    @property
+    def take_standard_output(self) -> bool:
+        """Whether a report is written to standard output; the command then prints no other output there."""
+        return any(map(is_standard_output, self.paths.values()))
+
+    def check(self, *others: Path) -> None:
+        """Check that every report can be written, each to a file of its own.
+
+        Args:
+            others: the other files that the command writes.
+
+        Raises:
+            UsageError: a file cannot be written, or two paths name the same file.
+        """
+        for path in self.paths.values():
+            check_target(path)
+        check_distinct_targets([*others, *self.paths.values()])
+
+
+def write_reports(paths: Sequence[Path], outputs: ReportFiles) -> None:
+    """Write the reports of one or more results files.
+
+    Raises:
+        ResultsError: a file is malformed or given twice, or a requested format cannot compare runs although the files
+            belong to several corpora or have a subject in common.
+    """
+    from conformance.results.file import read_results, read_results_of_one_corpus
+
+    for number, path in enumerate(paths):
+        if any(path.resolve() == other.resolve() for other in paths[:number]):
+            raise ResultsError("given-twice", f"{path} is given twice.", "Give each results file once.")
+    compares = all(FORMATS[name].compares for name in outputs.paths)
+    runs = [read_results(path) for path in paths] if compares else read_results_of_one_corpus(paths)
+    modules = {name: import_module(f"conformance.report.formats.{name}") for name in outputs.paths}
+    for name, path in outputs.paths.items():
+        # A subject may print a lone surrogate, which UTF-8 cannot encode; the report is written nevertheless.
+        write_chunks_atomically(
+            path, (piece.encode("utf-8", "backslashreplace") for piece in modules[name].render(runs))
+        )

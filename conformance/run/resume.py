@@ -1,0 +1,252 @@
+"""The partial results file of a run in progress, and resuming of an interrupted run.
+
+A run writes its results to `NAME.partial` and renames this file after the last record. The file is locked against other
+runs. A killed run can be resumed, because each record in the file is complete.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from conformance.errors import ResultsError, UsageError
+from conformance.files.atomic_write import real_path
+from conformance.results.file import IndexedLines, LazyRecords, encode_record, read_record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from conformance.results.file import Key
+    from conformance.results.records import Footer, Header, ResultRecord
+
+
+PARTIAL_SUFFIX = ".partial"
+"""Suffix of a results file until its footer is written."""
+
+
+def partial_path(target: Path) -> Path:
+    """Return the path of the partial results file: `NAME.partial` for the results file `NAME`."""
+    return target.with_name(target.name + PARTIAL_SUFFIX)
+
+
+class PartialResults:
+    """The results file of a run in progress, locked against other runs.
+
+    Args:
+        target: the final path of the results file. If it is a symbolic link, the file that it names is replaced.
+
+    Raises:
+        UsageError: another run is writing the file, or the file cannot be written.
+    """
+
+    def __init__(self, target: Path) -> None:
+        self._target = real_path(target)
+        self._path = partial_path(self._target)
+        with self._as_usage_error():
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._descriptor)
+            raise UsageError(
+                "results-locked",
+                f"--results: another run is writing {target}.",
+                "Wait until that run has ended, or name another file.",
+            ) from None
+        self._is_kept = os.fstat(self._descriptor).st_size > 0
+        """Whether the file has records of an earlier run, which may still be resumed."""
+
+    def begin(self) -> None:
+        """Empty the file; it may contain the records of an earlier, interrupted run."""
+        os.ftruncate(self._descriptor, 0)
+        self._is_kept = False
+
+    def continue_from(self, source: Path, size: int) -> None:
+        """Set the content to the first `size` bytes of `source`, which may be this file itself."""
+        with source.open("rb") as stream:
+            if not os.path.samestat(os.fstat(stream.fileno()), os.fstat(self._descriptor)):
+                os.ftruncate(self._descriptor, 0)
+                while block := stream.read(2**20):
+                    self._append(block)
+        os.ftruncate(self._descriptor, size)
+        self._is_kept = True
+
+    def write(self, record: Mapping[str, Any]) -> None:
+        """Append a record."""
+        self._append(encode_record(record))
+
+    def finish(self) -> None:
+        """Rename the file to its final path."""
+        with self._as_usage_error():
+            self._path.replace(self._target)
+        self._close()
+
+    def abandon(self) -> None:
+        """Remove the file. It is kept if nothing was written, because it then contains an earlier, interrupted run."""
+        if self._descriptor >= 0:
+            if not self._is_kept:
+                self._path.unlink(missing_ok=True)
+            self._close()
+
+    def _append(self, content: bytes) -> None:
+        rest = memoryview(content)
+        with self._as_usage_error():
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+
+    @contextmanager
+    def _as_usage_error(self) -> Iterator[None]:
+        """Raise a `UsageError` for an error of the operating system."""
+        try:
+            yield
+        except OSError as error:
+            raise UsageError(
+                "cannot-write",
+                f"--results: {self._target} cannot be written: {error.strerror}.",
+                "Name another file, or free disk space.",
+            ) from None
+
+    def _close(self) -> None:
+        os.close(self._descriptor)
+        self._descriptor = -1
+
+
+COMPLETED_KEY = "onnx_conformance_completed"
+"""Key of the completed pairs of subject and case in the `workerinput` of pytest-xdist."""
+
+_EQUAL_KEYS = ("format", "suite", "subjects", "environment", "selection")
+"""Keys of the header whose values must be equal in an interrupted run and the run that continues it."""
+
+
+@dataclass(frozen=True)
+class InterruptedRun:
+    """The records of an interrupted run.
+
+    Attributes:
+        target: the final path of the results file.
+        source: the file that contains the records.
+        size: size of the complete records in bytes, without a footer.
+        header: the header record.
+        results: the result records by subject and case; each is read from the file on access.
+        cases: ids of the cases that have a case record.
+        archives: ids of the cases that have an archive record.
+    """
+
+    target: Path
+    source: Path
+    size: int
+    header: Header
+    results: Mapping[Key, ResultRecord]
+    cases: frozenset[str]
+    archives: frozenset[str]
+
+    @property
+    def completed(self) -> frozenset[Key]:
+        """The pairs of subject and case that have a result."""
+        return frozenset(self.results)
+
+
+def read_interrupted_run(path: Path) -> InterruptedRun:
+    """Read the records of an interrupted run.
+
+    Args:
+        path: the path that its results file would have had, or the path of the partial file.
+
+    Raises:
+        ResultsError: the file is missing or malformed, or the run was not interrupted.
+    """
+    target = path.with_name(path.name.removesuffix(PARTIAL_SUFFIX))
+    source = partial_path(target) if partial_path(target).is_file() else target
+    lines, size = IndexedLines(source), 0
+    header: Header | None = None
+    found: dict[str, dict[Any, int]] = {"result": {}, "case": {}, "archive": {}}
+    for number, line in enumerate(lines):
+        if not line.endswith(b"\n"):
+            break
+        record = read_record(lines, number, line)
+        kind = record["record"]
+        if (kind == "header") != (number == 0):
+            raise _malformed(source, "has a header in the middle, or none at the beginning")
+        if kind == "footer":
+            _check_is_interrupted(source, record)
+            break
+        header, size = header or record, size + len(line)
+        if kind != "header":
+            key = (record["subject"], record["case"]) if kind == "result" else record["case"]
+            if kind == "result" and key in found[kind]:
+                raise _malformed(source, "has two results of one case on one subject")
+            found[kind][key] = number
+    if header is None:
+        raise _malformed(source, "has no header")
+    results = LazyRecords(lambda number: read_record(lines, number, lines[number]), found["result"])
+    return InterruptedRun(target, source, size, header, results, frozenset(found["case"]), frozenset(found["archive"]))
+
+
+def _malformed(source: Path, problem: str) -> ResultsError:
+    return ResultsError("malformed", f"{source} {problem}.", "Run again without --resume.")
+
+
+def check_can_resume(before: InterruptedRun, header: Mapping[str, Any]) -> None:
+    """Check that a run can continue an interrupted run: corpus, subjects, environment, selection, criterion are equal.
+
+    Args:
+        before: the interrupted run.
+        header: the header that the new run would write.
+
+    Raises:
+        UsageError: one of these properties differs.
+    """
+    recorded: Mapping[str, Any] = before.header
+    if recorded["corpus"]["digest"] != header["corpus"]["digest"]:
+        raise different_run_error(before, "the corpus differs")
+    if _profile(recorded) != _profile(header):
+        raise different_run_error(before, "--profile differs")
+    then, now = recorded["criterion"], header["criterion"]
+    pairs = [(name, recorded[name], header[name]) for name in _EQUAL_KEYS]
+    pairs += [(name, then.get(name), now.get(name)) for name in ("level", "require", "baseline")]
+    for name, old, new in pairs:
+        if old != new:
+            raise different_run_error(before, f"{name} is {_shorten(new)} instead of {_shorten(old)}")
+
+
+def _profile(header: Mapping[str, Any]) -> Any:
+    return header["criterion"].get("profile")
+
+
+def different_run_error(before: InterruptedRun, difference: str) -> UsageError:
+    """Return the error for a run that cannot continue the run `before`.
+
+    Args:
+        difference: what differs between the runs, for the message.
+    """
+    return UsageError(
+        "resume-other-run",
+        f"--resume: {before.target} belongs to another run: {difference}.",
+        "Resume with the options of the interrupted run, or run again without --resume.",
+    )
+
+
+def completed_keys(workerinput: Mapping[str, Any]) -> frozenset[tuple[str, str]]:
+    """Return the completed pairs of subject and case that the controller of pytest-xdist sent to this worker.
+
+    The result is empty if this process is not a worker or the run was not resumed.
+    """
+    return frozenset((subject, case) for subject, case in workerinput.get(COMPLETED_KEY, ()))
+
+
+def _check_is_interrupted(source: Path, footer: Footer) -> None:
+    if not footer.get("interrupted"):
+        raise ResultsError(
+            "not-interrupted", f"{source} is complete: there is nothing to resume.", "Run again without --resume."
+        )
+
+
+def _shorten(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 300 else text[:300] + "…"

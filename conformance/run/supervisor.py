@@ -1,0 +1,119 @@
+"""Supervision of a run without isolation: a subject that ends the process must not make the run pass.
+
+Example: a runtime calls `exit(0)`, and the command would end with the exit status of a passed run.
+
+
+The run continues in a child process, which is forked before large modules are imported. At the end of the run, the
+child reports the exit status through a pipe. If the child ends without a report, a subject or a signal has ended it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import sys
+from contextlib import suppress
+from typing import NoReturn
+
+from conformance.errors import ExitStatus
+
+_FORWARDED_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_PR_SET_PDEATHSIG = 1
+"""`PR_SET_PDEATHSIG` of Linux's prctl."""
+
+_status_pipe: list[int] = []
+"""File descriptor to which a supervised child writes its exit status; empty in any other process."""
+
+
+class ChildDied(Exception):
+    """The child process ended without reporting an exit status; the message states the cause, such as a signal."""
+
+
+def run_in_child() -> ExitStatus | None:
+    """Fork this process. Return None in the child; in the parent, wait for the child and return its exit status.
+
+    Raises:
+        ChildDied: the child ended without reporting an exit status.
+    """
+    reader, writer = os.pipe()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED_SIGNALS)
+    parent, child = os.getpid(), os.fork()
+    if child == 0:
+        os.close(reader)
+        _status_pipe[:] = [writer]
+        _die_with(parent)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        return None
+    os.close(writer)
+    handlers = {
+        number: signal.signal(number, lambda received, _: _send(child, received)) for number in _FORWARDED_SIGNALS
+    }
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    try:
+        _, ended = os.waitpid(child, 0)
+        os.set_blocking(reader, False)
+        return _read_status(reader, ended)
+    finally:
+        os.close(reader)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
+def report_status_and_exit(status: int) -> None:
+    """If this process is a supervised child, report the exit status to the parent and end the process.
+
+    The process ends without clean-up, because a runtime may crash in its clean-up, and that is not tested.
+    """
+    if _status_pipe:
+        _end(_status_pipe[0], status)
+
+
+def exit_without_cleanup() -> None:
+    """Make this process end without clean-up, because runtimes with threads may crash when the interpreter ends.
+
+    Workers of a run call this function. The controller has received all their results when they end.
+    """
+    atexit.register(_end_now)
+
+
+def _end_now() -> NoReturn:
+    _flush_streams()
+    os._exit(0)
+
+
+def _flush_streams() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+
+
+def _end(writer: int, status: int) -> NoReturn:
+    _flush_streams()
+    os.write(writer, f"{status}\n".encode())
+    os._exit(status)
+
+
+def _read_status(reader: int, ended: int) -> ExitStatus:
+    with suppress(BlockingIOError):  # a process of the subject may still have the other end
+        if text := os.read(reader, 16):
+            return ExitStatus(int(text))
+    code = os.waitstatus_to_exitcode(ended)
+    raise ChildDied(f"exited with status {code}" if code >= 0 else f"was ended by {signal.Signals(-code).name}")
+
+
+def _send(child: int, number: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(child, number)
+
+
+def _die_with(parent: int) -> None:
+    """Make the kernel kill this process when its parent dies; only Linux supports this."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)

@@ -1,0 +1,550 @@
+"""Distractors: unrelated nodes and metadata that are added to a random model and must not change its results.
+
+A faulty graph optimizer often damages parts of the model that it should not touch. A distractor is either a second
+graph, which is appended to the main graph with new names (`GRAPH_TEXTS`), or a change of the model (`MODEL_CHANGES`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper, parser
+
+from conformance.dimensions.field_parts import (
+    DEVICE_CONFIGURATION,
+    OVERLOADED_FUNCTIONS,
+    ExtraNodes,
+    add_quantization_annotations,
+    add_training_info,
+    attribute_parts,
+    fill_annotations,
+    graph_parts,
+    make_function,
+    node_parts,
+    tensor_parts,
+    value_parts,
+)
+from conformance.dimensions.wrapping import BuiltModel
+from conformance.generation.models import make_value_info
+from conformance.models.graphs import attribute_graphs
+from conformance.models.inputs import required_input_names
+from conformance.passes.fields import CASE_MESSAGES, IN_GRAPHS, MessageScope, iter_messages, snake_case
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+
+DISTRACTOR_SHAPE = (2, 3)
+"""Shape of the inputs of distractor graphs."""
+
+
+def join(model: onnx.ModelProto, other: onnx.ModelProto, word: str) -> None:
+    """Append the graph of `other` to the graph of `model`; its names get a prefix made of `word`."""
+    prefix_names(other.graph, f"{word}_")
+    for field in ("node", "input", "output", "initializer", "sparse_initializer", "value_info"):
+        getattr(model.graph, field).extend(getattr(other.graph, field))
+    model.functions.extend(other.functions)
+    imported = {entry.domain for entry in model.opset_import}
+    model.opset_import.extend(entry for entry in other.opset_import if entry.domain not in imported and entry.domain)
+
+
+def prefix_names(graph: onnx.GraphProto, prefix: str) -> None:
+    """Put a prefix before every value name in a graph and its subgraphs."""
+    for named in (*graph.input, *graph.output, *graph.initializer, *graph.value_info):
+        named.name = prefix + named.name
+    for sparse in graph.sparse_initializer:
+        sparse.values.name = prefix + sparse.values.name
+    for node in graph.node:
+        for names in (node.input, node.output):
+            names[:] = [prefix + name if name else "" for name in names]
+        for _, held in attribute_graphs(node):
+            prefix_names(held, prefix)
+
+
+X = "(float[2,3] X) => "
+IF = "c) <then_branch = t () => (float[2,3] T) { %s }, else_branch = e () => (float[2,3] E) { %s }>"
+PAIR = "Y = Exp(X) I = ArgMax <axis = 0> (Y)"
+
+
+def _if_text(then: str, otherwise: str = "E = Neg(X)", result: str = "Z") -> str:
+    return f"{result} = If({IF % (then, otherwise)}"
+
+
+def _graph_text(nodes: str, more: str = "", held: str = "") -> str:
+    """Return the text of a graph whose first output is an index.
+
+    Args:
+        nodes: the nodes in ONNX's textual form.
+        more: declarations of further outputs, each after a comma.
+        held: declarations of initializers and of intermediate values.
+    """
+    return f"{X}(int64[1,3] I{more}) {f'<{held}>' if held else ''} {{ {nodes} }}"
+
+
+def _capture_text(use: str, *, taken: int = 1) -> str:
+    return _graph_text(f"{PAIR} {use}", ", float[2,3] Z", f"bool c = {{{taken}}}")
+
+
+_DEEPER = (
+    "c) <then_branch = t{0} () => (float[2,3] T{0}) {{ {1} }},"
+    " else_branch = e{0} () => (float[2,3] E{0}) {{ E{0} = Neg(X) }}>"
+)
+
+
+def _nested_if_text(inner: str, depth: int) -> str:
+    """Return the text of `depth` nested If nodes; the innermost branch contains the node `inner`. The output is Z."""
+    text = inner.replace("T =", f"T{depth} =")
+    for level in range(depth, 0, -1):
+        result = f"T{level - 1}" if level > 1 else "Z"
+        text = f"{result} = If({_DEEPER.format(level, text)}"
+    return text
+
+
+_FUNCTION = '<domain: "acme", opset_import: ["" : 13]> {}'
+_PAIR_IN_IF = (
+    "c) <then_branch = {0} () => (int64[1,3] T) {{ Y = Exp(X) T = ArgMax <axis = 0> (Y) }},"
+    " else_branch = e () => (int64[1,3] E) {{ E = ArgMax <axis = 0> (X) }}>"
+)
+
+GRAPH_TEXTS: Mapping[str, str] = {
+    **{
+        f"after_{op_type.lower()}": _graph_text(f"Y = {op_type}(X) I = ArgMax <axis = 0> (Y)")
+        for op_type in ("Neg", "Abs", "Reciprocal", "Floor", "Sign", "Tanh", "Sigmoid", "Identity")
+    },
+    "after_hardmax": _graph_text("Y = Hardmax <axis = 0> (X) I = ArgMax <axis = 0> (Y)"),
+    "after_identity_after_exp": _graph_text("Y = Exp(X) Z = Identity(Y) I = ArgMax <axis = 0> (Z)"),
+    "argmin": _graph_text("Y = Exp(X) I = ArgMin(Y)"),
+    "reduce_max": f"{X}(float[1,1] I) {{ Y = Exp(X) I = ReduceMax(Y) }}",
+    # other consumers of the operand of the ArgMax
+    "another_pair": _graph_text(PAIR),
+    "read_before": _graph_text("Y = Exp(X) Z = Neg(Y) I = ArgMax <axis = 0> (Y)", ", float[2,3] Z"),
+    "read_after": _graph_text(f"{PAIR} Z = Neg(Y)", ", float[2,3] Z"),
+    "read_by_what_is_not_used": _graph_text("Y = Exp(X) Z = Neg(Y) I = ArgMax <axis = 0> (Y)"),
+    "an_output": _graph_text(PAIR, ", float[2,3] Y"),
+    "two_argmax": _graph_text(f"{PAIR} J = ArgMax <axis = 1> (Y)", ", int64[2,1] J"),
+    "captured_in_then": _capture_text(_if_text("T = Neg(Y)")),
+    "captured_in_else": _capture_text(_if_text("T = Neg(X)", "E = Neg(Y)"), taken=0),
+    "captured_as_it_is": _capture_text(_if_text("T = Identity(Y)")),
+    "captured_two_deep": _capture_text(_nested_if_text("T = Neg(Y)", 2)),
+    "captured_three_deep": _capture_text(_nested_if_text("T = Neg(Y)", 3)),
+    "captured_four_deep": _capture_text(_nested_if_text("T = Neg(Y)", 4)),
+    "captured_in_a_loop": _graph_text(
+        f"{PAIR} Z = Loop(n, c) <body = b (int64 i, bool k) => (bool l, float[2,3] S)"
+        " { l = Identity(k) S = Neg(Y) }>",
+        ", float[2,2,3] Z",
+        "bool c = {1}, int64 n = {2}",
+    ),
+    "carried_by_a_loop": _graph_text(
+        f"{PAIR} Z = Loop(n, c, Y) <body = b (int64 i, bool k, float[2,3] q) => (bool l, float[2,3] S)"
+        " { l = Identity(k) S = Neg(q) }>",
+        ", float[2,3] Z",
+        "bool c = {1}, int64 n = {2}",
+    ),
+    "captured_in_a_scan": _graph_text(
+        f"{PAIR} Z = Scan <num_scan_inputs = 1, body = b (float[3] r) => (float[3] S)"
+        " { q = Gather(Y, zero) S = Add(r, q) }> (X)",
+        ", float[2,3] Z",
+        "int64 zero = {0}",
+    ),
+    "scanned": _graph_text(
+        f"{PAIR} Z = Scan <num_scan_inputs = 1, body = b (float[3] r) => (float[3] S) {{ S = Neg(r) }}> (Y)",
+        ", float[2,3] Z",
+    ),
+    # pairs in other graphs
+    "pair_in_a_scan": f"{X}(int64[2,1] I) {{ I = Scan <num_scan_inputs = 1, body = b (float[3] r) => (int64[1] S)"
+    " { Y = Exp(r) S = ArgMax <axis = 0> (Y) }> (X) }",
+    "pair_in_a_loop": f"{X}(int64[2,1,3] I) <bool c = {{1}}, int64 n = {{2}}> {{ I = Loop(n, c)"
+    " <body = b (int64 i, bool k) => (bool l, int64[1,3] S)"
+    " { l = Identity(k) Y = Exp(X) S = ArgMax <axis = 0> (Y) }> }",
+    "pairs_in_graphs_of_one_name": f"{X}(int64[1,3] I, int64[1,3] J) <bool c = {{1}}> {{"
+    f" I = If({_PAIR_IN_IF.format('t')} J = If({_PAIR_IN_IF.format('t')} }}",
+    "a_name_in_a_graph_before": _graph_text(
+        f"{_if_text('Y = Neg(X) T = Abs(Y)')} {PAIR}", ", float[2,3] Z", "bool c = {1}"
+    ),
+    "a_name_in_two_graphs": f"{X}(int64[1,3] I) <bool c = {{1}}> {{ I = If(c) <then_branch = t () => (int64[1,3] T)"
+    " { Y = Exp(X) T = ArgMax <axis = 0> (Y) }, else_branch = e () => (int64[1,3] E)"
+    " { Y = Neg(X) Z = Abs(Y) W = Add(Y, Z) E = ArgMax <axis = 0> (W) }> }",
+    "pair_three_deep": f"{X}(float[2,3] Z) <bool c = {{1}}> {{ "
+    + _nested_if_text("Y = Exp(X) j = ArgMax <axis = 0> (Y) f = Cast <to = 1> (j) T = Add(X, f)", 3)
+    + " }",
+    "captured_beside_a_pair_within": f"{X}(float[2,3] Z) <bool c = {{1}}> {{ "
+    + _nested_if_text(
+        "Y = Exp(X) j = ArgMax <axis = 0> (Y) f = Cast <to = 1> (j)"
+        " W = If(c) <then_branch = v () => (float[2,3] V) { V = Neg(Y) },"
+        " else_branch = u () => (float[2,3] U) { U = Neg(X) }> T = Add(W, f)",
+        1,
+    )
+    + " }",
+    # number of pairs and distance between their nodes
+    "chain_of_12": _graph_text(
+        " ".join(f"Y{n + 1} = {'Log' if n % 2 else 'Exp'}({f'Y{n}' if n else 'X'})" for n in range(12))
+        + " I = ArgMax <axis = 0> (Y12)"
+    ),
+    "17_pairs": X
+    + f"({', '.join(f'int64[1,3] I{n}' for n in range(17))}) {{ "
+    + " ".join(f"Y{n} = Exp(X) I{n} = ArgMax <axis = 0> (Y{n})" for n in range(17))
+    + " }",
+    "another_node_between": _graph_text("Y = Exp(X) Z = Neg(X) I = ArgMax <axis = 0> (Y)", ", float[2,3] Z"),
+    "17_nodes_between": _graph_text(
+        "Y = Exp(X) "
+        + " ".join(f"Z{n} = Neg({f'Z{n - 1}' if n else 'X'})" for n in range(17))
+        + " I = ArgMax <axis = 0> (Y)",
+        ", float[2,3] Z16",
+    ),
+    "axis_comes_last": f"{X}(int64[2] I) {{ Y = Softmax <axis = 1> (X) I = ArgMax <keepdims = 0, axis = 1> (Y) }}",
+    "axis_comes_last_and_differs": f"{X}(int64[2] I) {{ Y = Softmax <axis = 0> (X)"
+    " I = ArgMax <keepdims = 0, axis = 1> (Y) }",
+    # domains and functions
+    "exp_of_others": _graph_text("Y = acme.Exp(X) I = ArgMax <axis = 0> (Y)")
+    + _FUNCTION.format("Exp (A) => (B) { B = Neg(A) }"),
+    "exp_of_others_beside": _graph_text(f"{PAIR} Z = acme.Exp(X)", ", float[2,3] Z")
+    + _FUNCTION.format("Exp (A) => (B) { B = Neg(A) }"),
+    "exp_of_two": _graph_text("Y = acme.Exp(X, X) I = ArgMax <axis = 0> (Y)")
+    + _FUNCTION.format("Exp (A, C) => (B) { B = Sub(A, C) }"),
+    "argmax_of_others": _graph_text("Y = Exp(X) I = acme.ArgMax <axis = 0> (Y)")
+    + _FUNCTION.format("ArgMax <axis> (A) => (B) { E = Exp(A) B = ArgMin <axis : int = @axis> (E) }"),
+    "pair_in_a_function": _graph_text("I = acme.Pair(X)")
+    + _FUNCTION.format("Pair (A) => (B) { E = Exp(A) B = ArgMax <axis = 0> (E) }"),
+    "axis_of_a_call": _graph_text("I = acme.Along <along = 0> (X)")
+    + _FUNCTION.format("Along <along> (A) => (B) { E = Softmax <axis : int = @along> (A) B = ArgMax <axis = 0> (E) }"),
+    "axis_of_a_call_differs": _graph_text("I = acme.Along <along = 1> (X)")
+    + _FUNCTION.format("Along <along> (A) => (B) { E = Softmax <axis : int = @along> (A) B = ArgMax <axis = 0> (E) }"),
+    "exp_as_a_function": _graph_text("Y = acme.Grown(X) I = ArgMax <axis = 0> (Y)")
+    + _FUNCTION.format("Grown (A) => (B) { B = Exp(A) }"),
+    "functions_with_equal_bodies": _graph_text(f"{PAIR} Z = acme.One(X) W = acme.Other(Z)", ", float[2,3] W")
+    + _FUNCTION.format("One (A) => (B) { B = Neg(A) }")
+    + _FUNCTION.format("Other (A) => (B) { B = Neg(A) }"),
+    "a_constant_in_a_function": _graph_text(f"{PAIR} Z = acme.Shifted(X)", ", float[2,3] Z")
+    + _FUNCTION.format("Shifted (A) => (B) { C = Constant <value = float {0.5}> () B = Add(A, C) }"),
+    # declared types and shapes
+    "a_declared_result": _graph_text(PAIR, held="float[2,3] Y"),
+    "a_declared_result_of_open_shape": _graph_text(PAIR, held="float[N,M] Y"),
+    "a_declared_operand": _graph_text(
+        "W = Neg(X) Y = Exp(W) I = ArgMax <axis = 0> (Y)", held="float[2,3] W, float[2,3] Y"
+    ),
+    "an_open_dimension": "(float[N,3] X) => (int64[1,3] I) { Y = Exp(X) I = ArgMax <axis = 0> (Y) }",
+    "symbols": "(float[N,M] X) => (int64[1,M] I) { Y = Exp(X) I = ArgMax <axis = 0> (Y) }",
+    "a_declared_result_inside": f"{X}(int64[1,3] I) <bool c = {{1}}> {{ I = If(c) <then_branch = t () => (int64[1,3] T)"
+    " <float[2,3] Y> { Y = Exp(X) T = ArgMax <axis = 0> (Y) },"
+    " else_branch = e () => (int64[1,3] E) { E = ArgMax <axis = 0> (X) }> }",
+    # constructs that other simplifications damage
+    "nodes_that_attributes_tell_apart": _graph_text(
+        f"{PAIR} Z = LeakyRelu <alpha = 0.25> (X) W = LeakyRelu <alpha = 0.5> (X)", ", float[2,3] Z, float[2,3] W"
+    ),
+    "an_input_left_out": _graph_text(f"{PAIR} Z = Clip(X, , h)", ", float[2,3] Z", "float h = {0.5}"),
+    "zeros_of_both_signs": _graph_text(f"{PAIR} Z = Mul(X, z)", ", float[2,3] Z", "float[3] z = {-0.0, 0.0, 1.0}"),
+    "equal_initializers": _graph_text(
+        f"{PAIR} Z = Add(X, p) W = Add(Z, q)", ", float[2,3] W", "float p = {0.5}, float q = {0.5}"
+    ),
+    "an_initializer_without_a_use": _graph_text(PAIR, held="float[2] p = {0.5, 1.0}"),
+    "scan_over_columns_backwards": _graph_text(
+        f"{PAIR} v, Z = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_input_directions = [1],"
+        " scan_output_axes = [1], scan_output_directions = [1],"
+        " body = b (float[2] s, float[2] r) => (float[2] u, float[2] S) { u = Add(s, r) S = Neg(u) }> (w, X)",
+        ", float[2,3] Z",
+        "float[2] w = {0.5, 1.0}",
+    ),
+}
+"""Distractor graphs in ONNX's textual form, with the functions that they call, by name."""
+
+
+FULL_VERSIONS = {"ir_version": 11, "": 21}
+"""The oldest IR version and opset that define every protobuf field."""
+
+PART_BUILDERS: Mapping[str, tuple[Callable[[Sequence[int]], ExtraNodes], Sequence[MessageScope]]] = {
+    "GraphProto": (graph_parts, IN_GRAPHS[:2]),
+    "NodeProto": (node_parts, IN_GRAPHS),
+    "ValueInfoProto": (value_parts, IN_GRAPHS),
+    "TensorProto": (tensor_parts, IN_GRAPHS),
+    "AttributeProto": (attribute_parts, IN_GRAPHS),
+}
+"""By message type: a function that builds graph parts with every field set, and the scopes that can contain them."""
+
+
+def _fill_fields(message: str, place: MessageScope) -> Callable[[onnx.ModelProto], None]:
+    """Return a function that adds protobuf messages of one type to a scope and sets all fields of this type there.
+
+    Args:
+        message: the type of the messages, a key of `PART_BUILDERS`.
+    """
+
+    def touch(model: onnx.ModelProto) -> None:
+        _raise_versions(model)
+        parts = PART_BUILDERS[message][0](DISTRACTOR_SHAPE[1:] if place is MessageScope.SUBGRAPH else DISTRACTOR_SHAPE)
+        made = {
+            MessageScope.MAIN: _main_graph_model,
+            MessageScope.SUBGRAPH: _scan_model,
+            MessageScope.FUNCTION: _function_model,
+        }[place](parts)
+        join(model, made, f"fields_{snake_case(message)}")
+        if message == "NodeProto":
+            model.configuration.add(name=DEVICE_CONFIGURATION, num_devices=2)
+        for at, entry in list(iter_messages(model)):
+            if at is place and CASE_MESSAGES.get(name := type(entry).__name__, name) == message:
+                fill_annotations(entry)
+
+    return touch
+
+
+def _raise_versions(model: onnx.ModelProto) -> None:
+    """Set the IR and opset versions to the oldest that define every protobuf field."""
+    model.ir_version = FULL_VERSIONS["ir_version"]
+    for holder in (model, *model.functions):
+        for entry in holder.opset_import:
+            entry.version = FULL_VERSIONS.get(entry.domain, entry.version)
+
+
+def _model_of(graph: onnx.GraphProto, functions: Sequence[onnx.FunctionProto]) -> onnx.ModelProto:
+    opsets = [helper.make_opsetid("", FULL_VERSIONS[""]), helper.make_opsetid("acme", 1)]
+    return helper.make_model(graph, functions=list(functions), opset_imports=opsets)
+
+
+def _main_graph_model(parts: ExtraNodes) -> onnx.ModelProto:
+    graph = helper.make_graph(list(parts.nodes), "g", [make_value_info("X", "float", DISTRACTOR_SHAPE)], [parts.output])
+    _add_parts(graph, parts)
+    return _model_of(graph, parts.functions)
+
+
+def _scan_model(parts: ExtraNodes) -> onnx.ModelProto:
+    """Return a model with a Scan over the rows of X; the body of the Scan contains the nodes in `parts`."""
+    body = helper.make_graph(
+        list(parts.nodes), "body", [make_value_info("X", "float", DISTRACTOR_SHAPE[1:])], [parts.output]
+    )
+    _add_parts(body, parts)
+    every = onnx.ValueInfoProto()
+    every.CopyFrom(parts.output)
+    every.name = "all"
+    every.type.tensor_type.shape.dim.insert(0, onnx.TensorShapeProto.Dimension(dim_value=DISTRACTOR_SHAPE[0]))
+    scan = helper.make_node("Scan", ["X_rows"], ["all"], num_scan_inputs=1, body=body)
+    return _model_of(
+        helper.make_graph([scan], "g", [make_value_info("X_rows", "float", DISTRACTOR_SHAPE)], [every]), parts.functions
+    )
+
+
+def _function_model(parts: ExtraNodes) -> onnx.ModelProto:
+    """Return a model that calls a model-local function; the body of the function contains the nodes in `parts`.
+
+    The function has an attribute that a node in its body refers to.
+    """
+    constants = [helper.make_node("Constant", [], [tensor.name], value=tensor) for tensor in parts.initializers]
+    handed_on = helper.make_node("Softmax", ["X"], ["handed_on"])
+    handed_on.attribute.add(name="axis", ref_attr_name="along", type=onnx.AttributeProto.INT)
+    nodes, results = [*constants, handed_on, *parts.nodes], [parts.output.name, "handed_on"]
+    body = make_function("Body", nodes, ["X"], results, attributes=["along"], opset=FULL_VERSIONS[""])
+    body.opset_import.append(helper.make_opsetid("acme", 1))
+    body.value_info.extend(parts.value_info)
+    call = helper.make_node("Body", ["X"], [parts.output.name, "shares"], domain="acme", along=1)
+    outputs = [parts.output, make_value_info("shares", "float", DISTRACTOR_SHAPE)]
+    graph = helper.make_graph([call], "g", [make_value_info("X", "float", DISTRACTOR_SHAPE)], outputs)
+    return _model_of(graph, [*parts.functions, body])
+
+
+def _add_parts(graph: onnx.GraphProto, parts: ExtraNodes) -> None:
+    graph.initializer.extend(parts.initializers)
+    graph.sparse_initializer.extend(parts.sparse)
+    graph.value_info.extend(parts.value_info)
+
+
+def _set_model_fields(model: onnx.ModelProto) -> None:
+    _raise_versions(model)
+    fill_annotations(model)
+    model.producer_name, model.producer_version = "a converter", "1.2.3+local"
+    model.domain, model.model_version = "org.example.models", 2**40 + 1
+    model.configuration.add(name=DEVICE_CONFIGURATION, num_devices=2, device=["a", "b"])
+    add_training_info(model)
+
+
+def _set_function_fields(model: onnx.ModelProto) -> None:
+    _raise_versions(model)
+    nodes = [
+        helper.make_node("LeakyRelu", ["A"], ["B0"]),
+        helper.make_node("Neg", ["B0"], ["B1"]),
+        helper.make_node("ReduceMax", ["B1"], ["B"]),
+    ]
+    nodes[0].attribute.add(name="alpha", ref_attr_name="slope", type=onnx.AttributeProto.FLOAT)
+    nodes[2].attribute.add(name="keepdims", ref_attr_name="kept", type=onnx.AttributeProto.INT)
+    body = make_function("Largest", nodes, attributes=["kept"], overload="sloping", opset=FULL_VERSIONS[""])
+    body.attribute_proto.append(helper.make_attribute("slope", 0.5))
+    body.value_info.append(make_value_info("B1", "float", DISTRACTOR_SHAPE))
+    fill_annotations(body)
+    call = helper.make_node("Largest", ["X"], ["Z"], domain="acme", overload="sloping", kept=0)
+    graph = helper.make_graph(
+        [call], "g", [make_value_info("X", "float", DISTRACTOR_SHAPE)], [make_value_info("Z", "float", [])]
+    )
+    join(model, _model_of(graph, [*OVERLOADED_FUNCTIONS, body]), "function")
+
+
+FIELD_CHANGES: Mapping[str, Callable[[onnx.ModelProto], None]] = {
+    **{
+        f"fields_{snake_case(message)}_{place}": _fill_fields(message, place)
+        for message, (_, places) in PART_BUILDERS.items()
+        for place in places
+    },
+    "fields_model": _set_model_fields,
+    "fields_function": _set_function_fields,
+}
+"""Changes that set every protobuf field of a message type, by name."""
+
+
+DISTRACTOR_INPUT = np.array([[0.5, 2.0, -1.0], [1.5, 0.25, 3.0]], dtype=np.float32)
+"""Input of distractor graphs. The largest element of each column is in another row."""
+
+HEADER = '<ir_version: 9, opset_import: ["" : 13, "acme" : 1]> g '
+LONG_TENSOR_SIZE = 17_000
+"""Number of floats in a tensor of more than 64 KiB."""
+
+
+def add_distractor(built: BuiltModel, word: str) -> BuiltModel:
+    """Return the model with a distractor added.
+
+    Args:
+        word: one of `NAMES`.
+    """
+    model = onnx.load_model_from_string(built.model)
+    before = required_input_names(model.graph)
+    if word in GRAPH_TEXTS:
+        join(model, parser.parse_model(HEADER + GRAPH_TEXTS[word]), word)
+    else:
+        MODEL_CHANGES[word](model)
+    fed = (DISTRACTOR_INPUT,) * (len(required_input_names(model.graph)) - len(before))
+    data_sets = tuple((*inputs, *fed) for inputs in built.data_sets)
+    return BuiltModel(model.SerializeToString(deterministic=True), data_sets)
+
+
+def _add_pair(model: onnx.ModelProto, word: str) -> tuple[onnx.NodeProto, onnx.NodeProto]:
+    """Append an Exp followed by an ArgMax to the main graph, and return both nodes.
+
+    Args:
+        word: prefix of the names of the new values.
+    """
+    join(model, parser.parse_model(HEADER + GRAPH_TEXTS["another_pair"]), word)
+    return model.graph.node[-2], model.graph.node[-1]
+
+
+def _name_nodes_like_values(model: onnx.ModelProto) -> None:
+    """Append an Exp and an ArgMax, each with the name of the value that the other one produces as its node name."""
+    exp, argmax = _add_pair(model, "named")
+    exp.name, argmax.name = argmax.output[0], exp.output[0]
+    argmax.doc_string = "said of an ArgMax"
+
+
+def _name_nodes(model: onnx.ModelProto) -> None:
+    exp, argmax = _add_pair(model, "said")
+    exp.name, argmax.name = "operator", "index"
+    argmax.doc_string = "said of an ArgMax"
+
+
+def _add_odd_names(model: onnx.ModelProto) -> None:
+    for place, odd in enumerate(("a/b:0 größe", "long" * 100, "Exp")):
+        exp, argmax = _add_pair(model, f"odd{place}")
+        exp.output[0] = argmax.input[0] = odd
+        node = helper.make_node("Neg", [exp.input[0]], [f"{odd}_shown"])
+        model.graph.node.append(node)
+        model.graph.output.append(make_value_info(f"{odd}_shown", "float", DISTRACTOR_SHAPE))
+    neg = helper.make_node("Neg", [model.graph.input[-1].name], ["Softmax"])
+    model.graph.node.append(neg)
+    model.graph.output.append(make_value_info("Softmax", "float", DISTRACTOR_SHAPE))
+
+
+def _declare_without_node(model: onnx.ModelProto) -> None:
+    model.graph.value_info.append(make_value_info("nobody's", "float", DISTRACTOR_SHAPE))
+
+
+def _add_annotation(model: onnx.ModelProto) -> None:
+    exp, _ = _add_pair(model, "annotated")
+    add_quantization_annotations(model.graph, exp.output[0], exp.input[0], model.graph.input[0].name)
+
+
+def _declare_values(model: onnx.ModelProto) -> None:
+    """Append an Exp and an ArgMax, and declare the types of two new intermediate values."""
+    exp, _ = _add_pair(model, "declared")
+    for name in ("on_the_way", "further_on"):
+        model.graph.node.append(helper.make_node("Neg", [exp.input[0]], [name]))
+        model.graph.value_info.append(make_value_info(name, "float", DISTRACTOR_SHAPE))
+        model.graph.node.append(helper.make_node("Abs", [name], [f"{name}_shown"]))
+        model.graph.output.append(make_value_info(f"{name}_shown", "float", DISTRACTOR_SHAPE))
+
+
+def _add_denotations(model: onnx.ModelProto) -> None:
+    for value in (*model.graph.input, *model.graph.output):
+        value.type.denotation = "TENSOR"
+        for dim in value.type.tensor_type.shape.dim:
+            dim.denotation = "DATA_FEATURE"
+
+
+def _add_training(model: onnx.ModelProto) -> None:
+    """Append an Exp and an ArgMax, and add a TrainingInfoProto whose algorithm reads the output of the Exp."""
+    exp, _ = _add_pair(model, "read")
+    shown = [make_value_info("trained_on", "float", DISTRACTOR_SHAPE)]
+    step = helper.make_node("Neg", [exp.output[0]], ["trained_on"])
+    info = model.training_info.add()
+    info.algorithm.CopyFrom(helper.make_graph([step], "algorithm", [], shown))
+
+
+def _add_long_tensor(model: onnx.ModelProto) -> None:
+    values = np.arange(LONG_TENSOR_SIZE, dtype=np.float32)
+    model.graph.initializer.append(numpy_helper.from_array(values, "long"))
+    model.graph.node.append(helper.make_node("ReduceMax", ["long"], ["longest"], keepdims=0))
+    model.graph.output.append(make_value_info("longest", "float", []))
+
+
+def _set_opset(version: int) -> Callable[[onnx.ModelProto], None]:
+    def touch(model: onnx.ModelProto) -> None:
+        for holder in (model, *model.functions):
+            for entry in holder.opset_import:
+                entry.version = entry.version if entry.domain else version
+
+    return touch
+
+
+def _name_default_domain(model: onnx.ModelProto) -> None:
+    for entry in model.opset_import:
+        entry.domain = entry.domain or "ai.onnx"
+
+
+def _set_graph_name(model: onnx.ModelProto) -> None:
+    model.graph.name = "a graph: größe/0"
+
+
+def _set_ir_version(version: int) -> Callable[[onnx.ModelProto], None]:
+    """Return a function that sets an older IR version. Before version 4, every initializer is also a graph input."""
+
+    def touch(model: onnx.ModelProto) -> None:
+        model.ir_version = version
+        known = {value.name for value in model.graph.input}
+        for tensor in model.graph.initializer if version < 4 else ():
+            if tensor.name not in known:
+                kind = onnx.TensorProto.DataType.Name(tensor.data_type).lower()
+                model.graph.input.append(make_value_info(tensor.name, kind, tensor.dims))
+
+    return touch
+
+
+MODEL_CHANGES: Mapping[str, Callable[[onnx.ModelProto], None]] = {
+    **FIELD_CHANGES,
+    "nodes_named_like_values": _name_nodes_like_values,
+    "nodes_with_names": _name_nodes,
+    "odd_names": _add_odd_names,
+    "declared_without_a_node": _declare_without_node,
+    "annotated": _add_annotation,
+    "declared_twice": _declare_values,
+    "denoted": _add_denotations,
+    "read_in_training": _add_training,
+    "a_long_tensor": _add_long_tensor,
+    "opset_14": _set_opset(14),
+    "opset_22": _set_opset(22),
+    "opset_6": _set_opset(6),
+    "main_by_name": _name_default_domain,
+    "graph_name": _set_graph_name,
+    "ir_3": _set_ir_version(3),
+    "ir_7": _set_ir_version(7),
+}
+"""Distractors that change the model in place, by name."""
+
+NAMES = (*GRAPH_TEXTS, *MODEL_CHANGES)
+"""All distractors."""
+
+NAMES_WITHOUT_FUNCTIONS = ("ir_3", "ir_7")
+"""Distractors whose IR version does not allow functions."""

@@ -1,0 +1,244 @@
+"""The random example: operator, context, attributes and operand values of one randomly generated test.
+
+An `Example` is plain data, from which the model and its data sets are built. Examples can therefore be compared,
+simplified by `conformance.search.shrinking`, and written as JSON without loss.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+from onnx import helper
+
+from conformance.dimensions.argmax import argmax_fragment
+from conformance.dimensions.connections import Fragment
+from conformance.dimensions.training import tensor_names
+from conformance.dimensions.wrapping import BuiltModel, Context, build_in_context
+from conformance.models.arrays import type_name
+from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS
+from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from conformance.search.distractors import add_distractor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import onnx
+
+    from conformance.models.arrays import Array
+
+
+ARGMAX = "ArgMax"
+CHAIN_OPERATORS = ("Exp", "Log", "Sqrt", "Softmax", "LogSoftmax")
+"""The operators of the pass, which an example can put between the operand and an ArgMax."""
+
+DEFAULT_OPSET = 13
+"""The opset of the default domain, unless an example varies it."""
+
+MAX_DIGITS = 17
+"""Significant digits of a double: the most that `Example.complexity` counts for one number."""
+
+MAX_NUMBERS_COUNTED = 256
+"""Examples with more numbers are assumed to have `MAX_DIGITS` digits in each of them."""
+
+
+AXIS_RELATIONS = ("same", "default", "next")
+"""How the axis of a chain operator relates to ArgMax's axis: the same number, not set, or the next dimension.
+
+The same dimension written as a negative number is left to the corpus: the specification does not say whether the pass
+applies there.
+"""
+
+
+class TensorDocument(TypedDict):
+    """A tensor as JSON. The bytes of the elements are hexadecimal text, so that no bit is lost."""
+
+    dtype: str
+    shape: list[int]
+    data: str
+
+
+class ExampleDocument(TypedDict):
+    """An example as JSON."""
+
+    operator: str
+    chain: list[str]
+    context: dict[str, Any]
+    attributes: dict[str, Any]
+    opset: int
+    axis_relation: str
+    distractor: str
+    runs: list[dict[str, TensorDocument]]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A randomly generated test of one operator.
+
+    Attributes:
+        operator: the op_type of the tested node.
+        context: the graph around the node (scope, operand sources, result consumers, tensor encoding).
+        attributes: the attributes of the node, in the order in which the model lists them.
+        runs: for each run of the prepared model, the operand values by name. An operand that is a constant of the model
+            has the value of the first run in all runs.
+        chain: the op_types of the nodes between the operand and an ArgMax, in the order of execution.
+        opset: the opset of the default domain.
+        axis_relation: relation between the axis of ArgMax and the axis of chain operators, one of `AXIS_RELATIONS`.
+        distractor: one of `distractors.NAMES`: unrelated nodes or metadata added to the model. Empty for none.
+    """
+
+    operator: str
+    context: Context
+    attributes: Mapping[str, Any]
+    runs: tuple[Mapping[str, Array], ...]
+    chain: tuple[str, ...] = ()
+    opset: int = DEFAULT_OPSET
+    axis_relation: str = "same"
+    distractor: str = ""
+
+    @property
+    def operands(self) -> Mapping[str, Array]:
+        """The operand values of the first run, by name."""
+        return self.runs[0]
+
+    @property
+    def tensor_count(self) -> int:
+        """The number of tensors that a training optimizer updates; 1 for an ArgMax."""
+        if self.operator == ARGMAX:
+            return 1
+        return (len(self.operands) - 2) // len(TRAINING_OPTIMIZERS[self.operator].operands)
+
+    @property
+    def complexity(self) -> tuple[int, ...]:
+        """A sort key: of two examples with the same fault, the example with the smaller key is reported.
+
+        The key counts, from the most to the least important: unusual features, tensors, elements, runs, attributes,
+        digits.
+        """
+        context = self.context
+        words = [
+            bool(self.distractor),
+            context.scope != "main",
+            context.stored != "raw",
+            context.imports != "main_first",
+            context.trains,
+        ]
+        unusual = [word != "input" for word in context.sources.values()]
+        unusual += [word != "output" for word in context.consumers.values()]
+        elements = sum(array.size for run in self.runs for array in run.values())
+        digits = MAX_DIGITS * elements if elements > MAX_NUMBERS_COUNTED else _count_digits(self.runs)
+        return (
+            sum(words)
+            + sum(unusual)
+            + len(context.shared)
+            + len(self.chain)
+            + (self.opset != DEFAULT_OPSET)
+            + (self.axis_relation != "same"),
+            self.tensor_count,
+            sum(array.size for array in self.operands.values()),
+            len(self.runs),
+            len(self.attributes),
+            digits + sum(len(str(value)) for value in self.attributes.values()),
+        )
+
+    @cached_property
+    def built(self) -> BuiltModel:
+        """The model and the data sets of the example; they are built on first use."""
+        return build_model(self)
+
+    def to_document(self) -> ExampleDocument:
+        """Return the example as JSON."""
+        context = self.context
+        return {
+            "operator": self.operator,
+            "chain": list(self.chain),
+            "context": {
+                "scope": context.scope,
+                "sources": dict(context.sources),
+                "consumers": dict(context.consumers),
+                "shared": list(context.shared),
+                "stored": context.stored,
+                "imports": context.imports,
+                "trains": context.trains,
+            },
+            "attributes": dict(self.attributes),
+            "opset": self.opset,
+            "axis_relation": self.axis_relation,
+            "distractor": self.distractor,
+            "runs": [{name: _tensor_document(array) for name, array in run.items()} for run in self.runs],
+        }
+
+    @classmethod
+    def from_document(cls, document: ExampleDocument) -> Example:
+        """Read an example from JSON."""
+        context = dict(document["context"])
+        context["shared"] = tuple(context["shared"])
+        runs = tuple({name: _tensor_array(tensor) for name, tensor in run.items()} for run in document["runs"])
+        chain, rest = tuple(document["chain"]), (document["opset"], document["axis_relation"], document["distractor"])
+        return cls(document["operator"], Context(**context), document["attributes"], runs, chain, *rest)
+
+    def with_operands(self, changed: Mapping[str, Array]) -> Example:
+        """Return a copy of the example with some operands of the first run replaced."""
+        return replace(self, runs=({**self.operands, **changed}, *self.runs[1:]))
+
+
+def _count_digits(runs: Iterable[Mapping[str, Array]]) -> int:
+    return sum(len(f"{float(value):.{MAX_DIGITS}g}") for run in runs for array in run.values() for value in array.flat)
+
+
+def build_model(example: Example) -> BuiltModel:
+    """Build the model and the data sets of an example."""
+    fragment = _argmax_fragment(example) if example.operator == ARGMAX else _optimizer_fragment(example)
+    built = build_in_context("drawn", fragment, example.context, example.runs[1:])
+    return add_distractor(built, example.distractor) if example.distractor else built
+
+
+def _optimizer_fragment(example: Example) -> Fragment:
+    operands, optimizer = example.operands, TRAINING_OPTIMIZERS[example.operator]
+    tensors = [operands[name] for name in tensor_names(optimizer.operands[:1], example.tensor_count)]
+    names = tensor_names(optimizer.results, example.tensor_count)
+    results = {name: np.zeros_like(tensors[place % len(tensors)]) for place, name in enumerate(names)}
+    node = _tested_node(example, list(operands), names, optimizer.domain)
+    carried = {name: name.removesuffix("_new") for name in names}
+    opsets = {optimizer.domain: optimizer.version}
+    return Fragment((node,), operands, results, opsets, carried, (node,))
+
+
+def _tested_node(example: Example, taken: Sequence[str], given: Sequence[str], domain: str) -> onnx.NodeProto:
+    """Return the node under test; its attributes have the order of the example (`make_node` would sort them)."""
+    node = helper.make_node(example.operator, taken, given, domain=domain or None)
+    node.attribute.extend(helper.make_attribute(name, value) for name, value in example.attributes.items())
+    return node
+
+
+def _argmax_fragment(example: Example) -> Fragment:
+    X = example.operands["X"]
+    axis_relation = _chain_attributes(example.axis_relation, example.attributes.get("axis", 0), X.ndim)
+    before = [(op_type, axis_relation if op_type in ALONG_AXIS else {}) for op_type in example.chain]
+    return argmax_fragment(X, before, example.attributes, example.opset)
+
+
+def _chain_attributes(relation: str, axis: int, rank: int) -> dict[str, int]:
+    """Return the attributes of a chain operator.
+
+    Args:
+        relation: one of `AXIS_RELATIONS`.
+        axis: ArgMax's axis.
+        rank: the rank of the operand.
+    """
+    if relation == "default":
+        return {}
+    return {"axis": (axis + 1) % rank if relation == "next" and rank > 1 else axis}
+
+
+def _tensor_document(array: Array) -> TensorDocument:
+    return {"dtype": type_name(array.dtype), "shape": list(array.shape), "data": array.tobytes().hex()}
+
+
+def _tensor_array(tensor: TensorDocument) -> Array:
+    from conformance.models.arrays import dtype_of, type_number
+
+    data = np.frombuffer(bytes.fromhex(tensor["data"]), dtype=dtype_of(type_number(tensor["dtype"])))
+    return data.reshape(tensor["shape"]).copy()

@@ -1,0 +1,163 @@
+"""Collect the failing examples of a search: the simplest example of each failure signature, and counters.
+
+Failing examples can be written as a corpus, which every other verb accepts with `--data`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import onnx
+
+from conformance.clauses import clauses
+from conformance.corpus.case import Case, CaseKind
+from conformance.generation.write_corpus import generate
+from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from conformance.search.cases import NoExpectedOutputsError, build_oracle_case, case_id
+from conformance.search.evaluation import expected_rewrite
+from conformance.search.example import ARGMAX, Example
+from conformance.subjects.naming import SubjectKind
+from conformance.verdicts import Level, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from conformance.jobs.job import ChunkResult
+    from conformance.search.job import FailingExample, SearchJob
+
+
+def to_case(example: Example, kind: str, level: Level = Level.MUST) -> Case:
+    """Convert an example to a corpus case, data included.
+
+    Args:
+        kind: a `CaseKind`: for backends (`node`) or for graph optimizers (`pass`).
+    """
+    built = example.built
+    model = onnx.load_model_from_string(built.model)
+    return Case(
+        id=case_id(example),
+        title=describe(example),
+        level=level,
+        clauses=relevant_clauses(example, kind),
+        tags=("search", example.operator.lower()),
+        model=built.model,
+        data_sets=built.data_sets,
+        kind=kind,
+        rewrite=expected_rewrite(model) if kind == CaseKind.PASS else None,
+    )
+
+
+def relevant_clauses(example: Example, kind: str) -> tuple[str, ...]:
+    """Return the ids of the clauses that an example tests as a case.
+
+    Args:
+        kind: a `CaseKind`, as for `to_case`.
+    """
+    if kind == CaseKind.PASS:
+        return ("monotone.fires",) if example.chain else ("monotone.adjacent",)
+    if example.operator == ARGMAX:
+        return ("argmax.index",)
+    prefix = example.operator.lower()
+    mode = f"_{example.attributes['mode']}" if example.operator == "Momentum" else ""
+    names = (f"{prefix}.{name.lower()}" for name in TRAINING_OPTIMIZERS[example.operator].results)
+    return tuple(name if name in clauses() else f"{name}{mode}" for name in names)
+
+
+def describe(example: Example) -> str:
+    """Describe an example in words, for titles."""
+    context: Any = example.context
+    parts = [f"in scope {context.scope}"] if context.scope != "main" else []
+    parts += [f"{name} from {word}" for name, word in context.sources.items() if word != "input"]
+    parts += [f"{name} {word}" for name, word in context.consumers.items() if word != "output"]
+    parts += [f"after {' and '.join(example.chain)}"] if example.chain else []
+    parts += [f"next to distractor {example.distractor}"] if example.distractor else []
+    if example.operator != ARGMAX:
+        shapes = [list(array.shape) for name, array in example.operands.items() if name[0] == "X"]
+        parts.append(f"T = {int(example.operands['T'])} and tensors of shape {', '.join(map(str, shapes))}")
+    else:
+        parts.append(f"a tensor of shape {list(example.operands['X'].shape)}")
+    return f"{example.operator} computes with " + ", ".join([*parts[-1:], *parts[:-1]])
+
+
+CORPUS_VERSION = "1.0.0"
+"""The version of the corpora that a search writes."""
+
+
+@dataclass
+class FailingExamples:
+    """The results of a search so far.
+
+    Attributes:
+        examples: the number of examples generated.
+        without_outputs: by reason, the number of examples without determinate expected outputs.
+        verdicts: by subject, the number of examples with each verdict.
+        decided_natively: by subject, the number of examples judged without the oracle, by the reference backend alone.
+        scopes: the number of examples by the enclosing scope of the tested node.
+    """
+
+    job: SearchJob
+    examples: int = 0
+    without_outputs: Counter[str] = field(default_factory=Counter)
+    verdicts: dict[str, Counter[str]] = field(default_factory=dict)
+    decided_natively: Counter[str] = field(default_factory=Counter)
+    scopes: Counter[str] = field(default_factory=Counter)
+    _smallest: dict[tuple[str, ...], tuple[tuple[int, ...], int, FailingExample]] = field(default_factory=dict)
+
+    def add(self, chunk: ChunkResult) -> None:
+        """Add the result of a chunk.
+
+        Of two failing examples with the same signature, the simpler one is kept; of equally simple ones, the earlier.
+        """
+        result = chunk.result
+        self.examples += result["examples"]
+        self.without_outputs.update(result["without_outputs"])
+        self.decided_natively.update(result["decided_natively"])
+        self.scopes.update(result["scopes"])
+        for subject, counts in result["verdicts"].items():
+            self.verdicts.setdefault(subject, Counter()).update(counts)
+        for failure in result["failures"]:
+            key = failure["subject"], failure["about"], failure["verdict"], failure["phase"], failure["violation"]
+            entry = Example.from_document(failure["example"]).complexity, chunk.number, failure
+            if key not in self._smallest or entry[:2] < self._smallest[key][:2]:
+                self._smallest[key] = entry
+
+    def __len__(self) -> int:
+        return len(self._smallest)
+
+    def __iter__(self) -> Iterator[FailingExample]:
+        """Iterate over the failing examples by subject, the simplest first."""
+        kept = sorted(self._smallest.values(), key=lambda entry: (entry[2]["subject"], *entry[:2]))
+        return (failure for _, _, failure in kept)
+
+    def unsupporting_subjects(self) -> list[str]:
+        """Return the subjects that supported none of the examples."""
+        return [text for text, _ in self.job.subjects if not set(self.verdicts.get(text, {})) - {Verdict.UNSUPPORTED}]
+
+    def write_corpus(self, directory: Path) -> None:
+        """Write the failing examples as a corpus for `run --data`.
+
+        Examples with an element that is not determinate are omitted; they are only listed on the terminal.
+
+        Raises:
+            CorpusError: the directory is not empty or cannot be written.
+        """
+        kinds = dict(self.job.subjects)
+        cases: dict[str, tuple[str, Case]] = {}
+        for failure in self:
+            kind = CaseKind.PASS if kinds[failure["subject"]] is SubjectKind.OPTIMIZER else CaseKind.NODE
+            example = Example.from_document(failure["example"])
+            if _is_fully_determinate(example, self.job):
+                case = to_case(example, kind, self.job.level)
+                cases.setdefault(case.id, ("search", case))
+        generate(directory, list(cases.values()), CORPUS_VERSION, lambda _: None)
+
+
+def _is_fully_determinate(example: Example, job: SearchJob) -> bool:
+    try:
+        build_oracle_case(example, job.level, whole=True)
+    except NoExpectedOutputsError:
+        return False
+    return True

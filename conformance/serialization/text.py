@@ -1,0 +1,34 @@
+"""Escaping of text from files and subjects before it is printed: control characters, line ends, Markdown."""
+
+from __future__ import annotations
+
+import re
+
+_UNPRINTABLE = re.compile(
+    "[^\t\n\x20-\x7e\xa0-\u200a\u2010-\u2027\u2030-\u2065\u2070-\ud7ff\ue000-\ufefe\uff00-\uffef\U00010000-\U000effff]"
+)
+"""Characters that XML forbids, that are invisible, or that change the direction of text; and surrogates."""
+
+_MARKDOWN_SPECIAL = re.compile(r"[^\w\s,./()=\-]|(?<=www)\.|(?<!\w)_|_(?!\w)", re.ASCII)
+"""Characters that Markdown or a code host interprets."""
+
+
+def escape_unprintable(text: str) -> str:
+    r"""Return a text in which unprintable characters are replaced by escapes such as `\x00` and `\u202e`."""
+    return _UNPRINTABLE.sub(lambda found: _escape(ord(found[0])), text)
+
+
+def one_line(text: str) -> str:
+    """Return a text as one line; unprintable characters are replaced by escapes."""
+    return " ".join(escape_unprintable(text).split())
+
+
+def escape_markdown(text: str, max_length: int = 300) -> str:
+    """Return a text as one line of Markdown that displays it literally, cut to `max_length` characters."""
+    line = one_line(text)
+    line = line if len(line) <= max_length else line[:max_length] + "…"
+    return _MARKDOWN_SPECIAL.sub(lambda found: f"&#{ord(found[0])};", line)
+
+
+def _escape(code: int) -> str:
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"

@@ -1,0 +1,52 @@
+"""The type of a mutant of the pass, and functions that create a mutant from the suite's implementation of the pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from conformance.passes.eliminate_nop_monotone_argmax import eliminate
+from conformance.verdicts import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import onnx
+
+
+@dataclass(frozen=True)
+class PassMutant:
+    """A graph optimizer that is a wrong implementation of the pass, or a correct one as a control.
+
+    Attributes:
+        id: a name for the fault: words joined by `_`.
+        text: the faulty behaviour as a verb phrase: "removes Relu too".
+        optimize: the graph optimizer: `optimize(model, fixed_point=…) → model`.
+        level: the level of the cases that must detect the mutant. It is the level at which the specification supports
+            the correct behaviour.
+    """
+
+    id: str
+    text: str
+    optimize: Callable[..., Any]
+    level: Level = Level.MUST
+
+
+def replace_steps(id: str, text: str, *, level: Level = Level.MUST, **steps: Any) -> PassMutant:
+    """Return a mutant: the suite's implementation of the pass with some of its steps replaced.
+
+    Args:
+        steps: functions by the names of the attributes of `Elimination`.
+    """
+    return PassMutant(id, text, replace(eliminate, **steps), level)
+
+
+def damage_result(
+    id: str, text: str, spoil: Callable[[onnx.ModelProto], object], level: Level = Level.MUST
+) -> PassMutant:
+    """Return a mutant: the suite's implementation of the pass, followed by a function that damages its result.
+
+    Args:
+        spoil: function that changes the optimized model in place.
+    """
+    return replace_steps(id, text, level=level, finish=lambda after, _: spoil(after))

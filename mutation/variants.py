@@ -1,0 +1,276 @@
+"""Correct variants: correct implementations that evaluate formulas differently; they must pass all `must` cases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from conformance.mutants import arithmetic
+from conformance.mutants.mutant import FormulaArithmetic, KernelPatch, MutantBackend
+from conformance.mutants.tables import pseudocode_edits
+from conformance.mutants.wrappers import change_each_input
+from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from conformance.mutants.mutant import KernelWrapper
+    from conformance.reference.numbers.number_system import NumberSystem
+
+
+@dataclass(frozen=True, eq=False)
+class Variant:
+    """A correct implementation.
+
+    Attributes:
+        id: the name of the variant.
+        text: the difference from the reference, as a verb phrase.
+        patches: by op_type, the change of the reference kernel.
+    """
+
+    id: str
+    text: str
+    patches: Mapping[str, KernelPatch]
+
+    @property
+    def backend(self) -> MutantBackend:
+        """A backend that evaluates models as the variant does."""
+        return MutantBackend(self.patches)
+
+    def changes(self, op_types: set[str]) -> bool:
+        """Return whether the variant evaluates a model with these operators differently."""
+        return not op_types.isdisjoint(self.patches)
+
+
+def _edited(id: str, text: str, **edits: Mapping[str, str]) -> Variant:
+    """Return a variant with changed pseudo-code of one or more operators.
+
+    Args:
+        edits: for each op_type, the new text of pseudo-code lines; the keys are the names of lines in the TOML files of
+            mutants.
+    """
+    patches = {
+        operator: KernelPatch(arithmetic=FormulaArithmetic(pseudocode_edits(operator, edit)))
+        for operator, edit in edits.items()
+    }
+    return Variant(id, text, patches)
+
+
+def _everywhere(id: str, text: str, arithmetic: NumberSystem) -> Variant:
+    return Variant(id, text, dict.fromkeys(TRAINING_OPTIMIZERS, KernelPatch(arithmetic=arithmetic)))
+
+
+def _before_argmax(id: str, text: str, wrap_kernel: KernelWrapper, *operators: str) -> Variant:
+    return Variant(id, text, dict.fromkeys(operators, KernelPatch(wrappers=(wrap_kernel,), only_before_argmax=True)))
+
+
+def _power(name: str) -> Mapping[str, str]:
+    return {"R_adjusted": f"R * np.sqrt(1 - {name}(beta, T)) / (1 - {name}(alpha, T))"}
+
+
+FUSED_GRADIENT = "fma(norm_coefficient, X, G)"
+
+VARIANTS = (
+    _everywhere("plain", "computes in the tensor's type, operation by operation", FormulaArithmetic()),
+    _edited(
+        "fused",
+        "fuses each multiplication with the addition after it",
+        Adam={
+            "G_regularized": FUSED_GRADIENT,
+            "V_new": "fma(alpha, V, (1 - alpha) * G_regularized)",
+            "H_new": "fma(beta, H, (1 - beta) * G_regularized * G_regularized)",
+            "X_new": "fma(-R_adjusted, V_new / H_sqrt, X)",
+        },
+        Momentum={
+            "G_regularized": FUSED_GRADIENT,
+            "V_new": "fma(alpha, V, beta_adjusted * G_regularized)",
+            "X_new_standard": "fma(-R, V_new, X)",
+            "X_new_nesterov": "fma(-R, fma(alpha, V_new, G_regularized), X)",
+        },
+        Adagrad={
+            "r": "R / fma(T, decay_factor, R * 0 + 1)",
+            "G_regularized": FUSED_GRADIENT,
+            "H_new": "fma(G_regularized, G_regularized, H)",
+            "X_new": "fma(-r, G_regularized / H_adaptive, X)",
+        },
+    ),
+    _edited(
+        "fused_otherwise",
+        "fuses the other multiplication of each sum",
+        Adam={
+            "V_new": "fma(1 - alpha, G_regularized, alpha * V)",
+            "H_new": "fma((1 - beta) * G_regularized, G_regularized, beta * H)",
+            "X_new": "fma(-(R_adjusted / H_sqrt), V_new, X)",
+        },
+        Momentum={
+            "V_new": "fma(beta_adjusted, G_regularized, alpha * V)",
+            "X_new_nesterov": "fma(-R, G_regularized + alpha * V_new, X)",
+        },
+        Adagrad={"X_new": "fma(-(r / H_adaptive), G_regularized, X)"},
+    ),
+    _edited(
+        "reassociated",
+        "multiplies in another order",
+        Adam={
+            "H_new": "(1 - beta) * (G_regularized * G_regularized) + H * beta",
+            "R_adjusted": "np.sqrt(1 - beta**T) / (1 - alpha**T) * R",
+            "X_new": "X - V_new / H_sqrt * R_adjusted",
+        },
+        Momentum={
+            "V_new": "G_regularized * beta_adjusted + V * alpha",
+            "X_new_nesterov": "X - (alpha * V_new + G_regularized) * R",
+        },
+        Adagrad={"X_new": "X - G_regularized / H_adaptive * r"},
+    ),
+    _edited(
+        "reciprocal",
+        "multiplies by reciprocals instead of dividing",
+        Adam={
+            "R_adjusted": "R * np.sqrt(1 - beta**T) * (1 / (1 - alpha**T))",
+            "X_new": "X - R_adjusted * V_new * (1 / H_sqrt)",
+        },
+        Adagrad={
+            "r": "R * (1 / (1 + T * decay_factor))",
+            "X_new": "X - r * G_regularized * (1 / H_adaptive)",
+        },
+    ),
+    _edited(
+        "step_first",
+        "divides R by the root before it multiplies by the gradient",
+        Adam={"X_new": "X - R_adjusted / H_sqrt * V_new"},
+        Adagrad={"X_new": "X - r / H_adaptive * G_regularized"},
+    ),
+    _edited(
+        "one_quotient",
+        "multiplies the denominators instead of dividing twice",
+        Adam={
+            "R_adjusted": "R * np.sqrt(1 - beta**T)",
+            "H_sqrt": "(np.sqrt(H_new) + epsilon) * (1 - alpha**T if T > 0 else 1)",
+        },
+        Adagrad={
+            "r": "R",
+            "X_new": "X - r * G_regularized / (H_adaptive * (1 + T * decay_factor))",
+        },
+    ),
+    _edited(
+        "rate_divided_first",
+        "divides R before it multiplies it by the root",
+        Adam={"R_adjusted": "R / (1 - alpha**T) * np.sqrt(1 - beta**T)"},
+    ),
+    _edited(
+        "roots_divided",
+        "multiplies by the reciprocal of a reciprocal root",
+        Adam={"H_sqrt": "1 / (1 / np.sqrt(np.maximum(H_new, np.finfo(X.dtype).tiny))) + epsilon"},
+        Adagrad={"H_adaptive": "1 / (1 / np.sqrt(np.maximum(H_new, np.finfo(X.dtype).tiny))) + epsilon"},
+    ),
+    _edited("power_by_loop", "multiplies T times for a power", Adam=_power("by_loop")),
+    _edited("power_by_squaring", "squares repeatedly for a power", Adam=_power("by_squaring")),
+    _edited(
+        "power_by_exponential",
+        "computes a power of a positive base as Exp(T * Log(base))",
+        Adam=_power("by_exponential"),
+    ),
+    _edited(
+        "scalars_in_double",
+        "computes what has no tensor in it in double, and rounds it once",
+        Adam={
+            "V_new": "alpha * V + like(X, 1 - np.float64(alpha)) * G_regularized",
+            "H_new": "beta * H + like(X, 1 - np.float64(beta)) * G_regularized * G_regularized",
+            "R_adjusted": "like(X, R * np.sqrt(1 - np.float64(beta) ** T) / (1 - np.float64(alpha) ** T))",
+            "X_final": "like(X, 1 - np.float64(norm_coefficient_post)) * X_new",
+        },
+        Adagrad={"r": "like(X, R / (1 + T * np.float64(decay_factor)))"},
+    ),
+    _edited(
+        "attributes_in_float",
+        "computes what has attributes and T only in float, for double tensors too",
+        Adam={
+            "V_new": "alpha * V + single(1 - single(alpha)) * G_regularized",
+            "H_new": "beta * H + single(1 - single(beta)) * G_regularized * G_regularized",
+            "R_adjusted": "R * np.sqrt(single(1 - single(beta**T))) / single(1 - single(alpha**T))",
+            "X_final": "single(1 - norm_coefficient_post) * X_new",
+        },
+        Adagrad={"r": "R / single(1 + single(single(T) * decay_factor))"},
+    ),
+    _edited(
+        "newton",
+        "divides and takes roots of floats by an approximation and a step of Newton's",
+        Adam={
+            "H_sqrt": "newton_root(H_new) + epsilon",
+            "R_adjusted": "newton_quotient(R * newton_root(1 - beta**T), 1 - alpha**T)",
+            "X_new": "X - newton_quotient(R_adjusted * V_new, H_sqrt)",
+        },
+        Adagrad={
+            "r": "newton_quotient(R, 1 + T * decay_factor)",
+            "H_adaptive": "newton_root(H_new) + epsilon",
+            "X_new": "X - newton_quotient(r * G_regularized, H_adaptive)",
+        },
+    ),
+    _edited(
+        "opencl",
+        "divides, takes roots and raises floats as inaccurately as OpenCL's full profile allows",
+        Adam={
+            "H_sqrt": "ulps_off(np.sqrt(H_new), 2) + epsilon",
+            "R_adjusted": "ulps_off(R * ulps_off(np.sqrt(1 - loose_power(beta, T)), -2)"
+            " / (1 - loose_power(alpha, T)), 2)",
+            "X_new": "X - ulps_off(R_adjusted * V_new / H_sqrt, -2)",
+        },
+        Adagrad={
+            "r": "ulps_off(R / (1 + T * decay_factor), 2)",
+            "H_adaptive": "ulps_off(np.sqrt(H_new), -2) + epsilon",
+            "X_new": "X - ulps_off(r * G_regularized / H_adaptive, 2)",
+        },
+    ),
+    _edited(
+        "lerp",
+        "goes from the old average to the gradient by the weight, from whichever is nearer (PyTorch's kernels)",
+        Adam={"V_new": "lerp(V, G_regularized, 1 - alpha)"},
+    ),
+    _edited(
+        "moved_average",
+        "adds the weighted difference to the old average",
+        Adam={
+            "V_new": "V + (1 - alpha) * (G_regularized - V)",
+            "H_new": "H + (1 - beta) * (G_regularized * G_regularized - H)",
+        },
+    ),
+    _edited(
+        "distributed",
+        "multiplies each term of a sum instead of the sum",
+        Momentum={
+            "V_new": "alpha * V + beta_adjusted * norm_coefficient * X + beta_adjusted * G",
+            "X_new_standard": "X - R * alpha * V - R * beta_adjusted * G_regularized",
+            "X_new_nesterov": "X - R * G_regularized - R * alpha * V_new",
+        },
+    ),
+    _everywhere("in_double", "computes in double and rounds once", FormulaArithmetic(computing=np.float64)),
+    _everywhere(
+        "in_extended", "computes in extended precision and rounds once", FormulaArithmetic(computing=np.longdouble)
+    ),
+    _everywhere(
+        "subnormals_flushed",
+        "flushes subnormal operands and results to zero",
+        FormulaArithmetic(rounding=arithmetic.flushed),
+    ),
+    _before_argmax(
+        "monotone_removed",
+        "takes Log, Exp and Sqrt before ArgMax away",
+        lambda _: lambda __, inputs: inputs,
+        "Log",
+        "Exp",
+        "Sqrt",
+    ),
+    _before_argmax(
+        "monotone_in_double",
+        "computes what is before ArgMax in double and does not round it",
+        change_each_input(lambda X: X.astype(np.float64)),
+        "Log",
+        "Exp",
+        "Sqrt",
+        "Softmax",
+        "LogSoftmax",
+    ),
+)
+"""All correct variants."""

@@ -1,0 +1,79 @@
+"""Operators that move elements without arithmetic."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from oracle.calls import Call
+    from oracle.tensors import Tensor
+
+
+def _concat(call: Call, *operands: Tensor) -> Tensor:
+    parts = [operand.elements for operand in operands]
+    return operands[0].with_elements(np.concatenate(parts, axis=call.attributes["axis"]))
+
+
+def _expand(call: Call, x: Tensor, shape: Tensor) -> Tensor:
+    target = np.broadcast_shapes(x.shape, tuple(shape.integers()))
+    return x.with_elements(np.broadcast_to(x.elements, target).copy())
+
+
+def _flatten(call: Call, x: Tensor) -> Tensor:
+    axis = call.attributes["axis"]
+    axis += x.rank if axis < 0 else 0
+    return x.with_elements(x.elements.reshape(math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
+
+
+def _gather(call: Call, x: Tensor, indices: Tensor) -> Tensor:
+    axis = call.attributes["axis"]
+    places = np.array(indices.integers(), dtype=np.int64).reshape(indices.shape)
+    return x.with_elements(np.asarray(np.take(x.elements, places, axis=axis), object))
+
+
+def _reshape(call: Call, x: Tensor, shape: Tensor) -> Tensor:
+    """Reshape a tensor. A size of 0 keeps the dimension unless `allowzero` is set; -1 is inferred."""
+    keeps = not call.attributes.get("allowzero", 0)
+    target = [x.shape[at] if size == 0 and keeps else size for at, size in enumerate(shape.integers())]
+    return x.with_elements(x.elements.reshape(target))
+
+
+def _slice(call: Call, x: Tensor, starts: Tensor, ends: Tensor) -> Tensor:
+    """Slice the first axes from start to end. The corpus has no case with `axes` or `steps`."""
+    ranges = tuple(slice(*pair) for pair in zip(starts.integers(), ends.integers(), strict=True))
+    return x.with_elements(x.elements[ranges])
+
+
+def _split(call: Call, x: Tensor, sizes: Tensor) -> tuple[Tensor, ...]:
+    """Split a tensor along the axis into parts of given sizes."""
+    pieces = np.split(x.elements, np.cumsum(sizes.integers())[:-1], axis=call.attributes["axis"])
+    return tuple(map(x.with_elements, pieces))
+
+
+def _tile(call: Call, x: Tensor, repeats: Tensor) -> Tensor:
+    return x.with_elements(np.tile(x.elements, repeats.integers()))
+
+
+def _transpose(call: Call, x: Tensor) -> Tensor:
+    return x.with_elements(np.transpose(x.elements, call.attributes.get("perm")))
+
+
+def _unsqueeze(call: Call, x: Tensor, axes: Tensor) -> Tensor:
+    return x.with_elements(np.expand_dims(x.elements, tuple(axes.integers())))
+
+
+OPERATORS = {
+    "Concat": _concat,
+    "Expand": _expand,
+    "Flatten": _flatten,
+    "Gather": _gather,
+    "Reshape": _reshape,
+    "Slice": _slice,
+    "Split": _split,
+    "Tile": _tile,
+    "Transpose": _transpose,
+    "Unsqueeze": _unsqueeze,
+}

@@ -1,0 +1,300 @@
+"""Messages of the harness protocol, version 1, as types; `make_schemas.py` generates `protocol.schema.json` from them.
+
+`MESSAGES` names every message. The suite sends a command; the harness answers with one of the answers to that command.
+`isolation/protocol.py` encodes and decodes the messages, and checks answers against the schema.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+from msgspec import Meta
+
+from conformance.serialization.decoding import NonEmpty  # noqa: TC001 - msgspec evaluates the annotations
+
+Seq = Annotated[int, Meta(ge=0, description="Number of a command; its answer repeats it.")]
+ShortText = Annotated[str, Meta(min_length=1, max_length=200)]
+Shape = Annotated[list[Annotated[int, Meta(ge=0, le=2**40)]], Meta(max_length=64)]
+ElementType = Annotated[
+    str,
+    Literal[
+        *("float", "double", "float16", "bfloat16"),
+        *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool", "complex64", "complex128"),
+        *("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "float8e8m0", "float4e2m1"),
+        *("int4", "uint4", "int2", "uint2", "float6e2m3", "float6e3m2"),
+    ],
+    Meta(description="Name in TensorProto.DataType, in lower case. Types below a byte take one byte per element."),
+]
+Placement = Annotated[
+    dict[
+        ShortText,
+        Annotated[dict[ShortText, Annotated[int, Meta(ge=1, le=2**63 - 1)]], Meta(max_length=1000)],
+    ],
+    Meta(
+        max_length=100,
+        description="Number of nodes of the optimized graph by execution provider or device, then by operator. "
+        "Operators inside a compiled part count as well.",
+    ),
+]
+Slot = Annotated[
+    Literal[1],
+    Meta(description="Number of the loaded model: sent only for the second model of a backend whose `models` is 2."),
+]
+Success = Annotated[bool, Meta(extra_json_schema={"const": True})]
+RuntimeSeconds = Annotated[float, Meta(ge=0)]
+
+
+class InputMessage(TypedDict):
+    """An input tensor: its elements little-endian, in row-major order, either in base64 or in a file."""
+
+    name: str
+    dtype: ElementType
+    shape: Shape
+    data: NotRequired[str]
+    file: NotRequired[NonEmpty]
+
+
+class OutputMessage(TypedDict):
+    """An output tensor: its elements little-endian, in row-major order, either in base64 or in a file."""
+
+    name: NotRequired[str]
+    dtype: ElementType
+    shape: Shape
+    data: NotRequired[str]
+    file: NotRequired[NonEmpty]
+
+
+class NoTensorMessage(TypedDict):
+    """An output that is not a tensor: the name of its type."""
+
+    name: NotRequired[str]
+    invalid_return: ShortText
+
+
+Output = Annotated[Any, Meta(extra_json_schema={"anyOf": [{"$ref": "#/$defs/tensor"}, {"$ref": "#/$defs/no_tensor"}]})]
+"""A tensor or the type of another value; msgspec cannot express this union of types."""
+
+
+class StartCommand(TypedDict):
+    """The first command; the harness answers `started`."""
+
+    cmd: Literal["start"]
+    seq: Seq
+    version: Literal[1]
+
+
+class RunCommand(TypedDict):
+    """Run the loaded model on inputs in the order of the graph's inputs; the harness answers `ran`."""
+
+    cmd: Literal["run"]
+    seq: Seq
+    inputs: list[InputMessage]
+    slot: NotRequired[Slot]
+    files: NotRequired[
+        Annotated[
+            NonEmpty,
+            Meta(
+                description="Only if `started.files` is true: path prefix of the files for large outputs. "
+                "Output i goes to the file with this path followed by i."
+            ),
+        ]
+    ]
+
+
+class LoadCommand(TypedDict):
+    """Prepare a model and drop all loaded models; with `slot` 1 drop the second model only. The answer is `loaded`."""
+
+    cmd: Literal["load"]
+    seq: Seq
+    model: NonEmpty
+    slot: NotRequired[Slot]
+    next: NotRequired[
+        Annotated[
+            RunCommand,
+            Meta(
+                description="Only if `started.next` is true: the command to execute at once if this command succeeds. "
+                "It has its own number and its own answer."
+            ),
+        ]
+    ]
+
+
+class OptimizeCommand(TypedDict):
+    """Write the optimized model to another file; the harness answers `optimized`."""
+
+    cmd: Literal["optimize"]
+    seq: Seq
+    model: NonEmpty
+    output: NonEmpty
+    fixed_point: bool
+
+
+class StopCommand(TypedDict):
+    """The last command; it has no answer, the harness exits with status 0."""
+
+    cmd: Literal["stop"]
+    seq: Seq
+
+
+class StartedMessage(TypedDict):
+    """The subject: its name and version, the language of the harness, and whether it runs or rewrites models."""
+
+    seq: Seq
+    version: Literal[1]
+    name: ShortText
+    runtime_version: ShortText
+    language: ShortText
+    kind: Literal["backend", "optimizer"]
+    passes: NotRequired[
+        Annotated[list[ShortText], Meta(description="Graph optimizers: the passes that the optimizer implements.")]
+    ]
+    fixed_point: NotRequired[
+        Annotated[
+            bool, Meta(description="Graph optimizers: whether a single run differs from running to a fixed point.")
+        ]
+    ]
+    os: NotRequired[ShortText]
+    models: NotRequired[
+        Annotated[Literal[1, 2], Meta(description="Backends: number of models loaded at a time; 1 if absent.")]
+    ]
+    files: NotRequired[
+        Annotated[bool, Meta(description="Backends: whether tensors can be passed in files, in both directions.")]
+    ]
+    next: NotRequired[Annotated[bool, Meta(description="Backends: whether `load` can carry the following `run`.")]]
+    provider: NotRequired[
+        Annotated[
+            ShortText,
+            Meta(
+                description="Backends with several execution providers or devices: the one on which every node must "
+                "run. If `placement` is absent or names another one, the case is unsupported."
+            ),
+        ]
+    ]
+
+
+class LoadedMessage(TypedDict):
+    """The model is ready to run."""
+
+    seq: Seq
+    loaded: Success
+    placement: NotRequired[Placement]
+    seconds: NotRequired[
+        Annotated[
+            RuntimeSeconds,
+            Meta(
+                description="Time that the runtime took to load the model. If it is present, the suite may send the "
+                "next `load` while it compares the outputs of the previous model."
+            ),
+        ]
+    ]
+
+
+class RanMessage(TypedDict):
+    """The outputs in the order of the graph's outputs."""
+
+    seq: Seq
+    outputs: list[Output]
+    changed: NotRequired[
+        Annotated[
+            list[Annotated[int, Meta(ge=0)]],
+            Meta(
+                description="Indices of the inputs that the runtime overwrote.",
+                extra_json_schema={"uniqueItems": True},
+            ),
+        ]
+    ]
+    overwritten: NotRequired[
+        Annotated[
+            list[Annotated[list[Annotated[int, Meta(ge=0)]], Meta(min_length=2, max_length=2)]],
+            Meta(
+                description="Outputs of earlier runs whose values changed after they were returned: pairs of the "
+                "number of the run, counted from 0 over all models, and the index of the output. Empty or absent if "
+                "the harness returns copies.",
+                extra_json_schema={"uniqueItems": True},
+            ),
+        ]
+    ]
+    placement: NotRequired[Placement]
+    seconds: NotRequired[
+        Annotated[
+            RuntimeSeconds,
+            Meta(
+                description="Time that the runtime took for the run. Required from a harness whose `load` carries "
+                "`run`, because the suite may not have waited for the whole run."
+            ),
+        ]
+    ]
+
+
+class OptimizedMessage(TypedDict):
+    """The optimized model is in the file `output`."""
+
+    seq: Seq
+    optimized: Success
+    changed_input: NotRequired[
+        Annotated[bool, Meta(description="Whether the optimizer changed the model that it was given, too.")]
+    ]
+
+
+class InvalidReturnMessage(TypedDict):
+    """The runtime returned something other than a sequence of outputs or a model: the name of its type."""
+
+    seq: Seq
+    invalid_return: ShortText
+
+
+class UnsupportedMessage(TypedDict):
+    """The runtime reports that it does not support an operator, type or opset."""
+
+    seq: Seq
+    unsupported: str
+
+
+class ErrorMessage(TypedDict):
+    """The runtime failed, with its own error text; or the command is unknown."""
+
+    seq: Seq
+    error: str
+    fatal: NotRequired[
+        Annotated[
+            bool,
+            Meta(
+                description="True for a panic or an attempt to end the process. Such an error does not count as "
+                "rejecting an invalid model."
+            ),
+        ]
+    ]
+    hint: NotRequired[
+        Annotated[str, Meta(description="What the user can do about the error; only in an answer to `start`.")]
+    ]
+    code: NotRequired[Annotated[ShortText, Meta(description="Stable identifier of the kind of error: AREA.NAME.")]]
+
+
+MESSAGES: dict[str, Any] = {
+    "start": StartCommand,
+    "load": LoadCommand,
+    "run": RunCommand,
+    "optimize": OptimizeCommand,
+    "stop": StopCommand,
+    "started": StartedMessage,
+    "loaded": LoadedMessage,
+    "ran": RanMessage,
+    "optimized": OptimizedMessage,
+    "invalid_return": InvalidReturnMessage,
+    "unsupported": UnsupportedMessage,
+    "error": ErrorMessage,
+    "input": InputMessage,
+    "tensor": OutputMessage,
+    "no_tensor": NoTensorMessage,
+}
+"""Every command by its `cmd`, every answer and every tensor by its name in the schema."""
+
+COMMANDS = ("start", "load", "run", "optimize", "stop")
+
+ANSWERS = {
+    "start": ("started", "unsupported", "error"),
+    "load": ("loaded", "unsupported", "error"),
+    "run": ("ran", "invalid_return", "unsupported", "error"),
+    "optimize": ("optimized", "invalid_return", "unsupported", "error"),
+}
+"""The answers that a harness can give to each command."""

@@ -1,0 +1,124 @@
+"""Pass criterion of `run`: required operators, a baseline, repeats and expectations."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from command_outputs import expectations_text, read_records, results_by_key
+from corpora import ADAM, EXACT, SMALL
+
+from conformance.results.file import read_results
+
+RIGHT, WRONG, FAULTY, VARIES = (
+    "fake_backends:AlwaysRight",
+    "fake_backends:AlwaysWrong",
+    "nondeterministic_backends:FollowsEnvironment",
+    "nondeterministic_backends:VariesOnArgMax",
+)
+
+
+class TestCriterion:
+    def test_require_fails_unsupported_operator(self, run_with_faults):
+        assert run_with_faults("-b", FAULTY, "--require", "ArgMax", faults="unsupported:Adam").status == 0
+        ended = run_with_faults("-b", FAULTY, "--require", "Adam", faults="unsupported:Adam")
+        assert ended.status == 1
+        assert re.search(rf"^  {ADAM} .*\bunsupported .*{FAULTY}", ended.out, re.MULTILINE)
+        assert "required: Adam" in ended.out
+
+    @pytest.mark.parametrize("selection", [("-k", "argmax"), ("--case", EXACT), ("-k", "argmax", "-n", "2")], ids=str)
+    def test_require_fails_operator_without_selected_case(self, run_apart, selection):
+        ended = run_apart("-b", RIGHT, "--require", "Adam", *selection)
+        assert ended.status == 1
+        assert re.search(rf"^  Adam .* {RIGHT}$", ended.out, re.MULTILINE)
+        assert run_apart("-b", RIGHT, "--require", "ArgMax", *selection).status == 0
+
+    def test_require_judges_merged_run_instead_of_shard(self, run, command, small_corpus, here):
+        for number in (1, 2):
+            told = ("-b", RIGHT, "--require", "Softmax", "--shard", f"{number}/2", "--results", f"{number}.jsonl")
+            assert run(*told).status == 0
+        assert command("merge", "1.jsonl", "2.jsonl", "--output", "all.jsonl").status == 0
+        run("-b", RIGHT, "--require", "Softmax", "-k", "adam", "--results", "some.jsonl")
+        assert command("merge", "some.jsonl", "--output", "all.jsonl").status == 1
+        (reason,) = read_results(here / "all.jsonl").footer["reasons"]
+        assert reason.startswith("Softmax ")
+
+    def test_require_ignores_graph_optimizers(self, run, here):
+        for subjects in (("-b", RIGHT, "-o", "identity"), ("-b", RIGHT)):
+            run(*subjects, "--require", "Adam", "--no-isolation", "--results", "out.jsonl")
+            assert not any("Adam" in reason for reason in read_results(here / "out.jsonl").footer["reasons"])
+
+    @pytest.mark.parametrize(
+        ("name", "names"), [("Adma", "Adam?"), ("Conv", "Adagrad, Adam, ArgMax, Momentum, Softmax")]
+    )
+    def test_require_of_unknown_operator_lists_known_operators(self, run_with_faults, name, names):
+        ended = run_with_faults("-b", RIGHT, "--require", name)
+        assert ended.status == 2
+        assert (ended.code, name in ended.err) == ("name.no-such-operator", True)
+        assert names in ended.err
+
+    def test_with_a_baseline_only_regressions_fail(self, run_with_faults):
+        run_with_faults("-b", FAULTY, "--results", "old.jsonl", faults="fail:Adam")
+        assert run_with_faults("-b", FAULTY, faults="fail:Adam").status == 1
+        assert run_with_faults("-b", FAULTY, "--baseline", "old.jsonl", faults="fail:Adam").status == 0
+        ended = run_with_faults("-b", FAULTY, "--baseline", "old.jsonl", faults="fail:Adam fail:Adagrad")
+        assert ended.status == 1
+        assert re.search(rf"test_adagrad_\S+ fails on {FAULTY}, but in the baseline: pass", ended.out)
+
+    def test_baseline_of_different_corpus_is_used_with_note(self, run_with_faults, here):
+        run_with_faults("-b", FAULTY, "--results", "old.jsonl", faults="fail:Adam")
+        lines = read_records(here / "old.jsonl")
+        lines[0]["corpus"] |= {"version": "0.9.0", "digest": "0" * 64}
+        (here / "old.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        ended = run_with_faults("-b", FAULTY, "--baseline", "old.jsonl", faults="fail:Adam")
+        assert ended.status == 0
+        assert re.search(r"old\.jsonl, .*0\.9\.0", ended.out)
+
+    @pytest.mark.parametrize("content", ["", '{"record": "header"}\n'])
+    def test_baseline_with_invalid_content_is_refused(self, run_with_faults, here, content):
+        (here / "old.jsonl").write_text(content)
+        assert run_with_faults("-b", RIGHT, "--baseline", "old.jsonl").status == 2
+
+    def test_baseline_without_the_subject_is_refused(self, run_with_faults):
+        run_with_faults("-b", WRONG, "--results", "old.jsonl")
+        ended = run_with_faults("-b", RIGHT, "--baseline", "old.jsonl")
+        assert ended.status == 2
+        assert (ended.code, RIGHT in ended.err) == ("results.subject-missing", True)
+
+    @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two"])
+    def test_repeat_with_varying_verdict_fails_run(self, process, small_corpus, here, workers):
+        told = ("--data", small_corpus, "--repeat", "4", "--results", "out.jsonl", *workers)
+        ended = process("onnx-conformance", "run", "-b", VARIES, *told)
+        assert ended.status == 1
+        assert re.search(rf"2 cases of \w+ vary|{EXACT} varies from run to run", ended.out)
+        results = results_by_key(here / "out.jsonl")
+        assert {case: results[VARIES, case]["repeats"] for case in (ADAM, EXACT)} == {
+            ADAM: {"pass": 4},
+            EXACT: {"fail": 2, "pass": 2},
+        }
+
+    def test_stale_entry_outside_its_condition_is_ignored(self, run_with_faults, here):
+        (here / "e.toml").write_text(expectations_text(FAULTY, "test_gone", more='when = {version = "<1.31"}\n'))
+        assert run_with_faults("-b", FAULTY, "--expect", "e.toml").status == 0
+
+    def test_stale_entry_within_its_condition_fails_run(self, run_with_faults, here):
+        (here / "e.toml").write_text(expectations_text(FAULTY, "test_gone", more='when = {version = ">=1.31"}\n'))
+        ended = run_with_faults("-b", FAULTY, "--expect", "e.toml")
+        assert ended.status == 1
+        assert re.search(r"e\.toml:3: .*test_gone", ended.out)
+
+    def test_results_have_issue_and_criterion(self, run_with_faults, here):
+        (here / "e.toml").write_text(expectations_text(FAULTY, ADAM, more='issue = "https://example.org/1"\n'))
+        told = ("--expect", "e.toml", "--require", "Adam", "--results", "out.jsonl")
+        assert run_with_faults("-b", FAULTY, *told, faults="fail:Adam").status == 0
+        found = read_results(here / "out.jsonl")
+        assert found.header["criterion"]["require"] == ["Adam"]
+        assert found.header["criterion"]["expected_results"] == len(SMALL)
+        expected = next(result["expected"] for result in found.results.values() if result["case"] == ADAM)
+        assert expected == {
+            "verdict": "fail",
+            "reason": "known",
+            "location": "e.toml:5",
+            "issue": "https://example.org/1",
+        }

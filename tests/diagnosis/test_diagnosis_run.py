@@ -1,0 +1,81 @@
+"""A run's failures are explained by subject and family, in several processes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from conformance.diagnosis import run
+from conformance.diagnosis.collected_results import ResultCollector
+from conformance.diagnosis.run import diagnose_run
+from conformance.errors import JobError
+from conformance.verdicts import Level
+
+NOTHING = {"diagnoses": [], "unexplained": []}
+
+
+@pytest.fixture
+def died(whole_corpus):
+    """Results of two subjects that die on uint64 in ArgMax and on chained steps in Adagrad."""
+
+    def found(verdict: str = "crash") -> ResultCollector:
+        findings = ResultCollector()
+        for subject in "ab":
+            for id, case in whole_corpus.cases.items():
+                if id.startswith(("test_argmax_type_", "test_adagrad_c")) and not case.is_invalid:
+                    wrong = "uint64" in id or id.startswith("test_adagrad_chained_")
+                    told = {"verdict": verdict, "phase": "run", "message": f"died {len(id)} ms on"} if wrong else {}
+                    findings.add({"subject": subject, "case": id, "verdict": "pass", **told}, case.level)
+        return findings
+
+    return found
+
+
+def test_diagnose_run_without_failures_is_empty(whole_corpus):
+    findings = ResultCollector()
+    findings.add({"subject": "a", "case": "test_adam", "verdict": "pass"}, Level.MUST)
+    assert not findings.has_explainable_failure
+    assert diagnose_run(findings, whole_corpus) == NOTHING
+
+
+@pytest.mark.parametrize("verdict", ["crash", "timeout"])
+def test_diagnose_run_groups_crashes_by_message_and_properties(whole_corpus, died, verdict):
+    found = diagnose_run(died(verdict), whole_corpus)
+    assert found["diagnoses"] == []
+    (group,) = (one for one in found["unexplained"] if (one["subject"], one["operator"]) == ("a", "ArgMax"))
+    assert group["failure_mode"] == f"{verdict}: died N ms on"
+    assert [one["text"] for one in group["shared"]] == ["have the input of ArgMax of type uint64"]
+
+
+def test_diagnose_run_orders_records_by_family_and_subject(whole_corpus, died):
+    asked = [(one["operator"], one["subject"]) for one in diagnose_run(died(), whole_corpus)["unexplained"]]
+    assert asked == [("Adagrad", "a"), ("Adagrad", "b"), ("ArgMax", "a"), ("ArgMax", "b")]
+
+
+def test_diagnose_run_ignores_unsupported_cases(whole_corpus, died):
+    findings, more = died(), died()
+    more.add({"subject": "a", "case": "test_argmax_ties_default", "verdict": "unsupported"}, Level.MUST)
+    assert diagnose_run(more, whole_corpus) == diagnose_run(findings, whole_corpus)
+
+
+@pytest.mark.programs
+@pytest.mark.parametrize("processes", [2, 9])
+def test_diagnose_run_is_independent_of_the_number_of_processes(whole_corpus, died, processes):
+    assert diagnose_run(died(), whole_corpus, processes) == diagnose_run(died(), whole_corpus)
+
+
+def test_diagnose_run_continues_alone_if_workers_die(monkeypatch, whole_corpus, died):
+    workers = run.ProcessWorkers
+
+    def failing_workers(count, notice):
+        if count > 1:
+            raise JobError("chunk-failed", "Chunk 0 failed.", "Check the memory.")
+        return workers(count, notice)
+
+    monkeypatch.setattr(run, "ProcessWorkers", failing_workers)
+    assert diagnose_run(died(), whole_corpus, 2) == diagnose_run(died(), whole_corpus) != NOTHING
+
+
+def test_diagnose_run_with_unreadable_corpus_is_empty(tmp_path, whole_corpus, died):
+    assert diagnose_run(died(), replace(whole_corpus, path=tmp_path)) == NOTHING

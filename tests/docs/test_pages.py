@@ -1,0 +1,132 @@
+"""The pages of the documentation: openings, links, and tables that repeat the code."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import pytest
+from repository import ROOT
+
+from conformance.errors import ExitStatus
+from conformance.judging.optimizer_checks import CHECKS
+from conformance.verdicts import Verdict
+
+DOCS = ROOT / "docs"
+FOLDERS = ("docs", "reports", "expectations", "harnesses")
+ROOT_PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
+PAGES = sorted(str(path.relative_to(ROOT)) for folder in FOLDERS for path in (ROOT / folder).rglob("*.md"))
+PAGES = [page for page in PAGES if "node_modules" not in page]
+WRITTEN = [page for page in PAGES if page.startswith("docs/")]
+
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+
+FORMER_WORDS = re.compile(
+    r"\b(accus\w+|acquit\w*|bystanders?|campaigns?|deviations?|gate|lowered|mend\w*|rooms?|rulings?|store?ys?|surprises?"
+    r"|twists?)\b",
+    re.IGNORECASE,
+)
+FORMER_OPTIONS = re.compile(r"--(?:claims|quality|in-process|case-level|level|keep|hazards)\b(?!-)")
+
+
+def read(page: str) -> str:
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def anchor(heading: str) -> str:
+    """Return the anchor that code hosts give a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def first_cells(page: str, head: str) -> list[str]:
+    """Return the code in the first column of the table with this head."""
+    lines = read(page).splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith(f"| {head} |")) + 2
+    cells = []
+    for line in lines[start:]:
+        if not line.startswith("|"):
+            break
+        cells += re.findall(r"`([^`]+)`", line.split("|")[1]) or [line.split("|")[1].strip()]
+    return cells
+
+
+@pytest.mark.parametrize("page", WRITTEN)
+def test_page_opens_with_its_purpose(page):
+    heading, blank, *opening = read(page).splitlines()[:5]
+    assert heading.startswith("# ")
+    assert not blank
+    assert len(" ".join(opening).split()) >= 15
+    paragraph = read(page).split("\n\n")[1]
+    assert re.search(
+        r"\b[Ff]or\s+(all\s+|both\s+)?(readers|users|authors|contributors|owners|maintainers|every|safety)", paragraph
+    )
+
+
+@pytest.mark.parametrize("page", [*PAGES, *ROOT_PAGES])
+def test_links_of_a_page_lead_to_a_file_and_a_heading(page):
+    for link in _LINK.findall(_CODE.sub("", read(page))):
+        if re.match(r"[a-z]+:", link):
+            continue
+        file, _, heading = link.partition("#")
+        target = (ROOT / page).parent / file if file else ROOT / page
+        assert target.exists(), link
+        if heading and target.suffix == ".md":
+            text = re.sub(r"^```.*?^```$", "", target.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+            assert heading in map(anchor, _HEADING.findall(text)), link
+
+
+def test_readme_links_to_all_pages():
+    linked = {link.partition("#")[0] for link in _LINK.findall(read("README.md"))}
+    assert [page for page in WRITTEN if page not in linked] == []
+
+
+@pytest.mark.parametrize("page", [*WRITTEN, "README.md", "CONTRIBUTING.md", "SECURITY.md"])
+def test_page_uses_no_former_word(page):
+    assert FORMER_WORDS.findall(_CODE.sub("", read(page))) == []
+    assert FORMER_OPTIONS.findall(read(page)) == []
+
+
+def test_glossary_defines_subject_first():
+    first = next(line for line in read("docs/glossary.md").splitlines() if line.startswith("- "))
+    assert first.startswith("- **subject**: ")
+
+
+def test_table_of_optimizer_checks_is_that_of_the_code():
+    rows = re.findall(r"^\| `(\w+)` \| (\w+) \|", read("docs/reference/optimizer-checks.md"), re.MULTILINE)
+    assert sorted(rows) == sorted((check.name, str(check.level)) for check in CHECKS)
+
+
+def test_how_to_page_names_every_optimizer_check():
+    page = read("docs/how-to/test-a-graph-optimizer.md")
+    assert [check.name for check in CHECKS if f"`{check.name}`" not in page] == []
+
+
+def test_table_of_exit_statuses_is_that_of_the_code():
+    rows = re.findall(r"^\| (\d+) \| ([^|]+) \|", read("docs/reference/exit-statuses.md"), re.MULTILINE)
+    meanings = {int(status): meaning.strip() for status, meaning in rows}
+    assert set(meanings) == {int(status) for status in ExitStatus}
+    assert all(meanings[status].startswith(status.meaning) for status in ExitStatus)
+
+
+def test_table_of_verdicts_is_that_of_the_code():
+    assert first_cells("docs/how-to/read-a-report.md", "verdict") == [str(verdict) for verdict in Verdict]
+
+
+def test_table_of_hazard_classes_is_that_of_the_code():
+    hazards = tomllib.loads(read("conformance/passes/hazards.toml"))
+    assert sorted(first_cells("docs/explanation/hazards.md", "class")) == sorted(hazards)
+
+
+def test_package_layout_has_the_layers_of_the_import_contract():
+    contracts = tomllib.loads(read("pyproject.toml"))["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract.get("containers") == ["conformance"])
+    expected = {
+        module.strip(): len(layers) - number
+        for number, layer in enumerate(layers)
+        for module in layer.split("|")
+        if module.strip() != "__main__"
+    }
+    rows = re.findall(r"^\| (\d+) \| ([^|]+) \|", read("docs/explanation/package-layout.md"), re.MULTILINE)
+    assert {name: int(layer) for layer, cell in rows for name in re.findall(r"`(\w+)`", cell)} == expected

@@ -1,0 +1,221 @@
+"""Creation of environments from an index on disk, and runs that use them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+import wheel_index
+from command_outputs import read_records, results_by_key
+from corpora import EXACT
+from interruptible_programs import INTERRUPTIBLE
+from isolation_support import wait_until
+from refusals import refused
+
+from conformance.environments.create import PackageSources, create_environment
+from conformance.environments.registry import DOCUMENT_NAME, environments_folder, list_environments
+from conformance.environments.requirements import find_requirements
+from conformance.subjects.naming import SubjectKind, SubjectName
+
+pytestmark = pytest.mark.programs
+
+SCRIPTS = sysconfig.get_path("scripts")
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    return wheel_index.write_index(tmp_path_factory.mktemp("index") / "wheels")
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """Empty cache folder of the user, and PATH with uv if it is installed with the suite."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", os.pathsep.join((SCRIPTS, os.environ["PATH"])))
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def make(command, cache, index):
+    return lambda *subjects: command("env", "create", *subjects, "--no-index", "--find-links", index)
+
+
+@pytest.fixture
+def maker(index, here):
+    """Return a function that starts `env create` in a process; a release that waits continues when a file exists."""
+    started = []
+
+    def start(*subjects):
+        arguments = ("env", "create", *subjects, "--no-index", "--find-links", str(index))
+        environment = {**os.environ, "GO_ON": str(here / "go_on")}
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        started.append(
+            subprocess.Popen([*INTERRUPTIBLE, f"{SCRIPTS}/onnx-conformance", *arguments], env=environment, **pipes)
+        )
+        return started[-1]
+
+    yield start
+    (here / "go_on").touch()
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def subject(release):
+    return f"onnxruntime@{release}"
+
+
+def environment_folders():
+    """Return the names in the folder of all environments."""
+    return [path.name for path in environments_folder().iterdir()] if environments_folder().is_dir() else []
+
+
+def test_run_release_uses_its_environment_only(make, command, small_corpus, here):
+    made = make(subject(wheel_index.RIGHT))
+    ended = command(
+        "run", "-b", subject(wheel_index.RIGHT), "--data", small_corpus, "--case", EXACT, "--results", "r.jsonl"
+    )
+    assert (made.status, ended.status, ended.err) == (0, 0, "")
+    assert results_by_key(here / "r.jsonl")[subject(wheel_index.RIGHT), EXACT]["verdict"] == "pass"
+    header = read_records(here / "r.jsonl")[0]
+    assert header["subjects"][0]["version"] == wheel_index.RIGHT
+    assert "numpy==2.9.9, onnxruntime==1.30.0" in header["environment"][subject(wheel_index.RIGHT)]
+
+
+def test_run_subject_with_python_of_environment(make, command, small_corpus, here):
+    make(subject(wheel_index.RIGHT))
+    (environment,) = list_environments()
+    named = f"onnxruntime[python={environment.python}]"
+    ended = command(
+        "run", "-b", named, "--data", small_corpus, "--case", EXACT, "--results", "r.jsonl", "--no-isolation"
+    )
+    assert ended.status == 0
+    assert read_records(here / "r.jsonl")[0]["subjects"][0]["version"] == wheel_index.RIGHT
+
+
+def test_run_two_releases_in_one_run(make, process, small_corpus, here):
+    make(subject(wheel_index.RIGHT), subject(wheel_index.OLD))
+    named = [part for release in (wheel_index.RIGHT, wheel_index.OLD) for part in ("-b", subject(release))]
+    arguments = ("-n", "2", "--data", small_corpus, "--case", EXACT, "--results", "r.jsonl")
+    ended = process("onnx-conformance", "run", *named, *arguments)
+    assert ended.status == 0, ended.err
+    assert len(results_by_key(here / "r.jsonl")) == 2
+
+
+def test_create_old_release_has_compatible_numpy(make):
+    make(subject(wheel_index.OLD))
+    (environment,) = list_environments()
+    assert environment.document["installed"] == ["ml_dtypes==0.6", "numpy==1.26.9", f"onnxruntime=={wheel_index.OLD}"]
+
+
+@pytest.mark.parametrize(
+    ("release", "code", "reason"),
+    [
+        (wheel_index.LACKS, "subject.not-installable", "nobody-has-this"),
+        ("1.99.0", "subject.not-installable", "1.99.0"),
+        (wheel_index.CRASHES, "subject.does-not-start", "SIGSEGV"),
+        (wheel_index.RAISES, "subject.does-not-start", "RuntimeError: no such processor"),
+        (wheel_index.UNFIT, "subject.does-not-start", "AttributeError"),
+    ],
+    ids=["missing dependency", "missing release", "crashes at import", "raises at import", "changed API"],
+)
+def test_create_unusable_release_is_refused_and_leaves_nothing(cache, index, release, code, reason):
+    sources = PackageSources(find_links=(str(index),), no_index=True)
+    named = SubjectName.parse(subject(release), SubjectKind.BACKEND)
+    with refused(code, subject(release), reason):
+        create_environment(find_requirements(named), sources)
+    assert environment_folders() == []
+
+
+def test_create_without_uv_uses_venv_and_pip(make, monkeypatch, tmp_path):
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    missing = make(subject("1.99.0"))
+    made = make(subject(wheel_index.RIGHT))
+    assert "onnxruntime==1.99.0" in missing.err
+    assert (made.status, [one.subject for one in list_environments()]) == (0, [subject(wheel_index.RIGHT)])
+
+
+def test_create_twice_at_once_creates_one_environment(cache, maker, here):
+    first, second = maker(subject(wheel_index.WAITS)), maker(subject(wheel_index.WAITS))
+    assert wait_until(lambda: any(name.startswith(".making-") for name in environment_folders()))
+    (here / "go_on").touch()
+    printed = sorted(process.communicate()[0].partition(", ")[0] for process in (first, second))
+    assert printed == [f"{subject(wheel_index.WAITS)}: created", f"{subject(wheel_index.WAITS)}: exists"]
+    assert len(environment_folders()) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_create_interrupted_leaves_nothing(cache, maker, make, here, monkeypatch, number):
+    interrupted = maker(subject(wheel_index.WAITS))
+    assert wait_until(lambda: any(environments_folder().glob(".making-*/argmax.onnx")))
+    interrupted.send_signal(number)
+    interrupted.communicate()
+    assert interrupted.returncode == (130 if number == signal.SIGINT else -number)
+    assert wait_until(lambda: environment_folders() == [])
+    monkeypatch.setenv("GO_ON", str(here / "go_on"))
+    (here / "go_on").touch()
+    assert make(subject(wheel_index.WAITS)).status == 0
+
+
+def test_run_missing_environment_names_command(cache, command):
+    ended = command("run", "-b", "onnxruntime@1.20.1")
+    assert ended.status == 2
+    assert "onnx-conformance env create onnxruntime@1.20.1" in ended.err
+    assert environment_folders() == []
+
+
+def test_env_list_and_remove(make, command):
+    make(subject(wheel_index.RIGHT))
+    listed = command("env", "list").out
+    removed = command("env", "remove", "onnxruntime")
+    assert listed.startswith(f"{subject(wheel_index.RIGHT)}  Python {sys.version.split()[0]}  {environments_folder()}")
+    assert (removed.out, environment_folders()) == (f"{subject(wheel_index.RIGHT)}: removed\n", [])
+
+
+def test_create_replaces_environment_without_python(make, command):
+    make(subject(wheel_index.RIGHT))
+    (environment,) = list_environments()
+    environment.python.unlink()
+    assert "env create" in command("run", "-b", subject(wheel_index.RIGHT)).err
+    assert make(subject(wheel_index.RIGHT)).out.startswith(f"{subject(wheel_index.RIGHT)}: created")
+
+
+def test_environment_with_malformed_document_is_unusable(make, command):
+    make(subject(wheel_index.RIGHT))
+    (environment,) = list_environments()
+    (environment.folder / DOCUMENT_NAME).write_text('{"subject": 3}')
+    assert "no longer usable" in command("env", "list").out
+    assert command("run", "-b", subject(wheel_index.RIGHT)).status == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("env", "create", "onnxruntime@latest"), "latest"),
+        (("env", "create", "nobody@1.0"), "nobody"),
+        (("env", "create", "reference"), "reference"),
+        (("env", "create", "onnxruntime@1.0", "--python", "no-such-python"), "onnxruntime@1.0"),
+        (("env", "remove", "onnxruntime@1.0"), "onnxruntime@1.0"),
+        (("run", "-o", "onnxsim@0.4.36"), "onnxsim@0.4.36"),
+        (("run", "-b", "onnxruntime@1.0[python=/usr/bin/python3]"), "onnxruntime@1.0[python=/usr/bin/python3]"),
+        (("run", "-b", "onnxruntime[python=no-such-python]"), "no-such-python"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_invalid_release_or_python_is_refused(cache, command, arguments, named):
+    ended = command(*arguments)
+    assert (ended.status, named in ended.err) == (2, True)
+
+
+def test_run_release_with_options_checks_them(make, command, small_corpus):
+    make(subject(wheel_index.RIGHT))
+    ended = command("run", "-b", f"{subject(wheel_index.RIGHT)}[optimization=most]", "--data", small_corpus)
+    assert (ended.status, "most" in ended.err) == (2, True)
+    assert Path(environments_folder()).is_dir()

@@ -1,0 +1,304 @@
+"""The pass criterion, with and without expectations, a baseline and required operators."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import pytest
+
+from conformance.expectations.criterion import MAX_REASONS, CaseFacts, PassCriterion
+from conformance.expectations.file import Expectation, Expectations
+from conformance.expectations.rules import Baseline, CriterionSettings
+from conformance.verdicts import Level, Verdict
+
+MUST, SHOULD, SILENT = Level
+PASS, FAIL, ERROR, UNSUPPORTED = Verdict.PASS, Verdict.FAIL, Verdict.ERROR, Verdict.UNSUPPORTED
+DEFECTS = [verdict for verdict in Verdict if verdict.is_defect]
+ADAM = CaseFacts("Adam", frozenset({"Adam"}))
+BASELINE = Baseline({"file": "old.jsonl", "version": "1.0.0", "digest": "0"}, {})
+
+
+def new_criterion(
+    level: Level = MUST, *, subjects: tuple[str, ...] = ("acme",), entries=None, **settings
+) -> PassCriterion:
+    """Return a criterion for which every subject has passed one case."""
+    expectations = {} if entries is None else {"acme": Expectations("acme", tuple(entries))}
+    criterion = PassCriterion(CriterionSettings(level, expectations, **settings), subjects)
+    for subject in subjects:
+        judge(criterion, PASS, "test_passed", subject)
+    return criterion
+
+
+def judge(
+    criterion: PassCriterion,
+    verdict: Verdict,
+    case: str = "test_x",
+    subject: str = "acme",
+    level=MUST,
+    facts=ADAM,
+    **more,
+):
+    """Judge a result, and return whether it is as expected."""
+    entry = criterion.expectation_for(subject, case)
+    expected = entry and {"verdict": str(entry.verdict), "reason": entry.reason, "location": entry.location_of(case)}
+    result = {"subject": subject, "case": case, "level": level, "verdict": verdict, "expected": expected, **more}
+    return criterion.judge(result, lambda: facts)
+
+
+def expecting(*cases: str, verdict: Verdict = FAIL, line: int = 2) -> Expectation:
+    lines = tuple(f"acme.toml:{line + 1 + number}" for number in range(len(cases)))
+    return Expectation(cases, verdict, "known", f"acme.toml:{line}", lines=lines)
+
+
+def reasons(criterion: PassCriterion, *, partial: bool = False) -> list[str]:
+    return criterion.reasons(partial=partial)
+
+
+class TestWithoutExpectations:
+    def test_passes_are_no_reason(self):
+        assert not reasons(new_criterion())
+
+    @pytest.mark.parametrize("verdict", DEFECTS)
+    def test_defect_is_a_reason(self, verdict):
+        criterion = new_criterion()
+        assert not judge(criterion, verdict)
+        (reason,) = reasons(criterion)
+        assert reason.startswith("test_x ")
+        assert reason.endswith(" on acme")
+
+    def test_unsupported_is_tolerated(self):
+        criterion = new_criterion()
+        assert judge(criterion, UNSUPPORTED)
+        assert not reasons(criterion)
+
+    @pytest.mark.parametrize(
+        ("level", "at_must", "at_should"), [(MUST, True, True), (SHOULD, False, True), (SILENT, False, False)]
+    )
+    def test_levels_up_to_the_fail_level_are_judged(self, level, at_must, at_should):
+        found = []
+        for fail_level in (MUST, SHOULD):
+            criterion = new_criterion(fail_level)
+            judge(criterion, FAIL, level=level)
+            found.append(bool(reasons(criterion)))
+        assert found == [at_must, at_should]
+
+    def test_failure_at_an_unjudged_level_is_tolerated(self):
+        assert judge(new_criterion(), ERROR, level=SHOULD)
+
+    def test_results_are_counted_by_subject_level_and_verdict(self):
+        criterion = new_criterion()
+        judge(criterion, FAIL, level=SHOULD)
+        assert criterion.verdicts["acme"] == {MUST: {PASS: 1}, SHOULD: {FAIL: 1}}
+
+
+class TestExpectations:
+    def test_unsupported_without_entry_is_a_reason(self):
+        criterion = new_criterion(entries=())
+        judge(criterion, UNSUPPORTED)
+        assert reasons(criterion) == ["test_x is unsupported on acme"]
+
+    def test_entry_does_not_apply_to_another_subject(self):
+        criterion = new_criterion(subjects=("acme", "other"), entries=[expecting("test_x")])
+        judge(criterion, FAIL)
+        judge(criterion, FAIL, subject="other")
+        assert reasons(criterion) == ["test_x fails on other"]
+
+    def test_expected_verdict_is_no_reason(self):
+        criterion = new_criterion(entries=[expecting("test_x")])
+        assert judge(criterion, FAIL)
+        assert not reasons(criterion)
+
+    def test_unexpected_pass_names_the_line(self):
+        criterion = new_criterion(entries=[expecting("test_y", "test_x")])
+        judge(criterion, FAIL, "test_y")
+        judge(criterion, PASS, "test_x")
+        assert reasons(criterion) == ["acme.toml:4: test_x passes on acme, fail expected: remove it from the entry"]
+
+    @pytest.mark.parametrize(("verdict", "verb"), [(ERROR, "ends in an error"), (UNSUPPORTED, "is unsupported")])
+    def test_verdict_other_than_expected_is_a_reason(self, verdict, verb):
+        criterion = new_criterion(entries=[expecting("test_x")])
+        judge(criterion, verdict)
+        assert reasons(criterion) == [f"acme.toml:3: test_x {verb} on acme, fail expected: change the verdict"]
+
+    def test_entry_without_match_is_a_reason(self):
+        assert reasons(new_criterion(entries=[expecting("test_gone", "test_lost")])) == [
+            "acme.toml:2: the entry (test_gone, test_lost) matches no case: remove it"
+        ]
+
+    def test_pattern_without_match_is_a_reason(self):
+        criterion = new_criterion(entries=[expecting("test_x", "test_gone")])
+        judge(criterion, FAIL)
+        assert reasons(criterion) == ["acme.toml:4: test_gone matches no case: remove it"]
+
+    def test_misspelt_pattern_names_the_nearest_case(self):
+        criterion = new_criterion(entries=[expecting("test_adagrad_mulitple_float", "test_gone")])
+        judge(criterion, PASS, "test_adagrad_multiple_float")
+        (sentence,) = reasons(criterion)
+        assert sentence.endswith("matches no case: remove it, or did you mean test_adagrad_multiple_float?")
+
+    def test_partial_run_tolerates_entry_without_match(self):
+        assert not reasons(new_criterion(entries=[expecting("test_gone")]), partial=True)
+
+    def test_entry_behind_an_earlier_entry_has_no_match(self):
+        criterion = new_criterion(entries=[expecting("test_*"), expecting("test_x", line=7)])
+        judge(criterion, FAIL)
+        assert any(re.match(r"acme\.toml:7: .*\(test_x\)", reason) for reason in reasons(criterion))
+
+    def test_unjudged_result_matches_an_entry(self):
+        criterion = new_criterion(entries=[expecting("test_x")])
+        judge(criterion, FAIL, level=SHOULD)
+        assert not reasons(criterion)
+
+
+class TestExpectedChecks:
+    @staticmethod
+    def judged(*violated: str, named=("answers",), level=MUST) -> tuple[bool, PassCriterion]:
+        """Return whether a failure of these checks is expected by an entry that names checks, and the criterion."""
+        criterion = new_criterion(entries=[expecting("test_x")])
+        checks = [{"name": name, "run": "once", "level": str(level), "violation": "no"} for name in violated]
+        expected = {"verdict": "fail", "reason": "known", "location": "acme.toml:3"}
+        texts = expected | ({"checks": list(named)} if named else {})
+        result = {"subject": "acme", "case": "test_x", "level": MUST, "verdict": FAIL, "expected": texts}
+        return criterion.judge({**result, "checks": checks}, lambda: ADAM), criterion
+
+    def test_violation_of_a_named_check_is_expected(self):
+        assert self.judged("answers")[0]
+
+    def test_violation_of_another_check_is_a_reason(self):
+        expected, criterion = self.judged("answers", "checker")
+        assert not expected
+        assert reasons(criterion) == [
+            "acme.toml:3: test_x fails on acme by checker too: write an entry with the reason"
+        ]
+
+    def test_entry_without_checks_expects_any_violation(self):
+        assert self.judged("answers", "checker", named=())[0]
+
+    def test_violation_at_an_unjudged_level_is_tolerated(self):
+        assert self.judged("mutation", level=SHOULD)[0]
+
+
+class TestSubjectWithoutPass:
+    @pytest.mark.parametrize("verdict", [UNSUPPORTED, Verdict.SKIPPED])
+    def test_subject_without_pass_is_a_reason(self, verdict):
+        criterion = PassCriterion(CriterionSettings(), ["acme"])
+        judge(criterion, verdict, level=SILENT)
+        assert reasons(criterion) == ["acme passed nothing"]
+
+    def test_subject_without_pass_fails_a_partial_run(self):
+        criterion = PassCriterion(
+            CriterionSettings(MUST, {"acme": Expectations("acme", (expecting("*", verdict=UNSUPPORTED),))}), ["acme"]
+        )
+        judge(criterion, UNSUPPORTED)
+        assert reasons(criterion, partial=True) == ["acme passed nothing"]
+
+    def test_pass_of_another_subject_does_not_count(self):
+        criterion = PassCriterion(CriterionSettings(), ["acme", "other"])
+        judge(criterion, PASS, subject="other")
+        assert reasons(criterion) == ["acme passed nothing"]
+
+    def test_rejection_does_not_count_as_a_pass(self):
+        criterion = PassCriterion(CriterionSettings(SHOULD), ["acme"])
+        judge(criterion, PASS, level=SHOULD, facts=CaseFacts("Adam", frozenset(), rejection=True))
+        assert reasons(criterion, partial=True) == ["acme passed nothing"]
+
+
+class TestRequiredOperators:
+    def test_unsupported_required_operator_is_a_reason(self):
+        criterion = new_criterion(require=("Adam",))
+        judge(criterion, UNSUPPORTED)
+        assert reasons(criterion) == ["test_x is unsupported on acme although the operator is required"]
+
+    def test_expected_unsupported_required_operator_is_unexpected(self):
+        criterion = new_criterion(entries=[expecting("test_x", verdict=UNSUPPORTED)], require=("Adam",))
+        assert not judge(criterion, UNSUPPORTED)
+
+    def test_unsupported_other_operator_is_tolerated(self):
+        criterion = new_criterion(require=("Momentum",))
+        assert judge(criterion, UNSUPPORTED)
+
+
+class TestBaseline:
+    @pytest.mark.parametrize(
+        ("was", "now", "holds"),
+        [
+            (PASS, PASS, True),
+            (PASS, FAIL, False),
+            (UNSUPPORTED, FAIL, False),
+            (FAIL, FAIL, True),
+            (FAIL, ERROR, True),
+            (ERROR, FAIL, True),
+            (ERROR, Verdict.CRASH, False),
+            (Verdict.CRASH, FAIL, True),
+            (FAIL, PASS, True),
+        ],
+    )
+    def test_baseline_makes_only_worse_verdict_unexpected(self, was, now, holds):
+        criterion = new_criterion(baseline=BASELINE)
+        assert judge(criterion, now, baseline=str(was)) is holds
+
+    def test_regression_names_the_verdict_before(self):
+        criterion = new_criterion(baseline=BASELINE)
+        judge(criterion, FAIL, baseline="pass")
+        assert reasons(criterion) == ["test_x fails on acme, but in the baseline: pass"]
+
+    @pytest.mark.parametrize(("now", "holds"), [(MUST, False), (SHOULD, True)])
+    def test_failure_at_a_stronger_level_is_a_regression(self, now, holds):
+        criterion = new_criterion(SHOULD, baseline=BASELINE)
+        assert judge(criterion, FAIL, level=now, baseline="fail", baseline_level="should") is holds
+
+    def test_regression_names_the_level_before(self):
+        criterion = new_criterion(baseline=BASELINE)
+        judge(criterion, FAIL, baseline="fail", baseline_level="should")
+        assert reasons(criterion) == ["test_x fails on acme, but in the baseline: fail at level should"]
+
+    def test_new_case_is_judged_without_baseline(self):
+        criterion = new_criterion(baseline=BASELINE)
+        assert not judge(criterion, FAIL)
+
+    def test_entry_without_match_is_no_regression(self):
+        assert not reasons(new_criterion(baseline=BASELINE, entries=[expecting("test_gone")]))
+
+
+class TestVaryingVerdict:
+    def test_varying_verdict_is_a_reason(self):
+        criterion = new_criterion(entries=[expecting("test_x")])
+        judge(criterion, FAIL, repeats={"pass": 2, "fail": 1})
+        assert reasons(criterion) == ["test_x varies from run to run on acme"]
+
+    def test_constant_verdict_is_expected(self):
+        assert judge(new_criterion(), PASS, repeats={"pass": 3})
+
+
+class TestReasons:
+    def test_similar_cases_give_one_sentence(self):
+        criterion = new_criterion()
+        for number in range(12):
+            judge(criterion, FAIL, f"test_{number:02}")
+        assert reasons(criterion) == ["12 cases of Adam fail on acme (first test_00)"]
+
+    def test_order_of_results_does_not_matter(self):
+        results = [(FAIL, "test_a", ADAM), (FAIL, "test_b", ADAM), (ERROR, "test_c", CaseFacts("ArgMax", frozenset()))]
+        texts = set()
+        for order in itertools.permutations(results):
+            criterion = new_criterion()
+            for verdict, case, facts in order:
+                judge(criterion, verdict, case, facts=facts)
+            texts.add(tuple(reasons(criterion)))
+        assert texts == {("2 cases of Adam fail on acme (first test_a)", "test_c ends in an error on acme")}
+
+    def test_many_reasons_are_counted(self):
+        criterion = new_criterion()
+        for number in range(MAX_REASONS + 5):
+            judge(criterion, FAIL, f"test_{number}", facts=CaseFacts(f"Operator{number}", frozenset()))
+        sentences = reasons(criterion)
+        assert len(sentences) == MAX_REASONS + 1
+        assert sentences[-1] == "and 5 more reasons"
+
+
+@pytest.mark.parametrize("entries", [None, ()])
+def test_skipped_case_is_no_reason(entries):
+    criterion = new_criterion(entries=entries)
+    assert judge(criterion, Verdict.SKIPPED)
+    assert not reasons(criterion)

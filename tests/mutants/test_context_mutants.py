@@ -1,0 +1,75 @@
+"""Mutants that depend on a node's context fail in that context and nowhere else."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+
+from conformance.adapters.reference import ReferenceBackend
+from conformance.mutants import catalogue
+from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from generators.declarations.families import TRAINING_FAMILIES
+
+PLACED = TRAINING_FAMILIES["placed"]
+PLAIN = {factor: values[0] for factor, values in PLACED.declaration("Adam").factors.items()}
+DEVIATIONS = {mutant.id: mutant for mutant in catalogue()["Adam"]}
+
+
+def is_detected(mutant, **row):
+    """Return whether an Adam mutant and the reference have different outputs in a context."""
+    built = PLACED.build("Adam", "surroundings", {**PLAIN, **row})
+    model = onnx.load_model_from_string(built.model)
+    right, wrong = (
+        backend.prepare(model).run(list(built.data_sets[0]))
+        for backend in (ReferenceBackend, DEVIATIONS[mutant].backend)
+    )
+    return not all(np.array_equal(*pair) for pair in zip(right, wrong, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("mutant", "scopes"),
+    [
+        ("adam.left_in_if", {"if_then", "if_else", "if_in_loop"}),
+        ("adam.left_in_scan", {"scan"}),
+        ("adam.first_iteration_again", {"loop"}),
+        ("adam.first_row_again", {"scan"}),
+        ("adam.defaults_in_function", {"function", "function_twice", "function_in_function"}),
+    ],
+)
+def test_scope_mutant_fails_only_in_its_scopes(mutant, scopes):
+    every = PLACED.declaration("Adam").factors["scope"]
+    assert {scope for scope in every if is_detected(mutant, scope=scope)} == scopes
+
+
+@pytest.mark.parametrize(
+    ("mutant", "tensors"),
+    [("adam.state_of_same_shape", {"two_alike", "one_twice", "g_as_state"}), ("adam.same_x_once", {"one_twice"})],
+)
+def test_tensor_mutant_fails_only_for_similar_tensors(mutant, tensors):
+    every = PLACED.declaration("Adam").factors["tensors"]
+    assert {word for word in every if is_detected(mutant, tensors=word)} == tensors
+
+
+@pytest.mark.parametrize("operator", TRAINING_OPTIMIZERS)
+def test_by_position_mutant_fails_for_reordered_attributes(operator):
+    """All attributes of a row differ, so that exchanging them changes the outputs."""
+    numbers = TRAINING_FAMILIES["numbers"]
+    factors = numbers.declaration(operator).factors
+    row = {factor: values[0] for factor, values in factors.items()}
+    by_position = next(each for each in catalogue()[operator] if each.by_position)
+    detected = set()
+    for order in factors["order"]:
+        built = numbers.build(operator, "order", {**row, "order": order})
+        answers = [
+            backend.prepare(onnx.load_model_from_string(built.model)).run(list(built.data_sets[1]))
+            for backend in (ReferenceBackend, by_position.backend)
+        ]
+        if not all(map(np.array_equal, *answers)):
+            detected.add(order)
+    assert detected == {"reversed", "rotated"}
+
+
+def test_unread_attribute_mutant_fails_in_nested_graphs():
+    assert is_detected("adam.epsilon_not_read", scope="if_in_loop")
+    assert is_detected("adam.epsilon_not_read", scope="function_in_function")

@@ -1,0 +1,31 @@
+"""The command line of the mutation tests, run in this process."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from mutation.__main__ import main
+
+
+class Ended(NamedTuple):
+    """The exit status and the outputs of the command."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def mutation_command(capfd, monkeypatch):
+    """Return a function that runs `python -m mutation` with some arguments."""
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def run(*arguments):
+        capfd.readouterr()
+        status = main([*map(str, arguments)])
+        captured = capfd.readouterr()
+        return Ended(status, captured.out, captured.err)
+
+    return run

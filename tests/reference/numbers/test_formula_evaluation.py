@@ -1,0 +1,117 @@
+"""Equal elements and common subexpressions are computed once. The results are those of separate computations."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from conformance.models.arrays import FLOAT, object_array
+from conformance.reference.numbers.bounded import BoundedNumber
+from conformance.reference.numbers.decimals import exact_context, from_array
+from conformance.reference.numbers.formula_evaluation import (
+    MAX_ELEMENTS_WITH_OWN_SYMBOLS,
+    CachedExpression,
+    UniqueElements,
+    evaluate_forms,
+)
+from conformance.reference.numbers.precision import Precision, Role
+
+TENSOR = Precision(Role.TENSOR, FLOAT, FLOAT)
+
+
+class MultiplicationCounter:
+    """A number that counts its multiplications."""
+
+    def __init__(self):
+        self.count = 0
+
+    def __mul__(self, other):
+        del other
+        self.count += 1
+        return self
+
+
+def thirds(X):
+    """Return a third of X: a formula whose result is rounded."""
+    return [X / 3]
+
+
+def results(numbers, *, independent=True):
+    with exact_context():
+        (result,) = evaluate_forms(
+            [thirds],
+            [],
+            [from_array(np.array(numbers, dtype=np.float32))],
+            {},
+            TENSOR,
+            has_independent_results=independent,
+        )
+    return result
+
+
+def ends(number: BoundedNumber) -> tuple[Decimal, Decimal, Decimal]:
+    return number.low, number.value, number.high
+
+
+def test_unique_elements_merge_equal_operands():
+    X, G = from_array(np.array([1.0, 2.0, 1.0, 1.0])), from_array(np.array([5.0, 5.0, 5.0, 6.0]))
+    unique = UniqueElements.find([X, G])
+    assert unique.indices.tolist() == [0, 1, 3]
+    assert unique.inverse.tolist() == [0, 1, 0, 2]
+
+
+def test_unique_elements_distinguish_signed_zeros():
+    assert UniqueElements.find([from_array(np.array([0.0, -0.0]))]).indices.tolist() == [0, 1]
+
+
+def test_unique_elements_of_different_shapes_are_none():
+    assert UniqueElements.find([from_array(np.zeros((2, 1))), from_array(np.zeros(2))]) is None
+
+
+def test_cached_expression_computes_common_operation_once():
+    counting, known = MultiplicationCounter(), {}
+    X, Y = CachedExpression(counting, known), CachedExpression(counting, known)
+    assert X * Y is X * Y
+    assert counting.count == 1
+
+
+def test_equal_elements_have_own_noise_symbols():
+    first, second = results([1.0, 1.0])
+    assert ends(first) == ends(second)
+    assert not set(first.affine_form.coefficients) & set(second.affine_form.coefficients)
+
+
+def test_second_node_gives_equal_elements_equal_results():
+    with exact_context():
+        (once,) = evaluate_forms([thirds], [], [results([1.0, 1.0, 2.0])], {}, TENSOR, has_independent_results=True)
+        (alone,) = evaluate_forms([thirds], [], [results([1.0])], {}, TENSOR, has_independent_results=True)
+    assert [*map(ends, once[:2])] == [ends(alone[0])] * 2
+    assert once[0].affine_form.range == alone[0].affine_form.range
+    assert not set(once[0].affine_form.coefficients) & set(once[1].affine_form.coefficients)
+
+
+def test_shared_noise_symbol_is_not_merged():
+    with exact_context():
+        X = results([1.0, 1.0])
+        (difference,) = evaluate_forms(
+            [lambda A, B: [A - B]], [], [X, object_array([X[0], X[0]], (2,))], {}, TENSOR, has_independent_results=False
+        )
+    assert ends(difference[0]) == (0, 0, 0)
+    assert difference[1].low < 0 < difference[1].high
+
+
+def test_many_equal_elements_keep_intervals_only():
+    few, many = results([1.0, 1.0]), results([1.0] * (MAX_ELEMENTS_WITH_OWN_SYMBOLS + 1))
+    assert ends(many[-1]) == ends(few[0])
+    assert many[-1].affine_form is None
+
+
+@pytest.mark.parametrize("independent", [False, True])
+def test_evaluate_forms_keeps_shape(independent):
+    assert results([[1.0, 2.0], [2.0, 1.0]], independent=independent).shape == (2, 2)
+
+
+def test_evaluate_forms_of_empty_tensor_is_empty():
+    assert np.array_equal(results([]), object_array([], (0,)))

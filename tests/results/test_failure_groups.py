@@ -1,0 +1,162 @@
+"""Grouping of failures by probable group."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from conformance.results.failure_groups import (
+    EVIDENCE_CASES,
+    FailureGrouper,
+    explained_sentence,
+    format_group_counts,
+    normalize_violation,
+)
+
+DIAGNOSIS: Any = {
+    "subject": "acme",
+    "operator": "Adam",
+    "mutant": "adam.x",
+    "text": "forgets x",
+    "explained": 2,
+    "failing": 3,
+    "indistinguishable": ["adam.y"],
+    "cases": ["test_x", "test_y"],
+    "jointly_explained": [],
+}
+
+
+def case(name: str, elements: int = 1, clauses: tuple[str, ...] = ("adam.x_new", "adam.v_new")) -> Any:
+    data_set = {"inputs": [{"shape": [elements]}], "outputs": []}
+    return {"case": name, "kind": "node", "clauses": list(clauses), "model": {"nodes": [{}]}, "data_sets": [data_set]}
+
+
+def output(name: str, violation: str | None = None, **more: Any) -> Any:
+    record = {"data_set": 0, "name": name, "check": "bound"}
+    return record | more if violation is None else record | {"violation": violation} | more
+
+
+def failure(name: str, **more: Any) -> Any:
+    record = {"subject": "acme", "case": name, "level": "must", "verdict": "fail", "phase": "compare", "expected": None}
+    return record | {"message": "X_new is wrong", "outputs": [output("X_new", "is wrong"), output("V_new")]} | more
+
+
+def found(*results: Any, diagnoses: Any = (), cases: Any = ()) -> list[Any]:
+    known = {each["case"]: each for each in cases}
+    grouper = FailureGrouper()
+    for result in results:
+        grouper.add(known.get(result["case"], case(result["case"])), result)
+    return grouper.groups(diagnoses)
+
+
+class TestGroups:
+    def test_cases_with_equal_violation_and_clause_form_one_group(self):
+        (group,) = found(failure("test_a"), failure("test_b"))
+        assert (group.sentence, group.cases) == ("adam.x_new, bound: X_new is wrong", ("test_a", "test_b"))
+
+    def test_group_does_not_name_the_clause_of_a_correct_output(self):
+        other = failure("test_b", outputs=[output("X_new"), output("V_new", "is wrong")])
+        assert [group.clause for group in found(failure("test_a"), other)] == ["adam.x_new", "adam.v_new"]
+
+    def test_groups_name_as_few_clauses_as_possible(self):
+        cases = [
+            case("test_a", clauses=("adam.x", "adam.y")),
+            case("test_b", clauses=("adam.y", "adam.z")),
+            case("test_c", clauses=("adam.z", "adam.w")),
+        ]
+        groups = found(*(failure(each["case"]) for each in cases), cases=cases)
+        assert [(group.clause, group.cases) for group in groups] == [
+            ("adam.y", ("test_a", "test_b")),
+            ("adam.z", ("test_c",)),
+        ]
+
+    def test_number_of_wrong_elements_does_not_divide_a_group(self):
+        bad = [output("X1_new", f"has {n} wrong of 9 elements", first_bad={}, wrong=n) for n in (1, 2)]
+        (group,) = found(failure("test_a", outputs=[bad[0]]), failure("test_b", outputs=[bad[1]]))
+        assert group.text == "X_new has wrong elements"
+
+    def test_wrong_type_forms_one_group_over_all_clauses(self):
+        wrong = [output("X_new", "has type double instead of float", actual={})]
+        other = case("test_b", clauses=("adam.elementwise",))
+        (group,) = found(failure("test_a", outputs=wrong), failure("test_b", outputs=wrong), cases=[other])
+        assert (group.sentence, group.clause) == ("bound: X_new has type double instead of float", None)
+
+    def test_error_forms_one_group_over_all_clauses(self):
+        raised = {"verdict": "error", "phase": "run", "message": "no kernel 7", "outputs": []}
+        others = case("test_b", clauses=("momentum.x_new",))
+        (group,) = found(failure("test_a", **raised), failure("test_b", **raised), cases=[others])
+        assert group.sentence == "error: no kernel N"
+
+    def test_case_id_in_a_message_does_not_divide_a_group(self):
+        raised = {"verdict": "error", "phase": "load", "outputs": []}
+        (group,) = found(*(failure(name, message=f"no room for {name}", **raised) for name in ("test_a", "test_b")))
+        assert (group.sentence, group.cases) == ("error: no room for CASE", ("test_a", "test_b"))
+
+    def test_optimizer_failures_are_grouped_by_their_strongest_check(self):
+        check = {"name": "mutation", "run": "once", "level": "must", "violation": "the caller's model is changed"}
+        weaker = {"name": "structure", "run": "once", "level": "should", "violation": "other"}
+        results = [
+            failure("test_a", checks=[weaker, check], message="mutation: the caller's model is changed (and 1 more)"),
+            failure("test_b", checks=[check], message="mutation: the caller's model is changed"),
+        ]
+        (group,) = found(*results)
+        assert group.sentence == "mutation: the caller's model is changed"
+
+    @pytest.mark.parametrize(
+        ("one", "other", "common"),
+        [
+            ("the model is changed: node[0].name", "the model is changed: ir_version", "the model is changed"),
+            ("Log, which makes a, is gone", "Log, which makes b/c, is gone", "Log is gone"),
+            (
+                "type of input x changed from float[2] to float[3]",
+                "type of input x changed in detail: a",
+                "type of input x changed",
+            ),
+            (
+                "y is [1, 2] instead of [2] on data set 3",
+                "y has shape [1] instead of [2] on data set 0",
+                "y is another",
+            ),
+        ],
+    )
+    def test_normalize_violation_removes_details(self, one, other, common):
+        assert normalize_violation(one) == common
+        assert normalize_violation(other).startswith(common)
+
+    def test_unexpected_pass_is_grouped_by_the_expectation(self):
+        expected = {"verdict": "fail", "reason": "known", "location": "acme.toml:3"}
+        (group,) = found(failure("test_a", verdict="pass", message="", outputs=[], expected=expected))
+        assert group.sentence == "pass: fail is expected (acme.toml:3)"
+
+    def test_subjects_do_not_share_groups(self):
+        assert len(found(failure("test_a"), failure("test_a", subject="other"))) == 2
+
+
+class TestDiagnoses:
+    def test_group_of_a_diagnosis_comes_first(self):
+        others = [failure(f"test_{n}") for n in range(5)]
+        explained = [
+            failure("test_x"),
+            failure("test_y", outputs=[output("V_new", "is wrong")]),
+        ]
+        groups = found(*others, *explained, diagnoses=[DIAGNOSIS])
+        assert [group.cases for group in groups] == [("test_x", "test_y"), tuple(f"test_{n}" for n in range(5))]
+        assert groups[0].sentence.startswith(explained_sentence(DIAGNOSIS))
+
+    def test_diagnosis_of_another_subject_is_ignored(self):
+        (group,) = found(
+            failure("test_a"), diagnoses=[{**DIAGNOSIS, "subject": "another subject", "cases": ["test_a"]}]
+        )
+        assert group.diagnosis is None
+
+
+class TestOrder:
+    def test_group_lists_small_cases_first_and_keeps_some_evidence(self):
+        cases = [case(f"test_{n}", elements=10 - n) for n in range(6)]
+        (group,) = found(*(failure(each["case"]) for each in cases), cases=cases)
+        assert group.cases == tuple(f"test_{n}" for n in reversed(range(6)))
+        assert [shown.case["case"] for shown in group.smallest] == list(group.cases[:EVIDENCE_CASES])
+
+    def test_format_group_counts_has_groups_and_cases(self):
+        assert format_group_counts(found(failure("test_a"), failure("test_b"))) == "1 cause, 2 cases"

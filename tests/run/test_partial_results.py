@@ -1,0 +1,41 @@
+"""Partial results files."""
+
+from __future__ import annotations
+
+from command_outputs import read_records
+from refusals import refused
+
+from conformance.run.resume import PartialResults, partial_path
+
+
+def test_second_run_into_a_file_is_rejected(tmp_path):
+    first = PartialResults(tmp_path / "results.jsonl")
+    with refused("usage.results-locked", "results.jsonl"):
+        PartialResults(tmp_path / "results.jsonl")
+    first.abandon()
+    PartialResults(tmp_path / "results.jsonl").abandon()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_command_into_a_locked_file_is_rejected(command, small_corpus, here):
+    first = PartialResults(here / "out.jsonl")
+    ended = command("run", "-b", "reference", "--data", small_corpus, "--results", "out.jsonl")
+    first.abandon()
+    assert (ended.status, ended.code) == (2, "usage.results-locked")
+
+
+def test_earlier_records_stay_until_a_run_begins(tmp_path):
+    left = partial_path(tmp_path / "results.jsonl")
+    left.write_text("left")
+    PartialResults(tmp_path / "results.jsonl").abandon()
+    assert left.read_text() == "left"
+
+
+def test_target_of_a_link_is_written(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    file = PartialResults(tmp_path / "link")
+    file.begin()
+    file.write({"record": "header"})
+    file.finish()
+    assert (tmp_path / "link").is_symlink()
+    assert read_records(tmp_path / "real") == [{"record": "header"}]

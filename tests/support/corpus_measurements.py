@@ -1,0 +1,71 @@
+"""Mutation scores in a form that processes can exchange, measured in parts."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from corpora import no_progress
+
+from conformance.mutants import FAMILIES, catalogue
+from mutation.operators import MutantResult, MutationScore, VariantResult, measure_mutation_score
+from mutation.pass_mutants import pass_mutants
+from mutation.pass_mutants.correct_variants import CORRECT_OTHER_OPTIMIZERS, CORRECT_PASSES
+from mutation.passes import CorrectPassResult, PassMutantResult, PassMutationScore, measure_pass_mutation_score
+from mutation.variants import VARIANTS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from conformance.corpus.corpus import Corpus
+
+
+def families() -> Sequence[str]:
+    """Return the families in an order that starts differently in each process."""
+    first = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % len(FAMILIES)
+    return (*FAMILIES[first:], *FAMILIES[:first])
+
+
+def measure_family(corpus: Corpus, family: str) -> Any:
+    """Measure the mutation score of one family; mutants, which contain functions, are replaced by their ids."""
+    score = measure_mutation_score(corpus, no_progress, only=(family,))
+    return (
+        [(one.mutant.id, one.detection, one.false_positive, one.detected_by_onnx) for one in score.results[family]],
+        [(one.false_positives, one.cases) for one in score.variants],
+    )
+
+
+def read_measurement(measured: Mapping[str, Any]) -> MutationScore:
+    """Return the mutation score from the measurements by family."""
+    mutants = {one.id: one for rows in catalogue().values() for one in rows}
+    results = {family: [MutantResult(mutants[id], *found) for id, *found in measured[family][0]] for family in FAMILIES}
+    found = zip(*(measured[family][1] for family in FAMILIES), strict=True)
+    variants = [
+        VariantResult(variant, tuple(id for ids, _ in own for id in ids), sum(cases for _, cases in own))
+        for variant, own in zip(VARIANTS, found, strict=True)
+    ]
+    return MutationScore(results, variants)
+
+
+def measure_pass_cases(corpus: Corpus) -> Any:
+    """Measure the mutation score of the pass; mutants, which contain functions, are left out."""
+    score = measure_pass_mutation_score(corpus, no_progress)
+    return (
+        {theme: [one.detection for one in results] for theme, results in score.results.items()},
+        [(one.false_positives, one.cases) for one in score.correct],
+    )
+
+
+def read_pass_measurement(measured: Any) -> PassMutationScore:
+    """Return the mutation score of the pass from a measurement."""
+    detections, correct = measured
+    return PassMutationScore(
+        {
+            theme: [PassMutantResult(*found) for found in zip(mutants, detections[theme], strict=True)]
+            for theme, mutants in pass_mutants().items()
+        },
+        [
+            CorrectPassResult(optimizer, *found)
+            for optimizer, found in zip((*CORRECT_PASSES, *CORRECT_OTHER_OPTIMIZERS), correct, strict=True)
+        ],
+    )

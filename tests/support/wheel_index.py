@@ -1,0 +1,80 @@
+"""A small package index: wheels of a fake runtime onnxruntime, whose releases have different faults."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+RIGHT, CRASHES, LACKS, UNFIT, RAISES, WAITS, OLD = (
+    *("1.30.0", "1.30.1", "1.30.2", "1.30.3", "1.30.4", "1.30.5"),
+    "1.18.0",
+)
+"""Releases: one that works; one that crashes when it is imported; that needs what there is not; that has not what its
+adapter calls; that raises when it is imported; that waits then for the file that GO_ON names; from before NumPy 2."""
+
+_RUNTIME = '''
+"""Finds the greatest element of each row, whatever it is asked."""
+import importlib.util
+from enum import Enum
+
+import numpy as np
+
+__version__ = "{version}" + (" and the suite" if importlib.util.find_spec("conformance") else "")
+GraphOptimizationLevel = Enum("Level", "ORT_DISABLE_ALL ORT_ENABLE_BASIC ORT_ENABLE_EXTENDED ORT_ENABLE_ALL")
+
+class SessionOptions:
+    pass
+
+class InferenceSession:
+    def __init__(self, model, options, providers):
+        pass
+
+    def run(self, _, feeds):
+        return [np.argmax(next(iter(feeds.values())), axis=1).astype(np.int64)]
+'''
+
+_AT_IMPORT = {
+    CRASHES: "import ctypes; ctypes.string_at(0)",
+    RAISES: "raise RuntimeError('no such processor')",
+    UNFIT: "GraphOptimizationLevel = type('Level', (), {})",
+    WAITS: "import os, time\nwhile not os.path.exists(os.environ['GO_ON']): time.sleep(0.02)",
+}
+
+
+def write_index(folder: Path) -> Path:
+    """Write the wheels of all releases and their dependencies; NumPy is the installed one."""
+    folder.mkdir()
+    numpy = folder / "numpy"
+    numpy.mkdir()
+    packages = Path(np.__file__).parents[1]
+    for name in ("numpy", "numpy.libs"):
+        if (packages / name).exists():
+            (numpy / name).symlink_to(packages / name)
+    for version in ("1.26.9", "2.9.9"):
+        write_wheel(folder, "numpy", version, {"numpy_of_the_tests.pth": f"{numpy}\n"})
+    write_wheel(folder, "ml_dtypes", "0.6", {})
+    for version in (RIGHT, OLD, LACKS, *_AT_IMPORT):
+        source = _RUNTIME.format(version=version) + _AT_IMPORT.get(version, "")
+        requires = ["numpy>=1.20", *(["nobody-has-this==1.0"] if version == LACKS else [])]
+        write_wheel(folder, "onnxruntime", version, {"onnxruntime/__init__.py": source}, requires)
+    return folder
+
+
+def write_wheel(folder: Path, name: str, version: str, files: Mapping[str, str], requires: Sequence[str] = ()) -> None:
+    """Write a pure Python wheel: a zip with the files and their metadata."""
+    info = f"{name}-{version}.dist-info"
+    needs = "".join(f"Requires-Dist: {text}\n" for text in requires)
+    told = {
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = "".join(f"{path},,\n" for path in (*files, *told, f"{info}/RECORD"))
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as archive:
+        for path, content in {**files, **told, f"{info}/RECORD": record}.items():
+            archive.writestr(path, content)
