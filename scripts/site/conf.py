@@ -77,7 +77,7 @@ CONTENTS = {
         "reports/providers",
         "reports/README",
     ),
-    "Project": ("CONTRIBUTING", "SECURITY", "CHANGELOG"),
+    "Project": ("CONTRIBUTING", "SECURITY", "CHANGELOG", "reports/wording"),
 }
 """Pages of the sidebar, by caption."""
 
