@@ -205,6 +205,30 @@ def versions(session: nox.Session, pair: dict[str, str]) -> None:
 
 
 @nox.session
+@nox.parametrize("resolution", ["lowest-direct", "highest"], ids=["lowest", "highest"])
+def resolutions(session: nox.Session, resolution: str) -> None:
+    """Use the main verbs with the lowest and the highest versions of all dependencies; `-- --quick` runs fewer cases.
+
+    The session needs uv, which resolves to the lowest versions.
+    """
+    session.install("uv")
+    python = ("--python", f"{session.virtualenv.location}/bin/python")
+    session.run("uv", "pip", "install", *python, "--resolution", resolution, "--upgrade", ".", silent=True)
+    is_quick = "--quick" in session.posargs
+    passes = ("--case", "test_argmax_pass_chains_of_9") if is_quick else ()
+    session.run("onnx-conformance", "--help", silent=True)
+    session.run("onnx-conformance", "run", "--help", silent=True)
+    session.run(
+        *("onnx-conformance", "run", "-b", "onnx-reference", "--operator", "Momentum" if is_quick else "Adam"),
+        *("--no-diagnosis", "--results", f"{session.create_tmp()}/results.jsonl"),
+        success_codes=[0, 1],  # the reference evaluator of onnx has known faults
+    )
+    session.run("onnx-conformance", "run", "-b", "reference", "--operator", "Momentum", "--fail-level", "should")
+    session.run("onnx-conformance", "run", "-o", "reference-pass", *passes)
+    session.run("onnx-conformance", "search", "-b", "reference", "--examples", "20" if is_quick else "200")
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Measure speed and memory; `-- run` measures only the duration of runs."""
     session.install(".[onnxruntime,dask]", *TESTED, *GROUPS["browser"])

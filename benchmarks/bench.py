@@ -25,6 +25,7 @@ from pathlib import Path
 from censuses import add_rows
 from job_speed import job_rows
 from many_results import count, results_files
+from oracle_speed import oracle_rows
 from rich.console import Console
 from rich.table import Table
 from search_speed import search_rows
@@ -286,6 +287,7 @@ ROWS = {
     "census": _census,
     "search": lambda table, _: search_rows(table),
     "jobs": lambda table, _: job_rows(table),
+    "oracle": lambda table, _: oracle_rows(table),
 }
 RUN = ("bare-loop", "isolation", "round-trip", "workers")
 

@@ -67,6 +67,16 @@ class TestHelp:
     def test_unknown_option_is_refused_with_nearest_option(self, command):
         assert_usage_error(command("run", "--tagg", "x"), "--tagg", "--tag")
 
+    @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["search", "--help"]])
+    def test_pydantic_is_not_imported_for_it(self, process, arguments):
+        program = (
+            f"import sys; sys.argv = ['x', *{arguments}]\n"
+            "from conformance.cli import main\n"
+            "try: main()\n"
+            "except SystemExit: print('pydantic' in sys.modules)"
+        )
+        assert process("python", "-c", program).out.splitlines()[-1] == "False"
+
     def test_heavy_modules_are_not_imported_for_it(self, process):
         program = (
             "import sys; sys.argv = ['x', '--help']\n"

@@ -139,7 +139,7 @@ def tensor_digest(tensor: onnx.TensorProto) -> str:
     try:
         content = numpy_helper.to_array(tensor)
         elements = repr(content.tolist()).encode() if content.dtype == object else content.tobytes()
-    except (ValueError, TypeError, NotImplementedError):
+    except (KeyError, ValueError, TypeError, NotImplementedError):  # KeyError: a type newer than onnx
         elements = tensor.SerializeToString(deterministic=True)
     return _digest(f"{tensor.data_type} {list(tensor.dims)}".encode() + elements)
 

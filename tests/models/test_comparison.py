@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from conformance.models.comparison import copy_with_raw_tensors
+from conformance.models.comparison import copy_with_raw_tensors, tensor_digest
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,8 @@ def test_strings_and_unreadable_tensors_are_unchanged():
     text = helper.make_tensor("W", TensorProto.STRING, [1], [b"one"])
     short = onnx.TensorProto(data_type=TensorProto.FLOAT, dims=[3], float_data=[0.5])
     assert (copy_with_raw_tensors(text), copy_with_raw_tensors(short)) == (text, short)
+
+
+def test_tensors_of_a_type_that_onnx_does_not_know_are_compared_by_their_bytes():
+    first, same, other = (onnx.TensorProto(data_type=999, dims=[1], raw_data=raw) for raw in (b"a", b"a", b"b"))
+    assert tensor_digest(first) == tensor_digest(same) != tensor_digest(other)

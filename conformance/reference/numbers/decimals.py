@@ -11,12 +11,12 @@ from __future__ import annotations
 from contextlib import contextmanager
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal, localcontext
 from functools import lru_cache
-from math import isfinite
+from math import log10
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.models.arrays import Array, object_array
+from conformance.models.arrays import DOUBLE, Array, object_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,6 +32,8 @@ CACHE_SIZE = 4096
 MAX_EXP_ARGUMENT = 800
 """The exponential of a larger magnitude overflows or underflows in double."""
 
+LOGARITHM_MARGIN = 1e-6
+"""Decimal logarithms that differ by more are in the right order, whatever the C library computes."""
 
 LARGEST_DECIMAL = Decimal((0, (9,) * MIN_DIGITS, MAX_EMAX - MIN_DIGITS + 1))
 """A decimal that is not below any exponential that overflows the range of decimals."""
@@ -93,8 +95,25 @@ def to_array(values: Array, format: FloatFormat, dtype: np.dtype[Any]) -> Array:
 
 
 def _needed_digits(inputs: Iterable[Array]) -> int:
-    elements = {float(element) for array in inputs if array.dtype.kind not in "iub" for element in array.flat}
-    finite = [element for element in elements if isfinite(element)]
-    longest = max((len(Decimal(element).as_tuple().digits) for element in finite), default=1)
-    largest_exp_argument = max((abs(element) for element in finite if abs(element) <= MAX_EXP_ARGUMENT), default=0.0)
-    return max(MIN_DIGITS, 2 * longest + 20) + int(largest_exp_argument)
+    with np.errstate(all="ignore"):
+        elements = [array.astype(np.float64).ravel() for array in inputs if array.dtype.kind not in "iub"]
+        magnitudes = np.unique(np.abs(np.concatenate([np.zeros(1), *elements])))
+    finite = magnitudes[np.isfinite(magnitudes)]
+    largest_exp_argument = finite[finite <= MAX_EXP_ARGUMENT].max()
+    return max(MIN_DIGITS, 2 * _most_digits(finite) + 20) + int(largest_exp_argument)
+
+
+def _most_digits(magnitudes: Array) -> int:
+    """Return the most significant digits of any of these nonnegative doubles, written exactly.
+
+    A positive double with n decimal places is an integer of floor(log10(x) + n) + 1 digits, divided by 10**n. Only the
+    doubles with the largest logarithm are converted, because logarithms are not exact.
+    """
+    positive = magnitudes[magnitudes > 0]
+    mantissa, exponent = np.frexp(positive)
+    numerator = np.ldexp(mantissa, DOUBLE.precision).astype(np.int64)
+    trailing_zeros = np.frexp((numerator & -numerator).astype(np.float64))[1] - 1
+    places = np.maximum(DOUBLE.precision - exponent - trailing_zeros, 0)
+    digits = np.log10(mantissa) + exponent * log10(2) + places
+    longest = positive[digits > digits.max(initial=0) - LOGARITHM_MARGIN]
+    return max((len(Decimal(element).as_tuple().digits) for element in longest.tolist()), default=1)

@@ -108,7 +108,7 @@ class IntervalSystem:
             [to_precision(R.elements, scalar)[()], update_count],
             [tensor.elements for tensor in tensors],
             numbers,
-            self._tensor_precision(dtype),
+            self.tensor_precision(dtype),
             has_independent_results=self.complement_formats is None,
         )
         return [Value(result, dtype) for result in results]
@@ -117,7 +117,7 @@ class IntervalSystem:
         if _is_integral(X.dtype):
             _require_single_choice(X, *others)
             return NativeSystem().apply_elementwise(formula, X, *others, roundings=roundings)
-        precision = self._tensor_precision(X.dtype)
+        precision = self.tensor_precision(X.dtype)
         operands = [operand.elements for operand in (X, *others)]
         if formula in ARITHMETIC_OPERATORS and self.adversary is None and (unique := UniqueElements.find(operands)):
             taken = (to_precision(unique.take(operand), precision) for operand in operands)
@@ -130,7 +130,7 @@ class IntervalSystem:
         if _is_integral(X.dtype):
             _require_single_choice(X)
             return NativeSystem().apply_monotone(formula, X, roundings=roundings, **numbers)
-        precision = self._tensor_precision(X.dtype)
+        precision = self.tensor_precision(X.dtype)
         operands = to_precision(X.elements, precision).ravel()
         constants = {name: Decimal(value) for name, value in numbers.items()}
         arguments = (object_array((number.value for number in operands), operands.shape), *interval_ends(operands))
@@ -159,14 +159,14 @@ class IntervalSystem:
         rows, shape = _rows(X.elements, axes)
         if not rows.shape[1]:
             raise Unsupported("an empty tensor has no largest or smallest element")
-        precision, pick = self._tensor_precision(X.dtype), max if largest else min
+        precision, pick = self.tensor_precision(X.dtype), max if largest else min
         extremes = (extreme(list(distinct_numbers(row).values()), pick, precision) for row in rows)
         return Value(object_array(extremes, shape), X.dtype)
 
     def reduce_sum(self, X: Value, axes: Sequence[int]) -> Value:
         if _is_integral(X.dtype):
             return NativeSystem().reduce_sum(X, axes)
-        precision = self._tensor_precision(X.dtype)
+        precision = self.tensor_precision(X.dtype)
         rows, shape = _rows(to_precision(X.elements, precision), axes)
         sums = (bounded_sum(row) if row.size else BoundedNumber(ZERO, precision) for row in rows)
         return Value(object_array(sums, shape), X.dtype)
@@ -176,7 +176,7 @@ class IntervalSystem:
             return NativeSystem().top_k(X, axis, count, largest=largest)
         rows, outer_shape = _rows(X.elements, [axis])
         shape, width = (*outer_shape, count), rows.shape[1]
-        precision = self._tensor_precision(X.dtype)
+        precision = self.tensor_precision(X.dtype)
         ranked = [rank(list(row), count, precision, largest=largest) for row in rows]
         values = object_array((value for row, _, _ in ranked for value in row), shape)
         indices = np.array([row for _, row, _ in ranked], dtype=np.int64).reshape(shape)
@@ -200,7 +200,7 @@ class IntervalSystem:
         own errors.
         """
         source = X if X.rounded_keys is None else Value(X.rounded_keys.elements, X.dtype)
-        numbers = to_precision(source.elements, self._tensor_precision(source.dtype))
+        numbers = to_precision(source.elements, self.tensor_precision(source.dtype))
         operand = source.with_elements(as_single_terms(numbers))
         results = [self.apply_elementwise(partial(form, shared=drop_error), operand) for form in forms]
         keys = reduce(self.enclose_alternatives, results).elements
@@ -209,7 +209,7 @@ class IntervalSystem:
     def less(self, A: Value, B: Value) -> Value:
         if _is_integral(A.dtype):
             return NativeSystem().less(A, B)
-        precision = self._tensor_precision(A.dtype)
+        precision = self.tensor_precision(A.dtype)
         A_low, A_high = interval_ends(to_precision(A.elements, precision))
         B_low, B_high = interval_ends(to_precision(B.elements, precision))
         is_less, can_be_less = np.asarray(A_high < B_low, dtype=bool), np.asarray(A_low < B_high, dtype=bool)
@@ -220,12 +220,12 @@ class IntervalSystem:
     def cast(self, X: Value, dtype: np.dtype[Any]) -> Value:
         """Return a tensor whose intervals contain the rounded number and the number itself (wider intermediates)."""
         _require_single_choice(X)
-        precision = self._tensor_precision(dtype)
+        precision = self.tensor_precision(dtype)
         if _is_integral(X.dtype):
             integers = (BoundedNumber(Decimal(int(element)), precision) for element in X.elements.flat)
             numbers = object_array(integers, X.elements.shape)
         else:
-            numbers = to_precision(to_precision(X.elements, self._tensor_precision(X.dtype)), precision)
+            numbers = to_precision(to_precision(X.elements, self.tensor_precision(X.dtype)), precision)
         return Value(as_number_array(numbers * 1, precision), dtype)
 
     def enclose_alternatives(self, first: Value, second: Value) -> Value:
@@ -235,7 +235,7 @@ class IntervalSystem:
         """
         if self.adversary is not None:
             return first
-        precision = self._tensor_precision(first.dtype)
+        precision = self.tensor_precision(first.dtype)
         numbers = (to_precision(value.elements, precision) for value in (first, second))
         return Value(elementwise_hull(*numbers), first.dtype)
 
@@ -260,7 +260,8 @@ class IntervalSystem:
             return forms[:1]
         return forms if self.form_index is None else [forms[min(self.form_index, len(forms) - 1)]]
 
-    def _tensor_precision(self, dtype: np.dtype[Any]) -> Precision:
+    def tensor_precision(self, dtype: np.dtype[Any]) -> Precision:
+        """Return the precision in which the elements of a tensor of this type may be computed."""
         return self._precision(Role.TENSOR, dtype, dtype)
 
     def _precision(self, role: Role, tensor: np.dtype[Any], narrowest: np.dtype[Any]) -> Precision:
