@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from conformance import PROJECT_URL, __version__
-from conformance.commands import census, check_harness, corpus, env, explain, models, repro, results, run, search
+from conformance.commands import audit, census, check_harness, corpus, env, explain, models, repro, results, run, search
 from conformance.commands.options import Invocation, Verb, Verbs, VerbWithPanels, echo
 from conformance.errors import ConformanceError, ExitStatus
 from conformance.run.supervisor import report_status_and_exit
@@ -58,6 +58,7 @@ def _global_options(
 
 
 app.command("run", cls=VerbWithPanels)(run.run)
+app.command("audit", cls=Verb)(audit.audit)
 app.command("report", cls=Verb)(results.report)
 app.command("diff", cls=Verb)(results.diff)
 app.command("merge", cls=Verb)(results.merge)

@@ -14,6 +14,7 @@ RIGHT, WRONG = "fake_backends:AlwaysRight", "fake_backends:AlwaysWrong"
 
 VERBS = (
     "run",
+    "audit",
     "report",
     "list",
     "explain",

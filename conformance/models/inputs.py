@@ -95,7 +95,9 @@ class DeclaredInput:
         if not value.type.HasField("tensor_type"):
             return cls(value.name, None, None)
         tensor = value.type.tensor_type
-        sizes = tuple(size.dim_value if size.HasField("dim_value") else None for size in tensor.shape.dim)
+        sizes = tuple(
+            size.dim_value if size.dim_value >= 0 and size.HasField("dim_value") else None for size in tensor.shape.dim
+        )
         return cls(value.name, _known_dtype(tensor.elem_type), sizes if tensor.HasField("shape") else None)
 
     def check(self, array: Array) -> None:

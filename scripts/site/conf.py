@@ -39,6 +39,7 @@ CONTENTS = {
         "docs/how-to/run-in-ci",
     ),
     "Test more": (
+        "docs/how-to/audit-your-model",
         "docs/how-to/search-for-faults",
         "docs/how-to/run-a-census",
         "docs/how-to/use-several-workers",

@@ -1,0 +1,238 @@
+"""Enclosures of a node's outputs, also of nodes with subgraphs and of training optimizers.
+
+A subgraph is evaluated node by node, with composed bounds. Its nodes count as judged together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+
+from conformance.models.arrays import type_name
+from conformance.models.graphs import subgraphs_of
+from conformance.models.inputs import initializer_arrays
+from conformance.models.types import MAIN_DOMAINS
+from conformance.reference.enclosures import enclose_node
+from conformance.reference.nodes import Node, attribute_values
+from conformance.reference.numbers.enclosure import Enclosure
+from conformance.reference.operators.training_optimizers import find_training_optimizer
+from conformance.reference.oracle import answers
+from conformance.verdicts import Level, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from conformance.models.arrays import Array
+    from conformance.reference.numbers.enclosure import Tensor
+
+MAX_OPTIMIZER_ELEMENTS = 2000
+"""Maximum number of elements of an operand of a training optimizer that is judged, because the exact oracle is slow."""
+
+MAX_LOOP_STEPS = 10_000
+"""Maximum number of steps of a Loop or Scan that are evaluated."""
+
+
+@dataclass(frozen=True)
+class NodeScope:
+    """What the evaluation of a node depends on besides its inputs.
+
+    Attributes:
+        opsets: the version of each imported domain.
+        model: the model.
+    """
+
+    opsets: Mapping[str, int]
+    model: onnx.ModelProto
+
+    @classmethod
+    def of(cls, model: onnx.ModelProto) -> NodeScope:
+        """Return the scope of the main graph's nodes."""
+        return cls({entry.domain: entry.version for entry in model.opset_import}, model)
+
+    def node(self, proto: onnx.NodeProto) -> Node:
+        """Return a node in the form that the reference takes.
+
+        Raises:
+            Unsupported: the node's domain is not imported.
+        """
+        version = self.opsets.get(proto.domain)
+        if version is None and proto.domain in MAIN_DOMAINS:
+            version = self.opsets.get("", self.opsets.get("ai.onnx"))
+        if version is None:
+            raise Unsupported(f"the model does not import {proto.domain or 'ai.onnx'}")
+        inputs, outputs = tuple(proto.input), tuple(proto.output)
+        return Node(proto.op_type, inputs, outputs, attribute_values(proto.attribute), version, proto.domain)
+
+
+def enclose(scope: NodeScope, proto: onnx.NodeProto, values: Mapping[str, Tensor]) -> list[Tensor]:
+    """Return enclosures of the outputs of a node.
+
+    Args:
+        scope: the scope of the node.
+        proto: the node.
+        values: the values of its inputs, and of the values that its subgraphs capture, by name.
+
+    Raises:
+        Unsupported: there is no reference, or an input is unknown.
+    """
+    if missing := [name for name in proto.input if name and name not in values]:
+        raise Unsupported(f"the value of {missing[0]} is not known")
+    inputs = [values[name] if name else None for name in proto.input]
+    if find_training_optimizer(proto.domain, proto.op_type) is not None:
+        return _enclose_optimizer(scope, proto, inputs)
+    if proto.domain in MAIN_DOMAINS and proto.op_type in _CONTROL_FLOW:
+        results: list[Tensor] = _CONTROL_FLOW[proto.op_type](scope, proto, inputs, values)
+        return results
+    return enclose_node(scope.node(proto), inputs)
+
+
+def _enclose_optimizer(scope: NodeScope, proto: onnx.NodeProto, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Return the answers of the corpus's oracle."""
+    arrays = [_known(tensor) for tensor in inputs]
+    if any(array.size > MAX_OPTIMIZER_ELEMENTS for array in arrays):
+        raise Unsupported(f"a tensor of more than {MAX_OPTIMIZER_ELEMENTS} elements of a training optimizer")
+    results = answers(_single(scope, proto, arrays).SerializeToString(), arrays, Level.MUST)
+    return [
+        answer.expected
+        if answer.bound is None
+        else Enclosure(answer.expected.astype(np.float64), answer.bound, answer.expected.dtype)
+        for answer in results
+    ]
+
+
+def _single(scope: NodeScope, proto: onnx.NodeProto, arrays: Sequence[Array]) -> onnx.ModelProto:
+    model = onnx.ModelProto(ir_version=scope.model.ir_version, opset_import=scope.model.opset_import)
+    model.graph.node.append(proto)
+    model.graph.input.extend(
+        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.DataType.Value(type_name(a.dtype).upper()), a.shape)
+        for name, a in zip(proto.input, arrays, strict=True)
+    )
+    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in proto.output)
+    return model
+
+
+def _known(tensor: Tensor) -> Array:
+    """Return a tensor's elements.
+
+    Raises:
+        Unsupported: the tensor is missing, or its elements are known with a bound only.
+    """
+    if isinstance(tensor, Enclosure) and tensor.is_exact:
+        return tensor.value.astype(tensor.dtype)
+    if not isinstance(tensor, np.ndarray):
+        raise Unsupported("rounding of an input decides the result")
+    return tensor
+
+
+def _run_graph(scope: NodeScope, graph: onnx.GraphProto, values: Mapping[str, Tensor]) -> list[Tensor]:
+    """Evaluate a subgraph with the values of its inputs and of the enclosing scopes."""
+    inner: dict[str, Tensor] = {**values, **initializer_arrays(graph)}
+    for node in graph.node:
+        results = enclose(scope, node, inner)
+        inner.update((name, result) for name, result in zip(node.output, results, strict=False) if name)
+    if missing := [value.name for value in graph.output if value.name not in inner]:
+        raise Unsupported(f"the value of {missing[0]} is not known")
+    return [inner[value.name] for value in graph.output]
+
+
+def _graph(proto: onnx.NodeProto, name: str) -> onnx.GraphProto:
+    graph: onnx.GraphProto = next(attribute.g for attribute in proto.attribute if attribute.name == name)
+    return graph
+
+
+def _if(
+    scope: NodeScope, proto: onnx.NodeProto, inputs: Sequence[Tensor], values: Mapping[str, Tensor]
+) -> list[Tensor]:
+    branch = "then_branch" if _known(inputs[0]).item() else "else_branch"
+    return _run_graph(scope, _graph(proto, branch), values)
+
+
+def _loop(
+    scope: NodeScope, proto: onnx.NodeProto, inputs: Sequence[Tensor], values: Mapping[str, Tensor]
+) -> list[Tensor]:
+    body = _graph(proto, "body")
+    trips = None if inputs[0] is None else int(_known(inputs[0]).item())
+    goes_on = len(inputs) < 2 or inputs[1] is None or bool(_known(inputs[1]).item())
+    carried = list(inputs[2:])
+    scanned: list[list[Tensor]] = [[] for _ in body.output[1 + len(carried) :]]
+    step = 0
+    while goes_on and (trips is None or step < trips):
+        if step >= MAX_LOOP_STEPS:
+            raise Unsupported(f"a Loop of more than {MAX_LOOP_STEPS} steps")
+        given = [np.asarray(step, np.int64), np.asarray(goes_on), *carried]
+        own = {value.name: tensor for value, tensor in zip(body.input, given, strict=False)}
+        condition, *results = _run_graph(scope, body, {**values, **own})
+        goes_on = bool(_known(condition).item())
+        carried = results[: len(carried)]
+        for parts, part in zip(scanned, results[len(carried) :], strict=True):
+            parts.append(part)
+        step += 1
+    if any(not parts for parts in scanned):
+        raise Unsupported("a Loop without steps, whose scan outputs have no known shape")
+    return [*carried, *(_stack(parts, 0) for parts in scanned)]
+
+
+def _scan(
+    scope: NodeScope, proto: onnx.NodeProto, inputs: Sequence[Tensor], values: Mapping[str, Tensor]
+) -> list[Tensor]:
+    attributes = attribute_values(proto.attribute)
+    body, count = _graph(proto, "body"), attributes["num_scan_inputs"]
+    if scope.opsets.get("", 9) < 9 or any(
+        any(attributes.get(f"scan_{kind}_{what}", ()))
+        for kind in ("input", "output")
+        for what in ("axes", "directions")
+    ):
+        raise Unsupported("Scan below opset 9, or with axes or directions")
+    state = list(inputs[: len(inputs) - count])
+    sequences = list(inputs[len(inputs) - count :])
+    steps = _length(sequences[0])
+    scanned: list[list[Tensor]] = [[] for _ in body.output[len(state) :]]
+    for step in range(min(steps, MAX_LOOP_STEPS + 1)):
+        if step >= MAX_LOOP_STEPS:
+            raise Unsupported(f"a Scan of more than {MAX_LOOP_STEPS} steps")
+        given = [*state, *(_item(sequence, step) for sequence in sequences)]
+        own = {value.name: tensor for value, tensor in zip(body.input, given, strict=True)}
+        results = _run_graph(scope, body, {**values, **own})
+        state = results[: len(state)]
+        for parts, part in zip(scanned, results[len(state) :], strict=True):
+            parts.append(part)
+    if not steps:
+        raise Unsupported("a Scan without steps, whose outputs have no known shape")
+    return [*state, *(_stack(parts, 0) for parts in scanned)]
+
+
+_CONTROL_FLOW: Mapping[str, Any] = {"If": _if, "Loop": _loop, "Scan": _scan}
+
+
+def _length(tensor: Tensor) -> int:
+    if tensor is None:
+        raise Unsupported("a scan input is missing")
+    return int(tensor.shape[0])
+
+
+def _item(tensor: Tensor, index: int) -> Tensor:
+    if isinstance(tensor, Enclosure):
+        return tensor.moved(lambda x: x[index])
+    assert tensor is not None
+    return np.asarray(tensor[index])
+
+
+def _stack(parts: Sequence[Tensor], axis: int) -> Tensor:
+    arrays = [part for part in parts if isinstance(part, np.ndarray)]
+    if len(arrays) == len(parts):
+        return np.stack(arrays, axis)
+    tensors = [Enclosure.exact(part) if isinstance(part, np.ndarray) else part for part in parts]
+    enclosures = [tensor for tensor in tensors if isinstance(tensor, Enclosure)]
+    return Enclosure(
+        np.stack([each.value for each in enclosures], axis),
+        np.stack([each.error for each in enclosures], axis),
+        enclosures[0].dtype,
+    )
+
+
+def inner_node_count(proto: onnx.NodeProto) -> int:
+    """Return the number of nodes in the subgraphs of a node, at any depth."""
+    return sum(len(graph.node) + sum(map(inner_node_count, graph.node)) for graph in subgraphs_of(proto))

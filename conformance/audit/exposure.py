@@ -1,0 +1,368 @@
+"""The intermediate values of a model on a runtime, and the way by which each of them was obtained.
+
+There are three ways, in this order:
+
+1. *Added outputs*: intermediate values become outputs of the graph. If the graph's own outputs keep their bits, the
+   values are those of the original model.
+2. *Groups*: if they do not, half of the values are exposed at a time, then half of those, down to single values. A
+   value whose exposure changes an output stays *hidden*; the nodes around it are judged together.
+3. *Cut*: if the runtime refuses additional outputs, each node becomes a model of its own, and is fed with the values
+   that the earlier nodes returned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+
+from conformance.generation.models import array_value_info
+from conformance.models.graphs import attribute_graphs, count_free_uses
+from conformance.models.inputs import initializer_arrays, required_input_names
+from conformance.subjects.failures import format_exception
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from conformance.models.arrays import Array
+
+MAX_GROUP_RUNS = 256
+"""Maximum number of models that are run to find the values whose exposure changes no output."""
+
+
+class Exposure(StrEnum):
+    """The way by which the value of an intermediate tensor was obtained."""
+
+    OUTPUT = "output"
+    ADDED_OUTPUT = "added output"
+    GROUP = "group of added outputs"
+    CUT = "cut model"
+    HIDDEN = "hidden"
+    CONSTANT = "constant"
+
+    @property
+    def meaning(self) -> str:
+        """The meaning of the way in one sentence."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    Exposure.OUTPUT: "The value is an input or an output of the model.",
+    Exposure.ADDED_OUTPUT: "The value was exposed with all others as an output; the model's outputs kept their bits.",
+    Exposure.GROUP: "The value was exposed with some others as an output; the model's outputs kept their bits.",
+    Exposure.CUT: "The node was run as a model of its own on the recorded values.",
+    Exposure.HIDDEN: "Exposing the value changes the model's outputs; the nodes around it are judged together.",
+    Exposure.CONSTANT: "The value is an initializer or a constant.",
+}
+
+
+class SubjectRefused(Exception):
+    """The subject did not load or run a model; the message is its own."""
+
+
+@dataclass
+class RecordedValues:
+    """The values of a model on a subject.
+
+    Attributes:
+        values: the known values by name.
+        ways: the way of each named value.
+        outputs: the outputs of the original model.
+        runs: the number of models that were run.
+        remark: why added outputs could not be used for all values; empty if they could.
+    """
+
+    values: dict[str, Array]
+    ways: dict[str, Exposure]
+    outputs: list[Array]
+    runs: int = 1
+    remark: str = ""
+    refused: dict[str, str] = field(default_factory=dict)
+    """Messages of the subject for nodes that it does not run as a model of their own, by the node's first output."""
+
+
+def run_once(backend: Any, model: onnx.ModelProto, inputs: Sequence[Array], *, times: int = 1) -> list[list[Array]]:
+    """Prepare a model and run it, and return the outputs of each run.
+
+    Raises:
+        SubjectRefused: the subject failed.
+    """
+    try:
+        prepared = backend.prepare(model, "CPU")
+        results = [list(prepared.run([array.copy() for array in inputs])) for _ in range(times)]
+    except Exception as error:  # noqa: BLE001 - a subject raises exceptions of any class
+        raise SubjectRefused(format_exception(error)) from None
+    expected = len(model.graph.output)
+    for outputs in results:
+        if len(outputs) != expected:
+            raise SubjectRefused(f"returned {len(outputs)} outputs instead of {expected}")
+    return results
+
+
+def are_identical(first: Sequence[Any], second: Sequence[Any]) -> bool:
+    """Return whether two lists of outputs have the same types, shapes and bits, except for the bits of NaN."""
+    return len(first) == len(second) and all(map(_is_identical, first, second))
+
+
+def _is_identical(first: Any, second: Any) -> bool:
+    if not (isinstance(first, np.ndarray) and isinstance(second, np.ndarray)):
+        return repr(first) == repr(second)
+    if first.dtype != second.dtype or first.shape != second.shape:
+        return False
+    same = first == second
+    if first.dtype.kind == "f":
+        same = (same & (np.signbit(first) == np.signbit(second))) | (np.isnan(first) & np.isnan(second))
+    return bool(np.all(same))
+
+
+def exposable_values(model: onnx.ModelProto) -> list[str]:
+    """Return the tensors that nodes of the main graph compute and that are not outputs yet, in the model's order."""
+    present = {value.name for value in model.graph.output}
+    other = {
+        value.name for value in model.graph.value_info if value.type.WhichOneof("value") not in (None, "tensor_type")
+    }
+    return [
+        name
+        for node in model.graph.node
+        if node.op_type != "Constant"
+        for name in node.output
+        if name and name not in present and name not in other
+    ]
+
+
+def with_outputs(model: onnx.ModelProto, names: Sequence[str]) -> onnx.ModelProto:
+    """Return a copy of a model with additional outputs, typed where the model has the types."""
+    typed = {value.name: value for value in model.graph.value_info}
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    for name in names:
+        copy.graph.output.append(typed.get(name, onnx.ValueInfoProto(name=name)))
+    return copy
+
+
+def record_values(
+    backend: Any,
+    model: onnx.ModelProto,
+    inputs: Sequence[Array],
+    outputs: Sequence[Array],
+    progress: Callable[[str], None] = lambda _: None,
+    *,
+    is_stable: bool = True,
+) -> RecordedValues:
+    """Obtain the intermediate values of a model.
+
+    Args:
+        backend: the subject.
+        model: the model, without calls of model-local functions, with inferred types.
+        inputs: the inputs.
+        outputs: the outputs of the unchanged model.
+        progress: is called with a text for the user.
+        is_stable: whether the subject returns the same outputs in every run. If not, all values and outputs are those
+            of one run with added outputs.
+
+    Raises:
+        SubjectRefused: the subject fails on every way.
+    """
+    recorded = RecordedValues({}, {}, list(outputs))
+    for name, array in zip(required_input_names(model.graph), inputs, strict=True):
+        recorded.values[name], recorded.ways[name] = array, Exposure.OUTPUT
+    for name, array in initializer_arrays(model.graph).items():
+        recorded.values.setdefault(name, array)
+        recorded.ways.setdefault(name, Exposure.CONSTANT)
+    for value, array in zip(model.graph.output, outputs, strict=True):
+        recorded.values[value.name], recorded.ways[value.name] = array, Exposure.OUTPUT
+    names = exposable_values(model)
+    if not names:
+        return recorded
+    try:
+        if _expose(backend, model, inputs, names, recorded, Exposure.ADDED_OUTPUT, must_keep_outputs=is_stable):
+            return recorded
+    except SubjectRefused as refusal:
+        recorded.remark = f"the subject refuses additional outputs: {refusal}"
+        progress("the subject refuses additional outputs; each node is run alone")
+        _cut(backend, model, recorded, progress)
+        return recorded
+    recorded.remark = "exposing all values changes the model's outputs"
+    progress("exposing all values changes the outputs; smaller groups are exposed")
+    _expose_groups(backend, model, inputs, names, recorded)
+    return recorded
+
+
+def inline_taken_branches(model: onnx.ModelProto, values: Mapping[str, Array]) -> onnx.ModelProto | None:
+    """Return a model in which each If of the main graph is replaced by the nodes of the branch that it takes.
+
+    The nodes of the branch can then be exposed and judged alone. Values of the branch get new names.
+
+    Args:
+        model: the model.
+        values: known values by name. An If whose condition is not among them stays.
+
+    Returns:
+        The new model; None if no If could be replaced.
+    """
+    conditions = {
+        number: values[node.input[0]]
+        for number, node in enumerate(model.graph.node)
+        if node.op_type == "If" and not node.domain and node.input[0] in values and values[node.input[0]].size == 1
+    }
+    if not conditions:
+        return None
+    inlined = onnx.ModelProto()
+    inlined.CopyFrom(model)
+    del inlined.graph.node[:]
+    for number, node in enumerate(model.graph.node):
+        if number not in conditions:
+            inlined.graph.node.append(node)
+            continue
+        wanted = "then_branch" if conditions[number].item() else "else_branch"
+        branch = next(attribute.g for attribute in node.attribute if attribute.name == wanted)
+        _append_branch(inlined.graph, branch, list(node.output), f"if{number}/")
+    del inlined.graph.value_info[:]
+    try:
+        return onnx.shape_inference.infer_shapes(inlined)
+    except Exception:  # noqa: BLE001 - types are a help for the subject only
+        return inlined
+
+
+def _append_branch(graph: onnx.GraphProto, branch: onnx.GraphProto, outputs: Sequence[str], prefix: str) -> None:
+    """Append the nodes of a branch to a graph; the results of the branch get the names `outputs`."""
+    own = [tensor.name for tensor in branch.initializer]
+    own += [tensor.values.name for tensor in branch.sparse_initializer]
+    own += [name for node in branch.node for name in node.output if name]
+    renamed = {name: prefix + name for name in own}
+    for tensor in branch.initializer:
+        graph.initializer.add().CopyFrom(tensor)
+        graph.initializer[-1].name = renamed[tensor.name]
+    for sparse in branch.sparse_initializer:
+        graph.sparse_initializer.add().CopyFrom(sparse)
+        graph.sparse_initializer[-1].values.name = renamed[sparse.values.name]
+    for node in branch.node:
+        graph.node.add().CopyFrom(node)
+        _rename_node(graph.node[-1], renamed)
+        if graph.node[-1].name:
+            graph.node[-1].name = prefix + graph.node[-1].name
+    for value, output in zip(branch.output, outputs, strict=False):
+        if output:
+            source = renamed.get(value.name, value.name)
+            graph.node.add(op_type="Identity", input=[source], output=[output], name=f"{prefix}result/{output}")
+
+
+def _rename_node(node: onnx.NodeProto, renamed: Mapping[str, str]) -> None:
+    """Rename the values that a node takes and computes, also those that its subgraphs capture."""
+    node.input[:] = [renamed.get(name, name) for name in node.input]
+    node.output[:] = [renamed.get(name, name) for name in node.output]
+    for _, inner in attribute_graphs(node):
+        _rename_captured(inner, renamed)
+
+
+def _rename_captured(graph: onnx.GraphProto, renamed: Mapping[str, str]) -> None:
+    own = {value.name for value in (*graph.input, *graph.initializer)}
+    own.update(tensor.values.name for tensor in graph.sparse_initializer)
+    own.update(name for node in graph.node for name in node.output)
+    outer = {name: new for name, new in renamed.items() if name not in own}
+    for node in graph.node:
+        node.input[:] = [outer.get(name, name) for name in node.input]
+        for _, inner in attribute_graphs(node):
+            _rename_captured(inner, outer)
+    for value in graph.output:
+        value.name = outer.get(value.name, value.name)
+
+
+def _expose(
+    backend: Any,
+    model: onnx.ModelProto,
+    inputs: Sequence[Array],
+    names: Sequence[str],
+    recorded: RecordedValues,
+    way: Exposure,
+    *,
+    must_keep_outputs: bool = True,
+) -> bool:
+    """Expose values; record them and return True if the model's outputs keep their bits, or need not keep them."""
+    recorded.runs += 1
+    (results,) = run_once(backend, with_outputs(model, names), inputs)
+    own = len(model.graph.output)
+    if not are_identical(results[:own], recorded.outputs):
+        if must_keep_outputs:
+            return False
+        recorded.remark = "the outputs differ from run to run; the values and outputs are those of one run"
+        recorded.outputs = results[:own]
+        recorded.values.update(zip((value.name for value in model.graph.output), results, strict=False))
+    for name, array in zip(names, results[own:], strict=True):
+        if isinstance(array, np.ndarray):
+            recorded.values[name], recorded.ways[name] = array, way
+    return True
+
+
+def _expose_groups(
+    backend: Any, model: onnx.ModelProto, inputs: Sequence[Array], names: Sequence[str], recorded: RecordedValues
+) -> None:
+    """Expose halves, then halves of the halves whose exposure changes an output; single values remain hidden."""
+    pending = [names[: len(names) // 2], names[len(names) // 2 :]]
+    while pending:
+        group = pending.pop(0)
+        if not group:
+            continue
+        exposed = False
+        if recorded.runs < MAX_GROUP_RUNS:
+            try:
+                exposed = _expose(backend, model, inputs, group, recorded, Exposure.GROUP)
+            except SubjectRefused as refusal:
+                recorded.refused[group[0]] = str(refusal)
+        if exposed:
+            continue
+        if len(group) == 1 or recorded.runs >= MAX_GROUP_RUNS:
+            recorded.ways.update(dict.fromkeys(group, Exposure.HIDDEN))
+            continue
+        pending += [group[: len(group) // 2], group[len(group) // 2 :]]
+
+
+def _cut(backend: Any, model: onnx.ModelProto, recorded: RecordedValues, progress: Callable[[str], None]) -> None:
+    """Run each node as a model of its own, on the values that the earlier nodes returned."""
+    typed = {value.name: value for value in (*model.graph.value_info, *model.graph.output)}
+    for number, node in enumerate(model.graph.node):
+        progress(f"node {number + 1} of {len(model.graph.node)}")
+        if node.op_type == "Constant" or any(name and name not in recorded.values for name in node.input):
+            continue
+        single = single_node_model(model, node, recorded.values, typed)
+        recorded.runs += 1
+        try:
+            (results,) = run_once(backend, single, [recorded.values[v.name] for v in single.graph.input])
+        except SubjectRefused as refusal:
+            recorded.refused[node.output[0]] = str(refusal)
+            continue
+        for value, array in zip(single.graph.output, results, strict=True):
+            if isinstance(array, np.ndarray):
+                recorded.values[value.name], recorded.ways[value.name] = array, Exposure.CUT
+
+
+def single_node_model(
+    model: onnx.ModelProto,
+    node: onnx.NodeProto,
+    values: Mapping[str, Array],
+    typed: Mapping[str, onnx.ValueInfoProto],
+) -> onnx.ModelProto:
+    """Return a model with one node of another model. Its inputs, also captured ones, have the given values' types.
+
+    Args:
+        model: the model.
+        node: a node of its main graph.
+        values: the values of the node's inputs by name.
+        typed: types of the outputs by name; a missing type stays open.
+    """
+    names = [name for name in node.input if name]
+    for _, inner in attribute_graphs(node):
+        names += list(count_free_uses(inner))
+    single = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import, functions=model.functions)
+    single.graph.name = node.name or node.op_type
+    single.graph.node.append(node)
+    for name in dict.fromkeys(names):
+        if name in values:
+            single.graph.input.append(array_value_info(name, values[name]))
+    for name in node.output:
+        if name:
+            single.graph.output.append(typed.get(name, onnx.ValueInfoProto(name=name)))
+    return single

@@ -1,0 +1,224 @@
+"""Inputs for a user's model: from files, or pseudo-random values within what the model accepts."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+from conformance.errors import UsageError
+from conformance.files.atomic_write import read_input, write_bytes_atomically
+from conformance.generation.models import pseudo_random_array
+from conformance.models.arrays import Array, array_of, tensor_of, type_name
+from conformance.models.inputs import DeclaredInput, required_inputs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+MAX_INPUT_BYTES = 2**31
+"""Maximum size of a file of inputs."""
+
+MAX_ELEMENTS = 2**28
+"""Maximum number of elements of a pseudo-random input."""
+
+DEFAULT_OPEN_SIZE = 2
+"""Size of an open dimension that `--shape` does not set."""
+
+_DATA_SET = re.compile(r"test_data_set_\d+$")
+_NUMBERED = re.compile(r"input_(\d+)\.(pb|npy)$")
+
+
+@dataclass(frozen=True)
+class InputSet:
+    """The inputs of one run.
+
+    Attributes:
+        name: the file or folder of the inputs, or `seed N`.
+        arrays: the inputs, in the order of the graph's inputs without initializer.
+    """
+
+    name: str
+    arrays: tuple[Array, ...]
+
+
+def parse_shapes(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of `--shape NAME=2x3` by name; NAME is an input or a named dimension.
+
+    Raises:
+        UsageError: a text has another form.
+    """
+    shapes = {}
+    for text in texts:
+        name, _, sizes = text.rpartition("=")
+        if not name or not re.fullmatch(r"\d{1,9}(x\d{1,9})*", sizes):
+            raise UsageError("invalid-shape", f"--shape: {text} is not a shape.", "Give NAME=SIZES, such as X=2x3.")
+        shapes[name] = tuple(int(size) for size in sizes.split("x"))
+    return shapes
+
+
+def make_inputs(graph: onnx.GraphProto, shapes: Mapping[str, tuple[int, ...]], seed: int, number: int = 0) -> InputSet:
+    """Return pseudo-random inputs that the model accepts; the same seed gives the same inputs on every machine.
+
+    Numbers are between -1 and 1; integers are 0 or 1, so that they are valid as indices, lengths and masks.
+
+    Args:
+        graph: the main graph of the model.
+        shapes: the shapes of inputs, and the sizes of named dimensions, by name.
+        seed: the seed.
+        number: the number of the data set.
+
+    Raises:
+        UsageError: an input is not a tensor of a type that can be made, a shape contradicts the model, or a name is
+            neither that of an input nor that of a dimension.
+    """
+    values = required_inputs(graph)
+    known = {value.name for value in values} | {
+        size.dim_param for value in values for size in value.type.tensor_type.shape.dim if size.dim_param
+    }
+    for name in shapes:
+        if name not in known:
+            hint = f"The model has {', '.join(sorted(known)) or 'no inputs'}."
+            raise UsageError("unknown-shape", f"--shape: the model has no input and no dimension {name}.", hint)
+    return InputSet(f"seed {seed}", tuple(_make_input(value, shapes, f"{seed}/{number}") for value in values))
+
+
+def _make_input(value: onnx.ValueInfoProto, shapes: Mapping[str, tuple[int, ...]], seed: str) -> Array:
+    declared = DeclaredInput.of(value)
+    if declared.dtype is None or declared.dtype == object:
+        problem = f"The input {value.name} is not a tensor of numbers."
+        raise UsageError("cannot-make-input", problem, "Give the inputs with --inputs.")
+    shape = _input_shape(value, declared, shapes)
+    if np.prod(shape, dtype=object) > MAX_ELEMENTS:
+        problem = f"The input {value.name} of shape {list(shape)} is too large."
+        raise UsageError("cannot-make-input", problem, "Give a smaller --shape, or the inputs with --inputs.")
+    kind: Any = declared.dtype
+    if kind.kind in "iub":
+        return np.asarray(pseudo_random_array(f"{seed}/{value.name}", shape, np.float64, 0.0, 2.0) >= 1).astype(kind)
+    return pseudo_random_array(f"{seed}/{value.name}", shape, kind, -1.0, 1.0)
+
+
+def _input_shape(
+    value: onnx.ValueInfoProto, declared: DeclaredInput, shapes: Mapping[str, tuple[int, ...]]
+) -> tuple[int, ...]:
+    given = shapes.get(value.name)
+    if declared.shape is None:
+        if given is None:
+            problem = f"The model does not declare the rank of the input {value.name}."
+            raise UsageError("shape-missing", problem, f"Give --shape {value.name}=2x3.")
+        return given
+    if given is not None:
+        fits = len(given) == len(declared.shape)
+        if not fits or any(size not in {None, wanted} for size, wanted in zip(declared.shape, given, strict=True)):
+            problem = f"--shape: {value.name} has the shape {_declared_text(value)} in the model, not {list(given)}."
+            raise UsageError("shape-differs", problem, "Give sizes for the open dimensions only.")
+        return given
+    dimensions = zip(declared.shape, value.type.tensor_type.shape.dim, strict=True)
+    return tuple(
+        shapes.get(proto.dim_param, (DEFAULT_OPEN_SIZE,))[0] if size is None else size for size, proto in dimensions
+    )
+
+
+def _declared_text(value: onnx.ValueInfoProto) -> str:
+    return "x".join(
+        str(size.dim_value) if size.HasField("dim_value") else size.dim_param or "?"
+        for size in value.type.tensor_type.shape.dim
+    )
+
+
+def read_inputs(path: Path, graph: onnx.GraphProto) -> list[InputSet]:
+    """Read inputs: an .npz file, a folder of `input_N.pb` or `input_N.npy`, or a folder of folders `test_data_set_N`.
+
+    Raises:
+        UsageError: the path has no inputs, or an input does not fit the model.
+    """
+    declared = [DeclaredInput.of(value) for value in required_inputs(graph)]
+    if path.is_dir():
+        folders = sorted(each for each in path.iterdir() if each.is_dir() and _DATA_SET.search(each.name)) or [path]
+        found = [InputSet(str(folder), _read_folder(folder, declared)) for folder in folders]
+    else:
+        found = [InputSet(str(path), _read_npz(path, declared))]
+    for data_set in found:
+        _check(data_set, declared)
+    return found
+
+
+def _check(data_set: InputSet, declared: Sequence[DeclaredInput]) -> None:
+    for value, array in zip(declared, data_set.arrays, strict=True):
+        try:
+            value.check(array)
+        except ValueError as error:
+            problem = f"{data_set.name}: {error}."
+            raise UsageError(
+                "input-differs", problem, "Give inputs of the types and shapes that the model declares."
+            ) from None
+
+
+def _read_folder(folder: Path, declared: Sequence[DeclaredInput]) -> tuple[Array, ...]:
+    files = {int(match[1]): each for each in folder.iterdir() if (match := _NUMBERED.match(each.name))}
+    missing = sorted(set(range(len(declared))) - set(files))
+    if missing:
+        problem = f"{folder} has no input_{missing[0]}.pb and no input_{missing[0]}.npy."
+        raise UsageError("input-missing", problem, f"The model has {len(declared)} inputs; give a file for each.")
+    return tuple(_read_array(files[number]) for number in range(len(declared)))
+
+
+def _read_array(file: Path) -> Array:
+    content = _read(file)
+    try:
+        if file.suffix == ".npy":
+            return np.asarray(np.load(io.BytesIO(content), allow_pickle=False))
+        return array_of(onnx.TensorProto.FromString(content))
+    except (ValueError, EOFError, DecodeError, KeyError, TypeError, NotImplementedError) as error:
+        raise _unreadable(file, error) from None
+
+
+def _read_npz(file: Path, declared: Sequence[DeclaredInput]) -> tuple[Array, ...]:
+    content = _read(file)
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+            names = list(archive.files)
+            if missing := [value.name for value in declared if value.name not in names]:
+                problem = f"{file} has no array {missing[0]}."
+                raise UsageError("input-missing", problem, f"It has {', '.join(names) or 'no arrays'}.")
+            return tuple(np.asarray(archive[value.name]) for value in declared)
+    except (ValueError, EOFError, OSError, KeyError, AttributeError) as error:
+        raise _unreadable(file, error) from None
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return read_input(file, MAX_INPUT_BYTES)
+    except OSError as error:
+        raise _unreadable(file, error) from None
+
+
+def _unreadable(file: Path, error: Exception) -> UsageError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return UsageError(
+        "input-unreadable",
+        f"{file} cannot be read: {reason}.",
+        "Give an .npz file, or a folder with input_0.pb or input_0.npy.",
+    )
+
+
+def save_inputs_to(folder: Path, data_sets: Sequence[InputSet], names: Sequence[str]) -> None:
+    """Write the inputs to `FOLDER/test_data_set_N/input_M.pb`, the layout that ONNX's own tools read."""
+    for number, data_set in enumerate(data_sets):
+        place = folder / f"test_data_set_{number}"
+        place.mkdir(parents=True, exist_ok=True)
+        for position, (array, name) in enumerate(zip(data_set.arrays, names, strict=True)):
+            write_bytes_atomically(place / f"input_{position}.pb", tensor_of(array, name).SerializeToString())
+
+
+def input_text(names: Sequence[str], data_set: InputSet) -> str:
+    """Return names, types and shapes of the inputs: `X float 2x3, T int64 scalar`."""
+    return ", ".join(
+        f"{name} {type_name(array.dtype)} {'x'.join(map(str, array.shape)) or 'scalar'}"
+        for name, array in zip(names, data_set.arrays, strict=True)
+    )

@@ -1,0 +1,206 @@
+"""An audit of a model on one subject: run it, record its intermediate values, and judge each node.
+
+`audit_subject` does it for one data set. The result is data only; `conformance.audit.report` shows it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import onnx
+
+from conformance.audit.exposure import (
+    Exposure,
+    SubjectRefused,
+    are_identical,
+    inline_taken_branches,
+    record_values,
+    run_once,
+)
+from conformance.audit.judgement import JudgedNode, NodeVerdict, judge_nodes
+from conformance.errors import ModelError
+from conformance.models.validity import MAX_MODEL_BYTES, read_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conformance.audit.exposure import RecordedValues
+    from conformance.audit.inputs import InputSet
+    from conformance.models.arrays import Array
+    from conformance.subjects.loading import Subject
+
+MAX_BRANCH_DEPTH = 8
+"""Maximum depth of nested If nodes whose branches are moved into the main graph."""
+
+
+@dataclass
+class SubjectAudit:
+    """The audit of a model on one subject with one data set.
+
+    Attributes:
+        subject: the id of the subject.
+        version: its version.
+        data_set: the name of the data set.
+        failure: the message of the subject if it did not run the model; otherwise empty.
+        is_repeatable: whether the first and the second run of one prepared model returned the same outputs.
+        repeats_when_prepared_again: whether a model that was prepared again returned the same outputs.
+        ways: the number of intermediate values by the way they were obtained.
+        remark: why added outputs could not be used for all values; empty if they could.
+        model_runs: the number of models that were run to obtain the values.
+        nodes: the judged nodes, in the model's order.
+    """
+
+    subject: str
+    version: str
+    data_set: str
+    failure: str = ""
+    is_repeatable: bool = True
+    repeats_when_prepared_again: bool = True
+    ways: dict[str, int] = field(default_factory=dict)
+    remark: str = ""
+    model_runs: int = 0
+    nodes: list[JudgedNode] = field(default_factory=list)
+
+    @property
+    def wrong_nodes(self) -> list[JudgedNode]:
+        """The nodes with a wrong output, the worst first."""
+        wrong = [node for node in self.nodes if node.verdict is NodeVerdict.WRONG]
+        return sorted(wrong, key=lambda node: (-node.share, node.number))
+
+    @property
+    def has_faults(self) -> bool:
+        """Whether the subject failed, returned different outputs for the same inputs, or has a wrong node."""
+        is_stable = self.is_repeatable and self.repeats_when_prepared_again
+        return bool(self.failure) or not is_stable or bool(self.wrong_nodes)
+
+
+@dataclass(frozen=True)
+class AuditedModel:
+    """A model that is audited.
+
+    Attributes:
+        path: its file.
+        digest: SHA-256 of the file.
+        original: the model as in the file, with external data loaded.
+        prepared: the model without calls of model-local functions, and with inferred types.
+    """
+
+    path: Path
+    digest: str
+    original: onnx.ModelProto
+    prepared: onnx.ModelProto
+
+    @classmethod
+    def read(cls, path: Path) -> AuditedModel:
+        """Read a model and the tensors that it has in other files of its folder.
+
+        Raises:
+            ModelError: the model cannot be read, is invalid or larger than 2 GiB, or names a file outside its folder.
+        """
+        content, model = read_model(path)
+        try:
+            onnx.load_external_data_for_model(model, str(path.parent))
+        except Exception as error:  # noqa: BLE001 - onnx raises errors of several kinds
+            raise ModelError(
+                "external-data",
+                f"{path} has tensors in files that cannot be read: {_first_line(error)}.",
+                "Put the files into the folder of the model.",
+            ) from None
+        if model.ByteSize() >= MAX_MODEL_BYTES:
+            raise ModelError("too-large", f"{path} has more than 2 GiB with its tensors.", "Audit a part of the model.")
+        try:
+            onnx.checker.check_model(model)
+        except Exception as error:  # noqa: BLE001 - onnx raises errors of several kinds
+            problem = f"{path} is not a valid ONNX model: {_first_line(error)}."
+            raise ModelError("invalid", problem, "Correct the model.") from None
+        return cls(path, hashlib.sha256(content).hexdigest(), model, _prepare(model))
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__).rstrip(". ")
+
+
+def _prepare(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Inline the calls of model-local functions, and infer the types of values."""
+    import onnx.inliner
+
+    prepared = onnx.inliner.inline_local_functions(model) if model.functions else model
+    try:
+        return onnx.shape_inference.infer_shapes(prepared, data_prop=False)
+    except Exception:  # noqa: BLE001 - types are a help for the subject only
+        return prepared
+
+
+def audit_subject(
+    model: AuditedModel,
+    subject: Subject,
+    data_set: InputSet,
+    progress: Callable[[str], None] = lambda _: None,
+    *,
+    all_elements: bool = False,
+) -> SubjectAudit:
+    """Run a model on a subject, and judge its nodes on the values that the subject computed.
+
+    Args:
+        model: the model.
+        subject: the backend.
+        data_set: the inputs.
+        progress: is called with a text for the user.
+        all_elements: whether every element of a large output is judged, and not a sample.
+    """
+    audit = SubjectAudit(subject.id, subject.version or "", data_set.name)
+    try:
+        first, second = run_once(subject.target, model.original, data_set.arrays, times=2)
+        audit.is_repeatable = are_identical(first, second)
+        (again,) = run_once(subject.target, model.original, data_set.arrays)
+        audit.repeats_when_prepared_again = are_identical(first, again)
+        is_stable = audit.is_repeatable and audit.repeats_when_prepared_again
+        judged, recorded = _record(model.prepared, subject, data_set, first, progress, is_stable=is_stable)
+    except SubjectRefused as refusal:
+        audit.failure = str(refusal)
+        return audit
+
+    def count(done: int, total: int) -> None:
+        if done % 50 == 0 or done == total:
+            progress(f"{done} of {total} nodes judged")
+
+    audit.nodes = judge_nodes(judged, recorded, count, all_elements=all_elements)
+    audit.remark, audit.model_runs = recorded.remark, recorded.runs
+    ways: Counter[Any] = Counter(way for way in recorded.ways.values() if way is not Exposure.CONSTANT)
+    audit.ways = {str(way): ways[way] for way in Exposure if ways[way]}
+    return audit
+
+
+def _record(
+    model: onnx.ModelProto,
+    subject: Subject,
+    data_set: InputSet,
+    outputs: list[Array],
+    progress: Callable[[str], None],
+    *,
+    is_stable: bool,
+) -> tuple[onnx.ModelProto, RecordedValues]:
+    """Return the model whose nodes can be judged alone, and its recorded values.
+
+    An If is replaced by the branch that it takes, at every depth, as long as the outputs keep their bits.
+    """
+    recorded = record_values(subject.target, model, data_set.arrays, outputs, progress, is_stable=is_stable)
+    for _ in range(MAX_BRANCH_DEPTH):
+        inlined = inline_taken_branches(model, recorded.values)
+        if inlined is None:
+            break
+        progress("the branches that are taken are moved into the main graph")
+        try:
+            (results,) = run_once(subject.target, inlined, data_set.arrays)
+            if not are_identical(results, outputs):
+                break
+            further = record_values(subject.target, inlined, data_set.arrays, outputs, progress)
+        except SubjectRefused:
+            break
+        further.runs += recorded.runs
+        model, recorded = inlined, further
+    return model, recorded

@@ -1,0 +1,119 @@
+"""`onnx-conformance audit`: judge every node of a user's own model."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from conformance.commands.options import (
+    Backends,
+    ModelFile,
+    NoIsolation,
+    Timeout,
+    add_options,
+    echo,
+    report_option,
+)
+
+
+@add_options
+def audit(
+    model: ModelFile,
+    backend: Backends = None,
+    inputs: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="Inputs: an .npz file, or a folder of input_N.pb or input_N.npy, or of folders test_data_set_N.",
+        ),
+    ] = None,
+    shape: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=SIZES", help="Shape of an input, or size of a named dimension: X=2x3, batch=4."),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the inputs without --inputs.")] = 0,
+    save_inputs: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the inputs to DIR/test_data_set_N/input_M.pb.")
+    ] = None,
+    all_elements: Annotated[
+        bool, typer.Option("--all-elements", help="Judge every element of large tensors, and not a sample.")
+    ] = False,
+    json: Annotated[Path | None, report_option("json", "Write the audit as JSON.")] = None,
+    html: Annotated[Path | None, report_option("html", "Write the audit as an HTML page.")] = None,
+    timeout: Timeout = 60.0,
+    no_isolation: NoIsolation = False,
+) -> None:
+    """Judge every node of your own model on the values that the runtime itself computed.
+
+    The intermediate values of the model are exposed on the subject. Each node is then judged alone: its outputs must be
+    values that a correct implementation of the operator can return for its inputs. Without --inputs the inputs are
+    pseudo-random.
+
+    Exit status: 0 if no node is wrong, 1 if a node is wrong, the subject fails or its outputs differ from run to run, 2
+    if the command line or a file is wrong.
+    """
+    import json as json_module
+
+    from conformance.audit.inputs import input_text, make_inputs, parse_shapes, read_inputs, save_inputs_to
+    from conformance.audit.page import render_page
+    from conformance.audit.report import as_json, text_lines
+    from conformance.audit.session import AuditedModel, audit_subject
+    from conformance.errors import ExitStatus, UsageError
+    from conformance.files.atomic_write import check_target, is_standard_output, write_text_atomically
+    from conformance.isolation.limits import Limits
+    from conformance.isolation.start_subjects import StartingSubjects
+    from conformance.models.inputs import required_input_names
+    from conformance.subjects.naming import SubjectKind, SubjectName
+
+    if not backend:
+        raise UsageError("subject-missing", "No subject is named.", "Name a backend with -b.")
+    if inputs is not None and shape:
+        raise UsageError("options-conflict", "--shape and --inputs exclude each other.", "Leave one of them out.")
+    for target in (json, html):
+        if target is not None and not is_standard_output(target):
+            check_target(target)
+    audited = AuditedModel.read(model)
+    graph = audited.original.graph
+    names = required_input_names(graph)
+    data_sets = read_inputs(inputs, graph) if inputs else [make_inputs(graph, parse_shapes(shape or ()), seed)]
+    if save_inputs is not None:
+        save_inputs_to(save_inputs, data_sets, names)
+    takes_output = any(target is not None and is_standard_output(target) for target in (json, html))
+    for data_set in data_sets:
+        echo(f"inputs ({data_set.name}): {input_text(names, data_set) or 'none'}", err=takes_output)
+    named = [SubjectName.parse(text, SubjectKind.BACKEND) for text in backend]
+    starting = StartingSubjects(named, Limits(timeout), {}, in_process=no_isolation)
+    audits = []
+    try:
+        for subject in starting.subjects():
+            for data_set in data_sets:
+                result = audit_subject(audited, subject, data_set, _show_progress, all_elements=all_elements)
+                _show_progress("")
+                audits.append(result)
+                for line in text_lines(result):
+                    echo(line, err=takes_output)
+    finally:
+        starting.end()
+    texts = [input_text(names, data_set) for data_set in data_sets]
+    document = as_json(audited, audits, texts, None if inputs else seed)
+    if json is not None:
+        write_text_atomically(json, json_module.dumps(document, indent=1) + "\n")
+    if html is not None:
+        write_text_atomically(html, render_page(audited, audits, texts))
+    for written in (json, html):
+        if written is not None and not is_standard_output(written):
+            echo(f"Wrote {written}.", err=takes_output)
+    if any(each.has_faults for each in audits):
+        echo("FAILED", err=takes_output)
+        raise typer.Exit(ExitStatus.FAILS)
+    echo("PASSED", err=takes_output)
+
+
+def _show_progress(text: str) -> None:
+    """Show what is being done in the last line of a terminal; an empty text removes the line."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\033[K{text}")
+        sys.stderr.flush()

@@ -1,0 +1,269 @@
+"""Operators without rounding: they move, select or compare elements, or compute with integers.
+
+A node whose inputs are all known is evaluated by the operators of the package's reference, on arrays of the tensors'
+own types. An operator that only moves elements is applied to the values and to the bounds of an enclosure alike.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from conformance.reference.numbers.enclosure import Enclosure
+from conformance.reference.numbers.native_system import NativeSystem
+from conformance.reference.numbers.number_system import ABSENT
+from conformance.reference.operators import OPERATORS
+from conformance.reference.operators.data_movement import DATA_MOVEMENT
+from conformance.verdicts import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from conformance.models.arrays import Array
+    from conformance.reference.nodes import Node
+    from conformance.reference.numbers.enclosure import Tensor
+
+    NodeEnclosure: TypeAlias = Callable[[Node, Sequence[Tensor]], list[Tensor]]
+
+MOVEMENT = frozenset(DATA_MOVEMENT) - {"Constant", "Shape"} | {"Pad", "GatherND", "GatherElements", "DepthToSpace"}
+"""Operators whose outputs have only elements of their inputs, in positions that do not depend on numbers."""
+
+SELECTION = frozenset({"Relu", "Neg", "Abs", "Max", "Min", "Clip", "Where", "ReduceMax", "ReduceMin", "MaxPool"})
+"""Operators that return elements, or their negatives, which the numbers select."""
+
+DECISIONS = frozenset(
+    {"ArgMax", "ArgMin", "TopK", "Hardmax", "Less", "Greater", "Equal", "LessOrEqual", "GreaterOrEqual", "Not", "And"}
+    | {"Or", "Xor", "Ceil", "Floor", "Round", "Sign", "ThresholdedRelu", "Constant", "Shape", "Size", "Range"}
+    | {"ConstantOfShape", "NonZero", "IsNaN", "IsInf", "OneHot", "EyeLike"}
+)
+"""Operators whose result is exact for known elements, and can change completely where elements differ by rounding."""
+
+
+def evaluate_exactly(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Return the outputs of a node that does not round.
+
+    Raises:
+        Unsupported: rounding of an input decides which elements the outputs have, or there is no reference.
+    """
+    inexact = [tensor for tensor in inputs if isinstance(tensor, Enclosure) and not tensor.is_exact]
+    if not inexact:
+        return list(_evaluate(node, [_known(tensor) for tensor in inputs]))
+    if node.op_type in MOVEMENT:
+        return _move(node, inputs)
+    if node.op_type in ("Shape", "Size"):
+        return list(_evaluate(node, [tensor.value if isinstance(tensor, Enclosure) else tensor for tensor in inputs]))
+    if node.op_type in _MONOTONE_SELECTIONS:
+        return _MONOTONE_SELECTIONS[node.op_type](node, inputs)
+    raise Unsupported(f"rounding of an input decides the result of {node.op_type}")
+
+
+def _known(tensor: Tensor) -> Array | None:
+    return tensor.value.astype(tensor.dtype) if isinstance(tensor, Enclosure) else tensor
+
+
+def _evaluate(node: Node, arrays: Sequence[Array | None]) -> list[Array]:
+    own = _OWN_OPERATORS.get(node.op_type)
+    with np.errstate(all="ignore"):
+        if own is not None:
+            return own(node, arrays)
+        evaluation = OPERATORS.get(node.op_type)
+        if evaluation is None:
+            raise Unsupported(f"no reference for {node.op_type} of integers")
+        system = NativeSystem()
+        values = evaluation(node, [ABSENT if array is None else system.from_array(array) for array in arrays], system)
+        return [value.elements for value in values]
+
+
+def _move(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Apply an operator that moves elements to the values and to the bounds."""
+    parts = []
+    for attribute in ("value", "error"):
+        arrays = [
+            (getattr(tensor, attribute) if isinstance(tensor, Enclosure) else _values(tensor, attribute))
+            for tensor in inputs
+        ]
+        parts.append(_evaluate(node, arrays))
+    dtype = next(tensor.dtype for tensor in inputs if isinstance(tensor, Enclosure))
+    return [
+        Enclosure(value, error, dtype) if value.dtype == np.float64 else value
+        for value, error in zip(*parts, strict=True)
+    ]
+
+
+def _values(tensor: Array | None, attribute: str) -> Array | None:
+    """Return the values, or the bounds, of a tensor that is no enclosure; integers are shapes, axes or indices."""
+    if tensor is None or tensor.dtype.kind != "f":
+        return tensor
+    return tensor.astype(np.float64) if attribute == "value" else np.zeros(tensor.shape)
+
+
+def _enclosures(inputs: Sequence[Tensor]) -> list[Enclosure]:
+    return [
+        tensor if isinstance(tensor, Enclosure) else Enclosure.exact(tensor) for tensor in inputs if tensor is not None
+    ]
+
+
+def _extreme_of_operands(largest: bool) -> Callable[[Node, Sequence[Tensor]], list[Tensor]]:
+    def enclose(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+        tensors = _enclosures(inputs)
+        value, error = tensors[0].value, tensors[0].error
+        for tensor in tensors[1:]:
+            value = (np.maximum if largest else np.minimum)(value, tensor.value)
+            error = np.maximum(error, tensor.error)
+        return [Enclosure(value, np.broadcast_to(error, value.shape), tensors[0].dtype)]
+
+    return enclose
+
+
+def _clip(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    if any(isinstance(tensor, Enclosure) and not tensor.is_exact for tensor in inputs[1:]):
+        raise Unsupported("a limit of Clip is not exact")
+    known = [_known(tensor) for tensor in inputs[1:]]
+    X = _enclosures(inputs[:1])[0]
+    limits = [*(None if limit is None else limit.astype(np.float64) for limit in known), None, None]
+    if node.opset < 11:
+        limits = [node.attributes.get("min"), node.attributes.get("max")]
+    low = -np.inf if limits[0] is None else limits[0]
+    high = np.inf if limits[1] is None else limits[1]
+    return [X.apply(lambda x: np.minimum(np.maximum(x, low), high))]
+
+
+def _where(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    condition = inputs[0]
+    assert isinstance(condition, np.ndarray)
+    A, B = _enclosures(inputs[1:])
+    return [Enclosure(np.where(condition, A.value, B.value), np.where(condition, A.error, B.error), A.dtype)]
+
+
+_MONOTONE_SELECTIONS: Mapping[str, Callable[[Node, Sequence[Tensor]], list[Tensor]]] = {
+    "Relu": lambda _, inputs: [_enclosures(inputs)[0].apply(lambda x: np.maximum(x, 0))],
+    "Neg": lambda _, inputs: [-_enclosures(inputs)[0]],
+    "Abs": lambda _, inputs: [abs(_enclosures(inputs)[0])],
+    "Max": _extreme_of_operands(largest=True),
+    "Min": _extreme_of_operands(largest=False),
+    "Clip": _clip,
+    "Where": _where,
+    "Ceil": lambda _, inputs: [_enclosures(inputs)[0].apply(np.ceil)],
+    "Floor": lambda _, inputs: [_enclosures(inputs)[0].apply(np.floor)],
+    "Round": lambda _, inputs: [_enclosures(inputs)[0].apply(np.rint)],
+}
+
+
+# Operators on known elements that the oracle of the corpus does not have
+
+
+def _divide_integers(_: Node, arrays: Sequence[Any]) -> list[Array]:
+    """Return quotients of integers, rounded toward zero; a division by zero has no defined result."""
+    A, B = arrays
+    if (B == 0).any():
+        raise Unsupported("Div of integers divides by zero")
+    quotient = np.abs(A) // np.abs(B) if A.dtype.kind == "i" else A // B
+    return [np.asarray(np.where((A < 0) != (B < 0), -quotient, quotient) if A.dtype.kind == "i" else quotient, A.dtype)]
+
+
+def _modulo(node: Node, arrays: Sequence[Any]) -> list[Array]:
+    A, B = arrays
+    return [np.asarray(np.fmod(A, B) if node.attributes.get("fmod", 0) else np.mod(A, B), A.dtype)]
+
+
+def _pad(node: Node, arrays: Sequence[Any]) -> list[Array]:
+    X, mode = arrays[0], node.attributes.get("mode", "constant")
+    if node.opset < 11:
+        pads, fill = node.attributes.get("pads", node.attributes.get("paddings")), node.attributes.get("value", 0.0)
+        axes = list(range(X.ndim))
+    else:
+        pads = [int(pad) for pad in arrays[1]]
+        fill = arrays[2].item() if len(arrays) > 2 and arrays[2] is not None and arrays[2].size else 0
+        given = arrays[3] if len(arrays) > 3 else None
+        axes = list(range(X.ndim)) if given is None else [int(axis) % X.ndim for axis in given]
+    widths = [(0, 0)] * X.ndim
+    for position, axis in enumerate(axes):
+        widths[axis] = (pads[position], pads[position + len(axes)])
+    cut = tuple(slice(max(0, -low), X.shape[a] - max(0, -high)) for a, (low, high) in enumerate(widths))
+    widths = [(max(0, low), max(0, high)) for low, high in widths]
+    options: dict[str, Any] = {"constant_values": X.dtype.type(fill)} if mode == "constant" else {}
+    return [np.pad(X[cut], widths, mode=mode, **options)]
+
+
+def _gather_elements(node: Node, arrays: Sequence[Any]) -> list[Array]:
+    X, indices = arrays
+    axis = node.attributes.get("axis", 0)
+    return [np.take_along_axis(X, np.where(indices < 0, indices + X.shape[axis], indices), axis)]
+
+
+def _gather_nd(node: Node, arrays: Sequence[Any]) -> list[Array]:
+    X, indices = arrays
+    batch = node.attributes.get("batch_dims", 0)
+    if batch == 0:
+        return [X[tuple(np.moveaxis(indices, -1, 0))]]
+    flat = X.reshape(-1, *X.shape[batch:]), indices.reshape(-1, *indices.shape[batch:])
+    parts = [x[tuple(np.moveaxis(i, -1, 0))] for x, i in zip(*flat, strict=True)]
+    return [np.stack(parts).reshape(*X.shape[:batch], *parts[0].shape)]
+
+
+def _depth_to_space(node: Node, arrays: Sequence[Any]) -> list[Array]:
+    (X,) = arrays
+    n, c, h, w = X.shape
+    b = node.attributes["blocksize"]
+    if node.attributes.get("mode", "DCR") == "DCR":
+        Y = X.reshape(n, b, b, c // b**2, h, w).transpose(0, 3, 4, 1, 5, 2)
+    else:
+        Y = X.reshape(n, c // b**2, b, b, h, w).transpose(0, 1, 4, 2, 5, 3)
+    return [Y.reshape(n, c // b**2, h * b, w * b)]
+
+
+def _constant_of_shape(node: Node, arrays: Sequence[Any]) -> list[Array]:
+    value = node.attributes.get("value", np.zeros(1, np.float32))
+    return [np.full([int(size) for size in arrays[0]], value.reshape(-1)[0], dtype=value.dtype)]
+
+
+def _range(_: Node, arrays: Sequence[Any]) -> list[Array]:
+    start, limit, delta = (array.item() for array in arrays)
+    if arrays[0].dtype.kind == "f":
+        raise Unsupported("Range of floating-point numbers")
+    return [np.arange(start, limit, delta, dtype=arrays[0].dtype)]
+
+
+def _one_hot(node: Node, arrays: Sequence[Any]) -> list[Array]:
+    indices, depth, (off, on) = arrays[0], int(np.asarray(arrays[1]).item()), arrays[2]
+    axis = node.attributes.get("axis", -1)
+    places = np.where(indices < 0, indices + depth, indices)
+    hot = np.expand_dims(places, axis) == np.arange(depth).reshape(
+        [-1 if a == axis % (indices.ndim + 1) else 1 for a in range(indices.ndim + 1)]
+    )
+    return [np.where(hot, on, off)]
+
+
+def _integer(function: Callable[..., Array]) -> Callable[[Node, Sequence[Any]], list[Array]]:
+    return lambda _, arrays: [np.asarray(function(*arrays), dtype=arrays[0].dtype)]
+
+
+_OWN_OPERATORS: Mapping[str, Callable[[Node, Sequence[Any]], list[Array]]] = {
+    "Div": _divide_integers,
+    "Mod": _modulo,
+    "Add": _integer(np.add),
+    "Sub": _integer(np.subtract),
+    "Mul": _integer(np.multiply),
+    "Pow": _integer(np.power),
+    "Pad": _pad,
+    "GatherElements": _gather_elements,
+    "GatherND": _gather_nd,
+    "DepthToSpace": _depth_to_space,
+    "ConstantOfShape": _constant_of_shape,
+    "Range": _range,
+    "Size": lambda _, arrays: [np.asarray(arrays[0].size, dtype=np.int64)],
+    "NonZero": lambda _, arrays: [np.array(np.nonzero(arrays[0]), dtype=np.int64)],
+    "IsNaN": lambda _, arrays: [np.isnan(arrays[0])],
+    "IsInf": lambda node, arrays: [_is_infinite(arrays[0], node)],
+    "OneHot": _one_hot,
+}
+
+
+def _is_infinite(X: Array, node: Node) -> Array:
+    positive, negative = (node.attributes.get(f"detect_{sign}", 1) for sign in ("positive", "negative"))
+    return np.asarray(np.isinf(X) & (((X > 0) & bool(positive)) | ((X < 0) & bool(negative))))
+
+
+EXACT_OPERATORS = MOVEMENT | DECISIONS | (SELECTION - {"MaxPool"})
+"""Operators of the main domain that `evaluate_exactly` evaluates for every type."""

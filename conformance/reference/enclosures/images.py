@@ -1,0 +1,187 @@
+"""Enclosures of pooling and of Resize."""
+
+from __future__ import annotations
+
+from math import ceil, prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from conformance.reference.enclosures.linear import dilations, explicit_pads, extents, mean, strides, tensor, windows
+from conformance.reference.numbers.enclosure import Enclosure
+from conformance.verdicts import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from conformance.models.arrays import Array
+    from conformance.reference.enclosures.exact import NodeEnclosure
+    from conformance.reference.nodes import Node
+    from conformance.reference.numbers.enclosure import Tensor
+
+
+def _pads(node: Node, X: Enclosure, kernel: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the padding of a pooling; with `ceil_mode` a last incomplete window gets padding at its end."""
+    pads = explicit_pads(node, X.shape[2:], kernel)
+    if not node.attributes.get("ceil_mode", 0):
+        return pads
+    steps, result = strides(node, len(kernel)), []
+    for size, (low, high), extent, step in zip(X.shape[2:], pads, extents(node, kernel), steps, strict=True):
+        count = ceil((size + low + high - extent) / step) + 1
+        if (count - 1) * step >= size + low:  # a window that starts in the padding at the end does not count
+            count -= 1
+        result.append((low, max(high, (count - 1) * step + extent - size - low)))
+    return result
+
+
+def _max_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    if len(node.outputs) > 1 and node.outputs[1]:
+        raise Unsupported("MaxPool with indices")
+    X, kernel = tensor(inputs[0]), node.attributes["kernel_shape"]
+    pads = _pads(node, X, kernel)
+
+    def largest(x: Array, fill: float) -> Array:
+        return np.asarray(np.max(windows(x, node, kernel, pads, fill), axis=0))
+
+    error = np.zeros(1) if X.is_exact else largest(X.error, 0.0)
+    value = largest(X.value, -np.inf)
+    return [Enclosure(value, np.broadcast_to(error, value.shape), X.dtype)]
+
+
+def _average_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    X, kernel = tensor(inputs[0]), node.attributes["kernel_shape"]
+    if any(gap != 1 for gap in dilations(node, len(kernel))) and node.opset < 19:
+        raise Unsupported("AveragePool with dilations below opset 19")
+    pads = _pads(node, X, kernel)
+    declared = explicit_pads(node, X.shape[2:], kernel)
+
+    def total(x: Array) -> Array:
+        return np.asarray(np.sum(windows(x, node, kernel, pads, 0.0), axis=0))
+
+    sums = X.from_terms(total(X.value), total(X.magnitude), total(X.error), prod(kernel))
+    counted = np.ones(X.shape[2:])[np.newaxis, np.newaxis]
+    if node.attributes.get("count_include_pad", 0):
+        counted = np.pad(counted, [(0, 0), (0, 0), *declared], constant_values=1.0)
+        pads = [(0, high - given) for (_, high), (_, given) in zip(pads, declared, strict=True)]
+    count = np.asarray(np.sum(windows(counted, node, kernel, pads, 0.0), axis=0))
+    return [sums / Enclosure(count, np.zeros_like(count), X.dtype)]
+
+
+def _global_average_pool(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    X = tensor(inputs[0])
+    return [mean(X, range(2, len(X.shape)))]
+
+
+def _global_max_pool(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    X = tensor(inputs[0])
+    return [X.extreme(range(2, len(X.shape)), largest=True, keepdims=True)]
+
+
+# Resize
+
+
+def _sizes_and_scales(node: Node, inputs: Sequence[Tensor], shape: tuple[int, ...]) -> tuple[list[int], list[float]]:
+    """Return the sizes of the output and the scale of each axis."""
+    if node.op_type == "Upsample" or node.opset < 11:
+        given = inputs[1] if len(inputs) > 1 else None
+        scales = [float(s) for s in node.attributes["scales"]] if given is None else list(tensor(given).value)
+        return [int(size * scale) for size, scale in zip(shape, scales, strict=True)], scales
+    if "axes" in node.attributes or node.attributes.get("keep_aspect_ratio_policy", "stretch") != "stretch":
+        raise Unsupported("Resize with axes or with keep_aspect_ratio_policy")
+    sizes = inputs[3] if len(inputs) > 3 else None
+    if isinstance(sizes, np.ndarray) and sizes.size:
+        wanted = [int(size) for size in sizes]
+        return wanted, [new / old for new, old in zip(wanted, shape, strict=True)]
+    scales = [float(scale) for scale in tensor(inputs[2]).value]
+    return [int(np.floor(size * scale)) for size, scale in zip(shape, scales, strict=True)], scales
+
+
+def _coordinates(mode: str, scale: float, old: int, new: int) -> Array | None:
+    """Return the coordinates in the input of the coordinates of the output; None for an unknown mode.
+
+    Args:
+        mode: the attribute `coordinate_transformation_mode`.
+        scale: the scale of the axis.
+        old: its size in the input.
+        new: its size in the output.
+    """
+    x = np.arange(new, dtype=np.float64)
+    if mode == "half_pixel" or (mode == "pytorch_half_pixel" and new > 1):
+        return (x + 0.5) / scale - 0.5
+    if mode == "asymmetric":
+        return x / scale
+    if mode == "align_corners" and new > 1:
+        return x * ((old - 1) / (new - 1))
+    return 0 * x if mode in ("pytorch_half_pixel", "align_corners") else None
+
+
+_NEAREST: Mapping[str, Callable[[Array], Array]] = {
+    "round_prefer_floor": lambda x: np.ceil(x - 0.5),
+    "round_prefer_ceil": lambda x: np.floor(x + 0.5),
+    "floor": np.floor,
+    "ceil": np.ceil,
+}
+
+TIE_DISTANCE = 2.0**-12
+"""Distance from a change of `nearest_mode` within which rounding of a coordinate decides."""
+
+
+def _resize(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose Resize with the modes nearest and linear, and Upsample."""
+    X, given = tensor(inputs[0]), node.attributes
+    sizes, scales = _sizes_and_scales(node, inputs, X.shape)
+    is_legacy = node.op_type == "Upsample" or node.opset < 11
+    coordinates = "asymmetric" if is_legacy else given.get("coordinate_transformation_mode", "half_pixel")
+    rounding = "floor" if is_legacy else given.get("nearest_mode", "round_prefer_floor")
+    mode = given.get("mode", "nearest")
+    if mode not in ("nearest", "linear") or given.get("antialias", 0):
+        raise Unsupported(f"Resize with mode {mode} or antialias")
+    for axis, (new, scale) in enumerate(zip(sizes, scales, strict=True)):
+        old = X.shape[axis]
+        if new == old and scale == 1:
+            continue
+        if coordinates == "align_corners" and scale * old != new and new != old:
+            raise Unsupported("Resize with align_corners to a size that the scale does not give exactly")
+        x = _coordinates(coordinates, scale, old, new)
+        if x is None:
+            raise Unsupported(f"Resize with {coordinates}")
+        X = _nearest(X, axis, x, _NEAREST[rounding]) if mode == "nearest" else _linear(X, axis, x)
+    return [X]
+
+
+def _nearest(X: Enclosure, axis: int, x: Array, rounding: Callable[[Array], Array]) -> Enclosure:
+    old = X.shape[axis]
+    places = [np.clip(rounding(x + shift), 0, old - 1).astype(int) for shift in (0.0, -TIE_DISTANCE, TIE_DISTANCE)]
+    is_exact = np.equal(x, np.round(x * 4096) / 4096)  # a coordinate with few digits is computed exactly
+    doubtful = (places[1] != places[2]) & ~is_exact
+    Y = X.moved(lambda v: np.take(v, places[0], axis))
+    if doubtful.any():
+        mask = doubtful.reshape([-1 if each == axis else 1 for each in range(len(X.shape))])
+        Y = Enclosure(Y.value, np.where(mask, np.inf, Y.error), Y.dtype)
+    return Y
+
+
+def _linear(X: Enclosure, axis: int, x: Array) -> Enclosure:
+    """Interpolate along one axis. The weight has the rounding error of a coordinate in float."""
+    old = X.shape[axis]
+    x = np.clip(x, 0, old - 1)
+    below = np.floor(x).astype(int)
+    weight = x - below
+    shape = [-1 if each == axis else 1 for each in range(len(X.shape))]
+    first, second = (
+        X.moved(lambda v, p=places: np.take(v, p, axis))  # type: ignore[misc]
+        for places in (below, np.minimum(below + 1, old - 1))
+    )
+    error_of_weight = 4 * (np.abs(x) + 1) * 2.0**-24
+    w = Enclosure(weight.reshape(shape), error_of_weight.reshape(shape), X.dtype)
+    return (1.0 - w) * first + w * second
+
+
+IMAGE_ENCLOSURES: Mapping[str, NodeEnclosure] = {
+    "MaxPool": _max_pool,
+    "AveragePool": _average_pool,
+    "GlobalAveragePool": _global_average_pool,
+    "GlobalMaxPool": _global_max_pool,
+    "Resize": _resize,
+    "Upsample": _resize,
+}

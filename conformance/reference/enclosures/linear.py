@@ -1,0 +1,276 @@
+"""Enclosures of sums and sums of products: matrix products, convolutions and reductions.
+
+A sum of n products has an error of at most n u of the sum of the products' magnitudes, in any order of addition, with
+or without fused multiply-add. Algorithms that compute other products, such as Winograd's, are within the same bound for
+the sizes of kernels that occur.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conformance.reference.enclosures.elementwise import exp, log, sqrt
+from conformance.reference.numbers.enclosure import Enclosure, dot
+from conformance.verdicts import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from conformance.models.arrays import Array
+    from conformance.reference.enclosures.exact import NodeEnclosure
+    from conformance.reference.nodes import Node
+    from conformance.reference.numbers.enclosure import Tensor
+
+
+def tensor(given: Tensor) -> Enclosure:
+    """Return an input as an enclosure.
+
+    Raises:
+        Unsupported: the input is missing or has another type.
+    """
+    if not isinstance(given, Enclosure):
+        raise Unsupported("an operand is not a tensor of floating-point numbers")
+    return given
+
+
+def optional_tensor(inputs: Sequence[Tensor], position: int) -> Enclosure | None:
+    """Return an optional input as an enclosure; None if the node leaves it out."""
+    return tensor(inputs[position]) if len(inputs) > position and inputs[position] is not None else None
+
+
+def integers(given: Tensor) -> list[int]:
+    """Return the elements of a tensor of integers, such as a shape or axes."""
+    if not isinstance(given, np.ndarray) or given.dtype.kind not in "iu":
+        raise Unsupported("a shape, or axes, are not integers")
+    return [int(element) for element in given.flat]
+
+
+# Matrix products
+
+
+def matmul(A: Enclosure, B: Enclosure) -> Enclosure:
+    """Return the matrix product, with broadcasting of the leading dimensions."""
+    return dot(A, B, np.matmul, A.shape[-1])
+
+
+def _gemm(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose Gemm: alpha A B + beta C."""
+    given = node.attributes
+    A, B = (
+        X.moved(np.transpose) if given.get(flag, 0) else X
+        for X, flag in zip(map(tensor, inputs[:2]), ("transA", "transB"), strict=True)
+    )
+    Y, C = matmul(A, B), optional_tensor(inputs, 2)
+    alpha, beta = float(given.get("alpha", 1.0)), float(given.get("beta", 1.0))
+    Y = Y if alpha == 1 else alpha * Y
+    if C is None or beta == 0:
+        return [Y]
+    return [Y + (C if beta == 1 else beta * C)]
+
+
+def _einsum(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    equation = node.attributes["equation"].replace(" ", "")
+    operands = [tensor(given) for given in inputs]
+    if len(operands) != 2 or "." in equation:
+        raise Unsupported("Einsum without two operands, or with an ellipsis")
+    left, _, result = equation.partition("->")
+    sizes = {
+        name: size
+        for names, X in zip(left.split(","), operands, strict=True)
+        for name, size in zip(names, X.shape, strict=True)
+    }
+    if "->" not in equation:
+        result = "".join(sorted(name for name in sizes if left.count(name) == 1))
+    count = prod(size for name, size in sizes.items() if name not in result)
+    return [dot(operands[0], operands[1], lambda A, B: np.einsum(f"{left}->{result}", A, B, optimize=True), count)]
+
+
+# Convolutions
+
+
+def explicit_pads(node: Node, sizes: Sequence[int], kernel: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the padding before and after each spatial axis of a convolution or pooling.
+
+    Args:
+        node: the node, with the attributes `auto_pad`, `pads`, `strides` and `dilations`.
+        sizes: the sizes of the spatial axes of the input.
+        kernel: the sizes of the kernel.
+    """
+    rank, given = len(sizes), node.attributes
+    mode = given.get("auto_pad", "NOTSET")
+    if mode == "NOTSET":
+        pads = list(given.get("pads", [0] * (2 * rank)))
+        return list(zip(pads[:rank], pads[rank:], strict=True))
+    if mode == "VALID":
+        return [(0, 0)] * rank
+    pads = []
+    for size, extent, stride in zip(sizes, extents(node, kernel), strides(node, rank), strict=True):
+        total = max(0, (-(-size // stride) - 1) * stride + extent - size)
+        pads.append((total // 2, total - total // 2) if mode == "SAME_UPPER" else (total - total // 2, total // 2))
+    return pads
+
+
+def strides(node: Node, rank: int) -> list[int]:
+    """Return the attribute `strides`, by default 1 for each axis."""
+    return list(node.attributes.get("strides", [1] * rank))
+
+
+def dilations(node: Node, rank: int) -> list[int]:
+    """Return the attribute `dilations`, by default 1 for each axis."""
+    return list(node.attributes.get("dilations", [1] * rank))
+
+
+def extents(node: Node, kernel: Sequence[int]) -> list[int]:
+    """Return the sizes of the kernel with its gaps."""
+    return [(size - 1) * gap + 1 for size, gap in zip(kernel, dilations(node, len(kernel)), strict=True)]
+
+
+def windows(X: Array, node: Node, kernel: Sequence[int], pads: Sequence[tuple[int, int]], fill: float) -> list[Array]:
+    """Return, for each position of the kernel in row-major order, the elements that it meets (N, C, output sizes).
+
+    Args:
+        X: the input (N, C, spatial sizes).
+        node: the node, with the attributes `strides` and `dilations`.
+        kernel: the sizes of the kernel.
+        pads: the padding before and after each spatial axis.
+        fill: the value of the padding.
+    """
+    rank = len(kernel)
+    padded = np.pad(X, [(0, 0), (0, 0), *pads], constant_values=fill)
+    steps, gaps = strides(node, rank), dilations(node, rank)
+    sizes = [(padded.shape[2 + axis] - extent) // steps[axis] + 1 for axis, extent in enumerate(extents(node, kernel))]
+    found = []
+    for position in product(*map(range, kernel)):
+        starts = [index * gap for index, gap in zip(position, gaps, strict=True)]
+        part = tuple(
+            slice(start, start + (size - 1) * step + 1, step)
+            for start, size, step in zip(starts, sizes, steps, strict=True)
+        )
+        found.append(padded[(slice(None), slice(None), *part)])
+    return found
+
+
+def _conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    X, W, B = tensor(inputs[0]), tensor(inputs[1]), optional_tensor(inputs, 2)
+    groups, kernel = node.attributes.get("group", 1), W.shape[2:]
+    pads = explicit_pads(node, X.shape[2:], kernel)
+
+    def convolve(x: Array, w: Array) -> Array:
+        parts = w.reshape(groups, w.shape[0] // groups, w.shape[1], -1)
+        total: Any = 0
+        for number, window in enumerate(windows(x, node, kernel, pads, 0.0)):
+            grouped = window.reshape(window.shape[0], groups, w.shape[1], -1)
+            total = total + np.matmul(parts[..., number], grouped)
+        return np.asarray(total).reshape(x.shape[0], w.shape[0], *window.shape[2:])
+
+    Y = dot(X, W, convolve, prod(W.shape[1:]))
+    return [Y if B is None else Y + B.moved(lambda b: b.reshape(1, -1, *[1] * len(kernel)))]
+
+
+def _conv_transpose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    X, W, B = tensor(inputs[0]), tensor(inputs[1]), optional_tensor(inputs, 2)
+    groups, kernel, rank = node.attributes.get("group", 1), W.shape[2:], len(W.shape) - 2
+    steps, gaps = strides(node, rank), dilations(node, rank)
+    added = list(node.attributes.get("output_padding", [0] * rank))
+    if "output_shape" in node.attributes or node.attributes.get("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
+        raise Unsupported("ConvTranspose with auto_pad or output_shape")
+    pads = explicit_pads(node, X.shape[2:], kernel)
+    full = [
+        (size - 1) * step + extent + more
+        for size, step, extent, more in zip(X.shape[2:], steps, extents(node, kernel), added, strict=True)
+    ]
+
+    def convolve(x: Array, w: Array) -> Array:
+        channels = w.shape[1]
+        parts = w.reshape(groups, w.shape[0] // groups, channels, -1)
+        total = np.zeros((x.shape[0], groups * channels, *full))
+        flat = x.reshape(x.shape[0], groups, w.shape[0] // groups, -1)
+        for number, position in enumerate(product(*map(range, kernel))):
+            taps = np.swapaxes(parts[..., number], 1, 2)
+            place = tuple(
+                slice(index * gap, index * gap + (size - 1) * step + 1, step)
+                for index, gap, size, step in zip(position, gaps, x.shape[2:], steps, strict=True)
+            )
+            total[(slice(None), slice(None), *place)] += np.matmul(taps, flat).reshape(
+                x.shape[0], groups * channels, *x.shape[2:]
+            )
+        part = tuple(slice(low, size - high) for (low, high), size in zip(pads, full, strict=True))
+        return total[(slice(None), slice(None), *part)]
+
+    Y = dot(X, W, convolve, W.shape[0] // groups * prod(kernel))
+    return [Y if B is None else Y + B.moved(lambda b: b.reshape(1, -1, *[1] * rank))]
+
+
+# Reductions
+
+
+def reduced_axes(node: Node, inputs: Sequence[Tensor], rank: int) -> list[int] | None:
+    """Return the axes that a node reduces, sorted and not negative; None if it reduces none."""
+    given = node.attributes.get("axes", [])
+    if len(inputs) > 1 and inputs[1] is not None:
+        given = integers(inputs[1])
+    if not given:
+        return None if node.attributes.get("noop_with_empty_axes", 0) else list(range(rank))
+    return sorted(axis % rank for axis in given)
+
+
+def _reduction(function: Callable[[Enclosure, list[int], bool], Enclosure]) -> NodeEnclosure:
+    def enclose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+        X = tensor(inputs[0])
+        axes = reduced_axes(node, inputs, len(X.shape))
+        if axes is None:
+            if node.op_type not in ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin"):
+                raise Unsupported(f"{node.op_type} of no axes")
+            return [X]
+        return [function(X, axes, bool(node.attributes.get("keepdims", 1)))]
+
+    return enclose
+
+
+def mean(X: Enclosure, axes: Sequence[int], *, keepdims: bool = True) -> Enclosure:
+    """Return the means along some axes: the sum divided by the count, or multiplied by its reciprocal."""
+    return X.sum(axes, keepdims=keepdims) / float(prod(X.shape[axis] for axis in axes))
+
+
+def _log_sum_exp(X: Enclosure, axes: list[int], keepdims: bool) -> Enclosure:
+    largest = X.extreme(axes, largest=True, keepdims=True)
+    shifted = log(exp(X - largest).sum(axes, keepdims=True)) + largest
+    return shifted if keepdims else shifted.moved(lambda x: np.squeeze(x, tuple(axes)))
+
+
+def _cumsum(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    X, (axis,) = tensor(inputs[0]), integers(inputs[1])
+    backwards, exclusive = node.attributes.get("reverse", 0), node.attributes.get("exclusive", 0)
+
+    def accumulate(x: Array) -> Array:
+        x = np.flip(x, axis) if backwards else x
+        total = np.cumsum(x, axis=axis)
+        if exclusive:
+            total = np.roll(total, 1, axis=axis)
+            total[(slice(None),) * (axis % x.ndim) + (0,)] = 0
+        return np.flip(total, axis) if backwards else total
+
+    if not X.value.size:
+        return [X]
+    return [X.from_terms(accumulate(X.value), accumulate(X.magnitude), accumulate(X.error), X.shape[axis])]
+
+
+LINEAR_ENCLOSURES: Mapping[str, NodeEnclosure] = {
+    "MatMul": lambda _, inputs: [matmul(tensor(inputs[0]), tensor(inputs[1]))],
+    "Gemm": _gemm,
+    "Einsum": _einsum,
+    "Conv": _conv,
+    "ConvTranspose": _conv_transpose,
+    "ReduceSum": _reduction(lambda X, axes, keep: X.sum(axes, keepdims=keep)),
+    "ReduceMean": _reduction(lambda X, axes, keep: mean(X, axes, keepdims=keep)),
+    "ReduceSumSquare": _reduction(lambda X, axes, keep: (X * X).sum(axes, keepdims=keep)),
+    "ReduceL1": _reduction(lambda X, axes, keep: abs(X).sum(axes, keepdims=keep)),
+    "ReduceL2": _reduction(lambda X, axes, keep: sqrt((X * X).sum(axes, keepdims=keep))),
+    "ReduceLogSum": _reduction(lambda X, axes, keep: log(X.sum(axes, keepdims=keep))),
+    "ReduceLogSumExp": _reduction(_log_sum_exp),
+    "CumSum": _cumsum,
+}

@@ -1,0 +1,202 @@
+"""Enclosures of the recurrent networks LSTM, GRU and RNN, step by step as on their pages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from conformance.reference.enclosures.elementwise import relu, sigmoid, tanh
+from conformance.reference.enclosures.linear import integers, matmul, optional_tensor, tensor
+from conformance.reference.numbers.enclosure import Enclosure
+from conformance.verdicts import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from conformance.models.arrays import Array
+    from conformance.reference.enclosures.exact import NodeEnclosure
+    from conformance.reference.nodes import Node
+    from conformance.reference.numbers.enclosure import Tensor
+
+    Activation = Callable[[Enclosure], Enclosure]
+    Step = Callable[[Enclosure, tuple[Enclosure, ...]], tuple[Enclosure, ...]]
+    """A function of the input of one step (batch_size, input_size) and the state, which returns the new state."""
+
+ACTIVATIONS: Mapping[str, Activation] = {"Sigmoid": sigmoid, "Tanh": tanh, "Relu": relu}
+DIRECTIONS: Mapping[str, tuple[int, ...]] = {"forward": (1,), "reverse": (-1,), "bidirectional": (1, -1)}
+"""The order in which the steps of each direction are taken: 1 from the first, -1 from the last."""
+
+
+def _activations(node: Node, direction: int, defaults: Sequence[str]) -> list[Activation]:
+    names = node.attributes.get("activations", list(defaults) * 2)[len(defaults) * direction :][: len(defaults)]
+    if "clip" in node.attributes or any(name not in ACTIVATIONS for name in names):
+        raise Unsupported(f"{node.op_type} with clip or with the activations {', '.join(names)}")
+    return [ACTIVATIONS[name] for name in names]
+
+
+def _transposed(X: Enclosure) -> Enclosure:
+    return X.moved(np.transpose)
+
+
+def _split(X: Enclosure, count: int) -> list[Enclosure]:
+    """Return the parts of the last axis, one for each gate."""
+    size = X.shape[-1] // count
+    return [X.moved(lambda x, i=i: x[..., i * size : (i + 1) * size]) for i in range(count)]  # type: ignore[misc]
+
+
+def _zeros(shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Enclosure:
+    return Enclosure(np.zeros(shape), np.zeros(shape), dtype)
+
+
+def _lstm_step(node: Node, direction: int, weights: _Weights, peepholes: Enclosure | None) -> Step:
+    """Return the step of LSTM: i, o, f, c = the gates; C = f C + i c; H = o h(C)."""
+    f, g, h = _activations(node, direction, ("Sigmoid", "Tanh", "Tanh"))
+    if node.attributes.get("input_forget", 0):
+        raise Unsupported("LSTM with input_forget")
+    P = [None] * 3 if peepholes is None else _split(peepholes, 3)
+
+    def gate(sums: Enclosure, peephole: Enclosure | None, C: Enclosure) -> Enclosure:
+        return sums if peephole is None else sums + peephole * C
+
+    def step(X: Enclosure, state: tuple[Enclosure, ...]) -> tuple[Enclosure, ...]:
+        H, C = state
+        i, o, forget, c = _split(weights.sums(X, H), 4)
+        kept = f(gate(forget, P[2], C)) * C + f(gate(i, P[0], C)) * g(c)
+        return f(gate(o, P[1], kept)) * h(kept), kept
+
+    return step
+
+
+def _gru_step(node: Node, direction: int, weights: _Weights, _: Enclosure | None) -> Step:
+    """Return the step of GRU: z, r = the gates; h = the candidate; H = (1 - z) h + z H."""
+    f, g = _activations(node, direction, ("Sigmoid", "Tanh"))
+
+    def step(X: Enclosure, state: tuple[Enclosure, ...]) -> tuple[Enclosure, ...]:
+        (H,) = state
+        x = _split(matmul(X, weights.W), 3)
+        r_weights = _split(weights.R, 3)
+        wb, rb = (
+            [None] * 3 if bias is None else _split(bias, 3) for bias in (weights.bias_of_input, weights.bias_of_state)
+        )
+
+        def total(part: Enclosure, *biases: Enclosure | None) -> Enclosure:
+            for bias in biases:
+                part = part if bias is None else part + bias
+            return part
+
+        z, r = (f(total(x[k] + matmul(H, r_weights[k]), wb[k], rb[k])) for k in (0, 1))
+        if node.attributes.get("linear_before_reset", 0):
+            candidate = g(total(x[2], wb[2]) + r * total(matmul(H, r_weights[2]), rb[2]))
+        else:
+            candidate = g(total(x[2] + matmul(r * H, r_weights[2]), rb[2], wb[2]))
+        return ((1.0 - z) * candidate + z * H,)
+
+    return step
+
+
+def _rnn_step(node: Node, direction: int, weights: _Weights, _: Enclosure | None) -> Step:
+    """Return the step of RNN: H = f(X W + H R + the biases)."""
+    (f,) = _activations(node, direction, ("Tanh",))
+    return lambda X, state: (f(weights.sums(X, state[0])),)
+
+
+class _Weights:
+    """The weights of one direction, transposed so that inputs are multiplied from the left.
+
+    Attributes:
+        W: weights of the input (input_size, gates hidden_size).
+        R: weights of the state (hidden_size, gates hidden_size).
+        bias_of_input: the first half of the bias (gates hidden_size); None without bias.
+        bias_of_state: its second half.
+    """
+
+    def __init__(self, W: Enclosure, R: Enclosure, B: Enclosure | None) -> None:
+        self.W, self.R = _transposed(W), _transposed(R)
+        halves: list[Enclosure | None] = [None, None]
+        if B is not None:
+            halves[:] = _split(B, 2)
+        self.bias_of_input, self.bias_of_state = halves
+
+    def sums(self, X: Enclosure, H: Enclosure) -> Enclosure:
+        """Return X W + H R + the biases: the operands of all gates."""
+        total = matmul(X, self.W) + matmul(H, self.R)
+        for bias in (self.bias_of_input, self.bias_of_state):
+            total = total if bias is None else total + bias
+        return total
+
+
+def _recurrent(make_step: Callable[..., Step], states: int) -> NodeEnclosure:
+    """Return the enclosure of a recurrent operator.
+
+    Args:
+        make_step: returns the step of one direction.
+        states: the number of tensors of the state: H, and C for LSTM.
+    """
+
+    def enclose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+        given: list[Tensor] = [*inputs, *[None] * (8 - len(inputs))]
+        X, W, R = (tensor(each) for each in given[:3])
+        B = optional_tensor(given, 3)
+        by_batch = node.attributes.get("layout", 0)
+        if by_batch:
+            X = X.moved(lambda x: np.swapaxes(x, 0, 1))
+        steps, batch, hidden = X.shape[0], X.shape[1], R.shape[-1]
+        lengths = [steps] * batch if given[4] is None else integers(given[4])
+        orders = DIRECTIONS[node.attributes.get("direction", "forward")]
+        if any(length != steps for length in lengths) and orders != (1,):
+            raise Unsupported(f"{node.op_type} with sequence_lens in reverse")
+        outputs, finals = [], []
+        for direction, order in enumerate(orders):
+            at = _direction(direction)
+            weights = _Weights(W.moved(at), R.moved(at), None if B is None else B.moved(at))
+            peepholes = None if states < 2 or given[7] is None else tensor(given[7]).moved(at)
+            step = make_step(node, direction, weights, peepholes)
+            initial = [optional_tensor(given, 5 + k) for k in range(states)]
+            state = tuple(
+                _zeros((batch, hidden), X.dtype)
+                if each is None
+                else each.moved(at if not by_batch else _direction_by_batch(direction))
+                for each in initial
+            )
+            sequence = []
+            for t in range(steps)[::order]:
+                after = step(X.moved(lambda x, t=t: x[t]), state)  # type: ignore[misc]
+                runs = np.array([[t < length] for length in lengths])
+                state = tuple(_select(runs, new, old) for new, old in zip(after, state, strict=True))
+                sequence.append(_select(runs, after[0], _zeros((batch, hidden), X.dtype)))
+            outputs.append(_stack(sequence[::order], 0))
+            finals.append(state)
+        Y = _stack(outputs, 1)
+        last = [_stack([state[k] for state in finals], 0) for k in range(states)]
+        if by_batch:
+            Y = Y.moved(lambda y: y.transpose(2, 0, 1, 3))
+            last = [each.moved(lambda y: np.swapaxes(y, 0, 1)) for each in last]
+        results: list[Tensor] = [Y, *last]
+        return results[: max(1, len(node.outputs))]
+
+    return enclose
+
+
+def _direction(number: int) -> Callable[[Array], Array]:
+    return lambda x: x[number]
+
+
+def _direction_by_batch(number: int) -> Callable[[Array], Array]:
+    return lambda x: x[:, number]
+
+
+def _select(condition: Array, A: Enclosure, B: Enclosure) -> Enclosure:
+    return Enclosure(np.where(condition, A.value, B.value), np.where(condition, A.error, B.error), A.dtype)
+
+
+def _stack(parts: Sequence[Enclosure], axis: int) -> Enclosure:
+    values, errors = (np.stack([getattr(part, name) for part in parts], axis) for name in ("value", "error"))
+    return Enclosure(values, errors, parts[0].dtype)
+
+
+RECURRENT_ENCLOSURES: Mapping[str, NodeEnclosure] = {
+    "LSTM": _recurrent(_lstm_step, 2),
+    "GRU": _recurrent(_gru_step, 1),
+    "RNN": _recurrent(_rnn_step, 1),
+}

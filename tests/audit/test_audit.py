@@ -1,0 +1,360 @@
+"""Audits of models on backends with planted faults."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+from refusals import refused
+
+from conformance.audit.inputs import InputSet, make_inputs, parse_shapes, read_inputs, save_inputs_to
+from conformance.audit.judgement import NodeVerdict
+from conformance.audit.page import render_page
+from conformance.audit.report import as_json, text_lines
+from conformance.audit.session import AuditedModel, SubjectAudit, audit_subject
+from conformance.errors import ModelError
+from conformance.subjects.loading import Subject
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+Outputs = dict[str, Any]
+
+
+class EvaluatorBackend:
+    """onnx's evaluator, with a fault that changes values by name after a run.
+
+    Args:
+        fault: changes the values of a run; it takes the values, the number of the run of the prepared model, and the
+            outputs of the model.
+    """
+
+    def __init__(self, fault: Callable[[Outputs, int, Sequence[str]], Outputs] = lambda values, *_: values) -> None:
+        self.fault = fault
+
+    def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+        backend, evaluator, names = self, ReferenceEvaluator(model), [value.name for value in model.graph.output]
+
+        class Prepared:
+            runs = 0
+
+            def run(self, inputs: list[Any]) -> list[Any]:
+                given = dict(zip([value.name for value in model.graph.input], inputs, strict=True))
+                values = dict(zip(names, evaluator.run(None, given), strict=True))
+                self.runs += 1
+                changed = backend.fault(values, self.runs - 1, names)
+                return [changed[name] for name in names]
+
+        return Prepared()
+
+
+class RefusesAddedOutputs(EvaluatorBackend):
+    """A backend that loads models with one output only."""
+
+    def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+        if len(model.graph.output) > 1:
+            raise ValueError("more than one output")
+        return super().prepare(model, device)
+
+
+def tensor_value(name: str, shape: Sequence[Any]) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+
+
+def write_model(path: Path, nodes: Sequence[onnx.NodeProto], shape: Sequence[Any], *, opset: int = 17) -> AuditedModel:
+    """Write a model from X to Y, and read it for an audit."""
+    graph = helper.make_graph(list(nodes), "g", [tensor_value("X", shape)], [tensor_value("Y", shape)])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), path)
+    return AuditedModel.read(path)
+
+
+def audit(model: AuditedModel, backend: Any, shape: tuple[int, ...] = (2, 3, 4)) -> SubjectAudit:
+    X = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    return audit_subject(model, Subject("fake", "1", backend), InputSet("given", (X,)))
+
+
+@pytest.fixture
+def chain(tmp_path: Path) -> AuditedModel:
+    """A model with the values A, B, C and Y."""
+    nodes = [
+        helper.make_node("Exp", ["X"], ["A"]),
+        helper.make_node("Mul", ["A", "X"], ["B"]),
+        helper.make_node("Add", ["B", "X"], ["C"]),
+        helper.make_node("Tanh", ["C"], ["Y"]),
+    ]
+    return write_model(tmp_path / "chain.onnx", nodes, [2, 3, 4])
+
+
+def test_correct_backend_has_no_wrong_node(chain: AuditedModel) -> None:
+    result = audit(chain, EvaluatorBackend())
+    assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT] * 4
+    assert not result.has_faults
+    assert all(node.share <= 1 for node in result.nodes)
+
+
+def test_wrong_softmax_below_opset_13_is_found_among_300_nodes(tmp_path: Path) -> None:
+    names = ["X", *(f"v{k}" for k in range(299)), "Y"]
+    nodes = [helper.make_node("Identity", [a], [b]) for a, b in pairwise(names)]
+    nodes[150] = helper.make_node("Softmax", [names[150]], [names[151]], axis=1)
+    model = write_model(tmp_path / "deep.onnx", nodes, [2, 3, 4], opset=11)
+
+    class NormalizesLastAxis:
+        """A backend that computes Softmax of opset 11 along one axis."""
+
+        def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+            copy = onnx.ModelProto()
+            copy.CopyFrom(model)
+            copy.opset_import[0].version = 13
+            return EvaluatorBackend().prepare(copy, device)
+
+    result = audit(model, NormalizesLastAxis())
+    assert [(node.number, node.op_type) for node in result.wrong_nodes] == [(150, "Softmax")]
+    worst = result.wrong_nodes[0].worst
+    assert worst is not None
+    assert (worst.output, len(worst.index)) == (names[151], 3)
+
+
+def test_fault_of_a_fused_kernel_is_attributed_to_the_segment(chain: AuditedModel) -> None:
+    def fused(values: Outputs, _: int, names: Sequence[str]) -> Outputs:
+        if "B" in names:  # exposing B prevents the fusion of Mul and Add
+            return values
+        return {name: value * np.float32(1.01) if name in ("C", "Y") else value for name, value in values.items()}
+
+    result = audit(chain, EvaluatorBackend(fused))
+    (wrong,) = [node for node in result.wrong_nodes if node.op_type == "Add"]
+    assert wrong.together == ("B",)
+    assert result.ways["hidden"] == 1
+
+
+def test_fault_of_the_first_run_is_found(chain: AuditedModel) -> None:
+    def first_run(values: Outputs, run: int, _: Sequence[str]) -> Outputs:
+        return {name: value + np.float32(1) if name == "A" and not run else value for name, value in values.items()}
+
+    def first_output(values: Outputs, run: int, _: Sequence[str]) -> Outputs:
+        return {name: value + np.float32(1) if name == "Y" and not run else value for name, value in values.items()}
+
+    assert [node.op_type for node in audit(chain, EvaluatorBackend(first_output)).wrong_nodes] == ["Tanh"]
+    assert not audit(chain, EvaluatorBackend(first_output)).is_repeatable
+    assert {node.op_type for node in audit(chain, EvaluatorBackend(first_run)).wrong_nodes} == {"Exp", "Mul"}
+
+
+def test_backend_that_is_not_deterministic_is_reported(chain: AuditedModel) -> None:
+    random = np.random.default_rng(3)
+
+    def noisy(values: Outputs, *_: Any) -> Outputs:
+        noise = np.float32(random.uniform(-0.01, 0.01))
+        return {name: value + noise if name == "Y" else value for name, value in values.items()}
+
+    result = audit(chain, EvaluatorBackend(noisy))
+    assert not result.is_repeatable
+    assert not result.repeats_when_prepared_again
+    assert [node.op_type for node in result.wrong_nodes] == ["Tanh"]
+
+
+def test_one_wrong_element_of_a_million_is_found(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Relu", ["X"], ["A"]), helper.make_node("Add", ["A", "A"], ["Y"])]
+    model = write_model(tmp_path / "large.onnx", nodes, [1000, 1000])
+
+    def one_element(values: Outputs, *_: Any) -> Outputs:
+        changed = {name: value.copy() for name, value in values.items()}
+        changed["Y"][617, 42] += np.float32(0.001)
+        return changed
+
+    (wrong,) = audit(model, EvaluatorBackend(one_element), (1000, 1000)).wrong_nodes
+    assert wrong.worst is not None
+    assert (wrong.op_type, wrong.worst.index, wrong.elements) == ("Add", (617, 42), 10**6)
+
+
+def test_large_tensor_is_sampled_with_its_special_values(tmp_path: Path) -> None:
+    model = write_model(tmp_path / "large.onnx", [helper.make_node("Exp", ["X"], ["Y"])], [3, 2**20])
+    X = np.random.default_rng(0).standard_normal((3, 2**20)).astype(np.float32)
+    X[2, 77] = np.nan
+    data_set = InputSet("given", (X,))
+
+    def loses_nan(values: Outputs, *_: Any) -> Outputs:
+        return {name: np.nan_to_num(value) for name, value in values.items()}
+
+    subject = Subject("fake", "1", EvaluatorBackend(loses_nan))
+    sampled = audit_subject(model, subject, data_set)
+    (node,) = sampled.wrong_nodes
+    assert node.elements < node.all_elements == 3 * 2**20
+    assert node.worst is not None
+    assert node.worst.index == (2, 77)
+    (node,) = audit_subject(model, subject, data_set, all_elements=True).nodes
+    assert node.elements == node.all_elements
+
+
+def test_subject_that_refuses_added_outputs_is_cut(chain: AuditedModel) -> None:
+    result = audit(chain, RefusesAddedOutputs())
+    assert result.ways["cut model"] == 4
+    assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT] * 4
+
+
+def test_subject_that_fails_is_reported(chain: AuditedModel) -> None:
+    class Raises:
+        def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+            raise RuntimeError("no")
+
+    result = audit(chain, Raises())
+    assert result.has_faults
+    assert result.failure
+    assert not result.nodes
+
+
+def branch(name: str, op_type: str) -> onnx.GraphProto:
+    node = helper.make_node(op_type, ["X"], [f"{name}_inner"])
+    last = helper.make_node("Tanh", [f"{name}_inner"], [f"{name}_out"])
+    return helper.make_graph([node, last], name, [], [tensor_value(f"{name}_out", [2, 3, 4])])
+
+
+def test_nodes_of_a_branch_are_judged_alone(tmp_path: Path) -> None:
+    true = numpy_helper.from_array(np.array(True), "flag")
+    choice = helper.make_node(
+        "If", ["flag"], ["Y"], then_branch=branch("then", "Exp"), else_branch=branch("else", "Neg")
+    )
+    model = write_model(
+        tmp_path / "if.onnx", [helper.make_node("Constant", [], ["flag"], value=true), choice], [2, 3, 4]
+    )
+    result = audit(model, EvaluatorBackend())
+    assert [node.op_type for node in result.nodes] == ["If"]
+    assert result.nodes[0].verdict is NodeVerdict.CORRECT
+    assert result.nodes[0].inner_nodes == 4
+
+
+def test_loop_is_judged_with_composed_bounds(tmp_path: Path) -> None:
+    body = helper.make_graph(
+        [
+            helper.make_node("Identity", ["condition"], ["next"]),
+            helper.make_node("Tanh", ["state"], ["t"]),
+            helper.make_node("Add", ["t", "X"], ["new"]),
+        ],
+        "body",
+        [
+            helper.make_tensor_value_info("step", TensorProto.INT64, []),
+            helper.make_tensor_value_info("condition", TensorProto.BOOL, []),
+            tensor_value("state", [2, 3, 4]),
+        ],
+        [helper.make_tensor_value_info("next", TensorProto.BOOL, []), tensor_value("new", [2, 3, 4])],
+    )
+    count = numpy_helper.from_array(np.array(5, np.int64), "count")
+    nodes = [
+        helper.make_node("Constant", [], ["count"], value=count),
+        helper.make_node("Constant", [], ["true"], value=numpy_helper.from_array(np.array(True), "true")),
+        helper.make_node("Loop", ["count", "true", "X"], ["Y"], body=body),
+    ]
+    model = write_model(tmp_path / "loop.onnx", nodes, [2, 3, 4])
+    (node,) = audit(model, EvaluatorBackend()).nodes
+    assert (node.verdict, node.inner_nodes) == (NodeVerdict.CORRECT, 3)
+    assert 0 < node.share <= 1
+    wrong = EvaluatorBackend(lambda values, *_: {name: value * np.float32(1.0001) for name, value in values.items()})
+    assert [node.op_type for node in audit(model, wrong).wrong_nodes] == ["Loop"]
+
+
+def test_operator_without_reference_is_not_judged(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Det", ["X"], ["D"]), helper.make_node("Add", ["X", "X"], ["Y"])]
+    graph = helper.make_graph(
+        nodes, "g", [tensor_value("X", [2, 3, 3])], [tensor_value("D", [2]), tensor_value("Y", [2, 3, 3])]
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "d.onnx")
+    result = audit(AuditedModel.read(tmp_path / "d.onnx"), EvaluatorBackend(), (2, 3, 3))
+    assert [node.verdict for node in result.nodes] == [NodeVerdict.NOT_JUDGED, NodeVerdict.CORRECT]
+    assert result.nodes[0].reason
+
+
+def test_reports_have_every_node(chain: AuditedModel) -> None:
+    evil = EvaluatorBackend(lambda values, *_: {name: value + np.float32(1) for name, value in values.items()})
+    result = audit(chain, evil)
+    result.version = "<script>alert(1)</script>"
+    document = as_json(chain, [result], ["X float 2x3x4"], 0)
+    assert [node["verdict"] for node in document["audits"][0]["nodes"]] == [str(node.verdict) for node in result.nodes]
+    page = render_page(chain, [result], ["X float 2x3x4"])
+    assert "<script>" not in page
+    assert page.count("<details") == 4
+    assert len(list(text_lines(result))) > 4
+
+
+# Inputs
+
+
+def test_same_seed_gives_the_same_inputs(chain: AuditedModel) -> None:
+    first, second, other = (make_inputs(chain.original.graph, {}, seed) for seed in (1, 1, 2))
+    assert np.array_equal(first.arrays[0], second.arrays[0])
+    assert not np.array_equal(first.arrays[0], other.arrays[0])
+
+
+def test_shape_sets_open_dimensions(tmp_path: Path) -> None:
+    model = write_model(tmp_path / "open.onnx", [helper.make_node("Tanh", ["X"], ["Y"])], ["batch", None, 4])
+    by_name = make_inputs(model.original.graph, parse_shapes(["batch=5"]), 0)
+    assert by_name.arrays[0].shape == (5, 2, 4)
+    assert make_inputs(model.original.graph, parse_shapes(["X=1x7x4"]), 0).arrays[0].shape == (1, 7, 4)
+
+
+@pytest.mark.parametrize(
+    ("texts", "code"),
+    [(["X=2x3"], "usage.shape-differs"), (["Z=1"], "usage.unknown-shape"), (["X"], "usage.invalid-shape")],
+)
+def test_wrong_shape_is_refused(chain: AuditedModel, texts: list[str], code: str) -> None:
+    with refused(code):
+        make_inputs(chain.original.graph, parse_shapes(texts), 0)
+
+
+def test_saved_inputs_are_read_again(chain: AuditedModel, tmp_path: Path) -> None:
+    data_set = make_inputs(chain.original.graph, {}, 7)
+    save_inputs_to(tmp_path / "saved", [data_set], ["X"])
+    (read,) = read_inputs(tmp_path / "saved", chain.original.graph)
+    assert np.array_equal(read.arrays[0], data_set.arrays[0])
+    np.savez(tmp_path / "inputs.npz", X=data_set.arrays[0])
+    (read,) = read_inputs(tmp_path / "inputs.npz", chain.original.graph)
+    assert np.array_equal(read.arrays[0], data_set.arrays[0])
+
+
+def test_unusable_inputs_are_refused(chain: AuditedModel, tmp_path: Path) -> None:
+    graph = chain.original.graph
+    (tmp_path / "empty").mkdir()
+    with refused("usage.input-missing"):
+        read_inputs(tmp_path / "empty", graph)
+    with refused("usage.input-unreadable"):
+        read_inputs(tmp_path / "missing.npz", graph)
+    (tmp_path / "text.npz").write_text("text")
+    with refused("usage.input-unreadable"):
+        read_inputs(tmp_path / "text.npz", graph)
+    np.savez(tmp_path / "pickled.npz", X=np.array([{"a": 1}], dtype=object))
+    with refused("usage.input-unreadable"):
+        read_inputs(tmp_path / "pickled.npz", graph)
+    np.savez(tmp_path / "shape.npz", X=np.zeros((2, 2), np.float32))
+    with refused("usage.input-differs"):
+        read_inputs(tmp_path / "shape.npz", graph)
+
+
+# Models
+
+
+def test_unusable_models_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "text.onnx").write_text("text")
+    with pytest.raises(ModelError):
+        AuditedModel.read(tmp_path / "text.onnx")
+    with refused("model.file-unreadable"):
+        AuditedModel.read(tmp_path / "missing.onnx")
+
+
+@pytest.mark.parametrize("location", ["../outside.bin", "/etc/hostname", "missing.bin"])
+def test_external_data_outside_of_the_folder_is_refused(tmp_path: Path, location: str) -> None:
+    (tmp_path / "outside.bin").write_bytes(bytes(24))
+    folder = tmp_path / "model"
+    folder.mkdir()
+    weights = TensorProto(name="W", data_type=TensorProto.FLOAT, dims=[6], data_location=TensorProto.EXTERNAL)
+    for key, value in (("location", location), ("offset", "0"), ("length", "24")):
+        weights.external_data.add(key=key, value=value)
+    graph = helper.make_graph(
+        [helper.make_node("Add", ["X", "W"], ["Y"])], "g", [tensor_value("X", [6])], [tensor_value("Y", [6])], [weights]
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    (folder / "m.onnx").write_bytes(model.SerializeToString())
+    with refused("model.external-data"):
+        AuditedModel.read(folder / "m.onnx")

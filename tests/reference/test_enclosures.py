@@ -1,0 +1,181 @@
+"""Enclosures contain what correct implementations return, and little else."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conformance.models.arrays import array_of
+from conformance.reference.enclosures import ENCLOSURES, enclose_node, is_supported
+from conformance.reference.nodes import Node, attribute_values
+from conformance.reference.numbers.enclosure import Enclosure
+from conformance.reference.oracle import answers
+from conformance.verdicts import Level, Unsupported
+
+
+def make_node(op_type: str, count: int = 1, *, opset: int = 20, outputs: int = 1, **attributes: Any) -> Node:
+    return Node(
+        op_type, tuple(f"i{k}" for k in range(count)), tuple(f"o{k}" for k in range(outputs)), attributes, opset
+    )
+
+
+def is_within(actual: Any, tensor: Any) -> bool:
+    """Return whether every element of an output is admissible."""
+    actual = np.asarray(actual)
+    if not isinstance(tensor, Enclosure):
+        same = (
+            tensor == actual if actual.dtype.kind != "f" else (tensor == actual) | (np.isnan(tensor) & np.isnan(actual))
+        )
+        return tensor.shape == actual.shape and bool(np.all(same))
+    if tensor.shape != actual.shape:
+        return False
+    with np.errstate(all="ignore"):
+        value = actual.astype(np.float64)
+        near = np.abs(value - tensor.value) <= tensor.error
+    return bool(np.all(near | (value == tensor.value) | (np.isnan(value) & np.isnan(tensor.value))))
+
+
+def as_array(tensor: Any) -> Any:
+    return array_of(tensor) if isinstance(tensor, onnx.TensorProto) else np.asarray(tensor)
+
+
+LITERAL_OUTPUTS = {"test_averagepool_2d_ceil_last_window_starts_on_pad"}
+"""Cases of onnx whose expected outputs are written with four digits only."""
+
+
+def node_cases() -> list[Any]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from onnx.backend.test.case.node import collect_testcases
+
+        return list(collect_testcases(None))
+
+
+def test_onnx_node_cases_are_within_the_enclosures() -> None:
+    judged, outside = set(), []
+    for case in node_cases():
+        nodes = case.model.graph.node
+        opset = case.model.opset_import[0].version
+        if len(nodes) != 1 or case.name in LITERAL_OUTPUTS:
+            continue
+        proto = nodes[0]
+        node = Node(
+            proto.op_type,
+            tuple(proto.input),
+            tuple(proto.output),
+            attribute_values(proto.attribute),
+            opset,
+            proto.domain,
+        )
+        if not is_supported(node):
+            continue
+        for inputs, outputs in case.data_sets:
+            given_inputs = iter(inputs)
+            arrays = [as_array(next(given_inputs)) if name else None for name in proto.input]
+            try:
+                with np.errstate(all="ignore"):
+                    results = enclose_node(node, arrays)
+            except (Unsupported, ValueError, KeyError, TypeError):
+                continue
+            named = [tensor for tensor, name in zip(results, proto.output, strict=False) if name]
+            judged.add(proto.op_type)
+            outside += [
+                case.name
+                for tensor, output in zip(named, outputs, strict=True)
+                if not is_within(as_array(output), tensor)
+            ]
+    assert outside == []
+    assert set(ENCLOSURES) - judged <= {"GroupNormalization", "Upsample", "Swish", "RMSNormalization"}
+
+
+FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False, min_value=-(2.0**20), max_value=2.0**20)
+EXACT_PAIRS = [
+    ("Add", 2),
+    ("Sub", 2),
+    ("Mul", 2),
+    ("Div", 2),
+    ("Sqrt", 1),
+    ("Exp", 1),
+    ("Log", 1),
+    ("Tanh", 1),
+    ("Sigmoid", 1),
+]
+
+
+@settings(max_examples=40, deadline=None)
+@pytest.mark.parametrize(("op_type", "count"), EXACT_PAIRS)
+@given(st.data())
+def test_enclosure_contains_the_exact_value(op_type: str, count: int, data: Any) -> None:
+    arrays = [np.array(data.draw(st.lists(FLOATS, min_size=3, max_size=3)), np.float32) for _ in range(count)]
+    arrays = [np.abs(array) % np.float32(80) for array in arrays] if op_type in ("Sqrt", "Exp", "Log") else arrays
+    values = [onnx.helper.make_tensor_value_info(f"i{k}", onnx.TensorProto.FLOAT, [3]) for k in range(count)]
+    output = onnx.helper.make_tensor_value_info("o0", onnx.TensorProto.FLOAT, [3])
+    proto = onnx.helper.make_node(op_type, [value.name for value in values], ["o0"])
+    model = onnx.helper.make_model(
+        onnx.helper.make_graph([proto], "g", values, [output]), opset_imports=[onnx.helper.make_opsetid("", 17)]
+    )
+    (answer,) = answers(model.SerializeToString(), arrays, Level.SHOULD)
+    (tensor,) = enclose_node(make_node(op_type, count), arrays)
+    assert isinstance(tensor, Enclosure)
+    assert is_within(answer.expected, tensor)
+
+
+def test_sum_in_any_order_is_within_the_bound() -> None:
+    random = np.random.default_rng(5)
+    X = (random.standard_normal((4, 300)) * 10.0 ** random.integers(-4, 4, (4, 300))).astype(np.float32)
+    (tensor,) = enclose_node(make_node("ReduceSum", 1, keepdims=0, axes=[1], opset=11), [X])
+    for order in range(50):
+        total = np.zeros(4, np.float32)
+        for column in np.random.default_rng(order).permutation(300):
+            total = total + X[:, column]
+        assert is_within(total, tensor)
+
+
+@pytest.mark.parametrize(
+    ("op_type", "arrays", "attributes", "fault"),
+    [
+        ("Softmax", [(3, 7)], {"axis": -1}, lambda Y: Y * np.float32(1.00001)),
+        ("Conv", [(1, 3, 8, 8), (4, 3, 3, 3)], {}, lambda Y: Y + np.float32(1e-4)),
+        ("MatMul", [(4, 16), (16, 4)], {}, lambda Y: Y + np.float32(1e-4)),
+        ("Gelu", [(50,)], {"approximate": "tanh"}, lambda Y: Y * np.float32(1.0001)),
+        ("Erf", [(50,)], {}, lambda Y: Y * np.float32(1.00001)),
+        (
+            "AveragePool",
+            [(1, 1, 4, 4)],
+            {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]},
+            lambda Y: Y * np.float32(2 / 3),
+        ),
+    ],
+)
+def test_faulty_output_is_outside_of_the_bound(op_type: str, arrays: Any, attributes: Any, fault: Any) -> None:
+    random = np.random.default_rng(1)
+    inputs = [random.standard_normal(shape).astype(np.float32) for shape in arrays]
+    (tensor,) = enclose_node(make_node(op_type, len(inputs), **attributes), inputs)
+    assert isinstance(tensor, Enclosure)
+    right = tensor.value.astype(np.float32)
+    assert is_within(right, tensor)
+    assert not is_within(fault(right), tensor)
+
+
+def test_element_that_may_overflow_is_not_determined() -> None:
+    X = np.array([np.finfo(np.float32).max, 1.0], np.float32)
+    (tensor,) = enclose_node(make_node("Add", 2), [X, np.array([1e31, 1.0], np.float32)])
+    assert isinstance(tensor, Enclosure)
+    assert np.isinf(tensor.error).tolist() == [True, False]
+
+
+def test_operator_without_reference_is_unsupported() -> None:
+    with pytest.raises(Unsupported):
+        enclose_node(make_node("NonMaxSuppression", 2), [np.zeros((1, 4), np.float32)] * 2)
+
+
+def test_decision_on_inexact_input_is_unsupported() -> None:
+    X = Enclosure(np.array([0.0, 1e-9]), np.full(2, 1e-8), np.dtype(np.float32))
+    with pytest.raises(Unsupported):
+        enclose_node(make_node("ArgMax", 1, axis=0), [X])
