@@ -149,9 +149,9 @@ class KnownFaultCases:
         """The address of the page of the first case, with the evidence of the subject open."""
         return case_link(self.cases[0], self.label)
 
-    def is_among(self, cases: Collection[str]) -> bool:
-        """Return whether the fault is known in one of these cases."""
-        return not set(self.cases).isdisjoint(cases)
+    def count_among(self, cases: Collection[str]) -> int:
+        """Return in how many of these cases the fault is known."""
+        return len(set(self.cases) & set(cases))
 
 
 def known_fault_cases(shown: Sequence[Column]) -> list[KnownFaultCases]:
@@ -183,7 +183,8 @@ def _column_faults(number: int, column: Column) -> list[KnownFaultCases]:
     cases: dict[KnownFault, list[str]] = {}
     for case in wrong:
         for fault in known_faults_in(column.subject["id"], column.subject["kind"], case):
-            cases.setdefault(fault, []).append(case)
+            if fault.fits(column.subject["version"], column.rows[case]):
+                cases.setdefault(fault, []).append(case)
     return [
         KnownFaultCases(fault, number, column.label, tuple(sorted(own, key=lambda case: case != fault.case)))
         for fault, own in cases.items()
