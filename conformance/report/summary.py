@@ -287,7 +287,7 @@ def _not_judged_summaries(run: Results) -> list[NotJudgedSummary]:
             if "not_judged" in check:
                 cases[result["subject"], check["name"], check["not_judged"]][result["case"]] = None
     return [
-        {"subject": subject, "check": check, "reason": reason, "cases": list(own)}
+        {"subject": subject, "check": check, "reason": reason, "cases": sorted(own)}
         for (subject, check, reason), own in sorted(cases.items())
     ]
 

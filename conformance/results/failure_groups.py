@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 MAX_SIGNATURE_LENGTH = 200
 """Characters of a signature."""
 
+MAX_LINE_LENGTH = 10_000
+"""Characters of a message from which a signature is computed; the middle of a longer message is ignored."""
+
 INVALID_MODEL_SIGNATURE = "computed something from a model that is invalid"
 """Signature of every backend that does not reject an invalid model."""
 
@@ -51,6 +54,9 @@ _POSITIONS = (
     re.compile(r", first at \[.*", re.DOTALL),
 )
 """Parts of messages that name further outputs, the data set and the element."""
+
+_TYPE_LIST = re.compile(r"(?:\b[a-z]{1,20}\([a-z0-9()]{1,60}\), ?){3,}[a-z]{1,20}\([a-z0-9()]{1,60}\)")
+"""A list of types such as `tensor(float),seq(tensor(int64))`, which some runtimes print in a random order."""
 
 _SHAPES = re.compile(r"\bhas shape \[[^\]]*\] instead of \[[^\]]*\]")
 _TENSOR_NUMBER = re.compile(r"\b([A-Za-z_]+)\d+(?=_new\b)")
@@ -128,9 +134,13 @@ def strip_tensor_number(name: str) -> str:
 
 
 def normalize_message(message: str) -> str:
-    """Return the first line of a message without the details that vary between failures of one kind."""
+    """Return the first line of a message without the details that vary between failures of one kind.
+
+    A long line is shortened in its middle, because its end often states the cause.
+    """
     lines = message.strip().splitlines()
-    text = lines[0] if lines else ""
+    text = shorten_middle(lines[0], MAX_LINE_LENGTH) if lines else ""
+    text = _TYPE_LIST.sub("TYPES", text)
     for position in _POSITIONS:
         text = position.sub("", text)
     text = _SHAPES.sub("has another shape", text)
@@ -190,7 +200,7 @@ class FailureGroup:
         diagnosis: the diagnosis that explains the failures, or None.
         cases: ids of the cases, the smallest case first.
         smallest: the first cases with their results, at most `EVIDENCE_CASES`.
-        message: the message of the subject if it is the same in all cases; otherwise empty.
+        message: the message of the subject, shortened in the middle, if it is the same in all cases; otherwise empty.
         also_explained: number of failing cases outside the group that the diagnosis explains, and that the pass
             criterion does not count: known failures, and cases of a weaker level.
     """
@@ -286,7 +296,7 @@ class FailureGrouper:
         """Add an unexpected result."""
         key = _group_key(case, result)
         clauses = violated_clauses(case, result["outputs"]) if _has_wrong_values(result) else ()
-        self._groups[key, clauses].add(_case_size(case), case["case"], _raw_message(case["case"], result))
+        self._groups[key, clauses].add(_case_size(case), case["case"], _shown_message(case["case"], result))
 
     def groups(self, diagnoses: Iterable[DiagnosisRecord]) -> list[FailureGroup]:
         """Return the groups by subject: first those that a diagnosis explains, then those with most cases.
@@ -345,7 +355,7 @@ class _GroupKey:
 
 @dataclass
 class _CaseGroup:
-    """The cases of a group: the size and the message of each case, by id."""
+    """The cases of a group: the size and the messages of each case, by id."""
 
     sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
     messages: dict[str, str] = field(default_factory=dict)
@@ -375,15 +385,15 @@ class _CaseGroup:
         return messages.pop() if len(messages) == 1 else ""
 
 
-def _raw_message(case: str, result: ResultRecord) -> str:
-    """Return the first line of a message in its own words, with the id of the case replaced; empty for a failed case.
+def _shown_message(case: str, result: ResultRecord) -> str:
+    """Return the first line of a message in its own words, shortened in the middle.
 
-    A failed case is described by its outputs and checks. Messages that begin in another way than the result's
-    signature, such as that of a subject that did not start, are left out.
+    The text is empty if another text describes the result: outputs, checks, or that the subject did not start.
     """
-    if result["verdict"] in {Verdict.FAIL, Verdict.PASS} or len(result.get("repeats", ())) > 1:
+    is_described = result["verdict"] in {Verdict.FAIL, Verdict.PASS} or len(result.get("repeats", ())) > 1
+    if is_described or result["phase"] == "start":
         return ""
-    lines = result["message"].replace(case, "CASE").strip().splitlines() if result["phase"] != "start" else []
+    lines = result["message"].replace(case, "CASE").strip().splitlines()
     return shorten_middle(lines[0], MAX_SIGNATURE_LENGTH) if lines else ""
 
 
@@ -505,12 +515,17 @@ def _first_cases(cases: list[str]) -> list[str]:
 
 
 def failing_cases(run: Results) -> dict[str, list[str]]:
-    """Return the ids of the failing cases of a run by subject, of every level, also of known failures."""
-    found: dict[str, list[str]] = {}
-    for subject, case in run.rows:
-        if Verdict(run.rows[subject, case]["verdict"]).is_defect:
-            found.setdefault(subject, []).append(case)
-    return found
+    """Return the ids of the failing cases of a run by subject, of every level, also of known failures.
+
+    Failures that the subject of `--relative-to` has too are left out: diagnosis does not examine them.
+    """
+    found: dict[str, list[str]] = {subject["id"]: [] for subject in run.header["subjects"]}
+    is_relative = "relative_to" in run.header["criterion"].get("baseline", {})
+    for (subject, case), row in run.rows.items():
+        is_of_base = is_relative and "baseline" in row and Verdict(row["baseline"]).is_defect
+        if Verdict(row["verdict"]).is_defect and not is_of_base:
+            found[subject].append(case)
+    return {subject: sorted(cases) for subject, cases in found.items() if cases}
 
 
 def not_examined(footer: Diagnosed, failing: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
@@ -533,8 +548,8 @@ def not_examined(footer: Diagnosed, failing: Mapping[str, Collection[str]]) -> d
 def not_examined_sentence(subject: str, cases: Sequence[str], failing: int) -> str:
     """Return how many failing cases of a subject diagnosis did not examine, and the reason."""
     return (
-        f"{subject}: diagnosis examined {failing - len(cases)} of the {failing} failing cases of all levels, and not"
-        f" the other {len(cases)}: silent cases, invalid models, and models with further operators that could be wrong."
+        f"{subject}: diagnosis examined {failing - len(cases)} of the {failing} failing cases of all levels. It does not"
+        " examine silent cases, invalid models, and models with further operators that could be wrong."
     )
 
 

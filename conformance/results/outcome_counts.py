@@ -59,7 +59,8 @@ class OutcomeCounts:
         """The failures that the run does not judge, with the option that judges them; empty if there are none."""
         if not self.weaker_failures:
             return ""
-        return f"{_plural(self.weaker_failures, 'failure')} at level should not judged: use {WEAKER_OPTION}"
+        verb = "is" if self.weaker_failures == 1 else "are"
+        return f"{_plural(self.weaker_failures, 'failure')} at level should {verb} not judged: use {WEAKER_OPTION}"
 
     @classmethod
     def count(
@@ -114,11 +115,12 @@ def _known_failures(run: Results) -> Iterator[ResultRow]:
 
 
 def known_failures_by_level(run: Results) -> dict[tuple[str, str], int]:
-    """Return the numbers of known failures by subject and level."""
+    """Return the numbers of known failures by subject and level; silent cases never count."""
     found: dict[tuple[str, str], int] = {}
     for row in _known_failures(run):
         key = row["subject"], row["level"]
-        found[key] = found.get(key, 0) + 1
+        if Level(row["level"]) is not Level.SILENT:
+            found[key] = found.get(key, 0) + 1
     return found
 
 

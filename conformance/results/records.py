@@ -271,11 +271,16 @@ class ClauseRecord(TypedDict):
 
 
 class BaselineRecord(TypedDict):
-    """The earlier run whose results were accepted (`--baseline`): its file, and version and digest of its corpus."""
+    """The earlier run whose results were accepted (`--baseline`): its file, and version and digest of its corpus.
+
+    `relative_to` is the subject whose results count for every subject of the run (`--relative-to`), with its version;
+    without it, the results of each subject count for that subject.
+    """
 
     file: str
     version: str
     digest: str
+    relative_to: NotRequired[NonEmpty]
 
 
 class ProfileRuleRecord(TypedDict):

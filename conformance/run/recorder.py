@@ -295,11 +295,18 @@ class Recorder:
         expected = self.criterion.judge(record, lambda: self._facts_of(case))
         self.results += 1
         keys = _DIAGNOSIS_KEYS & result.keys()
-        self._for_diagnosis.append(({key: result[key] for key in keys}, own))  # mutants do not depend on the profile
+        if not self._is_failure_of_base(record):
+            self._for_diagnosis.append(({key: result[key] for key in keys}, own))  # mutants do not depend on the profile
         if not expected:
             self._unexpected[record["subject"], case] = record
             self._grouper.add(self._case_record(case), record)
         return {**record, "unexpected": not expected}, expected
+
+    def _is_failure_of_base(self, record: Mapping[str, Any]) -> bool:
+        """Return whether the subject of `--relative-to` fails the case too, so that diagnosis leaves the case out."""
+        baseline = self.criterion.settings.baseline
+        is_relative = baseline is not None and "relative_to" in baseline.record
+        return is_relative and "baseline" in record and Verdict(record["baseline"]).is_defect
 
     @property
     def failure_groups(self) -> list[FailureGroup]:

@@ -29,12 +29,16 @@ if TYPE_CHECKING:
 MAX_GROUPS_PER_SUBJECT = 8
 """Number of failure groups that are printed for a subject without `-v`."""
 
+MAX_TABLE_WIDTH = 1000
+"""Largest width of a table outside of a terminal, in characters; a table is as wide as its content."""
+
 _STYLES = {Verdict.PASS: "green", Verdict.UNSUPPORTED: "yellow", Verdict.SKIPPED: "dim"}
 
 
 class Detail(IntEnum):
     """Amount of detail that is printed about the outcome of a run."""
 
+    NOTHING = auto()
     OUTCOME = auto()
     FAILURES = auto()
     CASES = auto()
@@ -59,6 +63,8 @@ class OutputOptions:
 
 def print_outcome(session: ConformanceSession, options: OutputOptions) -> None:
     """Print PASSED or FAILED with the reasons, verdicts by subject and level, failure groups, and the next command."""
+    if options.detail is Detail.NOTHING:
+        return
     console = Console(highlight=False, emoji=False, stderr=options.to_stderr)
     groups = session.recorder.failure_groups if session.recorder else []
     counts = _outcome_counts(session)
@@ -80,7 +86,7 @@ def print_outcome(session: ConformanceSession, options: OutputOptions) -> None:
 def _print_table(console: Console, table: Table) -> None:
     """Print a table; outside of a terminal with its full width, so that no id or version is cut."""
     if not console.is_terminal:
-        console.width = max(console.width, console.measure(table).maximum)
+        console.width = MAX_TABLE_WIDTH
     console.print(table)
 
 
@@ -156,7 +162,11 @@ def _notes(session: ConformanceSession) -> Iterator[str]:
     if settings.baseline is not None:
         record = settings.baseline.record
         note = f", of another corpus ({record['version']}): its new cases are judged without the baseline"
-        yield f"baseline: {record['file']}{'' if record['digest'] == session.corpus.digest else note}"
+        other = "" if record["digest"] == session.corpus.digest else note
+        if base := record.get("relative_to"):
+            yield f"relative to {base}: its own failures are known failures and are not diagnosed{other}"
+        else:
+            yield f"baseline: {record['file']}{other}"
     for subject in session.subjects:
         if subject.placement == "not reported":
             yield f"{subject.id} does not report placement: another device may have computed its outputs"
@@ -194,7 +204,7 @@ def _verdict_table(session: ConformanceSession) -> Table:
     for name in ("subject", "version", "level"):
         table.add_column(name, no_wrap=True, overflow="fold")
     for name in (*used, "judged", "cases", *(["known failures"] if known.total() else [])):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", min_width=len(name.partition(" ")[0]))
     for subject in session.subjects:
         rows = [(level, counts[subject.id][level]) for level in Level if counts[subject.id][level]]
         for index, (level, counter) in enumerate(rows):

@@ -65,7 +65,9 @@ def _settings_sentence(run: RunSummary) -> str:
     parts = [f"Pass criterion: {judged} cases"]
     if run["require"]:
         parts.append(f"required: {', '.join(map(escape_markdown, run['require']))}")
-    if "baseline" in run:
+    if "baseline" in run and "relative_to" in run["baseline"]:
+        parts.append(f"relative to {_code(run['baseline']['relative_to'])}: its own failures are known failures")
+    elif "baseline" in run:
         parts.append(
             f"baseline: corpus {escape_markdown(run['baseline']['version'])} in {_code(run['baseline']['file'])}"
         )
