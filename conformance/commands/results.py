@@ -152,9 +152,7 @@ def update_expectations(
     from conformance.run.selection import check_keyword, keyword_matcher
 
     if (cause or keyword) and not (reason.strip() or by_cause or check):
-        raise UsageError(
-            "reason-missing", "--cause and -k choose new entries, but there is no reason for them.", _HINT
-        )
+        raise UsageError("reason-missing", "--cause and -k choose new entries, but there is no reason for them.", _HINT)
     check_keyword(keyword)
     run = read_results(results)
     before = read_expectations_text(expect) if expect.exists() else ""

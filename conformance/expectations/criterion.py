@@ -120,7 +120,9 @@ def _sentence(group: UnexpectedGroup, cases: Sequence[str]) -> str:
             return f"{which} {verb} {on}{first}"
         case UnexpectedKind.PASSES:
             them = "them" if len(cases) > 1 else "it"
-            return f"{group.location}: {which} {verb} {on}, {group.expected} expected: remove {them} from the file{first}"
+            return (
+                f"{group.location}: {which} {verb} {on}, {group.expected} expected: remove {them} from the file{first}"
+            )
         case UnexpectedKind.DIFFERS:
             return f"{group.location}: {which} {verb} {on}, {group.expected} expected: change the verdict{first}"
         case UnexpectedKind.VIOLATES:

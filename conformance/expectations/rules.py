@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conformance.corpus.corpus import Corpus
-    from conformance.results.file import Key, Results
     from conformance.profiles import RequirementProfile
+    from conformance.results.file import Key, Results
     from conformance.results.records import (
         BaselineRecord,
         CaseRow,

@@ -170,7 +170,8 @@ class RunSummary(TypedDict):
 class Summary(TypedDict):
     """The summary of all runs.
 
-    `outcome` is `pass` if every run passes. `counts` has the sums of the runs. `accuracy` is present if a run has the option `--accuracy`.
+    `outcome` is `pass` if every run passes. `counts` has the sums of the runs. `accuracy` is present if a run has the
+    option `--accuracy`.
     """
 
     format: Literal[1]

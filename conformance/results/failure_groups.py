@@ -59,6 +59,9 @@ _TYPE_LIST = re.compile(r"(?:\b[a-z]{1,20}\([a-z0-9()]{1,60}\), ?){3,}[a-z]{1,20
 """A list of types such as `tensor(float),seq(tensor(int64))`, which some runtimes print in a random order."""
 
 _SHAPES = re.compile(r"\bhas shape \[[^\]]*\] instead of \[[^\]]*\]")
+_INDEX_OUTPUT = re.compile(r"^index_\w+$")
+"""An output to which a model passes an index on, such as `index_if` of an If."""
+
 _TENSOR_NUMBER = re.compile(r"\b([A-Za-z_]+)\d+(?=_new\b)")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:0x[0-9a-fA-F]+|\d+(?:\.\d+)*(?:[eE][-+]?\d+)?)(?!\w)")
 
@@ -153,9 +156,9 @@ def normalize_violation(violation: str) -> str:
     A violation inside a subgraph is marked, because an optimizer handles captured values separately.
     """
     where = " (in a subgraph)" if _IN_SUBGRAPH.search(violation) else ""
-    for pattern, field in _VIOLATIONS:
+    for pattern, concerned in _VIOLATIONS:
         if found := pattern.match(violation):
-            return found.expand(field) + where
+            return found.expand(concerned) + where
     if (found := _TEXT_FIELD.match(violation)) and (change := _CHANGE.search(found[2])):
         kinds = (kind for pattern, kind in _OF_PLACE if pattern.match(found[2]))
         place = next(kinds, found[2][: change.start()].strip())
@@ -419,8 +422,10 @@ def _group_key(case: CaseRecord, result: ResultRecord) -> _GroupKey:
     text = INVALID_MODEL_SIGNATURE if case["kind"] == CaseKind.INVALID else message
     wrong = next((output for output in result["outputs"] if "violation" in output), None)
     if wrong is not None:
-        violation = "has wrong elements" if "first_bad" in wrong else normalize_message(wrong["violation"])
-        text = f"{strip_tensor_number(wrong['name'])} {violation}"
+        name = _INDEX_OUTPUT.sub("index", strip_tensor_number(wrong["name"]))
+        text = f"{name} {'has wrong elements' if 'first_bad' in wrong else normalize_message(wrong['violation'])}"
+        if not _has_wrong_values(result):  # the type or the shape is wrong, whatever the check of the values is
+            return _GroupKey(subject, verdict, text)
     return _GroupKey(subject, verdict, text, wrong and wrong["check"])
 
 
@@ -506,7 +511,8 @@ def _shared_properties(record: UnexplainedRecord) -> Iterator[str]:
     total, passing = len(record["cases"]), record["passing"]
     for one in record["shared"]:
         yield (
-            f"cases that {one['text']}: {one['cases']} of these {total}, {one['passing']} of the {passing} passing cases"
+            f"cases that {one['text']}: {one['cases']} of these {total},"
+            f" {one['passing']} of the {passing} passing cases"
         )
 
 
@@ -548,8 +554,8 @@ def not_examined(footer: Diagnosed, failing: Mapping[str, Collection[str]]) -> d
 def not_examined_sentence(subject: str, cases: Sequence[str], failing: int) -> str:
     """Return how many failing cases of a subject diagnosis did not examine, and the reason."""
     return (
-        f"{subject}: diagnosis examined {failing - len(cases)} of the {failing} failing cases of all levels. It does not"
-        " examine silent cases, invalid models, and models with further operators that could be wrong."
+        f"{subject}: diagnosis examined {failing - len(cases)} of the {failing} failing cases of all levels."
+        " It does not examine silent cases, invalid models, and models with further operators that could be wrong."
     )
 
 

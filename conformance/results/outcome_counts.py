@@ -6,7 +6,7 @@ A run can pass although most of its cases are unsupported or known to fail. The 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance.results.file import fail_level
 from conformance.verdicts import Level, Verdict
@@ -64,7 +64,7 @@ class OutcomeCounts:
 
     @classmethod
     def count(
-        cls, verdicts: Iterable[Mapping[str, Mapping[str, int]]], known_failures: int, level: Level
+        cls, verdicts: Iterable[Mapping[Any, Mapping[Any, int]]], known_failures: int, level: Level
     ) -> OutcomeCounts:
         """Return the counts of some subjects.
 

@@ -143,8 +143,8 @@ RUN_OPTIONS: Mapping[str, RunOption] = {
     ),
     "relative_to": RunOption(
         CRITERION,
-        "Leave out the failures that subject NAME has itself, such as the runtime on which a test backend is built. NAME"
-        " is run first, unless --baseline has its results.",
+        "Leave out the failures that subject NAME has itself, such as the runtime on which a test backend is built."
+        " NAME is run first, unless --baseline has its results.",
         "NAME",
     ),
     "profile": RunOption(

@@ -296,7 +296,9 @@ class Recorder:
         self.results += 1
         keys = _DIAGNOSIS_KEYS & result.keys()
         if not self._is_failure_of_base(record):
-            self._for_diagnosis.append(({key: result[key] for key in keys}, own))  # mutants do not depend on the profile
+            self._for_diagnosis.append(
+                ({key: result[key] for key in keys}, own)
+            )  # mutants do not depend on the profile
         if not expected:
             self._unexpected[record["subject"], case] = record
             self._grouper.add(self._case_record(case), record)

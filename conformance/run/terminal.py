@@ -93,9 +93,7 @@ def _print_table(console: Console, table: Table) -> None:
 def _outcome_counts(session: ConformanceSession) -> OutcomeCounts:
     assert session.recorder is not None
     criterion = session.recorder.criterion
-    return OutcomeCounts.count(
-        criterion.verdicts.values(), criterion.known_failures.total(), criterion.settings.level
-    )
+    return OutcomeCounts.count(criterion.verdicts.values(), criterion.known_failures.total(), criterion.settings.level)
 
 
 def _selection_line(session: ConformanceSession) -> str:

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from refusals import refused
 from runs_in_memory import make_run, plain_case, plain_result
 
+from conformance.expectations import update as update_module
 from conformance.expectations.criterion import CaseFacts, PassCriterion
 from conformance.expectations.file import parse_expectations
 from conformance.expectations.rules import CriterionSettings
-from conformance.expectations import update as update_module
 from conformance.expectations.update import NewEntries, update_expectations
 from conformance.results.failure_groups import mutant_sentence
 from conformance.results.file import Results
@@ -211,8 +211,14 @@ class TestNewFailures:
 
     def test_diagnosed_cause_has_the_mutant_as_reason(self):
         mutant = {
-            **{"subject": "acme", "operator": "Adam", "mutant": "adam.x", "text": "forgets x"},
-            **{"explained": 2, "failing": 2, "indistinguishable": [], "jointly_explained": []},
+            "subject": "acme",
+            "operator": "Adam",
+            "mutant": "adam.x",
+            "text": "forgets x",
+            "explained": 2,
+            "failing": 2,
+            "indistinguishable": [],
+            "jointly_explained": [],
             "cases": ["test_n1", "test_o1"],
         }
         run = ran({**AS_TOLD, **NEW}, diagnoses=[mutant])

@@ -49,7 +49,7 @@ def failure(name: str, **more: Any) -> Any:
 def found(*results: Any, diagnoses: Any = (), cases: Any = ()) -> list[Any]:
     known = {each["case"]: each for each in cases}
     by_key = {(result["subject"], result["case"]): result for result in results}
-    grouper = FailureGrouper(lambda subject, id: CaseResult(known.get(id, case(id)), by_key[subject, id]))
+    grouper = FailureGrouper(lambda subject, name: CaseResult(known.get(name, case(name)), by_key[subject, name]))
     for result in results:
         grouper.add(known.get(result["case"], case(result["case"])), result)
     return grouper.groups(diagnoses)
@@ -85,7 +85,15 @@ class TestGroups:
         wrong = [output("X_new", "has type double instead of float", actual={})]
         other = case("test_b", clauses=("adam.elementwise",))
         (group,) = found(failure("test_a", outputs=wrong), failure("test_b", outputs=wrong), cases=[other])
-        assert (group.sentence, group.clause) == ("bound: X_new has type double instead of float", None)
+        assert (group.text, group.clause, group.check) == ("X_new has type double instead of float", None, None)
+
+    def test_wrong_shape_of_outputs_that_pass_an_index_on_forms_one_group(self):
+        outputs = [
+            {**output(name, f"has shape [{size}] instead of [1]", actual={}), "check": check}
+            for size, (name, check) in enumerate((("index", "exact"), ("index_if", "index"), ("index_same", "exact")))
+        ]
+        (group,) = found(*(failure(f"test_{n}", outputs=[one]) for n, one in enumerate(outputs)))
+        assert len(group.cases) == 3
 
     def test_error_forms_one_group_over_all_clauses(self):
         raised = {"verdict": "error", "phase": "run", "message": "no kernel 7", "outputs": []}
@@ -164,7 +172,9 @@ class TestGroups:
         results = [
             failure(
                 f"test_{n}",
-                **{"verdict": "pass", "message": "", "outputs": []},
+                verdict="pass",
+                message="",
+                outputs=[],
                 expected={"verdict": "fail", "reason": "known", "location": f"acme.toml:{n}"},
             )
             for n in range(3)

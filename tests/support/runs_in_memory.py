@@ -18,7 +18,14 @@ def make_run(path: str, header: Any, cases: Iterable[Any], results: Iterable[Any
 
 def plain_case(name: str, clause: str = "adam.x_new") -> Any:
     """Return the record of a case without nodes and data, as far as failure groups need it."""
-    return {"record": "case", "case": name, "kind": "node", "clauses": [clause], "model": {"nodes": []}, "data_sets": []}
+    return {
+        "record": "case",
+        "case": name,
+        "kind": "node",
+        "clauses": [clause],
+        "model": {"nodes": []},
+        "data_sets": [],
+    }
 
 
 def plain_result(subject: str, case: str, verdict: str, **more: Any) -> Any:

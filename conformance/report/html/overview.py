@@ -33,6 +33,9 @@ MAX_NAMED_CASES = 5
 MAX_OPEN_CAUSES = 10
 """Number of causes of a subject that are visible without opening a list."""
 
+MAX_OPEN_MINOR = 3
+"""Number of unexplained groups without a common property that are visible without opening a list."""
+
 MIN_BOARD_SUBJECTS = 4
 """From this number of subjects on, the overview begins with a table that compares them."""
 
@@ -136,6 +139,7 @@ def overview(
         ),
         "cases": len(cases),
         "counts": OutcomeCounts.of_runs(runs),
+        "few_minor": MAX_OPEN_MINOR,
         "weaker_option": WEAKER_OPTION,
         "dates": list(dict.fromkeys(filter(None, (format_date(run.header["started"]) for run in runs)))),
         "not_examined": list(_not_examined_sentences(runs)),

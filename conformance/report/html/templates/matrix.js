@@ -2,7 +2,7 @@
 
 const OVERSCAN = 6;
 // Longer labels of subjects are shortened in the head of the matrix, in letters.
-const LONGEST_HEAD = 44;
+const LONGEST_HEAD = 48;
 
 class Matrix {
   // `turn` is called with a clause to fold or unfold.
