@@ -11,7 +11,7 @@ from conformance.report.html.groups import Group, GroupKind, case_link, link_cas
 from conformance.report.html.subjects import Mark, expectation_mark, run_name
 from conformance.report.summary import format_date
 from conformance.results.failure_groups import failing_cases, not_examined, not_examined_sentence
-from conformance.results.file import is_partial
+from conformance.results.file import fail_level, is_partial
 from conformance.results.outcome_counts import WEAKER_OPTION, OutcomeCounts
 from conformance.verdicts import Level, Verdict
 
@@ -139,6 +139,7 @@ def overview(
         ),
         "cases": len(cases),
         "counts": OutcomeCounts.of_runs(runs),
+        "judges_should": any(fail_level(run.header) is Level.SHOULD for run in runs),
         "few_minor": MAX_OPEN_MINOR,
         "weaker_option": WEAKER_OPTION,
         "dates": list(dict.fromkeys(filter(None, (format_date(run.header["started"]) for run in runs)))),
