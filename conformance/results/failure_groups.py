@@ -155,6 +155,7 @@ def normalize_violation(violation: str) -> str:
 
     A violation inside a subgraph is marked, because an optimizer handles captured values separately.
     """
+    violation = shorten_middle(violation, MAX_LINE_LENGTH)
     where = " (in a subgraph)" if _IN_SUBGRAPH.search(violation) else ""
     for pattern, concerned in _VIOLATIONS:
         if found := pattern.match(violation):
@@ -510,10 +511,8 @@ def unexplained_sentence(record: UnexplainedRecord) -> str:
 def _shared_properties(record: UnexplainedRecord) -> Iterator[str]:
     total, passing = len(record["cases"]), record["passing"]
     for one in record["shared"]:
-        yield (
-            f"cases that {one['text']}: {one['cases']} of these {total},"
-            f" {one['passing']} of the {passing} passing cases"
-        )
+        others = f"{one['passing']} of the {passing} passing cases" if passing else "and no case passes"
+        yield (f"cases that {one['text']}: {one['cases']} of these {total}, {others}")
 
 
 def _first_cases(cases: list[str]) -> list[str]:

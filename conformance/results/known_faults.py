@@ -15,6 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from conformance.serialization.text import shorten_middle
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 FINDINGS_FOLDER = "reports/findings"
 """Folder of the pages in a checkout; messages and reports use this path for installed pages too."""
+
+MAX_MESSAGE_LENGTH = 10_000
+"""Characters of a message that are compared with the messages of a section; the middle of a longer one is ignored."""
 
 _OPTIONS = {"-b": "backend", "-o": "optimizer"}
 _VERDICTS = {verdict.verb(1): verdict for verdict in Verdict}
@@ -91,7 +95,7 @@ class KnownFault:
         return verdict is not Verdict.ERROR or result["case"] == self.case or self._fits_message(result["message"])
 
     def _fits_message(self, message: str) -> bool:
-        line = " ".join(message.replace("`", "").split())
+        line = " ".join(shorten_middle(message, MAX_MESSAGE_LENGTH).replace("`", "").split())
         got = " ".join(point for point in self.points if _GOT.search(point)).replace("`", "")
         exception = line.partition(":")[0]
         is_named = exception.isidentifier() and re.search(rf"\b{exception}\b", got) is not None
