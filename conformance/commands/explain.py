@@ -136,7 +136,8 @@ def _result_lines(corpus: Corpus, case: str, path: Path) -> Iterator[str]:
         result = run.results[subject["id"], case]
         if Verdict(result["verdict"]).is_defect:
             known = known_faults_in(subject["id"], subject["kind"], case)
-            yield from (f"    known fault of {fault.runtime}: {fault.title} ({fault.page})" for fault in known)
+            fitting = (fault for fault in known if fault.fits(subject["version"], result))
+            yield from (f"    known fault of {fault.runtime}: {fault.title} ({fault.page})" for fault in fitting)
         yield from (f"    {line}" for line in full_evidence(run.cases[case], result))
         yield f"    run it again: {rerun_command(run.header, subject, case)}"
 

@@ -117,23 +117,43 @@ def update_expectations(
     reason: Annotated[
         str, typer.Option("--reason", metavar="TEXT", help="Reason why the failures are expected, for new entries.")
     ] = "",
+    by_cause: Annotated[
+        bool,
+        typer.Option(
+            "--by-cause",
+            help="Take the reason of a new entry from the known fault or the diagnosis; --reason is for other causes.",
+        ),
+    ] = False,
+    cause: Annotated[
+        list[int] | None,
+        typer.Option(
+            metavar="N", help="Write new entries only for cause N, as numbered by --check; the option can be repeated."
+        ),
+    ] = None,
+    keyword: Annotated[
+        str, typer.Option("-k", metavar="EXPR", help="Write new entries only for cases whose id matches EXPR.")
+    ] = "",
     check: Annotated[bool, typer.Option("--check", help="Write nothing; print the changes as a diff.")] = False,
 ) -> None:
     """Update an expectations file so that a run with these results passes.
 
     Cases that pass are removed from their entries. Patterns that match no case are removed. A changed verdict replaces
-    the old verdict. Comments and reasons are kept. If there are failures without an entry, new entries are added with
-    the reason of --reason; without --reason nothing is written.
+    the old verdict. Comments and reasons are kept. Failures without an entry are listed by cause. New entries are added
+    with the reason of --reason, or by --by-cause; without both options nothing is written.
 
-    Exit status: 0 if the file is up to date, 1 if a verdict varies between repetitions (no entry can expect that), 2 if
-    --reason is missing. With --check: 1 if the file would change or lacks an entry.
+    Exit status: 0 if the file is up to date, 1 if it still lacks entries or if a verdict varies between repetitions (no
+    entry can expect that), 2 if no reason is given. With --check: 1 if the file would change or lacks an entry.
     """
     from conformance.errors import UsageError
     from conformance.expectations.file import read_expectations_text
-    from conformance.expectations.update import empty_expectations_file, update_expectations
+    from conformance.expectations.update import NewEntries, empty_expectations_file, update_expectations
     from conformance.files.atomic_write import write_bytes_atomically
     from conformance.results.file import read_results
+    from conformance.run.selection import check_keyword, keyword_matcher
 
+    if (cause or keyword) and not (reason.strip() or by_cause or check):
+        raise UsageError("reason-missing", "--cause and -k choose new entries, but there is no reason for them.", _HINT)
+    check_keyword(keyword)
     run = read_results(results)
     before = read_expectations_text(expect) if expect.exists() else ""
     subjects = [subject["id"] for subject in run.header["subjects"]]
@@ -143,9 +163,10 @@ def update_expectations(
             f"{results} has {len(subjects)} subjects, but {expect} does not exist and therefore names no subject.",
             'Create the file with the line subject = "NAME", with the name of one of the subjects.',
         )
-    updated = update_expectations(before or empty_expectations_file(subjects[0]), str(expect), run, reason.strip())
+    new = NewEntries(reason.strip(), by_cause, frozenset(cause) if cause else None, keyword_matcher(keyword))
+    updated = update_expectations(before or empty_expectations_file(subjects[0]), str(expect), run, new)
     is_changed = updated.text != before
-    if updated.missing and not check:
+    if updated.missing and not check and not reason.strip() and not by_cause:
         _print_open_points(updated, check)
         raise UsageError("reason-missing", f"{expect} is not changed: it lacks entries for these failures.", _HINT)
     if check:
@@ -158,7 +179,9 @@ def update_expectations(
     raise typer.Exit(1 if updated.missing or updated.varying or (check and is_changed) else 0)
 
 
-_HINT = "Write an entry for each failure, or give --reason TEXT for all of them."
+_HINT = (
+    "Give --by-cause for the reasons of known faults and diagnoses, or --reason TEXT, for some failures with --cause N."
+)
 
 
 def _diff(before: str, after: str, name: str) -> str:
@@ -174,10 +197,12 @@ def _print_open_points(updated: UpdatedFile, check: bool) -> None:
     from conformance.serialization.text import one_line
     from conformance.verdicts import Verdict
 
-    for missing in updated.missing:
+    for number, missing in enumerate(updated.missing, 1):
         more = f" and {len(missing.cases) - 3} more" if len(missing.cases) > 3 else ""
         verb = Verdict(missing.verdict).verb(len(missing.cases))
-        echo(f"no entry expects that {', '.join(missing.cases[:3])}{more} {verb}: {one_line(missing.message)}")
+        echo(f"{number}. no entry expects that {', '.join(missing.cases[:3])}{more} {verb}: {one_line(missing.cause)}")
+        if missing.reason:
+            echo(f"   --by-cause would give the reason: {one_line(missing.reason)}")
     if updated.missing and check:
         echo(_HINT)
     for case in updated.varying:

@@ -108,7 +108,7 @@ def run(
     outputs.check(*[settings.results] if settings.results else ())
     detail = Detail.CASES if verbose else Detail.OUTCOME if quiet else Detail.FAILURES
     output_options = OutputOptions(detail, settings.results, settings.data, outputs.take_standard_output)
-    with _with_results(settings, outputs) as settings:
+    with _with_results(settings, outputs) as settings, _with_base_results(settings, workers) as settings:
         status = run_corpus(RunRequest(settings, workers, exit_first, last_failed, interrupted, output_options))
         if settings.results is not None:
             write_reports([settings.results], outputs)
@@ -167,6 +167,39 @@ def _continue_in_child(results: Path | None) -> None:
         raise typer.Exit(ExitStatus.FAILS) from None
     if status is not None:
         raise typer.Exit(status)
+
+
+@contextmanager
+def _with_base_results(settings: Settings, workers: int | None) -> Iterator[Settings]:
+    """Yield the settings. For `--relative-to` without `--baseline`, run that subject first; its results are temporary.
+
+    Raises:
+        KeyboardInterrupt: the user interrupted this first run.
+    """
+    if settings.relative_to is None or settings.baseline is not None:
+        yield settings
+        return
+    from conformance.errors import ExitStatus
+    from conformance.files.temp_dir import supervised_temp_dir
+    from conformance.run.runner import RunRequest, run_corpus
+    from conformance.run.terminal import Detail, OutputOptions
+    from conformance.subjects.naming import SubjectName
+
+    with supervised_temp_dir(Path(gettempdir()), "onnx-conformance-") as scratch:
+        results = scratch / "base.jsonl"
+        base = replace(
+            settings,
+            subjects=(SubjectName.parse(settings.relative_to, settings.subjects[0].kind),),
+            relative_to=None,
+            results=results,
+            expect=(),
+            require=(),
+            diagnosis=False,
+        )
+        output = OutputOptions(detail=Detail.NOTHING)
+        if run_corpus(RunRequest(base, workers, output=output)) is ExitStatus.INTERRUPTED:
+            raise KeyboardInterrupt
+        yield replace(settings, baseline=results)
 
 
 @contextmanager

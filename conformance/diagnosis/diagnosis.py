@@ -639,6 +639,6 @@ def _group_by_failure_mode(
         groups[how].add(id)
     for how, ids in sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])):
         own = {id: described[id] for id in sorted(ids)}
-        whole = CommonProperty(f"are cases of {family}, of which none passes", frozenset(ids), 0)
+        whole = CommonProperty(f"have the operator {family}", frozenset(ids), 0)
         common = common_properties(own, passing) if passing else [whole]
         yield UnexplainedGroup(how, frozenset(ids), len(passing), tuple(common))

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.corpus.case import CaseKind
 from conformance.errors import nearest_name
+from conformance.results.failure_groups import location_file
 from conformance.results.levels import case_family, passes_checked_levels, violated_checks
+from conformance.results.outcome_counts import is_known_failure
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Verdict
 
@@ -79,7 +81,8 @@ class UnexpectedGroup:
         subject: the subject.
         family: the operator or pass that the cases test.
         verdict: the verdict of the results.
-        location: location of the entry in an expectations file that the results contradict; empty if there is none.
+        location: location of the entry in an expectations file that the results contradict; the file alone for
+            `PASSES`; empty if there is none.
         expected: the verdict in the entry or in the baseline, or the violated checks that the entry does not list.
     """
 
@@ -118,7 +121,7 @@ def _sentence(group: UnexpectedGroup, cases: Sequence[str]) -> str:
         case UnexpectedKind.PASSES:
             them = "them" if len(cases) > 1 else "it"
             return (
-                f"{group.location}: {which} {verb} {on}, {group.expected} expected: remove {them} from the entry{first}"
+                f"{group.location}: {which} {verb} {on}, {group.expected} expected: remove {them} from the file{first}"
             )
         case UnexpectedKind.DIFFERS:
             return f"{group.location}: {which} {verb} {on}, {group.expected} expected: change the verdict{first}"
@@ -150,6 +153,7 @@ class PassCriterion:
     Attributes:
         settings: the settings of the criterion.
         verdicts: the number of each verdict by subject and level.
+        known_failures: the number of failures at judged levels that are as expected, by subject.
     """
 
     def __init__(self, settings: CriterionSettings, subjects: Sequence[str]) -> None:
@@ -160,6 +164,7 @@ class PassCriterion:
         self._judged_operators: set[tuple[str, str]] = set()
         self._unexpected: dict[UnexpectedGroup, list[str]] = defaultdict(list)
         self.verdicts: dict[str, dict[Level, Counter[Verdict]]] = {name: defaultdict(Counter) for name in subjects}
+        self.known_failures: Counter[str] = Counter()
 
     def expectation_for(self, subject: str, case: str) -> Expectation | None:
         """Return the expectation that applies to a case on a subject, or None."""
@@ -187,10 +192,13 @@ class PassCriterion:
             self._judged_operators |= {(subject, operator) for operator in facts().operators}
         kind = self._kind(result, verdict, facts)
         if kind is None:
+            self.known_failures[subject] += is_known_failure({**result, "unexpected": False})
             return True
         expected = result.get("expected") if kind in _KINDS_WITH_ENTRY else None
         location, meant = (expected.get("location", ""), expected["verdict"]) if expected else ("", "")
         match kind:
+            case UnexpectedKind.PASSES:
+                location = location_file(location)  # one reason for all fixed cases of a file
             case UnexpectedKind.REGRESSED:
                 meant = _baseline_text(result)
             case UnexpectedKind.VIOLATES:

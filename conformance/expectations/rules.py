@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from conformance.corpus.case_json import read_case_json
-from conformance.errors import ResultsError, UnknownName, did_you_mean
+from conformance.errors import ResultsError, UnknownName, UsageError, did_you_mean
 from conformance.expectations.conditions import ConditionContext
 from conformance.expectations.file import Expectation, Expectations
 from conformance.results.environment import describe_environment
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from conformance.corpus.corpus import Corpus
     from conformance.profiles import RequirementProfile
+    from conformance.results.file import Key, Results
     from conformance.results.records import (
         BaselineRecord,
         CaseRow,
@@ -48,14 +49,20 @@ class Baseline:
     standings: Mapping[tuple[str, str], Mapping[str, str]]
 
 
-def read_baseline(path: Path, subjects: Sequence[str]) -> Baseline:
+def read_baseline(path: Path, subjects: Sequence[str], relative_to: str | None = None) -> Baseline:
     """Read a results file as a baseline.
+
+    Args:
+        subjects: ids of the subjects of the new run.
+        relative_to: subject of the earlier run whose results count for every subject of the new run, or None.
 
     Raises:
         ResultsError: the file is malformed, or has no result of any of the subjects.
     """
     run = read_results(path)
     standings = {key: _standing(row, run.case_rows[key[1]]) for key, row in run.rows.items()}
+    if relative_to is not None:
+        return _relative_baseline(path, run, standings, subjects, relative_to)
     if not {subject for subject, _ in standings} & set(subjects):
         raise ResultsError(
             "subject-missing",
@@ -64,6 +71,25 @@ def read_baseline(path: Path, subjects: Sequence[str]) -> Baseline:
         )
     corpus = run.header["corpus"]
     return Baseline({"file": str(path), "version": corpus["version"], "digest": corpus["digest"]}, standings)
+
+
+def _relative_baseline(
+    path: Path, run: Results, standings: Mapping[Key, Mapping[str, str]], subjects: Sequence[str], base: str
+) -> Baseline:
+    versions = {one["id"]: one["version"] for one in run.header["subjects"]}
+    if base not in versions:
+        raise ResultsError(
+            "subject-missing",
+            f"--relative-to: {path} has no result of {base}.",
+            did_you_mean(base, versions, f"Use one of {', '.join(versions)}."),
+        )
+    of_base = {case: standing for (subject, case), standing in standings.items() if subject == base}
+    corpus, name = run.header["corpus"], f"{base} {versions[base]}"
+    record: BaselineRecord = {"file": name, "version": corpus["version"], "digest": corpus["digest"]}
+    return Baseline(
+        {**record, "relative_to": name},
+        {(subject, case): standing for subject in subjects for case, standing in of_base.items()},
+    )
 
 
 def _standing(result: ResultRow, case: CaseRow) -> Mapping[str, str]:
@@ -131,6 +157,7 @@ def criterion_for_run(
     expectations: Mapping[str, Expectations],
     require: tuple[str, ...] = (),
     baseline: Path | None = None,
+    relative_to: str | None = None,
 ) -> CriterionSettings:
     """Return the settings of the pass criterion of a new run.
 
@@ -141,6 +168,7 @@ def criterion_for_run(
         expectations: expectations by subject.
         require: operators that every subject must support.
         baseline: results file of an earlier run, or None.
+        relative_to: subject whose results in the baseline count for every subject, or None.
 
     Raises:
         ConformanceError: a condition cannot be compared, an operator is unknown, or the baseline is malformed.
@@ -153,7 +181,14 @@ def criterion_for_run(
     }
     if require:
         _check_required(require, corpus)
-    return CriterionSettings(level, applying, require, read_baseline(baseline, list(versions)) if baseline else None)
+    if relative_to is not None and baseline is None:
+        raise UsageError(
+            "baseline-missing",
+            f"--relative-to: there are no results of {relative_to}.",
+            "Name its results file with --baseline, or use the command onnx-conformance run, which runs it first.",
+        )
+    read = read_baseline(baseline, list(versions), relative_to) if baseline else None
+    return CriterionSettings(level, applying, require, read)
 
 
 def _check_required(required: Iterable[str], corpus: Corpus) -> None:

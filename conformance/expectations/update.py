@@ -1,37 +1,42 @@
 """Updating of an expectations file after a run, so that a run with the same results passes.
 
 A case is removed from its entry if it passes, has another verdict, or violates a check that the entry does not list.
-Patterns that match no case are removed. A changed verdict keeps the reason of the entry. A failure without an entry
-needs a reason, which only a person can give. tomlkit edits the file, so comments and formatting are kept.
+Patterns that match no case are removed. A changed verdict keeps the reason of the entry. Failures without an entry are
+grouped by cause. Their reason comes from the user, or from a known fault or a diagnosis if the user asks for it.
+tomlkit edits the file, so comments and formatting are kept.
 """
 
 from __future__ import annotations
 
 import copy
 import glob
+import re
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import tomlkit
 from tomlkit.items import AoT, Array, Comment, Table, Whitespace
 
-from conformance.errors import ExpectationsError
+from conformance.errors import ExpectationsError, UsageError
 from conformance.expectations.conditions import ConditionContext
 from conformance.expectations.file import parse_expectations
-from conformance.results.failure_groups import normalize_message
+from conformance.results.failure_groups import CaseResult, FailureGrouper
 from conformance.results.file import fail_level, is_partial
+from conformance.results.known_faults import known_faults_in
 from conformance.results.levels import violated_checks
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tomlkit import TOMLDocument
 
     from conformance.expectations.file import Expectation
+    from conformance.results.failure_groups import FailureGroup
     from conformance.results.file import Results
-    from conformance.results.records import ResultRow
+    from conformance.results.known_faults import KnownFault
+    from conformance.results.records import ResultRow, SubjectRecord
 
 MAX_ROUNDS = 1000
 """Largest number of rounds of edits; each round removes something, so fewer are needed."""
@@ -42,19 +47,47 @@ MAX_LINE_LENGTH = 110
 
 @dataclass(frozen=True)
 class MissingEntry:
-    """Similar failures for which the file has no entry.
+    """Failures with one cause for which the file has no entry.
 
     Attributes:
         verdict: the verdict of the failures.
-        message: the message of one failure.
-        cases: the ids of the cases, as patterns.
+        cause: the cause in one sentence.
+        cases: the ids of the cases.
         checks: the checks that a graph optimizer violates in these cases.
+        reason: the reason that a known fault or a diagnosis gives; empty if the cause is not known. The reason of an
+            unsupported case is the message of the subject.
+        issue: address of the issue about the known fault, or empty.
     """
 
     verdict: str
-    message: str
+    cause: str
     cases: tuple[str, ...]
     checks: tuple[str, ...] = ()
+    reason: str = ""
+    issue: str = ""
+
+
+@dataclass(frozen=True)
+class NewEntries:
+    """The settings for new entries.
+
+    Attributes:
+        reason: the reason of the user; empty if there is none.
+        by_cause: whether a known fault or a diagnosis gives the reason; `reason` is then the reason of other causes.
+        numbers: the causes to write, by their position from 1 among the missing entries; None for all.
+        is_selected: function that returns whether a case is selected.
+    """
+
+    reason: str = ""
+    by_cause: bool = False
+    numbers: frozenset[int] | None = None
+    is_selected: Callable[[str], bool] = field(default=lambda _: True)
+
+    def text_for(self, number: int, entry: MissingEntry) -> str:
+        """Return the reason for a missing entry, or an empty text if no entry is to be written."""
+        if self.numbers is not None and number not in self.numbers:
+            return ""
+        return (entry.reason if self.by_cause else "") or self.reason
 
 
 @dataclass(frozen=True)
@@ -82,6 +115,8 @@ class _SubjectResults:
         judged: cases whose level the pass criterion judges, without the cases in `varying`.
         varying: cases with different verdicts in repeated runs (`--repeat`).
         checks: for each case, the checks that a graph optimizer violates, at a level that the pass criterion judges.
+        subject: the record of the subject.
+        run: the run.
         context: the versions and the platform of the run, with which the `when` conditions of entries are compared.
         is_complete: whether every case of the corpus was run.
     """
@@ -93,6 +128,8 @@ class _SubjectResults:
     checks: Mapping[str, tuple[str, ...]]
     context: ConditionContext
     is_complete: bool
+    subject: SubjectRecord
+    run: Results
 
 
 @dataclass
@@ -115,17 +152,18 @@ def empty_expectations_file(subject: str) -> str:
     return tomlkit.dumps({"subject": subject})
 
 
-def update_expectations(text: str, name: str, run: Results, reason: str = "") -> UpdatedFile:
+def update_expectations(text: str, name: str, run: Results, new: NewEntries = NewEntries()) -> UpdatedFile:
     """Update an expectations file with the results of a run, and return its new text and the open points.
 
     Args:
         text: the text of the file.
         name: name of the file, for messages.
         run: results of a run of the subject that the file is about.
-        reason: reason for failures without an entry; if it is empty, no entry is written for them.
+        new: the settings for new entries; by default none is written.
 
     Raises:
         ExpectationsError: the file is malformed or cannot be edited, or its subject was not run.
+        UsageError: there is no cause with one of the chosen numbers.
     """
     subject = parse_expectations(text, name).subject
     results = _subject_results(run, subject, name)
@@ -134,13 +172,26 @@ def update_expectations(text: str, name: str, run: Results, reason: str = "") ->
         if updated == text:
             break
         text = updated
+    left = []
     missing = _missing_entries(text, name, results)
-    if reason and missing:
-        text = text.rstrip("\n") + "\n"
-        for entry in missing:
-            text += f"\n[[expect]]\n{_new_entry(entry.cases, entry.verdict, reason, checks=entry.checks).as_string()}"
-        missing = ()
-    return UpdatedFile(text, missing, results.varying)
+    if unknown := sorted(number for number in new.numbers or () if not 1 <= number <= len(missing)):
+        raise UsageError(
+            "no-such-cause",
+            f"--cause {unknown[0]}: {name} lacks entries for {len(missing)} causes.",
+            "Run the command with --check to see the numbers of the causes.",
+        )
+    for number, entry in enumerate(missing, 1):
+        chosen = tuple(case for case in entry.cases if new.is_selected(case))
+        reason = new.text_for(number, entry) if chosen else ""
+        if not reason:
+            left.append(entry)
+            continue
+        issue = entry.issue if reason == entry.reason else ""
+        table = _new_entry(_literal(chosen), entry.verdict, reason, issue, checks=entry.checks)
+        text = f"{text.rstrip(chr(10))}\n\n[[expect]]\n{table.as_string()}"
+        if others := tuple(case for case in entry.cases if case not in chosen):
+            left.append(replace(entry, cases=others))
+    return UpdatedFile(text, tuple(left), results.varying)
 
 
 def _subject_results(run: Results, subject: str, name: str) -> _SubjectResults:
@@ -152,8 +203,8 @@ def _subject_results(run: Results, subject: str, name: str) -> _SubjectResults:
     Raises:
         ExpectationsError: the subject was not run.
     """
-    versions = {one["id"]: one["version"] for one in run.header["subjects"]}
-    if subject not in versions:
+    subjects = {one["id"]: one for one in run.header["subjects"]}
+    if subject not in subjects:
         raise ExpectationsError(
             "subject-not-run",
             f"{name} is about {subject}, but {run.path} has no result of this subject.",
@@ -169,8 +220,10 @@ def _subject_results(run: Results, subject: str, name: str) -> _SubjectResults:
         frozenset(judged) - set(varying),
         varying,
         {case: violated_checks(result, level) for case, result in results.items()},
-        ConditionContext.from_environment(versions[subject], run.header["environment"]),
+        ConditionContext.from_environment(subjects[subject]["version"], run.header["environment"]),
         not is_partial(run),
+        subjects[subject],
+        run,
     )
 
 
@@ -334,18 +387,53 @@ def _replace_strings(table: Table, key: str, replacements: Mapping[int, Sequence
 
 
 def _missing_entries(text: str, name: str, results: _SubjectResults) -> tuple[MissingEntry, ...]:
-    """Return the failures without an entry, grouped by verdict, message and checks."""
+    """Return the failures without an entry by cause: causes with a diagnosis first, then those with most cases."""
     expectations = parse_expectations(text, name).applying(results.context)
-    groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = defaultdict(list)
+    run, subject = results.run, results.subject["id"]
+    grouper = FailureGrouper(lambda of, case: CaseResult(run.cases[case], run.results[of, case]))
     for case in sorted(results.judged):
-        verdict = results.verdicts[case]
-        if verdict is not Verdict.PASS and expectations.entry_for(case) is None:
-            checks = results.checks[case] if verdict is Verdict.FAIL else ()
-            groups[str(verdict), normalize_message(results.results[case]["message"]), checks].append(case)
+        if results.verdicts[case] is not Verdict.PASS and expectations.entry_for(case) is None:
+            grouper.add(run.cases[case], run.results[subject, case])
     return tuple(
-        MissingEntry(verdict, results.results[cases[0]]["message"], tuple(_literal(cases)), checks)
-        for (verdict, _, checks), cases in sorted(groups.items())
+        entry for group in grouper.groups(run.footer["diagnoses"]) for entry in _entries_of_cause(group, results)
     )
+
+
+def _entries_of_cause(group: FailureGroup, results: _SubjectResults) -> Iterator[MissingEntry]:
+    """Yield the missing entries of a cause.
+
+    The cases of a known fault have an entry of their own, unless a diagnosis explains the whole group. Cases with
+    different violated checks have different entries.
+    """
+    faults = {case: _known_fault(case, results) for case in group.cases}
+    parts: dict[tuple[KnownFault | None, tuple[str, ...]], list[str]] = defaultdict(list)
+    for case in sorted(group.cases):
+        checks = results.checks[case] if group.verdict == Verdict.FAIL else ()
+        parts[None if group.diagnosis else faults[case], checks].append(case)
+    for (fault, checks), cases in parts.items():
+        found = [fault] if fault else list(dict.fromkeys(filter(None, map(faults.__getitem__, cases))))
+        known = "; ".join(f"{one.title} ({one.location})" for one in found)
+        reason = f"{group.text}{f'; known fault: {known}' if known else ''}" if group.diagnosis else known
+        if group.verdict == Verdict.UNSUPPORTED:
+            reason = group.message or group.text or "The subject does not support the case."
+        issue = _issue_address(found[0].upstream) if len(found) == 1 else ""
+        yield MissingEntry(group.verdict, group.sentence, tuple(cases), checks, reason, issue)
+
+
+def _known_fault(case: str, results: _SubjectResults) -> KnownFault | None:
+    """Return the known fault that a failing case shows, or None."""
+    subject, result = results.subject, results.results[case]
+    found = known_faults_in(subject["id"], subject["kind"], case)
+    return next((fault for fault in found if fault.fits(subject["version"], result)), None)
+
+
+_ISSUE = re.compile(r"\b([\w-]+/[\w.-]+)#(\d+)")
+
+
+def _issue_address(upstream: str) -> str:
+    """Return the address of the first issue in the upstream state of a known fault; empty if it names no issue."""
+    found = _ISSUE.search(upstream)
+    return f"https://github.com/{found[1]}/issues/{found[2]}" if found else ""
 
 
 def _literal(cases: Iterable[str]) -> list[str]:

@@ -7,16 +7,19 @@ Schema is generated from the types in this module.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict, cast
 
 from msgspec import Meta
 
 from conformance.corpus.case_json import LevelName
 from conformance.report.ci_status import CiResult
 from conformance.results.evidence import short_evidence
-from conformance.results.failure_groups import group_failures, violated_clause
+from conformance.results.failure_groups import failing_cases, group_failures, not_examined, violated_clause
 from conformance.results.file import fail_level, is_partial
 from conformance.results.levels import case_family
+from conformance.results.outcome_counts import OutcomeCounts, known_failures_by_level
 from conformance.results.records import (
     BaselineRecord,
     CorpusRecord,
@@ -24,7 +27,7 @@ from conformance.results.records import (
     OutcomeName,
     ProfileRecord,
 )
-from conformance.serialization.decoding import Count, Positive
+from conformance.serialization.decoding import Count, Positive, Seconds
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -77,7 +80,10 @@ FORMAT: Literal[1] = 1
 
 
 class SubjectSummary(TypedDict):
-    """A subject and its numbers of cases by level and verdict; `cases` is the number of all cases of a level."""
+    """A subject and its numbers of cases by level and verdict.
+
+    `cases` is the number of all cases of a level, and `known_failures` the number of failures that are as expected.
+    """
 
     id: str
     kind: Annotated[str, Literal["backend", "optimizer"]]
@@ -91,6 +97,15 @@ class CheckSummary(TypedDict):
     subject: str
     check: str
     levels: dict[LevelName, Positive]
+
+
+class NotJudgedSummary(TypedDict):
+    """A check of a graph optimizer that could not be evaluated in some cases, with the reason."""
+
+    subject: str
+    check: str
+    reason: str
+    cases: Annotated[list[str], Meta(min_length=1)]
 
 
 class FailureSummary(TypedDict):
@@ -112,10 +127,34 @@ class FailureSummary(TypedDict):
     mutant: NotRequired[str]
 
 
+class CountsSummary(TypedDict):
+    """Numbers of results at the levels that can fail a run; a case counts once for each subject.
+
+    `judged` excludes unsupported and skipped results. `known_failures` are failures that an expectation or a baseline
+    explains. `weaker_failures` is the number of failures at level `should` if only level `must` can fail the run.
+    """
+
+    results: Count
+    judged: Count
+    unsupported: Count
+    skipped: Count
+    known_failures: Count
+    weaker_failures: Count
+
+
 class RunSummary(TypedDict):
-    """One results file: its pass criterion and its outcome."""
+    """One results file: its pass criterion, its outcome, and the counts that belong to the outcome.
+
+    `failing` has the number of failing cases of all levels by subject, and `not_examined` those of them that diagnosis
+    did not examine. `started` is the start of the run
+    in seconds since 1970, 0 if it is unknown.
+    """
 
     outcome: OutcomeName
+    counts: CountsSummary
+    failing: dict[str, Count]
+    not_examined: dict[str, list[str]]
+    started: Seconds
     reasons: list[str]
     level: FailLevelName
     require: list[str]
@@ -131,17 +170,20 @@ class RunSummary(TypedDict):
 class Summary(TypedDict):
     """The summary of all runs.
 
-    `outcome` is `pass` if every run passes. `accuracy` is present if a run has the option `--accuracy`.
+    `outcome` is `pass` if every run passes. `counts` has the sums of the runs. `accuracy` is present if a run has the
+    option `--accuracy`.
     """
 
     format: Literal[1]
     suite: str
     corpus: CorpusRecord
     outcome: OutcomeName
+    counts: CountsSummary
     reasons: list[str]
     partial: bool
     subjects: list[SubjectSummary]
     checks: list[CheckSummary]
+    not_judged: list[NotJudgedSummary]
     failures: list[FailureSummary]
     runs: Annotated[list[RunSummary], Meta(min_length=1)]
     accuracy: NotRequired[Annotated[list[AccuracySummary], Meta(min_length=1)]]
@@ -157,10 +199,12 @@ def summary(runs: Sequence[Results]) -> Summary:
         "suite": runs[0].header["suite"],
         "corpus": {**corpora[0], "selected": min(corpus["selected"] for corpus in corpora)},
         "outcome": "fail" if any(part["outcome"] == "fail" for part in parts) else "pass",
+        "counts": cast("CountsSummary", asdict(OutcomeCounts.of_runs(runs))),
         "reasons": list(dict.fromkeys(reason for part in parts for reason in part["reasons"])),
         "partial": any(is_partial(run) for run in runs),
         "subjects": subjects,
         "checks": [check for run in runs for check in _check_summaries(run)],
+        "not_judged": [check for run in runs for check in _not_judged_summaries(run)],
         "failures": [failure for run in runs for failure in _failure_summaries(run)],
         "runs": parts,
     }
@@ -170,9 +214,13 @@ def summary(runs: Sequence[Results]) -> Summary:
 
 
 def _run_summary(run: Results) -> RunSummary:
-    criterion, selection = run.header["criterion"], run.header["selection"]
+    criterion, selection, failing = run.header["criterion"], run.header["selection"], failing_cases(run)
     document: RunSummary = {
         "outcome": run.footer["outcome"],
+        "counts": cast("CountsSummary", asdict(OutcomeCounts.of_run(run))),
+        "failing": {subject: len(cases) for subject, cases in failing.items()},
+        "not_examined": not_examined(run.footer, failing),
+        "started": run.header["started"],
         "reasons": run.footer["reasons"],
         "level": str(fail_level(run.header)),
         "require": list(criterion["require"]),
@@ -189,15 +237,27 @@ def _run_summary(run: Results) -> RunSummary:
     return document
 
 
+def format_date(started: float) -> str:
+    """Return the start of a run as a date and time in UTC: `2026-11-23 19:05 UTC`; empty if it is unknown."""
+    try:
+        return datetime.fromtimestamp(started, UTC).strftime("%Y-%m-%d %H:%M UTC") if started else ""
+    except (OverflowError, ValueError, OSError):  # the file states a time that no calendar has
+        return ""
+
+
 def _subject_summaries(run: Results) -> list[SubjectSummary]:
-    verdicts = run.footer["verdicts"]
+    verdicts, known = run.footer["verdicts"], known_failures_by_level(run)
     return [
         {
             "id": subject["id"],
             "kind": subject["kind"],
             "version": subject["version"],
             "levels": {
-                level: {"cases": sum(counts.values()), **dict(sorted(counts.items()))}
+                level: {
+                    "cases": sum(counts.values()),
+                    **({"known_failures": number} if (number := known.get((subject["id"], level), 0)) else {}),
+                    **dict(sorted(counts.items())),
+                }
                 for level in Level
                 if (counts := verdicts.get(subject["id"], {}).get(level))
             },
@@ -217,6 +277,19 @@ def _check_summaries(run: Results) -> list[CheckSummary]:
     return [
         {"subject": subject, "check": check, "levels": {level: count[level] for level in Level if count[level]}}
         for (subject, check), count in counts.items()
+    ]
+
+
+def _not_judged_summaries(run: Results) -> list[NotJudgedSummary]:
+    """Return the checks that could not be evaluated, by subject, check and reason."""
+    cases: dict[tuple[str, str, str], dict[str, None]] = defaultdict(dict)
+    for result in run.rows.values():
+        for check in result.get("checks", ()):
+            if "not_judged" in check:
+                cases[result["subject"], check["name"], check["not_judged"]][result["case"]] = None
+    return [
+        {"subject": subject, "check": check, "reason": reason, "cases": sorted(own)}
+        for (subject, check, reason), own in sorted(cases.items())
     ]
 
 

@@ -1,6 +1,6 @@
 """The evidence for a verdict as lines of text, for terminals, JUnit files, CTRF files and CI job pages.
 
-Messages of a subject are quoted and cut to a maximum length. The caller escapes the lines for its medium.
+Messages of a subject are quoted and shortened to a maximum length. The caller escapes the lines for its medium.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import math
 from typing import TYPE_CHECKING
 
 from conformance.results.failure_groups import NEVER_STARTED
+from conformance.serialization.text import shorten_middle
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def full_evidence(case: CaseRecord, result: ResultRecord) -> Iterator[str]:
     if len(repeats := result.get("repeats", {})) > 1:
         yield f"the verdict varies: {', '.join(f'{count} times {name}' for name, count in repeats.items())}"
     if (was := result.get("baseline")) is not None and was != verdict:
-        yield f"in the run that is the baseline: {was}"
+        yield f"verdict in the baseline: {was}"
     if (expected := result["expected"]) is not None:
         issue = f"; issue {expected['issue']}" if "issue" in expected else ""
         yield f"expected: {expected['verdict']}, {expected['reason']}{issue}; {expected.get('location', '')}"
@@ -69,7 +70,7 @@ def full_evidence(case: CaseRecord, result: ResultRecord) -> Iterator[str]:
     for output in result["outputs"]:
         yield from _output_lines(case, output)
     if stderr := result.get("stderr"):
-        yield "what it wrote to stderr:"
+        yield "output on stderr:"
         yield from _quote_lines(stderr, last=True)
 
 
@@ -164,7 +165,7 @@ def _format_tensor(tensor: TensorPreview) -> str:
 
 
 def _quote_lines(text: str, *, last: bool = False) -> Iterator[str]:
-    """Yield at most `MAX_QUOTED_LINES` lines of a subject's text, each quoted and cut.
+    """Yield at most `MAX_QUOTED_LINES` lines of a subject's text, each quoted and shortened.
 
     Args:
         last: quote the last lines, not the first.
@@ -180,5 +181,5 @@ def _quote_lines(text: str, *, last: bool = False) -> Iterator[str]:
 
 
 def truncate_line(line: str) -> str:
-    """Return a line, cut to `MAX_LINE_LENGTH` characters."""
-    return line if len(line) <= MAX_LINE_LENGTH else line[:MAX_LINE_LENGTH] + "…"
+    """Return a line, shortened in its middle to `MAX_LINE_LENGTH` characters."""
+    return shorten_middle(line, MAX_LINE_LENGTH)

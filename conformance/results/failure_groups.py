@@ -8,22 +8,23 @@ diagnosis explains form groups of their own. `group_failures` groups the unexpec
 from __future__ import annotations
 
 import re
-from bisect import insort
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from conformance.corpus.case import CaseKind
+from conformance.serialization.text import shorten_middle
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from conformance.results.file import Results
     from conformance.results.records import (
         CaseRecord,
         CaseRow,
+        Diagnosed,
         DiagnosisRecord,
         Footer,
         OutputEvidence,
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 MAX_SIGNATURE_LENGTH = 200
 """Characters of a signature."""
 
+MAX_LINE_LENGTH = 10_000
+"""Characters of a message from which a signature is computed; the middle of a longer message is ignored."""
+
 INVALID_MODEL_SIGNATURE = "computed something from a model that is invalid"
 """Signature of every backend that does not reject an invalid model."""
 
@@ -51,20 +55,60 @@ _POSITIONS = (
 )
 """Parts of messages that name further outputs, the data set and the element."""
 
+_TYPE_LIST = re.compile(r"(?:\b[a-z]{1,20}\([a-z0-9()]{1,60}\), ?){3,}[a-z]{1,20}\([a-z0-9()]{1,60}\)")
+"""A list of types such as `tensor(float),seq(tensor(int64))`, which some runtimes print in a random order."""
+
 _SHAPES = re.compile(r"\bhas shape \[[^\]]*\] instead of \[[^\]]*\]")
+_INDEX_OUTPUT = re.compile(r"^index_\w+$")
+"""An output to which a model passes an index on, such as `index_if` of an If."""
+
 _TENSOR_NUMBER = re.compile(r"\b([A-Za-z_]+)\d+(?=_new\b)")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:0x[0-9a-fA-F]+|\d+(?:\.\d+)*(?:[eE][-+]?\d+)?)(?!\w)")
 
-_VIOLATION_DETAILS = (
-    (re.compile(r", which makes [^,]*,?"), ""),
-    (re.compile(r": .*", re.DOTALL), ""),
-    (re.compile(r" changed from .*", re.DOTALL), " changed"),
-    (re.compile(r" takes .* instead of .*", re.DOTALL), " takes other inputs"),
-    (re.compile(r" is made by .*", re.DOTALL), " is made by another operator"),
-    (re.compile(r" (?:is|has) .* instead of .*", re.DOTALL), " is another"),
-    (re.compile(r" on data set .*", re.DOTALL), ""),
+_OF_PLACE = (
+    (re.compile(r"^\S+ of the \w+ that makes"), "an attribute"),
+    (re.compile(r"^the \w+ that makes"), "a node"),
+    (re.compile(r"^(?:input|output)\b"), "an input or output"),
+    (re.compile(r"^it\b"), "an initializer"),
+    (re.compile(r"^the graph \S+ (?:is|changed)"), "a subgraph"),
 )
-"""Parts of the violations of `judging/optimizer_checks.py` that name values, and their replacements."""
+"""Beginnings of the rest of a violation that names the place of a text field, and the kinds of the places."""
+
+_TEXT_FIELD = re.compile(r"^(metadata|\w+)(?: \S+)? of ((?:the |it\b|input |output |\w+ of the ).*)$")
+_CHANGE = re.compile(r"\b(is gone|is left|is changed|changed|is another)\b")
+_IN_SUBGRAPH = re.compile(r"\b(?:makes|graph|input|output|of|value_info|initializer|takes) [^\s,/]+/[^\s,]+")
+
+_VIOLATIONS = tuple(
+    (re.compile(pattern, re.DOTALL), field)
+    for pattern, field in (
+        (r"^\d+ outputs instead of ", "the number of outputs is another"),
+        (r"^type of (?:input|output) ", "the type of an input or output changed"),
+        (r"^type of \S+ changed", "the type of an input or output of a subgraph changed"),
+        (r"^default of input ", "the default of an input is gone or changed"),
+        (r"^order of (inputs|outputs) ", r"the order of \1 changed"),
+        (r"^(?:input|output) \S+ is gone", "an input or output is gone"),
+        (r"^there is a new (?:input|output) ", "there is a new input or output"),
+        (r"^(?:there is a new opset import|opset import of) ", "the opset imports changed"),
+        (r"^(value_info|quantization annotation) of .* is left", r"\1 of a removed value is left"),
+        (r"^quantization annotation of ", "quantization annotation is gone or changed"),
+        (r"^training_info\[", "training_info is gone or changed"),
+        (r"^(?:what|configuration) .* is (?:gone|changed)", "the device configuration is gone or changed"),
+        (r"^(function|initializer|sparse initializer|value_info) .*? is (gone|changed)", r"\1 is \2"),
+        (r"^denotation of ", "the denotation of an input or output is changed"),
+        (r"^\w+, which makes .*, is gone, though (.*)$", r"an operator is gone, though \1"),
+        (r"^\w+, which makes .*, is still there, though ", "an operator is still there, though the pass removes it"),
+        (r"^\w+, which makes .*, takes ", "a node takes other inputs"),
+        (r"^\S+ is made by ", "a value is made by another operator"),
+        (r"^there is a new \w+, which makes ", "there is a new node"),
+        (r"^(the caller's model is changed|the graph computes something else)", r"\1"),
+        (r"^\S+ has (type|shape) .* instead of ", r"an output has another \1"),
+        (r"^\S+ is .* instead of ", "an output has other values"),
+    )
+)
+"""The violations of `judging/optimizer_checks.py`: a pattern, and the field that is violated, without names."""
+
+_CHECK_RANKS = {name: rank for rank, name in enumerate(("structure", "checker", "interface", "preservation"))}
+"""Ranks of checks that show the cause of a failure; violations of the other checks are often consequences."""
 
 
 @dataclass(frozen=True)
@@ -93,19 +137,33 @@ def strip_tensor_number(name: str) -> str:
 
 
 def normalize_message(message: str) -> str:
-    """Return the first line of a message without the details that vary between failures of one kind."""
+    """Return the first line of a message without the details that vary between failures of one kind.
+
+    A long line is shortened in its middle, because its end often states the cause.
+    """
     lines = message.strip().splitlines()
-    text = lines[0] if lines else ""
+    text = shorten_middle(lines[0], MAX_LINE_LENGTH) if lines else ""
+    text = _TYPE_LIST.sub("TYPES", text)
     for position in _POSITIONS:
         text = position.sub("", text)
     text = _SHAPES.sub("has another shape", text)
-    return _NUMBER.sub("N", strip_tensor_number(text))[:MAX_SIGNATURE_LENGTH]
+    return shorten_middle(_NUMBER.sub("N", strip_tensor_number(text)), MAX_SIGNATURE_LENGTH)
 
 
 def normalize_violation(violation: str) -> str:
-    """Return the violation of a graph optimizer check without the names of values, which vary between cases."""
-    for detail, replacement in _VIOLATION_DETAILS:
-        violation = detail.sub(replacement, violation)
+    """Return the field that a violation of a graph optimizer check concerns, without the names of values and keys.
+
+    A violation inside a subgraph is marked, because an optimizer handles captured values separately.
+    """
+    violation = shorten_middle(violation, MAX_LINE_LENGTH)
+    where = " (in a subgraph)" if _IN_SUBGRAPH.search(violation) else ""
+    for pattern, concerned in _VIOLATIONS:
+        if found := pattern.match(violation):
+            return found.expand(concerned) + where
+    if (found := _TEXT_FIELD.match(violation)) and (change := _CHANGE.search(found[2])):
+        kinds = (kind for pattern, kind in _OF_PLACE if pattern.match(found[2]))
+        place = next(kinds, found[2][: change.start()].strip())
+        return f"{found[1]} of {place} {change[0]}{where if place != 'a subgraph' else ''}"
     return normalize_message(violation)
 
 
@@ -122,9 +180,6 @@ def _first_message(result: ResultRecord) -> str:
 
 EVIDENCE_CASES = 3
 """Number of cases of a group, the smallest ones, whose evidence is shown."""
-
-MAX_KEPT_CASES = 12
-"""Number of cases with one signature whose evidence is kept until diagnoses divide them into groups."""
 
 _NO_ELEMENTS_SIZE = 2**62
 """Size of a case with an empty input: it shows less than any other case."""
@@ -149,6 +204,9 @@ class FailureGroup:
         diagnosis: the diagnosis that explains the failures, or None.
         cases: ids of the cases, the smallest case first.
         smallest: the first cases with their results, at most `EVIDENCE_CASES`.
+        message: the message of the subject, shortened in the middle, if it is the same in all cases; otherwise empty.
+        also_explained: number of failing cases outside the group that the diagnosis explains, and that the pass
+            criterion does not count: known failures, and cases of a weaker level.
     """
 
     subject: str
@@ -159,19 +217,25 @@ class FailureGroup:
     diagnosis: DiagnosisRecord | None
     cases: tuple[str, ...]
     smallest: tuple[CaseResult, ...]
+    message: str = ""
+    also_explained: int = 0
 
     @property
     def sentence(self) -> str:
-        """A sentence for reports: the clause and the check, or the verdict, followed by the signature."""
+        """A sentence for reports: the clause and the check, or the verdict, followed by the message or the signature.
+
+        The sentence of a diagnosis names the operator and the mutant.
+        """
         if self.diagnosis is not None:
-            return self.text
+            others = self.also_explained
+            return self.text + (f"; also {count_cases(others)} that are known or not judged" if others else "")
         prefix = ", ".join(part for part in (self.clause, self.check) if part)
-        return f"{prefix or self.verdict}: {self.text}"
+        return f"{prefix or self.verdict}: {self.message or self.text}"
 
 
 def group_failures(run: Results) -> list[FailureGroup]:
     """Return the groups of the unexpected results of a run."""
-    grouper = FailureGrouper()
+    grouper = FailureGrouper(lambda subject, case: CaseResult(run.cases[case], run.results[subject, case]))
     for key, row in run.rows.items():
         if row["unexpected"]:
             grouper.add(run.cases[row["case"]], run.results[key])
@@ -181,7 +245,12 @@ def group_failures(run: Results) -> list[FailureGroup]:
 def format_group_counts(groups: Sequence[FailureGroup]) -> str:
     """Return a phrase with the number of groups and the number of their cases, such as `2 causes, 18 cases`."""
     cases = sum(len(group.cases) for group in groups)
-    return f"{len(groups)} cause{'s' * (len(groups) != 1)}, {cases} case{'s' * (cases != 1)}"
+    return f"{len(groups)} cause{'s' * (len(groups) != 1)}, {count_cases(cases)}"
+
+
+def count_cases(count: int) -> str:
+    """Return a number of cases as a phrase: `1 case`, `2 cases`."""
+    return f"{count} case{'s' * (count != 1)}"
 
 
 def violated_clause(group: FailureGroup, case: CaseRecord, result: ResultRecord) -> str | None:
@@ -203,22 +272,35 @@ def violated_clauses(case: CaseRecord, outputs: Sequence[OutputEvidence]) -> tup
 
 
 def first_violation(result: Mapping[str, Any]) -> RewriteCheck | None:
-    """Return the violated check of the strongest level; None if no check is violated."""
+    """Return the violated check of the strongest level; None if no check is violated.
+
+    Of several checks of this level, it is the one that is closest to the cause: `structure` before `answers`.
+    """
     violated = [check for check in result.get("checks", ()) if "violation" in check]
-    return min(violated, key=lambda check: Level(check["level"]).rank, default=None)
+    return min(
+        violated,
+        key=lambda check: (Level(check["level"]).rank, _CHECK_RANKS.get(check["name"], len(_CHECK_RANKS))),
+        default=None,
+    )
 
 
 class FailureGrouper:
-    """Groups of failures, built result by result; it keeps the evidence of the smallest cases only."""
+    """Groups of failures, built result by result; it keeps no evidence.
 
-    def __init__(self) -> None:
+    Args:
+        load: function that returns a case with its result, from a subject and a case id. It is called for the smallest
+            cases of each group.
+    """
+
+    def __init__(self, load: Callable[[str, str], CaseResult]) -> None:
+        self._load = load
         self._groups: dict[tuple[_GroupKey, tuple[str, ...]], _CaseGroup] = defaultdict(_CaseGroup)
 
     def add(self, case: CaseRecord, result: ResultRecord) -> None:
         """Add an unexpected result."""
         key = _group_key(case, result)
         clauses = violated_clauses(case, result["outputs"]) if _has_wrong_values(result) else ()
-        self._groups[key, clauses].add(case, result)
+        self._groups[key, clauses].add(_case_size(case), case["case"], _shown_message(case["case"], result))
 
     def groups(self, diagnoses: Iterable[DiagnosisRecord]) -> list[FailureGroup]:
         """Return the groups by subject: first those that a diagnosis explains, then those with most cases.
@@ -235,18 +317,33 @@ class FailureGrouper:
                 if diagnosis["subject"] == key.subject:
                     part, remaining = remaining.partition(set(diagnosis["cases"]))
                     if part.sizes:
-                        explained_key = _GroupKey(key.subject, key.verdict, explained_sentence(diagnosis))
+                        explained_key = _GroupKey(key.subject, key.verdict, mutant_sentence(diagnosis))
                         diagnosed[number, explained_key].join(part)
             if remaining.sizes:
                 rest[key][clauses].join(remaining)
         groups = [
-            *(_failure_group(key, cases, diagnosis=known[number]) for (number, key), cases in diagnosed.items()),
-            *(_failure_group(key, cases, clause) for key, by in rest.items() for clause, cases in _merge_by_clause(by)),
+            *(self._diagnosed_group(key, cases, known[number]) for (number, key), cases in diagnosed.items()),
+            *(self._group(key, cases, clause) for key, by in rest.items() for clause, cases in _merge_by_clause(by)),
         ]
         subjects = list(dict.fromkeys(key.subject for key, _ in self._groups))
         return sorted(
             groups,
             key=lambda each: (subjects.index(each.subject), each.diagnosis is None, -len(each.cases), each.cases[0]),
+        )
+
+    def _diagnosed_group(self, key: _GroupKey, cases: _CaseGroup, diagnosis: DiagnosisRecord) -> FailureGroup:
+        unexpected = {id for (of, _), group in self._groups.items() if of.subject == key.subject for id in group.sizes}
+        return replace(
+            self._group(key, cases), diagnosis=diagnosis, also_explained=len(set(diagnosis["cases"]) - unexpected)
+        )
+
+    def _group(self, key: _GroupKey, group: _CaseGroup, clause: str | None = None) -> FailureGroup:
+        cases = tuple(group.by_size())
+        return FailureGroup(
+            *(key.subject, key.verdict, key.text, clause, key.check, None),
+            cases=cases,
+            smallest=tuple(self._load(key.subject, case) for case in cases[:EVIDENCE_CASES]),
+            message=group.common_message() if key.verdict != Verdict.FAIL else "",
         )
 
 
@@ -262,31 +359,51 @@ class _GroupKey:
 
 @dataclass
 class _CaseGroup:
-    """The cases of a group: their ids in order of size, and the smallest cases with their results."""
+    """The cases of a group: the size and the messages of each case, by id."""
 
-    sizes: list[tuple[tuple[int, int], str]] = field(default_factory=list)
-    smallest: list[tuple[tuple[int, int], str, CaseResult]] = field(default_factory=list)
+    sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
+    messages: dict[str, str] = field(default_factory=dict)
 
-    def add(self, case: CaseRecord, result: ResultRecord) -> None:
-        size = _case_size(case), case["case"]
-        insort(self.sizes, size)
-        insort(self.smallest, (*size, CaseResult(case, result)), key=lambda entry: entry[:2])
-        del self.smallest[MAX_KEPT_CASES:]
+    def add(self, size: tuple[int, int], case: str, message: str) -> None:
+        self.sizes[case] = size
+        self.messages[case] = message
 
     def join(self, other: _CaseGroup) -> None:
-        self.sizes = sorted(self.sizes + other.sizes)
-        self.smallest = sorted(self.smallest + other.smallest, key=lambda entry: entry[:2])[:MAX_KEPT_CASES]
+        self.sizes |= other.sizes
+        self.messages |= other.messages
 
     def partition(self, cases: Collection[str]) -> tuple[_CaseGroup, _CaseGroup]:
         """Return two groups: one of the cases with these ids, one of all other cases."""
-        parts = (
-            _CaseGroup(
-                [entry for entry in self.sizes if (entry[1] in cases) is wanted],
-                [entry for entry in self.smallest if (entry[1] in cases) is wanted],
-            )
-            for wanted in (True, False)
-        )
-        return next(parts), next(parts)
+        parts = [_CaseGroup(), _CaseGroup()]
+        for case, size in self.sizes.items():
+            parts[case not in cases].add(size, case, self.messages[case])
+        return parts[0], parts[1]
+
+    def by_size(self) -> list[str]:
+        """Return the ids of the cases, the smallest case first."""
+        return sorted(self.sizes, key=lambda case: (self.sizes[case], case))
+
+    def common_message(self) -> str:
+        """Return the message if it is the same in all cases, otherwise an empty text."""
+        messages = set(self.messages.values())
+        return messages.pop() if len(messages) == 1 else ""
+
+
+def _shown_message(case: str, result: ResultRecord) -> str:
+    """Return the first line of a message in its own words, shortened in the middle.
+
+    The text is empty if another text describes the result: outputs, checks, or that the subject did not start.
+    """
+    is_described = result["verdict"] in {Verdict.FAIL, Verdict.PASS} or len(result.get("repeats", ())) > 1
+    if is_described or result["phase"] == "start":
+        return ""
+    lines = result["message"].replace(case, "CASE").strip().splitlines()
+    return shorten_middle(lines[0], MAX_SIGNATURE_LENGTH) if lines else ""
+
+
+def location_file(location: str) -> str:
+    """Return the file of a location such as `acme.toml:3` or `acme.toml, entry 2`."""
+    return re.sub(r"(?::\d+|, entry \d+)$", "", location)
 
 
 def _group_key(case: CaseRecord, result: ResultRecord) -> _GroupKey:
@@ -296,7 +413,8 @@ def _group_key(case: CaseRecord, result: ResultRecord) -> _GroupKey:
     if len(result.get("repeats", ())) > 1:
         return _GroupKey(subject, verdict, "the verdict varies from run to run")
     if verdict == Verdict.PASS and expected is not None:
-        return _GroupKey(subject, verdict, f"{expected['verdict']} is expected ({expected.get('location', '')})")
+        file = location_file(expected.get("location", ""))
+        return _GroupKey(subject, verdict, f"{expected['verdict']} is expected{f' ({file})' if file else ''}")
     if verdict != Verdict.FAIL:
         text = f"{NEVER_STARTED}: {message}" if result["phase"] == "start" else message
         return _GroupKey(subject, verdict, text)
@@ -305,8 +423,10 @@ def _group_key(case: CaseRecord, result: ResultRecord) -> _GroupKey:
     text = INVALID_MODEL_SIGNATURE if case["kind"] == CaseKind.INVALID else message
     wrong = next((output for output in result["outputs"] if "violation" in output), None)
     if wrong is not None:
-        violation = "has wrong elements" if "first_bad" in wrong else normalize_message(wrong["violation"])
-        text = f"{strip_tensor_number(wrong['name'])} {violation}"
+        name = _INDEX_OUTPUT.sub("index", strip_tensor_number(wrong["name"]))
+        text = f"{name} {'has wrong elements' if 'first_bad' in wrong else normalize_message(wrong['violation'])}"
+        if not _has_wrong_values(result):  # the type or the shape is wrong, whatever the check of the values is
+            return _GroupKey(subject, verdict, text)
     return _GroupKey(subject, verdict, text, wrong and wrong["check"])
 
 
@@ -347,53 +467,95 @@ def _merge_by_clause(groups: Mapping[tuple[str, ...], _CaseGroup]) -> Iterator[t
         yield chosen, joined
 
 
-def _failure_group(
-    key: _GroupKey, group: _CaseGroup, clause: str | None = None, diagnosis: DiagnosisRecord | None = None
-) -> FailureGroup:
-    return FailureGroup(
-        *(key.subject, key.verdict, key.text, clause, key.check, diagnosis),
-        cases=tuple(id for _, id in group.sizes),
-        smallest=tuple(case_result for *_, case_result in group.smallest[:EVIDENCE_CASES]),
-    )
-
-
 # ---- Diagnoses in sentences
 
 MAX_NAMED_CASES = 3
 """Number of unexplained cases that a sentence names if the cases have no property in common."""
 
 
-def explained_sentence(record: DiagnosisRecord) -> str:
-    """Return how many failing cases a mutant explains, and which mutants no case distinguishes from it."""
+def mutant_sentence(record: DiagnosisRecord) -> str:
+    """Return the operator and the mutant of a diagnosis, and what limits the diagnosis, without numbers of cases."""
     others = ", ".join(record["indistinguishable"])
     jointly = len(record["jointly_explained"])
     return (
-        f"{record['operator']} on {record['subject']}: {record['explained']} of {record['failing']} failing cases"
-        f" are explained by: {record['text']}{f' (no case distinguishes it from {others})' if others else ''}"
-        f"{f'; {jointly} of them only together with another mutant' if jointly else ''}"
+        f"{record['operator']}: {_mutant_text(record)}"
+        f"{f' (no case distinguishes it from {others})' if others else ''}"
+        f"{f'; explains {count_cases(jointly)} only together with another mutant' if jointly else ''}"
     )
+
+
+def explained_sentence(record: DiagnosisRecord) -> str:
+    """Return how many of the examined failing cases a mutant explains, and the mutant."""
+    return (
+        f"{record['operator']} on {record['subject']}: a mutant explains {record['explained']} of the"
+        f" {record['failing']} failing cases that diagnosis examined. {mutant_sentence(record)}"
+    )
+
+
+def _mutant_text(record: DiagnosisRecord) -> str:
+    """Return the description of a mutant, with the condition under which it differs from a correct implementation."""
+    condition = str(record.get("condition", ""))
+    return f"{record['text']} {condition}".rstrip()
 
 
 def unexplained_sentence(record: UnexplainedRecord) -> str:
     """Return how many failing cases no mutant explains, how they fail, and in what they differ from passing cases."""
-    cases = record["cases"]
-    shared = "; ".join(_shared_properties(record)) or f"nothing found in common: {', '.join(_first_cases(cases))}"
+    cases, failing = record["cases"], record["failing"]
+    shared = "; ".join(_shared_properties(record)) or f"no common property found: {', '.join(_first_cases(cases))}"
     return (
-        f"{record['operator']} on {record['subject']}: {len(cases)} of {record['failing']} failing cases unexplained"
-        f" ({record['failure_mode']}): {shared}"
+        f"{record['operator']} on {record['subject']}: no mutant explains {len(cases)} of the {failing} failing cases"
+        f" that diagnosis examined ({record['failure_mode']}). {shared[0].upper()}{shared[1:]}."
     )
 
 
 def _shared_properties(record: UnexplainedRecord) -> Iterator[str]:
     total, passing = len(record["cases"]), record["passing"]
     for one in record["shared"]:
-        failing = (f"all {total}" if total > 1 else "it") if one["cases"] == total else f"{one['cases']} of {total}"
-        others = f"{one['passing']} of the {passing} that pass" if one["passing"] else "none that passes"
-        yield f"{failing} {one['text']}, and {others}"
+        others = f"{one['passing']} of the {passing} passing cases" if passing else "and no case passes"
+        yield (f"cases that {one['text']}: {one['cases']} of these {total}, {others}")
 
 
 def _first_cases(cases: list[str]) -> list[str]:
     return cases if len(cases) <= MAX_NAMED_CASES else [*cases[:MAX_NAMED_CASES], "…"]
+
+
+def failing_cases(run: Results) -> dict[str, list[str]]:
+    """Return the ids of the failing cases of a run by subject, of every level, also of known failures.
+
+    Failures that the subject of `--relative-to` has too are left out: diagnosis does not examine them.
+    """
+    found: dict[str, list[str]] = {subject["id"]: [] for subject in run.header["subjects"]}
+    is_relative = "relative_to" in run.header["criterion"].get("baseline", {})
+    for (subject, case), row in run.rows.items():
+        is_of_base = is_relative and "baseline" in row and Verdict(row["baseline"]).is_defect
+        if Verdict(row["verdict"]).is_defect and not is_of_base:
+            found[subject].append(case)
+    return {subject: sorted(cases) for subject, cases in found.items() if cases}
+
+
+def not_examined(footer: Diagnosed, failing: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
+    """Return the failing cases that diagnosis did not examine, by subject, for subjects that have such cases.
+
+    Without any record of a diagnosis the result is empty, because diagnosis may have been switched off.
+
+    Args:
+        footer: the footer of a results file, or the records of the diagnoses.
+        failing: the ids of all failing cases, by subject.
+    """
+    records = [*footer["diagnoses"], *footer["unexplained"]]
+    examined: dict[str, set[str]] = defaultdict(set)
+    for record in records:
+        examined[record["subject"]].update(record["cases"])
+    left = {subject: sorted(set(cases) - examined[subject]) for subject, cases in failing.items()}
+    return {subject: cases for subject, cases in left.items() if cases} if records else {}
+
+
+def not_examined_sentence(subject: str, cases: Sequence[str], failing: int) -> str:
+    """Return how many failing cases of a subject diagnosis did not examine, and the reason."""
+    return (
+        f"{subject}: diagnosis examined {failing - len(cases)} of the {failing} failing cases of all levels."
+        " It does not examine silent cases, invalid models, and models with further operators that could be wrong."
+    )
 
 
 def mutants_by_case(footer: Footer) -> dict[tuple[str, str], list[str]]:

@@ -257,10 +257,10 @@ class _ResultsBuilder:
 
 
 def result_row(record: ResultRecord) -> ResultRow:
-    """Return the part of a result that is kept in memory; of its checks, only the violated ones."""
+    """Return the part of a result that is kept in memory; of its checks, only those that are not satisfied."""
     row: ResultRow = _select_keys(record, _RESULT_ROW_KEYS)
-    if violated := [check for check in row.pop("checks", ()) if "violation" in check]:
-        row["checks"] = violated
+    if open_checks := [check for check in row.pop("checks", ()) if {"violation", "not_judged"} & check.keys()]:
+        row["checks"] = open_checks
     return row
 
 

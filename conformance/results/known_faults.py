@@ -2,7 +2,7 @@
 
 The pages are part of the installed suite. The heading of a page is the runtime and its version. Each section describes
 one fault, with the command that shows it in its smallest case and the printed verdict. A fault applies to the cases
-that its section names.
+that its section names. A result shows the fault if case, version, verdict and message fit.
 """
 
 from __future__ import annotations
@@ -15,18 +15,28 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from conformance.serialization.text import shorten_middle
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from conformance.results.records import ResultRow
+
 FINDINGS_FOLDER = "reports/findings"
 """Folder of the pages in a checkout; messages and reports use this path for installed pages too."""
+
+MAX_MESSAGE_LENGTH = 10_000
+"""Characters of a message that are compared with the messages of a section; the middle of a longer one is ignored."""
 
 _OPTIONS = {"-b": "backend", "-o": "optimizer"}
 _VERDICTS = {verdict.verb(1): verdict for verdict in Verdict}
 _PRINTED = re.compile(rf"^  (test_\w+) ({'|'.join(_VERDICTS)}) on (\S+)$", re.MULTILINE)
 _PROVIDER = re.compile(r"[\[,]\s*(provider=[^\],]*)")
+_GOT = re.compile(r"\bGot\b")
+_QUOTE = re.compile(r'"([^"]{4,})"')
+_VARIABLE = re.compile(r"…|'[^']*'|\d+")
+"""Parts of a quoted message that differ between cases: omitted text, quoted names, numbers."""
 _UPSTREAM = re.compile(r"^- Upstream: (.+?)(?=\n\n|\n- |\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -68,6 +78,28 @@ class KnownFault:
     def version(self) -> str:
         """Version of the runtime."""
         return self.runtime.rpartition(" ")[2]
+
+    def fits(self, version: str, result: ResultRow) -> bool:
+        """Return whether a failing result can show this fault: whether case, version, verdict and message fit.
+
+        The version must be the version of the page. An error in another case than the smallest must have a message that
+        the section quotes, or an exception of a type that the section names.
+
+        Args:
+            version: version of the subject.
+            result: a result with a defect.
+        """
+        verdict = Verdict(result["verdict"])
+        if result["case"] not in self.cases or version.partition(" ")[0] != self.version or verdict is not self.verdict:
+            return False
+        return verdict is not Verdict.ERROR or result["case"] == self.case or self._fits_message(result["message"])
+
+    def _fits_message(self, message: str) -> bool:
+        line = " ".join(shorten_middle(message, MAX_MESSAGE_LENGTH).replace("`", "").split())
+        got = " ".join(point for point in self.points if _GOT.search(point)).replace("`", "")
+        exception = line.partition(":")[0]
+        is_named = exception.isidentifier() and re.search(rf"\b{exception}\b", got) is not None
+        return is_named or any(_quote_pattern(text).search(line) for text in _QUOTE.findall(got))
 
     @property
     def anchor(self) -> str:
@@ -158,6 +190,11 @@ def _parse_section(runtime: str, page: str, section: str, printed: re.Match[str]
         _VERDICTS[printed[2]],
         frozenset(re.findall(r"\btest_[a-z0-9_]+", section)),
     )
+
+
+def _quote_pattern(quote: str) -> re.Pattern[str]:
+    """Return a pattern for a quoted message, in which the variable parts match any text of a line."""
+    return re.compile(".*?".join(re.escape(part) for part in _VARIABLE.split(quote)))
 
 
 def _join_lines(text: str) -> str:

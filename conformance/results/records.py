@@ -198,8 +198,9 @@ class ResultRow(TypedDict):
     `level` is the effective level of the verdict, see `levels`. `unexpected` is true if the result fails the run. If
     the case was run several times, `verdict` is the worst verdict and `repeats` counts all verdicts. `baseline` is the
     verdict of the baseline run; `baseline_level` is its level if that was weaker than the level of the case. `rules`
-    has the ids of the profile's rules that raise the level of the case. `checks` has the violated checks. `accuracy`
-    counts elements by accuracy grade, the strictest first; it is present if the run has the option `--accuracy`.
+    has the ids of the profile's rules that raise the level of the case. `checks` has the checks that are violated or
+    not judged. `accuracy` counts elements by accuracy grade, the strictest first; it is present if the run has the
+    option `--accuracy`.
     """
 
     subject: str
@@ -271,11 +272,16 @@ class ClauseRecord(TypedDict):
 
 
 class BaselineRecord(TypedDict):
-    """The earlier run whose results were accepted (`--baseline`): its file, and version and digest of its corpus."""
+    """The earlier run whose results were accepted (`--baseline`): its file, and version and digest of its corpus.
+
+    `relative_to` is the subject whose results count for every subject of the run (`--relative-to`), with its version;
+    without it, the results of each subject count for that subject.
+    """
 
     file: str
     version: str
     digest: str
+    relative_to: NotRequired[NonEmpty]
 
 
 class ProfileRuleRecord(TypedDict):

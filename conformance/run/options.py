@@ -141,6 +141,12 @@ RUN_OPTIONS: Mapping[str, RunOption] = {
         "FILE",
         Path,
     ),
+    "relative_to": RunOption(
+        CRITERION,
+        "Leave out the failures that subject NAME has itself, such as the runtime on which a test backend is built."
+        " NAME is run first, unless --baseline has its results.",
+        "NAME",
+    ),
     "profile": RunOption(
         CRITERION, "Profile with requirements beyond the specification: sonnx, or the path of a file.", "NAME|FILE"
     ),

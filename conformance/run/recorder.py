@@ -22,7 +22,7 @@ from conformance.errors import ConformanceError, CorpusError
 from conformance.expectations.criterion import CaseFacts, case_facts
 from conformance.files.atomic_write import deferred_signals
 from conformance.results.environment import describe_environment
-from conformance.results.failure_groups import FailureGrouper
+from conformance.results.failure_groups import CaseResult, FailureGrouper
 from conformance.results.file import FORMAT
 from conformance.results.levels import effective_level
 from conformance.run.environment_versions import dependency_versions
@@ -160,7 +160,10 @@ class Recorder:
         self._before_first_result = before_first_result
         self.aborted_by: ConformanceError | None = None
         self._archives = Archives(corpus)
-        self._grouper = FailureGrouper()
+        self._unexpected: dict[tuple[str, str], Any] = {}
+        self._grouper = FailureGrouper(
+            lambda subject, case: CaseResult(self._case_record(case), self._unexpected[subject, case])
+        )
         self.criterion = criterion
         self.results = 0
         self.has_begun = False
@@ -292,15 +295,33 @@ class Recorder:
         expected = self.criterion.judge(record, lambda: self._facts_of(case))
         self.results += 1
         keys = _DIAGNOSIS_KEYS & result.keys()
-        self._for_diagnosis.append(({key: result[key] for key in keys}, own))  # mutants do not depend on the profile
+        if not self._is_failure_of_base(record):
+            self._for_diagnosis.append(
+                ({key: result[key] for key in keys}, own)
+            )  # mutants do not depend on the profile
         if not expected:
+            self._unexpected[record["subject"], case] = record
             self._grouper.add(self._case_record(case), record)
         return {**record, "unexpected": not expected}, expected
+
+    def _is_failure_of_base(self, record: Mapping[str, Any]) -> bool:
+        """Return whether the subject of `--relative-to` fails the case too, so that diagnosis leaves the case out."""
+        baseline = self.criterion.settings.baseline
+        is_relative = baseline is not None and "relative_to" in baseline.record
+        return is_relative and "baseline" in record and Verdict(record["baseline"]).is_defect
 
     @property
     def failure_groups(self) -> list[FailureGroup]:
         """The groups of unexpected failures; after `end` they include diagnoses."""
         return self._grouper.groups(self.diagnoses)
+
+    def failing_cases(self) -> dict[str, list[str]]:
+        """Return the ids of all failing cases by subject, of every level, also of known failures."""
+        found: dict[str, list[str]] = {}
+        for result, _ in self._for_diagnosis:
+            if Verdict(result["verdict"]).is_defect:
+                found.setdefault(result["subject"], []).append(result["case"])
+        return found
 
     def _expected_verdict(self, subject: str, case: str) -> dict[str, Any]:
         """Return the part of a result record that holds the expectation and the baseline verdict of a case."""

@@ -122,7 +122,8 @@ class ConformanceSession:
         settings, versions = self.settings, {subject.id: subject.version for subject in self.subjects}
         try:
             criterion = criterion_for_run(
-                settings.fail_level, self.corpus, versions, expectations, settings.require, settings.baseline
+                *(settings.fail_level, self.corpus, versions, expectations, settings.require),
+                *(settings.baseline, settings.relative_to),
             )
             criterion = replace(criterion, profile=self.profile)
             options = {subject.id: settings.options_of(subject.kind) for subject in self.subjects}

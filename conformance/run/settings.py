@@ -44,6 +44,7 @@ class Settings:
         repeat: how often each case is run.
         require: operators that every subject must support.
         baseline: results file of an earlier run, or None; with a baseline only regressions fail.
+        relative_to: subject whose results in the baseline count for every subject, or None.
         profile: name or file of a requirement profile, or None.
         no_isolation: whether Python subjects run in this process instead of a process of their own.
         python: interpreter for Python subjects, or None for this interpreter.
@@ -67,6 +68,7 @@ class Settings:
     repeat: int = 1
     require: tuple[str, ...] = ()
     baseline: Path | None = None
+    relative_to: str | None = None
     profile: str | None = None
     no_isolation: bool = False
     python: Path | None = None
@@ -83,6 +85,12 @@ class Settings:
             )
         if self.implements:
             self._check_implements()
+        if self.relative_to in names:
+            raise UsageError(
+                "subject-twice",
+                f"--relative-to: {self.relative_to} is tested itself.",
+                "Name another subject, or leave the option out.",
+            )
         if self.results is not None:
             check_results_target(self.results)
         if self.python is not None:

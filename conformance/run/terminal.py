@@ -13,7 +13,8 @@ from rich.table import Table
 from conformance.clauses import clauses
 from conformance.results import failure_groups
 from conformance.results.evidence import short_evidence, truncate_line
-from conformance.results.failure_groups import EVIDENCE_CASES, format_group_counts, violated_clause
+from conformance.results.failure_groups import EVIDENCE_CASES, count_cases, format_group_counts, violated_clause
+from conformance.results.outcome_counts import OutcomeCounts
 from conformance.serialization.text import escape_unprintable, one_line
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Verdict
@@ -28,12 +29,16 @@ if TYPE_CHECKING:
 MAX_GROUPS_PER_SUBJECT = 8
 """Number of failure groups that are printed for a subject without `-v`."""
 
+MAX_TABLE_WIDTH = 1000
+"""Largest width of a table outside of a terminal, in characters; a table is as wide as its content."""
+
 _STYLES = {Verdict.PASS: "green", Verdict.UNSUPPORTED: "yellow", Verdict.SKIPPED: "dim"}
 
 
 class Detail(IntEnum):
     """Amount of detail that is printed about the outcome of a run."""
 
+    NOTHING = auto()
     OUTCOME = auto()
     FAILURES = auto()
     CASES = auto()
@@ -58,18 +63,37 @@ class OutputOptions:
 
 def print_outcome(session: ConformanceSession, options: OutputOptions) -> None:
     """Print PASSED or FAILED with the reasons, verdicts by subject and level, failure groups, and the next command."""
+    if options.detail is Detail.NOTHING:
+        return
     console = Console(highlight=False, emoji=False, stderr=options.to_stderr)
     groups = session.recorder.failure_groups if session.recorder else []
-    console.print("[bold red]FAILED[/]" if session.reasons else "[bold green]PASSED[/]")
+    counts = _outcome_counts(session)
+    outcome = "[bold red]FAILED[/]" if session.reasons else "[bold green]PASSED[/]"
+    console.print(f"{outcome}: {counts.sentence}", soft_wrap=True)
     for reason in session.reasons:
         console.print(f"  {escape_unprintable(reason)}", markup=False, soft_wrap=True)
     if options.detail is Detail.OUTCOME:
         return
-    console.print(_verdict_table(session))
-    lines = [_selection_line(session), *_notes(session), *_group_lines(groups, options.detail), *_unexplained(session)]
+    _print_table(console, _verdict_table(session))
+    lines = [_selection_line(session), *_notes(session)]
+    lines += [counts.weaker_sentence] if counts.weaker_sentence else []
+    lines += [*_group_lines(groups, options.detail), *_unexplained(session, options.detail)]
     lines += [_next_command(groups, options)] if groups else []
     for line in lines:
         console.print(escape_unprintable(line), markup=False, soft_wrap=True)
+
+
+def _print_table(console: Console, table: Table) -> None:
+    """Print a table; outside of a terminal with its full width, so that no id or version is cut."""
+    if not console.is_terminal:
+        console.width = MAX_TABLE_WIDTH
+    console.print(table)
+
+
+def _outcome_counts(session: ConformanceSession) -> OutcomeCounts:
+    assert session.recorder is not None
+    criterion = session.recorder.criterion
+    return OutcomeCounts.count(criterion.verdicts.values(), criterion.known_failures.total(), criterion.settings.level)
 
 
 def _selection_line(session: ConformanceSession) -> str:
@@ -107,8 +131,7 @@ def _group_lines(groups: Sequence[FailureGroup], detail: Detail) -> Iterator[str
 
 
 def _group(number: int, group: FailureGroup, *, with_all_evidence: bool, with_all_ids: bool) -> Iterator[str]:
-    count = f"{len(group.cases)} case{'s' * (len(group.cases) > 1)}"
-    yield f"{number}. {one_line(truncate_line(group.sentence))} ({count})"
+    yield f"{number}. {one_line(truncate_line(group.sentence))} ({count_cases(len(group.cases))})"
     texts: Any = {id: {"source": clause.source, "text": clause.text} for id, clause in clauses().items()}
     for case, result in group.smallest[: None if with_all_evidence else 1]:
         yield f"   {case['case']}: {case['title']}"
@@ -137,7 +160,11 @@ def _notes(session: ConformanceSession) -> Iterator[str]:
     if settings.baseline is not None:
         record = settings.baseline.record
         note = f", of another corpus ({record['version']}): its new cases are judged without the baseline"
-        yield f"baseline: {record['file']}{'' if record['digest'] == session.corpus.digest else note}"
+        other = "" if record["digest"] == session.corpus.digest else note
+        if base := record.get("relative_to"):
+            yield f"relative to {base}: its own failures are known failures and are not diagnosed{other}"
+        else:
+            yield f"baseline: {record['file']}{other}"
     for subject in session.subjects:
         if subject.placement == "not reported":
             yield f"{subject.id} does not report placement: another device may have computed its outputs"
@@ -145,28 +172,45 @@ def _notes(session: ConformanceSession) -> Iterator[str]:
         yield f"each case was run {session.settings.repeat} times"
 
 
-def _unexplained(session: ConformanceSession) -> Iterator[str]:
-    """Yield lines on the common properties of the failures that no mutant explains."""
-    unexplained = session.recorder.unexplained if session.recorder else ()
-    yield from map(failure_groups.unexplained_sentence, unexplained)
-    yield from [""] if unexplained else []
+def _unexplained(session: ConformanceSession, detail: Detail) -> Iterator[str]:
+    """Yield lines on the failures that no mutant explains, and on the failures that diagnosis did not examine.
+
+    Failures without a common property are counted only, because the causes above name them.
+    """
+    if session.recorder is None:
+        return
+    records = session.recorder.unexplained
+    shown = [record for record in records if record["shared"] or detail is Detail.CASES]
+    yield from map(failure_groups.unexplained_sentence, shown)
+    if rest := sum(len(record["cases"]) for record in records) - sum(len(record["cases"]) for record in shown):
+        yield f"No mutant explains {count_cases(rest)} more, and no common property was found: -v prints them"
+    failing = session.recorder.failing_cases()
+    diagnosed: Any = {"diagnoses": session.recorder.diagnoses, "unexplained": records}
+    left = failure_groups.not_examined(diagnosed, failing)
+    for subject, cases in left.items():
+        yield failure_groups.not_examined_sentence(subject, cases, len(failing[subject]))
+    yield from [""] if records or left else []
 
 
 def _verdict_table(session: ConformanceSession) -> Table:
-    """Return a table with the number of each verdict by subject and level."""
+    """Return a table with the number of each verdict by subject and level; known failures are counted by subject."""
     assert session.recorder is not None
     counts = session.recorder.criterion.verdicts
     used = [v for v in Verdict if any(counter[v] for levels in counts.values() for counter in levels.values())]
+    known = session.recorder.criterion.known_failures
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("subject", "version", "level"):
-        table.add_column(name)
-    for name in (*used, "cases"):
-        table.add_column(name, justify="right")
+        table.add_column(name, no_wrap=True, overflow="fold")
+    for name in (*used, "judged", "cases", *(["known failures"] if known.total() else [])):
+        table.add_column(name, justify="right", min_width=len(name.partition(" ")[0]))
     for subject in session.subjects:
         rows = [(level, counts[subject.id][level]) for level in Level if counts[subject.id][level]]
         for index, (level, counter) in enumerate(rows):
             named = (subject.id, subject.version) if not index else ("", "")
-            table.add_row(*_escaped(named), level, *(_count(v, counter[v]) for v in used), str(counter.total()))
+            judged = counter.total() - counter[Verdict.UNSUPPORTED] - counter[Verdict.SKIPPED]
+            last = [str(known[subject.id])] if not index else []
+            cells = [_count(v, counter[v]) for v in used]
+            table.add_row(*_escaped(named), level, *cells, str(judged), str(counter.total()), *last[: known.total()])
     return table
 
 

@@ -1,4 +1,4 @@
-"""Escaping of text from files and subjects before it is printed: control characters, line ends, Markdown."""
+"""Preparation of text from files and subjects for printing: escapes, line ends, Markdown and lengths."""
 
 from __future__ import annotations
 
@@ -23,10 +23,20 @@ def one_line(text: str) -> str:
     return " ".join(escape_unprintable(text).split())
 
 
+def shorten_middle(text: str, max_length: int) -> str:
+    """Return a text with at most `max_length` characters; an ellipsis replaces the middle of a longer text.
+
+    Messages of runtimes often end with the cause, so the end of the text must remain.
+    """
+    if len(text) <= max_length:
+        return text
+    end = (max_length - 1) // 2
+    return f"{text[: max_length - 1 - end]}…{text[len(text) - end :]}"
+
+
 def escape_markdown(text: str, max_length: int = 300) -> str:
-    """Return a text as one line of Markdown that displays it literally, cut to `max_length` characters."""
-    line = one_line(text)
-    line = line if len(line) <= max_length else line[:max_length] + "…"
+    """Return a text as one line of Markdown that displays it literally, shortened to `max_length` characters."""
+    line = shorten_middle(one_line(text), max_length)
     return _MARKDOWN_SPECIAL.sub(lambda found: f"&#{ord(found[0])};", line)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -81,7 +80,7 @@ def test_cause_links_to_its_smallest_case(show: Show) -> None:
 
 def test_unexplained_cases_can_be_shown_and_reset(show: Show) -> None:
     page = show(diagnosed())
-    assert {"1 of 1", "crash"} <= set(re.findall(r"1 of 1|crash", page.text(".diagnosed")))
+    assert "crash" in page.text(".diagnosed")
     page.one(".diagnosed a").click()
     page.wait("#matrix")
     assert page.cases == ["test_momentum_nesterov"]

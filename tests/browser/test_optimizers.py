@@ -25,6 +25,7 @@ from report_sample_optimizers import (
     case_archive,
     optimizer_run,
 )
+from runs_in_memory import list_results, with_results
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
@@ -181,3 +182,20 @@ def test_case_without_archive_names_its_folder(show: Show) -> None:
     page = show(optimizer_run(), address=case_address(APPLIES_CASE))
     assert not page.all("#case .download")
     assert f"pass/{APPLIES_CASE}" in page.text("#case")
+
+
+def test_check_that_was_not_judged_shows_its_reason(show: Show) -> None:
+    run, reason = optimizer_run(), "the reference <b>cannot</b> compute the models"
+    added = {"name": "answers", "run": "once", "level": "must", "not_judged": reason}
+    results = [
+        {**result, "checks": [*result["checks"], added]}
+        if result["subject"] == OPTIMIZER and "checks" in result
+        else result
+        for result in list_results(run)
+    ]
+    page = show(with_results(run, results), address=case_address(APPLIES_CASE) + f"&subject={OPTIMIZER}")
+    rows = page.evidence(OPTIMIZER).find_elements(By.CSS_SELECTOR, "tbody tr")
+    shown = [[cell.text for cell in row.find_elements(By.CSS_SELECTOR, "td")] for row in rows]
+    assert ["not judged", "answers", "must", "one run", reason] in [[row[0].split("\n")[-1], *row[1:]] for row in shown]
+    (row,) = page.evidence(OPTIMIZER).find_elements(By.CSS_SELECTOR, "tr.not-judged")
+    assert not row.find_elements(By.CSS_SELECTOR, ".g-pass")

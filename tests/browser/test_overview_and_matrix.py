@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from report_page import ReportPage
@@ -15,8 +16,12 @@ from report_sample import (
     small_run,
 )
 from report_sample_optimizers import APPLIES_CASE, DOES_NOT_APPLY_CASE, optimizer_run
-from runs_in_memory import list_results
+from runs_in_memory import list_results, with_results
 from selenium.webdriver.common.by import By
+
+from conformance.report.summary import format_date
+from conformance.results.failure_groups import failing_cases
+from conformance.results.outcome_counts import WEAKER_OPTION, OutcomeCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -175,3 +180,42 @@ def test_report_without_runs_opens(show: Show) -> None:
 def test_matrix_of_two_runs_has_separate_columns(show: Show) -> None:
     page = show(small_run(), small_run(), address="#view=matrix")
     assert page.cells("test_adam_epsilon_float") == ["pass", "fail known", "fail"] * 2
+
+
+def test_outcome_has_counts_date_and_weaker_failures(show: Show) -> None:
+    run = small_run(started=1_700_000_000)
+    text = show(run).text(".outcome")
+    counts = OutcomeCounts.of_run(run)
+    assert counts.sentence in text
+    assert format_date(run.header["started"]) in text
+    assert (WEAKER_OPTION in text) is bool(counts.weaker_failures)
+
+
+def test_overview_lists_failures_that_diagnosis_did_not_examine(show: Show) -> None:
+    run = small_run()
+    failing = failing_cases(run)
+    subject, cases = next(iter(failing.items()))
+    left: Any = {"subject": subject, "operator": "Adam", "failure_mode": "error", "cases": cases[:1], "failing": 1}
+    footer = {**run.footer, "unexplained": [{**left, "passing": 0, "shared": []}]}
+    page = show(dataclasses.replace(run, footer=footer))
+    shown = [[int(number) for number in re.findall(r"\d+", one.text)] for one in page.all(".not-examined")]
+    assert [len(cases) - 1 if one == subject else len(own) for one, own in failing.items()] == [
+        of - examined for examined, of in (numbers[-2:] for numbers in shown)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("label", "parts"),
+    [
+        ("onnxruntime@1.20.1", ["onnxruntime", "@1.20.1"]),
+        ("package.module:Backend", ["package.", "module:", "Backend"]),
+        ("onnxruntime[level=all]", ["onnxruntime", "[level=all]"]),
+    ],
+)
+def test_matrix_breaks_no_version(show: Show, label: str, parts: list[str]) -> None:
+    run = small_run()
+    header: Any = {**run.header, "subjects": [{**run.header["subjects"][0], "id": label}]}
+    results = [{**result, "subject": label} for result in list_results(run) if result["subject"] == SUBJECTS[0]]
+    page = show(with_results(dataclasses.replace(run, header=header), results), address="#view=matrix")
+    texts = "return [...arguments[0].childNodes].filter((n) => n.nodeType === 3).map((n) => n.data)"
+    assert page.driver.execute_script(texts, page.one(".head .subject span")) == parts

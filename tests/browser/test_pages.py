@@ -60,13 +60,13 @@ def test_navigation_opens_every_page(show: Show) -> None:
         assert page.all('.bar nav a[aria-current="page"]') == [link]
     assert titles[0] == "Conformance report"
     assert [title for title in titles if title][-6:] == [
-        *("Scores", "Clauses", "Errors", "Silent behaviours", "Hazards", "Compare")
+        *("Scores", "Clauses", "Accuracy", "Silent behaviours", "Hazards", "Compare")
     ]
 
 
 def test_empty_pages_have_no_link(show: Show) -> None:
     page = show()
-    assert [link.text for link in page.all(".bar nav a")] == ["Overview", "Cases", "Scores", "Clauses", "Errors"]
+    assert [link.text for link in page.all(".bar nav a")] == ["Overview", "Cases", "Scores", "Clauses", "Accuracy"]
 
 
 def test_scores_separate_wrong_from_unsupported(show: Show) -> None:
@@ -173,7 +173,7 @@ def test_chosen_clause_can_be_removed(show: Show) -> None:
     assert len(page.cases) == 7
 
 
-def test_errors_page_has_histograms_by_output_and_type(show: Show) -> None:
+def test_accuracy_page_has_histograms_by_output_and_type(show: Show) -> None:
     page = show(small_run(), address="#view=errors")
     heads = [head.text for head in page.all("#page tbody th")]
     assert heads == ["<i>X_new</i> float", "V_new float", "X_new float"]

@@ -34,7 +34,7 @@ class TestRun:
     def test_unsupported_cases_are_tolerated_and_never_counted_as_passes(self, run):
         ended = run("-b", "raising_backends:SupportsOnlyAdam")
         assert ended.status == 0
-        assert re.search(r"must +1 +4 +5", ended.out), ended.out
+        assert re.search(r"must +1 +4 +1 +5", ended.out), ended.out
 
     @pytest.mark.parametrize(("level", "status"), [("must", 0), ("should", 1)])
     def test_fail_level_limits_which_cases_fail_run(self, run, here, level, status):
@@ -140,7 +140,7 @@ class TestRun:
         )
         ended = run("-b", RIGHT, "--expect", "e.toml")
         assert ended.status == 1
-        assert f"e.toml:3: {ADAM} passes on {RIGHT}" in ended.out
+        assert f"e.toml: {ADAM} passes on {RIGHT}" in ended.out
 
     def test_stale_expectation_fails_only_unselected_run(self, run, here):
         (here / "e.toml").write_text(

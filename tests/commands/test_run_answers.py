@@ -39,7 +39,7 @@ class TestBackends:
 
     def test_q_leaves_all_but_the_gate(self, run):
         assert run("-b", WRONG, "-q", "--case", ADAM).out.splitlines() == [
-            "FAILED",
+            "FAILED: 1 of 1 judged",
             f"  {ADAM} fails on {WRONG}",
             f"  {WRONG} passed nothing",
         ]

@@ -10,6 +10,7 @@ from command_outputs import expectations_text, read_records, results_by_key
 from corpora import ADAM, EXACT, SMALL
 
 from conformance.results.file import read_results
+from conformance.results.outcome_counts import OutcomeCounts
 
 RIGHT, WRONG, FAULTY, VARIES = (
     "fake_backends:AlwaysRight",
@@ -17,6 +18,9 @@ RIGHT, WRONG, FAULTY, VARIES = (
     "nondeterministic_backends:FollowsEnvironment",
     "nondeterministic_backends:VariesOnArgMax",
 )
+
+
+BASE = "fake_backends:WrongOnArgMax"
 
 
 class TestCriterion:
@@ -85,6 +89,36 @@ class TestCriterion:
         ended = run_with_faults("-b", RIGHT, "--baseline", "old.jsonl")
         assert ended.status == 2
         assert (ended.code, RIGHT in ended.err) == ("results.subject-missing", True)
+
+    @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two"])
+    def test_relative_to_leaves_out_failures_of_the_base(self, run_apart, here, workers):
+        told = ("--relative-to", BASE, "--results", "out.jsonl", *workers)
+        assert run_apart("-b", "fake_backends:ZeroOnArgMax", *told).status == 0
+        results = results_by_key(here / "out.jsonl").values()
+        failing = {result["case"] for result in results if result["verdict"] == "fail"}
+        assert failing == {result["case"] for result in results if result["baseline"] == "fail"} != set()
+        assert {result["subject"] for result in results} == {"fake_backends:ZeroOnArgMax"}
+        run = read_results(here / "out.jsonl")
+        assert run.header["criterion"]["baseline"]["relative_to"].startswith(BASE)
+        assert (run.footer["diagnoses"], run.footer["unexplained"]) == ([], [])
+        assert OutcomeCounts.of_run(run).known_failures == len(failing)
+
+    def test_relative_to_counts_other_failures(self, run, here):
+        assert run("-b", WRONG, "--relative-to", BASE, "--results", "out.jsonl").status == 1
+        results = results_by_key(here / "out.jsonl").values()
+        unexpected = {result["case"]: result["baseline"] for result in results if result["unexpected"]}
+        assert (ADAM in unexpected, set(unexpected.values())) == (True, {"pass"})
+
+    def test_relative_to_uses_the_baseline_file(self, run, here):
+        run("-b", BASE, "--results", "old.jsonl")
+        told = ("-b", "fake_backends:ZeroOnArgMax", "--baseline", "old.jsonl", "--relative-to")
+        assert run(*told, BASE).status == 0
+        ended = run(*told, "fake_backends:WrongOnArgmax")
+        assert (ended.status, ended.code, BASE in ended.err) == (2, "results.subject-missing", True)
+
+    def test_relative_to_a_tested_subject_is_refused(self, run):
+        ended = run("-b", BASE, "--relative-to", BASE)
+        assert (ended.status, ended.code) == (2, "usage.subject-twice")
 
     @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two"])
     def test_repeat_with_varying_verdict_fails_run(self, process, small_corpus, here, workers):

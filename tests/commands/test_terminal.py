@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from conformance.commands.options import echo
+from conformance.results.outcome_counts import WEAKER_OPTION
 from conformance.serialization.text import escape_unprintable
 
 MISLEADING = "\x1b[2J\x07\r\x9b1A\u202e"
@@ -25,6 +26,36 @@ def ran(*arguments: str, encoding: str) -> subprocess.CompletedProcess[bytes]:
 def test_controls_are_said_as_escapes(capsys):
     echo(f"version {MISLEADING}")
     assert capsys.readouterr().out == "version \\x1b[2J\\x07\\x0d\\x9b1A\\u202e\n"
+
+
+def test_piped_table_does_not_cut_names(small_corpus, tmp_path):
+    module = f"a_backend_{'with_a_long_name_' * 8}end"
+    (tmp_path / f"{module}.py").write_text("from conformance.adapters.reference import ReferenceBackend as Backend\n")
+    environment = {**os.environ, "COLUMNS": "60", "PYTHONPATH": str(tmp_path)}
+    words = ("run", "-b", f"{module}:Backend", "--data", str(small_corpus))
+    ended = subprocess.run(
+        [sys.executable, "-c", COMMAND, *words],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    (head, row) = (line for line in ended.stdout.splitlines() if line.startswith(("subject ", module)))
+    assert row.split()[0] == f"{module}:Backend"
+    assert "…" not in head + row
+    counts = dict(zip(head.split()[3:], row.split()[3:], strict=True))
+    assert counts["judged"] == counts["pass"]
+
+
+def test_failures_below_the_fail_level_name_the_option(command, small_corpus):
+    ended = command("run", "-b", "fake_backends:AlwaysWrong", "--data", small_corpus)
+    lines = [line for line in ended.out.splitlines() if line.endswith(WEAKER_OPTION)]
+    assert len(lines) == 1
+    assert (
+        WEAKER_OPTION
+        not in command("run", "-b", "fake_backends:AlwaysWrong", "--data", small_corpus, *WEAKER_OPTION.split()).out
+    )
 
 
 def test_lines_and_tabs_stay_what_they_are():

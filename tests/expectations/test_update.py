@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refused
-from runs_in_memory import make_run
+from runs_in_memory import make_run, plain_case, plain_result
 
+from conformance.expectations import update as update_module
 from conformance.expectations.criterion import CaseFacts, PassCriterion
 from conformance.expectations.file import parse_expectations
 from conformance.expectations.rules import CriterionSettings
-from conformance.expectations.update import update_expectations
+from conformance.expectations.update import NewEntries, update_expectations
+from conformance.results.failure_groups import mutant_sentence
 from conformance.results.file import Results
+from conformance.results.known_faults import known_faults
 from conformance.verdicts import Level, Verdict
 
 NAME = "acme.toml"
@@ -42,7 +46,7 @@ AS_TOLD = {"test_a1": "fail", "test_b1": "fail", "test_b2": "fail", "test_b3": "
 )
 
 
-def ran(verdicts, *, level="must", of=None, version="1.0", **more) -> Results:
+def ran(verdicts, *, level="must", of=None, version="1.0", diagnoses=(), **more) -> Results:
     """Return a run of acme with these verdicts at level must. By default, the corpus has as many cases."""
     corpus = {"version": "1.0.0", "digest": "0", "cases": of or len(verdicts), "selected": len(verdicts)}
     header = {
@@ -53,10 +57,11 @@ def ran(verdicts, *, level="must", of=None, version="1.0", **more) -> Results:
         "environment": {"python": "3.12.1", "platform": "Linux x86_64"},
     }
     results = tuple(
-        {"subject": "acme", "case": case, "level": level, "verdict": verdict, "message": f"{verdict} {case[5]}", **more}
+        plain_result("acme", case, verdict, **{"level": level, "message": f"{verdict} {case[5]}", **more})
         for case, verdict in verdicts.items()
     )
-    return make_run("results.jsonl", header, [], results, {"results": len(results)})
+    footer = {"results": len(results), "diagnoses": diagnoses}
+    return make_run("results.jsonl", header, map(plain_case, verdicts), results, footer)
 
 
 def update(text, changes=(), **more) -> str:
@@ -174,19 +179,74 @@ class TestNewFailures:
         done = update_expectations(TEXT, NAME, ran({**AS_TOLD, **NEW}))
         assert done.text == TEXT
         assert [(one.verdict, one.cases) for one in done.missing] == [
-            ("error", ("test_o1",)),
             ("fail", ("test_n1", "test_n2")),
+            ("error", ("test_o1",)),
         ]
 
     def test_similar_failures_get_one_entry(self):
-        done = update_expectations(TEXT, NAME, ran({**AS_TOLD, **NEW}), reason='said "so"')
+        done = update_expectations(TEXT, NAME, ran({**AS_TOLD, **NEW}), NewEntries('said "so"'))
         assert done.missing == ()
         assert done.text.startswith(TEXT)
         added = parse_expectations(done.text, NAME).entries[2:]
         assert [(entry.cases, entry.reason) for entry in added] == [
-            (("test_o1",), 'said "so"'),
             (("test_n1", "test_n2"), 'said "so"'),
+            (("test_o1",), 'said "so"'),
         ]
+
+    def test_reason_is_written_for_the_chosen_cause_only(self):
+        new = NewEntries("no kernel", numbers=frozenset({2}))
+        done = update_expectations(TEXT, NAME, ran({**AS_TOLD, **NEW}), new)
+        assert [entry.cases for entry in parse_expectations(done.text, NAME).entries[2:]] == [("test_o1",)]
+        assert [one.cases for one in done.missing] == [("test_n1", "test_n2")]
+
+    def test_reason_is_written_for_the_selected_cases_only(self):
+        new = NewEntries("no luck", is_selected=lambda case: case == "test_n2")
+        done = update_expectations(TEXT, NAME, ran({**AS_TOLD, **NEW}), new)
+        assert [entry.cases for entry in parse_expectations(done.text, NAME).entries[2:]] == [("test_n2",)]
+        assert [one.cases for one in done.missing] == [("test_n1",), ("test_o1",)]
+
+    def test_unknown_cause_is_refused(self):
+        with refused("usage.no-such-cause", "7", NAME):
+            update_expectations(TEXT, NAME, ran({**AS_TOLD, **NEW}), NewEntries("x", numbers=frozenset({7})))
+
+    def test_diagnosed_cause_has_the_mutant_as_reason(self):
+        mutant = {
+            "subject": "acme",
+            "operator": "Adam",
+            "mutant": "adam.x",
+            "text": "forgets x",
+            "explained": 2,
+            "failing": 2,
+            "indistinguishable": [],
+            "jointly_explained": [],
+            "cases": ["test_n1", "test_o1"],
+        }
+        run = ran({**AS_TOLD, **NEW}, diagnoses=[mutant])
+        done = update_expectations(TEXT, NAME, run, NewEntries(by_cause=True))
+        added = parse_expectations(done.text, NAME).entries[2:]
+        assert [(entry.cases, entry.reason) for entry in added] == [
+            (("test_n1",), mutant_sentence(mutant)),
+            (("test_o1",), mutant_sentence(mutant)),
+        ]
+        assert [one.cases for one in done.missing] == [("test_n2",)]
+
+    def test_known_fault_gives_reason_and_issue(self, monkeypatch):
+        fault = replace(known_faults()[0], title="T is kept", upstream="see onnx/onnx#7, open", case="test_n2")
+        fault = replace(fault, cases=frozenset({"test_n1", "test_n2"}), runtime="acme 1.0", verdict=Verdict.FAIL)
+        monkeypatch.setattr(update_module, "known_faults_in", lambda *_: [fault])
+        done = update_expectations(TEXT, NAME, ran({**AS_TOLD, **NEW}), NewEntries("other", by_cause=True))
+        added = parse_expectations(done.text, NAME).entries[2:]
+        assert [(entry.cases, entry.issue) for entry in added] == [
+            (("test_n1", "test_n2"), "https://github.com/onnx/onnx/issues/7"),
+            (("test_o1",), ""),
+        ]
+        assert ("T is kept" in added[0].reason, added[1].reason) == (True, "other")
+
+    def test_known_fault_of_another_version_gives_no_reason(self, monkeypatch):
+        fault = replace(known_faults()[0], cases=frozenset(NEW), runtime="acme 2.0", verdict=Verdict.FAIL)
+        monkeypatch.setattr(update_module, "known_faults_in", lambda *_: [fault])
+        done = update_expectations(TEXT, NAME, ran({**AS_TOLD, **NEW}), NewEntries(by_cause=True))
+        assert (done.text, len(done.missing)) == (TEXT, 2)
 
 
 class TestRefusals:
@@ -237,9 +297,9 @@ def reasons(text: str, verdicts) -> list[str]:
 )
 def test_run_passes_after_an_update(body, verdicts):
     text = HEAD + body
-    new = update_expectations(text, NAME, ran(verdicts), reason="new").text
+    new = update_expectations(text, NAME, ran(verdicts), NewEntries("new")).text
     assert reasons(new, verdicts) == []
-    assert update_expectations(new, NAME, ran(verdicts), reason="new").text == new
+    assert update_expectations(new, NAME, ran(verdicts), NewEntries("new")).text == new
     assert new.count("# about\n") == text.count("# about\n")
 
 
@@ -249,7 +309,7 @@ def test_run_passes_after_an_update(body, verdicts):
 def test_passing_run_changes_nothing(body, verdicts):
     text = HEAD + body
     if not reasons(text, verdicts):
-        assert update_expectations(text, NAME, ran(verdicts), reason="new").text == text
+        assert update_expectations(text, NAME, ran(verdicts), NewEntries("new")).text == text
 
 
 class TestVerb:
@@ -274,6 +334,18 @@ class TestVerb:
         assert "error[usage.reason-missing]" in ended.err
         assert (before is None) is not (results / "e.toml").exists()
         assert before is None or (results / "e.toml").read_text() == before
+
+    def test_by_cause_leaves_unknown_causes_open(self, command, results):
+        ended = command("update-expectations", "out.jsonl", "--expect", "e.toml", "--by-cause")
+        assert ended.status in {0, 1}
+        with_reason = command("update-expectations", "out.jsonl", "--expect", "e.toml", "--by-cause", "--reason", "x")
+        assert with_reason.status == 0
+
+    @pytest.mark.parametrize("choice", [("--cause", "1"), ("-k", "argmax")])
+    def test_choice_without_reason_is_rejected(self, command, results, choice):
+        ended = command("update-expectations", "out.jsonl", "--expect", "e.toml", *choice, "-v")
+        assert (ended.status, (results / "e.toml").exists()) == (2, False)
+        assert "error[usage.reason-missing]" in ended.err
 
     def test_check_prints_the_diff_and_writes_nothing(self, command, results):
         ended = command("update-expectations", "out.jsonl", "--expect", "e.toml", "--reason", "known", "--check")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from runs_in_memory import make_run
+from runs_in_memory import make_run, plain_case, plain_result
 
 from conformance.expectations.file import parse_expectations
-from conformance.expectations.update import update_expectations
+from conformance.expectations.update import NewEntries, update_expectations
 from conformance.results.file import Results
 from conformance.verdicts import Verdict
 
@@ -22,10 +22,10 @@ def run(*verdicts: tuple[str, str], **more) -> Results:
         "criterion": {"level": "must", "require": [], "expected_results": len(verdicts), "expectations": []},
         "environment": {"python": "3.12.1", "platform": "Linux x86_64"},
     }
-    told = {"subject": "acme", "level": "must", "message": "it is wrong"}
-    results = tuple({**told, "case": case, "verdict": verdict} for case, verdict in verdicts)
+    results = tuple(plain_result("acme", case, verdict, message="it is wrong") for case, verdict in verdicts)
     results[0].update(more)
-    return make_run("results.jsonl", header, [], results, {"results": len(results)})
+    cases = [plain_case(case) for case, _ in verdicts]
+    return make_run("results.jsonl", header, cases, results, {"results": len(results), "diagnoses": ()})
 
 
 def run_with_violations(*checks: str, level: str = "must") -> Results:
@@ -45,7 +45,7 @@ class TestChecks:
         assert (parse_expectations(done.text, NAME).entries, done.missing[0].checks) == ((), ("answers", "checker"))
 
     def test_new_entry_names_the_violated_checks(self):
-        text = update_expectations(HEAD, NAME, run_with_violations("answers"), "known").text
+        text = update_expectations(HEAD, NAME, run_with_violations("answers"), NewEntries("known")).text
         assert text == self.TEXT
         assert update_expectations(text, NAME, run_with_violations("answers")).missing == ()
 

@@ -135,8 +135,9 @@ class TestMarkdown:
         assert unescape(escaped) == " ".join(hostile.split())
         assert not re.search(r"[|`<>\[\]!*#@~$\\]|__|www\.|://", re.sub(r"&#\d+;", "", escaped))
 
-    def test_escape_markdown_long_text_is_truncated(self):
-        assert len(unescape(escape_markdown("x" * 1000, 300))) == 301
+    def test_escape_markdown_long_text_keeps_both_ends(self):
+        text = unescape(escape_markdown(f"start{'x' * 1000}end", 300))
+        assert (len(text), text.startswith("start"), text.endswith("end")) == (300, True, True)
 
     def test_many_cases_of_one_cause_are_counted(self):
         run = run_after()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ render = text_renderer(html.render)
 
 WRONG, RIGHT = "test_momentum_nesterov", "test_adam"
 FAULT = KnownFault(
-    *("onnxruntime 9.9", "reports/findings/onnxruntime.md", "T is <b>kept</b>"),
+    *("onnxruntime 1.20.1", "reports/findings/onnxruntime.md", "T is <b>kept</b>"),
     lead="`momentum.t`: T is an input.",
     points=("Input: T = 1.", "Cause: as [before](other.md#before), and `kept`."),
     upstream="onnx/onnx#1",
@@ -52,9 +53,15 @@ def test_known_fault_has_failing_cases_only() -> None:
     assert (SUBJECTS[one.column], one.cases) == ("onnxruntime", (WRONG,))
 
 
+def test_known_fault_of_another_version_has_no_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    older = replace(FAULT, runtime="onnxruntime 1.19.0")
+    monkeypatch.setattr(shown_faults, "known_faults_in", lambda *_: [older])
+    assert known_fault_cases(columns([small_run()])) == []
+
+
 def test_cause_links_to_the_case_of_the_known_fault() -> None:
     link = f"#case={WRONG}&amp;subject=onnxruntime"
-    assert f' onnxruntime 9.9: <a href="{link}">T is &lt;b&gt;kept&lt;/b&gt;</a>' in render([small_run()])
+    assert f' onnxruntime 1.20.1: <a href="{link}">T is &lt;b&gt;kept&lt;/b&gt;</a>' in render([small_run()])
 
 
 def test_known_fault_text_has_no_links() -> None:

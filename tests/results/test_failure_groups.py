@@ -8,10 +8,14 @@ import pytest
 
 from conformance.results.failure_groups import (
     EVIDENCE_CASES,
+    CaseResult,
     FailureGrouper,
-    explained_sentence,
+    first_violation,
     format_group_counts,
+    mutant_sentence,
+    normalize_message,
     normalize_violation,
+    not_examined,
 )
 
 DIAGNOSIS: Any = {
@@ -44,7 +48,8 @@ def failure(name: str, **more: Any) -> Any:
 
 def found(*results: Any, diagnoses: Any = (), cases: Any = ()) -> list[Any]:
     known = {each["case"]: each for each in cases}
-    grouper = FailureGrouper()
+    by_key = {(result["subject"], result["case"]): result for result in results}
+    grouper = FailureGrouper(lambda subject, name: CaseResult(known.get(name, case(name)), by_key[subject, name]))
     for result in results:
         grouper.add(known.get(result["case"], case(result["case"])), result)
     return grouper.groups(diagnoses)
@@ -80,13 +85,26 @@ class TestGroups:
         wrong = [output("X_new", "has type double instead of float", actual={})]
         other = case("test_b", clauses=("adam.elementwise",))
         (group,) = found(failure("test_a", outputs=wrong), failure("test_b", outputs=wrong), cases=[other])
-        assert (group.sentence, group.clause) == ("bound: X_new has type double instead of float", None)
+        assert (group.text, group.clause, group.check) == ("X_new has type double instead of float", None, None)
+
+    def test_wrong_shape_of_outputs_that_pass_an_index_on_forms_one_group(self):
+        outputs = [
+            {**output(name, f"has shape [{size}] instead of [1]", actual={}), "check": check}
+            for size, (name, check) in enumerate((("index", "exact"), ("index_if", "index"), ("index_same", "exact")))
+        ]
+        (group,) = found(*(failure(f"test_{n}", outputs=[one]) for n, one in enumerate(outputs)))
+        assert len(group.cases) == 3
 
     def test_error_forms_one_group_over_all_clauses(self):
         raised = {"verdict": "error", "phase": "run", "message": "no kernel 7", "outputs": []}
         others = case("test_b", clauses=("momentum.x_new",))
         (group,) = found(failure("test_a", **raised), failure("test_b", **raised), cases=[others])
-        assert group.sentence == "error: no kernel N"
+        assert (group.text, group.message) == ("no kernel N", "no kernel 7")
+
+    def test_error_with_several_numbers_shows_the_signature(self):
+        raised = {"verdict": "error", "phase": "run", "outputs": []}
+        (group,) = found(*(failure(f"test_{n}", message=f"no kernel {n}", **raised) for n in range(3)))
+        assert (group.text, group.message) == ("no kernel N", "")
 
     def test_case_id_in_a_message_does_not_divide_a_group(self):
         raised = {"verdict": "error", "phase": "load", "outputs": []}
@@ -106,28 +124,62 @@ class TestGroups:
     @pytest.mark.parametrize(
         ("one", "other", "common"),
         [
-            ("the model is changed: node[0].name", "the model is changed: ir_version", "the model is changed"),
-            ("Log, which makes a, is gone", "Log, which makes b/c, is gone", "Log is gone"),
-            (
-                "type of input x changed from float[2] to float[3]",
-                "type of input x changed in detail: a",
-                "type of input x changed",
-            ),
-            (
-                "y is [1, 2] instead of [2] on data set 3",
-                "y has shape [1] instead of [2] on data set 0",
-                "y is another",
-            ),
+            ("the caller's model is changed: node[0].name", "the caller's model is changed: ir_version", True),
+            ("Log, which makes a, is gone, though why", "Exp, which makes b, is gone, though why", True),
+            ("Log, which makes a, is gone, though why", "Log, which makes a, is gone, though another", False),
+            ("Log, which makes a, is gone, though why", "Log, which makes b/c, is gone, though why", False),
+            ("type of input x changed from float[2] to float[3]", "type of input y changed in detail: a", True),
+            ("y is [1, 2] instead of [2] on data set 3", "z is [0] instead of [1] on data set 0", True),
+            ("y is [1, 2] instead of [2] on data set 3", "y has shape [1] instead of [2] on data set 0", False),
+            ("metadata k/e/y of the graph is gone", "metadata other of the graph is gone", True),
+            ("metadata key of the graph is gone", "metadata key of the graph index/body is gone", False),
+            ("metadata key of the graph is gone", "metadata key of the model is gone", False),
+            ("doc_string of the graph is gone", "metadata key of the graph is gone", False),
+            ("doc_string of input X is gone", "doc_string of output index is gone", True),
+            ("initializer W is gone", "sparse initializer W is gone", False),
+            ("training_info[0] is gone", "training_info[1] is changed: a", True),
         ],
     )
-    def test_normalize_violation_removes_details(self, one, other, common):
-        assert normalize_violation(one) == common
-        assert normalize_violation(other).startswith(common)
+    def test_normalize_violation_keeps_field_and_scope_only(self, one, other, common):
+        assert (normalize_violation(one) == normalize_violation(other)) is common
+
+    def test_structure_is_closer_to_the_cause_than_answers(self):
+        checks = [
+            {"name": name, "run": "once", "level": level, "violation": "x"}
+            for name, level in (("answers", "must"), ("structure", "must"), ("preservation", "should"))
+        ]
+        assert first_violation({"checks": checks})["name"] == "structure"
+        assert first_violation({"checks": checks[::2]})["name"] == "answers"
+
+    def test_long_message_keeps_its_end(self):
+        start, end = "Fatal error", "Unsupported model IR version: N"
+        message = f"{start} {'in a node ' * 100}{end.replace('N', '11')}"
+        signature = normalize_message(message)
+        assert (signature.startswith(start), signature.endswith(end)) == (True, True)
+        assert len(signature) < len(message)
+
+    def test_list_of_types_in_random_order_does_not_divide_a_group(self):
+        types = ["tensor(float)", "seq(tensor(int64))", "tensor(bool)", "tensor(uint8)", "seq(tensor(string))"]
+        texts = (f"inferred types: {','.join(order)}" for order in (types, types[::-1], types[1:]))
+        assert len({normalize_message(text) for text in texts}) == 1
 
     def test_unexpected_pass_is_grouped_by_the_expectation(self):
         expected = {"verdict": "fail", "reason": "known", "location": "acme.toml:3"}
         (group,) = found(failure("test_a", verdict="pass", message="", outputs=[], expected=expected))
-        assert group.sentence == "pass: fail is expected (acme.toml:3)"
+        assert group.text == "fail is expected (acme.toml)"
+
+    def test_unexpected_passes_of_one_file_form_one_group(self):
+        results = [
+            failure(
+                f"test_{n}",
+                verdict="pass",
+                message="",
+                outputs=[],
+                expected={"verdict": "fail", "reason": "known", "location": f"acme.toml:{n}"},
+            )
+            for n in range(3)
+        ]
+        assert [len(group.cases) for group in found(*results)] == [3]
 
     def test_subjects_do_not_share_groups(self):
         assert len(found(failure("test_a"), failure("test_a", subject="other"))) == 2
@@ -142,7 +194,24 @@ class TestDiagnoses:
         ]
         groups = found(*others, *explained, diagnoses=[DIAGNOSIS])
         assert [group.cases for group in groups] == [("test_x", "test_y"), tuple(f"test_{n}" for n in range(5))]
-        assert groups[0].sentence.startswith(explained_sentence(DIAGNOSIS))
+        assert groups[0].text == mutant_sentence(DIAGNOSIS)
+        assert groups[0].also_explained == 0
+
+    def test_group_counts_explained_cases_that_are_not_unexpected(self):
+        (group,) = found(failure("test_x"), diagnoses=[{**DIAGNOSIS, "cases": ["test_x", "test_y", "test_z"]}])
+        assert (group.cases, group.also_explained) == (("test_x",), 2)
+
+    def test_rest_of_a_diagnosed_group_has_evidence(self):
+        results = [failure(f"test_{n:02}") for n in range(40)]
+        explained = [f"test_{n:02}" for n in range(30)]
+        groups = found(*results, diagnoses=[{**DIAGNOSIS, "cases": explained}])
+        assert [len(group.smallest) for group in groups] == [EVIDENCE_CASES] * 2
+
+    def test_not_examined_lists_failing_cases_without_a_record(self):
+        records = {"diagnoses": [{**DIAGNOSIS, "cases": ["a"]}], "unexplained": [{"subject": "acme", "cases": ["b"]}]}
+        failing = {"acme": ["a", "b", "c"], "other": ["d"], "third": []}
+        assert not_examined(records, failing) == {"acme": ["c"], "other": ["d"]}
+        assert not_examined({"diagnoses": [], "unexplained": []}, failing) == {}
 
     def test_diagnosis_of_another_subject_is_ignored(self):
         (group,) = found(

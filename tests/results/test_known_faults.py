@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from conformance.results.known_faults import known_faults, known_faults_in
@@ -50,6 +52,33 @@ def test_known_faults_of_a_provider_are_separate():
     case, provider = "test_nesterov_momentum_expanded", "onnxruntime[provider=OpenVINOExecutionProvider]"
     assert titles("onnxruntime[fallback=allow,provider=OpenVINOExecutionProvider]", "backend", case)
     assert (titles("onnxruntime", "backend", case), titles(provider, "backend", REMOVED)) == ([], [])
+
+
+def error(case, message, verdict="error"):
+    return {"case": case, "verdict": verdict, "message": message}
+
+
+@pytest.fixture
+def fault():
+    """A fault that quotes a message, in two cases."""
+    points = ("Input: X.", "Expected: an answer. Got: \"RuntimeError: Domain '' (type: 'Exp') … 7 opsets\".")
+    found = next(one for one in known_faults() if one.verdict is Verdict.ERROR)
+    return replace(found, runtime="acme 1.2.0", points=points, case="test_a", cases=frozenset({"test_a", "test_b"}))
+
+
+@pytest.mark.parametrize(
+    ("version", "result", "fits"),
+    [
+        ("1.2.0", error("test_b", "RuntimeError: Domain 'ai' (type: 'Log') has not 12 opsets, sorry"), True),
+        ("1.2.0 (acme-base 3)", error("test_a", "RuntimeError: something else"), True),
+        ("1.2.1", error("test_a", "RuntimeError: Domain '' (type: 'Exp') has 7 opsets"), False),
+        ("1.2.0", error("test_c", "RuntimeError: Domain '' (type: 'Exp') has 7 opsets"), False),
+        ("1.2.0", error("test_b", "KeyError: 'Exp'"), False),
+        ("1.2.0", error("test_a", "RuntimeError: Domain", "fail"), False),
+    ],
+)
+def test_fits_compares_version_case_verdict_and_message(fault, version, result, fits):
+    assert fault.fits(version, result) is fits
 
 
 def test_known_faults_begin_with_the_smallest_case():

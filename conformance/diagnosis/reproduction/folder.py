@@ -213,6 +213,7 @@ def reproduction_files(
     document = read_case_json(corpus, case)
     files = {name: corpus.read(case, name) for name in case.files if name != "case.json"}
     result: Any = {
+        "case": case.id,
         "verdict": str(outcome.verdict),
         "phase": outcome.phase,
         "message": outcome.message,
@@ -231,7 +232,7 @@ def reproduction_files(
         versions,
         command,
         _model_text(files["model.onnx"]),
-        next((fault for fault in known if fault.case == case.id), None),
+        next((fault for fault in known if fault.case == case.id and fault.fits(version, result)), None),
     )
     if any(check["name"] == _STRUCTURE and "violation" in check for check in outcome.checks):
         files["rewrite.json"] = json.dumps(document["rewrite"]["once"]).encode()

@@ -1,4 +1,7 @@
-"""A flat SVG badge: PASSED or FAILED, with the number of passed `must` cases or the number of subjects."""
+"""A flat SVG badge: PASSED or FAILED, with counts of the `must` cases, or with the number of subjects.
+
+The counts are the passed, the unsupported and the known failing cases.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
 from conformance.report.summary import summary
+from conformance.results.outcome_counts import OutcomeCounts
 from conformance.serialization.text import one_line
 
 if TYPE_CHECKING:
@@ -70,10 +74,14 @@ def text_width(text: str) -> int:
 def _badge_text(document: Summary) -> str:
     outcome = "PASSED" if document["outcome"] == "pass" else "FAILED"
     if len(document["subjects"]) != 1:
-        return f"{outcome}, {len(document['subjects'])} subjects"
+        return f"{outcome}, {len(document['subjects'])} subjects, {OutcomeCounts(**document['counts']).sentence}"
     counts = document["subjects"][0]["levels"].get("must", {"cases": 0})
-    part = " (partial run)" if document["partial"] else ""
-    return f"{outcome}, {counts.get('pass', 0)} of {counts['cases']} must{part}"
+    parts = [f"{outcome}, {counts.get('pass', 0)} of {counts['cases']} must"]
+    if unsupported := counts.get("unsupported", 0):
+        parts.append(f"{unsupported} unsupported")
+    if known := counts.get("known_failures", 0):
+        parts.append(f"{known} known failure{'s' * (known != 1)}")
+    return ", ".join(parts) + (" (partial run)" if document["partial"] else "")
 
 
 def _colour(document: Summary) -> str:

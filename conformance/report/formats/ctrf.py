@@ -100,8 +100,8 @@ def _test(subject: str, one: CiResult) -> dict[str, Any]:
             "clauses": case["clauses"],
         },
     }
-    if violations := result.get("checks"):
-        test["extra"]["checks"] = violations
+    if checks := result.get("checks"):
+        test["extra"]["checks"] = checks
     if one.cause is not None:
         test["extra"]["cause"] = one.cause.sentence
     if reason := one.reason:

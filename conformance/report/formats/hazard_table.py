@@ -123,6 +123,8 @@ def subject_answer(sample: HazardSample, result: ResultRecord | None) -> str:
         if change["data_set"] == sample.number:
             return f"{', '.join(change['before'])} → {', '.join(change['after'])}"
     if "checks" in result:
+        if any(check["name"] == "hazards" and "not_judged" in check for check in result["checks"]):
+            return "not judged"
         return "unchanged" if result["verdict"] == "pass" else result["verdict"]
     for output in result["outputs"]:
         if output["data_set"] == sample.number:

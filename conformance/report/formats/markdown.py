@@ -7,14 +7,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.report.summary import summary
+from conformance.report.summary import format_date, summary
+from conformance.results.failure_groups import not_examined_sentence
+from conformance.results.outcome_counts import OutcomeCounts
 from conformance.serialization.text import escape_markdown
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from conformance.report.summary import AccuracySummary, CheckSummary, FailureSummary, RunSummary, Summary
+    from conformance.report.summary import (
+        AccuracySummary,
+        CheckSummary,
+        FailureSummary,
+        NotJudgedSummary,
+        RunSummary,
+        Summary,
+    )
     from conformance.results.file import Results
 
 MAX_GROUPS, MAX_CASES, MAX_REASONS = 40, 20, 20
@@ -26,12 +35,17 @@ def render(runs: Sequence[Results]) -> Iterator[str]:
 
 
 def _lines(document: Summary) -> Iterator[str]:
+    counts = OutcomeCounts(**document["counts"])
     yield f"## {'PASSED' if document['outcome'] == 'pass' else 'FAILED'}: ONNX conformance"
+    yield ""
+    yield f"**{counts.sentence}.**" + (f" {counts.weaker_sentence}." if counts.weaker_sentence else "")
     yield ""
     corpus = document["corpus"]
     part = f", {corpus['selected']} of {corpus['cases']} cases" if document["partial"] else f", {corpus['cases']} cases"
     yield f"Corpus {escape_markdown(corpus['version'])} ({escape_markdown(corpus['digest'][:12])}){part}."
     yield from dict.fromkeys(_settings_sentence(run) for run in document["runs"])
+    if dates := dict.fromkeys(filter(None, (format_date(run["started"]) for run in document["runs"]))):
+        yield f"Date of the run: {', '.join(dates)}."
     yield ""
     if document["reasons"]:
         yield "Reasons:"
@@ -40,8 +54,10 @@ def _lines(document: Summary) -> Iterator[str]:
         yield ""
     yield from _verdict_table(document)
     yield from _check_table(document["checks"])
+    yield from _not_judged_table(document["not_judged"])
     yield from _accuracy_table(document.get("accuracy", []))
     yield from _failures(document["failures"])
+    yield from _not_examined(document)
 
 
 def _settings_sentence(run: RunSummary) -> str:
@@ -49,7 +65,9 @@ def _settings_sentence(run: RunSummary) -> str:
     parts = [f"Pass criterion: {judged} cases"]
     if run["require"]:
         parts.append(f"required: {', '.join(map(escape_markdown, run['require']))}")
-    if "baseline" in run:
+    if "baseline" in run and "relative_to" in run["baseline"]:
+        parts.append(f"relative to {_code(run['baseline']['relative_to'])}: its own failures are known failures")
+    elif "baseline" in run:
         parts.append(
             f"baseline: corpus {escape_markdown(run['baseline']['version'])} in {_code(run['baseline']['file'])}"
         )
@@ -64,13 +82,16 @@ def _verdict_table(document: Summary) -> Iterator[str]:
     subjects = document["subjects"]
     counted = {verdict for subject in subjects for counts in subject["levels"].values() for verdict in counts}
     shown = [verdict for verdict in Verdict if verdict in counted and verdict is not Verdict.PASS]
-    yield f"| subject | level | passed | {''.join(f'{verdict} | ' for verdict in shown)}".rstrip()
-    yield "| --- | --- | ---: |" + " ---: |" * len(shown)
+    has_known = any("known_failures" in counts for subject in subjects for counts in subject["levels"].values())
+    more = [*shown, *(["known failures"] if has_known else [])]
+    yield f"| subject | level | passed | {''.join(f'{name} | ' for name in more)}".rstrip()
+    yield "| --- | --- | ---: |" + " ---: |" * len(more)
     for subject in subjects:
         name = f"{_code(subject['id'])} {escape_markdown(subject['version'])}"
         for level, counts in subject["levels"].items():
             cells = [name, level, f"{counts.get('pass', 0)} of {counts['cases']}"]
-            yield f"| {' | '.join([*cells, *(str(counts.get(verdict, 0)) for verdict in shown)])} |"
+            known = [str(counts.get("known_failures", 0))] if has_known else []
+            yield f"| {' | '.join([*cells, *(str(counts.get(verdict, 0)) for verdict in shown), *known])} |"
             name = ""
 
 
@@ -85,6 +106,21 @@ def _check_table(checks: Sequence[CheckSummary]) -> Iterator[str]:
     for check in checks:
         counts = [str(check["levels"].get(level, 0)) for level in levels]
         yield f"| {' | '.join([_code(check['subject']), escape_markdown(check['check']), *counts])} |"
+
+
+def _not_judged_table(checks: Sequence[NotJudgedSummary]) -> Iterator[str]:
+    """Yield the lines of a table of the checks that could not be evaluated."""
+    if not checks:
+        return
+    yield ""
+    yield "| subject | check not judged | reason | cases |"
+    yield "| --- | --- | --- | ---: |"
+    for check in checks[:MAX_GROUPS]:
+        cells = [_code(check["subject"]), escape_markdown(check["check"]), escape_markdown(check["reason"])]
+        yield f"| {' | '.join([*cells, str(len(check['cases']))])} |"
+    if len(checks) > MAX_GROUPS:
+        yield ""
+        yield f"And {len(checks) - MAX_GROUPS} more checks that were not judged."
 
 
 def _accuracy_table(counts: Sequence[AccuracySummary]) -> Iterator[str]:
@@ -137,6 +173,14 @@ def _failure_details(group: FailureSummary) -> Iterator[str]:
             yield from listed
     yield ""
     yield "</details>"
+
+
+def _not_examined(document: Summary) -> Iterator[str]:
+    """Yield a line for each subject with failing cases that diagnosis did not examine."""
+    for run in document["runs"]:
+        for subject, cases in run["not_examined"].items():
+            yield ""
+            yield escape_markdown(not_examined_sentence(subject, cases, run["failing"][subject]))
 
 
 def _count(count: int, what: str) -> str:

@@ -174,7 +174,10 @@ class EvidencePool:
 
     def _checks(self, result: ResultRecord) -> int | None:
         checks = result.get("checks")
-        rows = [[check["name"], check.get("run", ""), check.get("violation"), check["level"]] for check in checks or ()]
+        rows = [
+            [check["name"], check.get("run", ""), check.get("violation"), check["level"], check.get("not_judged")]
+            for check in checks or ()
+        ]
         return self._pool.add(rows) if rows else None
 
     def _output(self, output: OutputEvidence) -> list[Any]:

@@ -41,6 +41,7 @@ class Group:
         verdict: the verdict of all cases; None if verdicts may differ.
         text: the description of the group.
         cases: ids of the cases; for a cause, the smallest case first.
+        is_minor: whether neither a mutant nor a common property of the cases is known, so that a cause says as much.
     """
 
     number: int
@@ -49,6 +50,7 @@ class Group:
     verdict: str | None
     text: str
     cases: tuple[str, ...]
+    is_minor: bool = False
 
     @property
     def link(self) -> str:
@@ -106,7 +108,7 @@ def link_cases(sentence: str, cases: Collection[str]) -> list[LinkedText]:
 
 def _run_groups(
     run: Results, number: int, shown: Sequence[Column]
-) -> Iterator[tuple[GroupKind, int, str | None, str, tuple[str, ...]]]:
+) -> Iterator[tuple[GroupKind, int, str | None, str, tuple[str, ...], bool]]:
     places = {column.subject["id"]: place for place, column in enumerate(shown) if column.run == number}
     named: list[DiagnosisRecord] = []
     for cause in group_failures(run):
@@ -116,16 +118,18 @@ def _run_groups(
             cause.verdict,
             cause.sentence.removeprefix(f"{cause.verdict}: "),
             cause.cases,
+            False,
         )
         if cause.diagnosis is not None:
             named.append(cause.diagnosis)
     for record in run.footer["diagnoses"]:
         if record["subject"] in places and record not in named:
             cases = tuple(record["cases"])
-            yield GroupKind.DIAGNOSIS, places[record["subject"]], None, explained_sentence(record), cases
+            yield GroupKind.DIAGNOSIS, places[record["subject"]], None, explained_sentence(record), cases, False
     for left in run.footer["unexplained"]:
         if left["subject"] in places:
-            yield GroupKind.UNEXPLAINED, places[left["subject"]], None, unexplained_sentence(left), tuple(left["cases"])
+            text, cases = unexplained_sentence(left), tuple(left["cases"])
+            yield GroupKind.UNEXPLAINED, places[left["subject"]], None, text, cases, not left["shared"]
 
 
 @dataclass(frozen=True)
@@ -149,9 +153,9 @@ class KnownFaultCases:
         """The address of the page of the first case, with the evidence of the subject open."""
         return case_link(self.cases[0], self.label)
 
-    def is_among(self, cases: Collection[str]) -> bool:
-        """Return whether the fault is known in one of these cases."""
-        return not set(self.cases).isdisjoint(cases)
+    def count_among(self, cases: Collection[str]) -> int:
+        """Return in how many of these cases the fault is known."""
+        return len(set(self.cases) & set(cases))
 
 
 def known_fault_cases(shown: Sequence[Column]) -> list[KnownFaultCases]:
@@ -183,7 +187,8 @@ def _column_faults(number: int, column: Column) -> list[KnownFaultCases]:
     cases: dict[KnownFault, list[str]] = {}
     for case in wrong:
         for fault in known_faults_in(column.subject["id"], column.subject["kind"], case):
-            cases.setdefault(fault, []).append(case)
+            if fault.fits(column.subject["version"], column.rows[case]):
+                cases.setdefault(fault, []).append(case)
     return [
         KnownFaultCases(fault, number, column.label, tuple(sorted(own, key=lambda case: case != fault.case)))
         for fault, own in cases.items()

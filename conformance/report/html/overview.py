@@ -9,7 +9,10 @@ from urllib.parse import quote, urlencode
 
 from conformance.report.html.groups import Group, GroupKind, case_link, link_cases
 from conformance.report.html.subjects import Mark, expectation_mark, run_name
-from conformance.results.file import is_partial
+from conformance.report.summary import format_date
+from conformance.results.failure_groups import failing_cases, not_examined, not_examined_sentence
+from conformance.results.file import fail_level, is_partial
+from conformance.results.outcome_counts import WEAKER_OPTION, OutcomeCounts
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -29,6 +32,9 @@ MAX_NAMED_CASES = 5
 
 MAX_OPEN_CAUSES = 10
 """Number of causes of a subject that are visible without opening a list."""
+
+MAX_OPEN_MINOR = 3
+"""Number of unexplained groups without a common property that are visible without opening a list."""
 
 MIN_BOARD_SUBJECTS = 4
 """From this number of subjects on, the overview begins with a table that compares them."""
@@ -69,13 +75,27 @@ class LevelTally:
 
 
 @dataclass(frozen=True)
+class ShownFault:
+    """A known fault that cases of a group show: the number of these cases, and the number of all cases of the group."""
+
+    known: KnownFaultCases
+    cases: int
+    of: int
+
+    @property
+    def share(self) -> str:
+        """The share of the cases that show the fault as text; empty if all cases of the group do."""
+        return "" if self.cases == self.of else f" ({self.cases} of {self.of} cases)"
+
+
+@dataclass(frozen=True)
 class ShownCause:
     """A cause of failures with its smallest case, the link to that case, and the known faults of its cases."""
 
     group: Group
     smallest: str
     link: str
-    known: Sequence[KnownFaultCases]
+    known: Sequence[ShownFault]
 
 
 @dataclass(frozen=True)
@@ -118,6 +138,12 @@ def overview(
             expectation_mark(result) is Mark.UNEXPECTED for column in shown for result in column.rows.values()
         ),
         "cases": len(cases),
+        "counts": OutcomeCounts.of_runs(runs),
+        "judges_should": any(fail_level(run.header) is Level.SHOULD for run in runs),
+        "few_minor": MAX_OPEN_MINOR,
+        "weaker_option": WEAKER_OPTION,
+        "dates": list(dict.fromkeys(filter(None, (format_date(run.header["started"]) for run in runs)))),
+        "not_examined": list(_not_examined_sentences(runs)),
         "causes": list(_causes_by_subject(shown, groups, faults)),
         "diagnosed": [
             (group, _known_faults_of(group, faults)) for group in groups if group.kind is not GroupKind.CAUSE
@@ -152,9 +178,18 @@ def _causes_by_subject(
             yield SubjectCauses(column, causes[:MAX_OPEN_CAUSES], causes[MAX_OPEN_CAUSES:])
 
 
-def _known_faults_of(group: Group, faults: Sequence[KnownFaultCases]) -> list[KnownFaultCases]:
-    """Return the known faults of the subject of a group that its cases show."""
-    return [fault for fault in faults if fault.column == group.column and fault.is_among(group.cases)]
+def _not_examined_sentences(runs: Sequence[Results]) -> Iterator[str]:
+    """Yield a sentence for each subject with failing cases that diagnosis did not examine."""
+    for run in runs:
+        failing = failing_cases(run)
+        for subject, cases in not_examined(run.footer, failing).items():
+            yield not_examined_sentence(subject, cases, len(failing[subject]))
+
+
+def _known_faults_of(group: Group, faults: Sequence[KnownFaultCases]) -> list[ShownFault]:
+    """Return the known faults of the subject of a group that its cases show, each with the number of these cases."""
+    own = ((fault, fault.count_among(group.cases)) for fault in faults if fault.column == group.column)
+    return [ShownFault(fault, count, len(group.cases)) for fault, count in own if count]
 
 
 def _warnings(run: Results) -> list[str]:
@@ -190,6 +225,7 @@ def _comparison_warnings(runs: Sequence[Results]) -> Iterator[str]:
 def _run_facts(header: Header, results: int, seconds: float) -> list[tuple[str, str]]:
     corpus = header["corpus"]
     return [
+        *([("Date", date)] if (date := format_date(header["started"])) else []),
         ("Suite", header["suite"]),
         ("Corpus", corpus["version"]),
         ("Corpus digest", corpus["digest"]),

@@ -39,9 +39,9 @@ function glyph(verdict) {
   return el("span", { class: `glyph g-${verdict}`, "aria-hidden": "true" });
 }
 
-// A name that the browser may break after ".", ":" and "/" only.
+// A name that the browser may break after ":", "/" and ",", before "@" and "[", and after the "." of a package, but not in a version.
 function breakable(name) {
-  return name.split(/(?<=[.:/])/).flatMap((part, at) => (at ? [el("wbr"), part] : [part]));
+  return name.split(/(?<=[:/,])|(?<=\.)(?=[A-Za-z_])|(?=[@[])/).flatMap((part, at) => (at ? [el("wbr"), part] : [part]));
 }
 
 function plural(count, one, many = `${one}s`) {

@@ -1,10 +1,10 @@
-// The page of errors: histograms by output, type and subject.
+// The page of accuracy: histograms of errors by output, type and subject.
 
 function showErrors() {
   const bySubject = SUBJECTS.map((subject) => new Map(embedded(`subject-${subject.number}`).errors.map(([output, type, counts]) => [`${output} ${type}`, counts])));
   const keys = [...new Set(bySubject.flatMap((errors) => [...errors.keys()]))].sort();
   return [
-    el("h1", { tabindex: -1 }, "Errors"),
+    el("h1", { tabindex: -1 }, "Accuracy"),
     el("p", {}, "Numbers of outputs by error. The error of an output is that of its worst element, as a fraction of the bound of that element."),
     el("p", { class: "note" }, "First bar: no error. Next bars: tenths of the bound. After the dashed line: errors above the bound. Numbered outputs count under one name."),
     keys.length

@@ -174,19 +174,23 @@ const EFFECTS = {
   optional: "The pass may apply to this model or not. Both are correct.",
 };
 const RUNS = { once: "one run", fixed_point: "runs to a fixed point" };
+const RUNS_DEFINED = "One run: the pass visits each node once and removes at most one operator before each ArgMax. Runs to a fixed point: the run is repeated until it changes nothing, which removes whole chains of operators.";
 
 function rewriteWanted({ effect, once, fixed_point: fixedPoint }) {
   const gone = (what, names) => names.length > 0 && el("li", {}, `After ${what}, the producers of these values are removed: `, names.flatMap((name, at) => [at ? ", " : "", el("code", {}, name)]));
   return el("div", { class: "rewrite" }, el("h3", {}, "Required effect of the pass: ", effect.replaceAll("_", " ")), el("p", {}, EFFECTS[effect]),
+    el("p", { class: "note" }, RUNS_DEFINED),
     el("ul", {}, gone(RUNS.once, once), gone(RUNS.fixed_point, fixedPoint)));
 }
 
 function rewriteChecks(checks) {
-  const rows = checks.map(([name, run, violation, level]) => tr([
-    el("span", { class: `verdict v-${violation ? "fail" : "pass"}` }, glyph(violation ? "fail" : "pass"), violation ? "violated" : "satisfied"),
-    name, level ?? "", RUNS[run] ?? "", violation ?? "",
-  ], { class: violation ? "violated" : null }));
-  return listing("Checks of the optimizer", ["", "Check", "Level", "After", "Violation"], rows);
+  const rows = checks.map(([name, run, violation, level, notJudged]) => {
+    const [look, word] = violation ? ["fail", "violated"] : notJudged ? ["skipped", "not judged"] : ["pass", "satisfied"];
+    return tr([
+      el("span", { class: `verdict v-${look}` }, glyph(look), word), name, level ?? "", RUNS[run] ?? "", violation ?? notJudged ?? "",
+    ], { class: violation ? "violated" : notJudged ? "not-judged" : null });
+  });
+  return listing("Checks of the optimizer", ["", "Check", "Level", "After", "Violation, or reason why not judged"], rows);
 }
 
 function hazardChanges(hazards) {

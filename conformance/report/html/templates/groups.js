@@ -12,7 +12,7 @@ function causesOf(subject) {
   if (!own.length) return nothing("It has no unexpected result.");
   return listing("Causes of failures", ["Cases", "Cause", "Smallest or first case"], own.map((group) => tr([
     group.cases.length ? el("a", { href: groupAddress(group) }, plural(group.cases.length, "case")) : "",
-    [group.verdict && [verdictWord(group.verdict), " "], group.text, faultsIn(subject, group.cases).map((fault) => [" ", faultLink(fault)])],
+    [group.verdict && [verdictWord(group.verdict), " "], group.text, faultsIn(subject, group.cases).map((fault) => [" ", faultLink(fault, group.cases)])],
     group.cases.length ? caseLink(group.cases[0], subject.label) : "",
   ])));
 }
@@ -27,9 +27,11 @@ function faultsIn(subject, cases) {
 }
 
 // The title of a fault as a link to its first case.
-function faultLink(fault) {
+// If not all of the cases show the fault, their number is added.
+function faultLink(fault, cases) {
+  const shown = cases.filter((number) => fault.cases.includes(number)).length;
   const address = caseAddress(NO_FILTER, CASE_BY_NUMBER[fault.cases[0]], fault.subject.label);
-  return el("small", { class: "known" }, `known fault of ${fault.runtime}: `, el("a", { href: address }, fault.title));
+  return el("small", { class: "known" }, `known fault of ${fault.runtime}: `, el("a", { href: address }, fault.title), shown < cases.length && ` (${shown} of ${plural(cases.length, "case")})`);
 }
 
 function knownFaults(one, subject) {

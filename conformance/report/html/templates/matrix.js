@@ -1,6 +1,8 @@
 // The matrix of cases by subjects. Only visible rows have nodes, so that a large matrix is fast.
 
 const OVERSCAN = 6;
+// Longer labels of subjects are shortened in the head of the matrix, in letters.
+const LONGEST_HEAD = 48;
 
 class Matrix {
   // `turn` is called with a clause to fold or unfold.
@@ -25,7 +27,7 @@ class Matrix {
     return el("div", { class: "row head", role: "row", "aria-rowindex": 1 },
       el("div", { role: "columnheader", class: "title" }, "Case"),
       this.columns.map((subject) => el("div", { role: "columnheader", class: "subject", title: `${subject.label} ${subject.version}` },
-        el("a", { href: subjectAddress(subject) }, el("span", {}, breakable(subject.label))), el("small", {}, subject.version))));
+        el("a", { href: subjectAddress(subject) }, el("span", {}, breakable(shortened(subject.label, LONGEST_HEAD)))), el("small", {}, subject.version))));
   }
 
   show(state, cases) {

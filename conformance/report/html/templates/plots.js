@@ -78,6 +78,8 @@ function mark(x, y, [fraction, what]) {
   return svg("path", { class: "beyond", d: `M${x - 4} ${y - 4}l8 8m0 -8l-8 8` }, says);
 }
 
+// Text with an ellipsis in its middle if it is too long; the end of a message often has the cause.
 function shortened(text, most) {
-  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+  const end = Math.floor((most - 1) / 2);
+  return text.length > most ? `${text.slice(0, most - 1 - end)}…${text.slice(-end)}` : text;
 }

@@ -12,7 +12,7 @@ function showSubject(state) {
     section("Causes of failures", causesOf(subject)),
     section("Failures by text", signatures(page.signatures, subject)),
     section("Expectations", expectations(page.expectations, subject)),
-    section("Distribution of errors", distributions(page.errors)),
+    section("Accuracy: errors of outputs", distributions(page.errors)),
     section("Accepted outputs nearest to their bound", margins(page.margins, subject)),
     section("Slowest cases", slowest(page.slowest, subject)),
   ];

@@ -1,0 +1,128 @@
+"""The counts that stand beside the outcome of a run: judged results, unsupported cases, known failures.
+
+A run can pass although most of its cases are unsupported or known to fail. The counts show how much PASSED states.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from conformance.results.file import fail_level
+from conformance.verdicts import Level, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from conformance.results.file import Results
+    from conformance.results.records import ResultRow
+
+
+WEAKER_OPTION = "--fail-level should"
+"""The option with which a run judges failures at level `should`."""
+
+
+@dataclass(frozen=True)
+class OutcomeCounts:
+    """Numbers of results at the levels that can fail a run, and of failures that cannot.
+
+    Attributes:
+        results: all results at these levels; a case counts once for each subject.
+        judged: results with an answer or a defect, which is every verdict except `unsupported` and `skipped`.
+        unsupported: results with the verdict `unsupported`.
+        skipped: results with the verdict `skipped`.
+        known_failures: failures that are as expected, see `is_known_failure`.
+        weaker_failures: failures at level `should` of a run whose fail level is `must`.
+    """
+
+    results: int = 0
+    judged: int = 0
+    unsupported: int = 0
+    skipped: int = 0
+    known_failures: int = 0
+    weaker_failures: int = 0
+
+    @property
+    def sentence(self) -> str:
+        """The counts as a phrase: `190 of 2,506 judged, 2,316 unsupported, 289 known failures`."""
+        return ", ".join(
+            [
+                f"{self.judged:,} of {self.results:,} judged",
+                *([f"{self.unsupported:,} unsupported"] if self.unsupported else []),
+                *([f"{self.skipped:,} skipped"] if self.skipped else []),
+                *([_plural(self.known_failures, "known failure")] if self.known_failures else []),
+            ]
+        )
+
+    @property
+    def weaker_sentence(self) -> str:
+        """The failures that the run does not judge, with the option that judges them; empty if there are none."""
+        if not self.weaker_failures:
+            return ""
+        verb = "is" if self.weaker_failures == 1 else "are"
+        return f"{_plural(self.weaker_failures, 'failure')} at level should {verb} not judged: use {WEAKER_OPTION}"
+
+    @classmethod
+    def count(
+        cls, verdicts: Iterable[Mapping[Any, Mapping[Any, int]]], known_failures: int, level: Level
+    ) -> OutcomeCounts:
+        """Return the counts of some subjects.
+
+        Args:
+            verdicts: for each subject, the number of each verdict by level.
+            known_failures: number of known failures of these subjects at the levels that `level` includes.
+            level: the fail level of the run.
+        """
+        results = judged = unsupported = skipped = weaker = 0
+        for by_level in verdicts:
+            for name, counts in by_level.items():
+                of_level = Level(name)
+                defects = sum(count for verdict, count in counts.items() if Verdict(verdict).is_defect)
+                if not of_level.is_within(level):
+                    weaker += defects if of_level is Level.SHOULD else 0
+                    continue
+                results += sum(counts.values())
+                judged += defects + counts.get(Verdict.PASS, 0)
+                unsupported += counts.get(Verdict.UNSUPPORTED, 0)
+                skipped += counts.get(Verdict.SKIPPED, 0)
+        return cls(results, judged, unsupported, skipped, known_failures, weaker)
+
+    @classmethod
+    def of_runs(cls, runs: Iterable[Results]) -> OutcomeCounts:
+        """Return the sums of the counts of several runs."""
+        counts = [cls.of_run(run) for run in runs]
+        return cls(*(sum(getattr(one, name) for one in counts) for name in cls.__dataclass_fields__))
+
+    @classmethod
+    def of_run(cls, run: Results) -> OutcomeCounts:
+        """Return the counts of a run."""
+        level = fail_level(run.header)
+        known = sum(1 for row in _known_failures(run) if Level(row["level"]).is_within(level))
+        return cls.count(run.footer["verdicts"].values(), known, level)
+
+
+def is_known_failure(result: Mapping[str, object]) -> bool:
+    """Return whether a result is a failure that its expectation or its baseline explains."""
+    return Verdict(str(result["verdict"])).is_defect and not result["unexpected"] and _has_explanation(result)
+
+
+def _has_explanation(result: Mapping[str, object]) -> bool:
+    return result.get("expected") is not None or "baseline" in result
+
+
+def _known_failures(run: Results) -> Iterator[ResultRow]:
+    return (row for row in run.rows.values() if is_known_failure(row))
+
+
+def known_failures_by_level(run: Results) -> dict[tuple[str, str], int]:
+    """Return the numbers of known failures by subject and level; silent cases never count."""
+    found: dict[tuple[str, str], int] = {}
+    for row in _known_failures(run):
+        key = row["subject"], row["level"]
+        if Level(row["level"]) is not Level.SILENT:
+            found[key] = found.get(key, 0) + 1
+    return found
+
+
+def _plural(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
