@@ -34,9 +34,9 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "clauses.
 
 HEAD = """# Clauses
 
-This page lists every clause: a statement of the specification in the words of the suite, the passages that support it, and a conclusion. Read it before
-you dispute the level of a case. This page is for authors of runtimes and of cases. `python scripts/locate_clauses.py page` writes it from
-`conformance/clauses/*.toml`.
+This page lists every clause: a statement of the specification in the words of the suite, the passages that support it,
+and a conclusion. Read it before you dispute the level of a case. This page is for authors of runtimes and of cases.
+`python scripts/locate_clauses.py page` writes it from `conformance/clauses/*.toml`.
 
 | conclusion | meaning | strongest level of a case that rests on the clause |
 | --- | --- | --- |
@@ -45,7 +45,8 @@ you dispute the level of a case. This page is for authors of runtimes and of cas
 | interpretation | another interpretation of the passages can be defended | should |
 | not in ONNX | no document of ONNX contains it | should |
 
-A case rests on its first clause. `onnx-conformance explain CASE` prints the clauses of a case with the words of their passages.
+A case rests on its first clause. `onnx-conformance explain CASE` prints the clauses of a case with the words of their
+passages.
 An operator's `signature` is its list of attributes, inputs, outputs and type constraints in the schema.
 """
 """Beginning of the page, before the tables."""
