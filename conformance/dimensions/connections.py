@@ -317,10 +317,7 @@ ALIAS_SOURCES: Mapping[str, Callable[[str, Array, TensorEncoding], OperandSource
 PERMITTED_SOURCES = ("overridden",)
 """Sources that the specification permits and does not require. They occur in no `must` case."""
 
-ADDED_SOURCES = ("alias",)
-"""Levels of `SOURCES` for `Declaration.added`."""
-
-SMALL_FAMILY_SOURCES = ("aliased", "sparse_constant")
+SMALL_FAMILY_SOURCES = ("alias", "aliased", "sparse_constant")
 """Sources that only small families and random examples combine with others, so that the corpus stays small."""
 
 

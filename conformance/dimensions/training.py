@@ -8,7 +8,6 @@ import numpy as np
 from onnx import helper
 
 from conformance.dimensions.connections import (
-    ADDED_SOURCES,
     CONSUMERS,
     PERMITTED_SOURCES,
     SMALL_FAMILY_CONSUMERS,
@@ -180,10 +179,7 @@ def placed_declaration(op_type: str, *, is_for_search: bool = False) -> Declarat
         ),
         three_way={"scope": ("scope",), "source": tuple(sources), "consumer": tuple(consumers)},
         omissions=OMISSIONS,
-        added={
-            "scope": ADDED_SCOPES,
-            **dict.fromkeys(sources, ADDED_SOURCES),
-        },
+        added={"scope": ADDED_SCOPES},
     )
 
 

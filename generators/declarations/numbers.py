@@ -349,7 +349,7 @@ def shared_declaration(op_type: str) -> Declaration:
 
 def fed_defaults_declaration(op_type: str) -> Declaration:
     """Return the factors of the family `fed_defaults`: the caller feeds operands that have an initializer."""
-    return Declaration({"fed": tuple(constant_sets(op_type)), "types": ("float", "double")})
+    return Declaration({"fed": tuple(constant_sets(op_type)), "types": ("float",)})
 
 
 MAGNITUDES: Mapping[str, tuple[float, float]] = {
