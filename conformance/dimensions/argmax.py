@@ -100,6 +100,11 @@ GOLOMB_RULER = (0, 2, 6, 24, 29, 40, 43, 55, 68, 75, 76, 85)
 THREE_AXES_REASON = "With fewer axes, or with sizes of 1, a wrong default axis does not change the result."
 
 
+def _limits(dtype: Any) -> Any:
+    """Return the limits of a floating-point type, including bfloat16."""
+    return finfo(dtype)  # type: ignore[no-untyped-call]
+
+
 CLOSE_VALUES: Mapping[str, Callable[[Any], tuple[Any, Any]]] = {
     "0_and_1": lambda _: (0.0, 1.0),
     "1_and_2": lambda _: (1.0, 2.0),
@@ -110,18 +115,18 @@ CLOSE_VALUES: Mapping[str, Callable[[Any], tuple[Any, Any]]] = {
     "below_2": lambda dtype: (np.nextafter(dtype(2), dtype(1)), 2.0),
     "below_minus_1": lambda dtype: (np.nextafter(dtype(-1), dtype(-2)), -1.0),
     "least_normal": lambda dtype: (
-        np.nextafter(finfo(dtype).smallest_normal, dtype(0)),
-        finfo(dtype).smallest_normal,
+        np.nextafter(_limits(dtype).smallest_normal, dtype(0)),
+        _limits(dtype).smallest_normal,
     ),
-    "largest": lambda dtype: (np.nextafter(finfo(dtype).max, dtype(0)), finfo(dtype).max),
-    "subnormals": lambda dtype: (finfo(dtype).smallest_subnormal, finfo(dtype).smallest_subnormal * dtype(2)),
+    "largest": lambda dtype: (np.nextafter(_limits(dtype).max, dtype(0)), _limits(dtype).max),
+    "subnormals": lambda dtype: (_limits(dtype).smallest_subnormal, _limits(dtype).smallest_subnormal * dtype(2)),
     "large_subnormals": lambda dtype: (
-        finfo(dtype).smallest_normal - dtype(2) * finfo(dtype).smallest_subnormal,
-        finfo(dtype).smallest_normal - finfo(dtype).smallest_subnormal,
+        _limits(dtype).smallest_normal - dtype(2) * _limits(dtype).smallest_subnormal,
+        _limits(dtype).smallest_normal - _limits(dtype).smallest_subnormal,
     ),
     "negative_subnormals": lambda dtype: (
-        -finfo(dtype).smallest_subnormal * dtype(2),
-        -finfo(dtype).smallest_subnormal,
+        -_limits(dtype).smallest_subnormal * dtype(2),
+        -_limits(dtype).smallest_subnormal,
     ),
 }
 """Functions of an element type that return two close values, in ascending order, by level."""

@@ -173,7 +173,8 @@ def _select_last_subnormal(node: Node, inputs: list[Array], outputs: list[Array]
     slices, axis = reduced_axis_last(node, inputs[0])
     if slices.dtype.itemsize != 2 or slices.dtype.kind in "iu" or not slices.size:
         return outputs
-    found = ((slices > 0) & (slices < finfo(slices.dtype).smallest_normal)).all(axis=-1)  # type: ignore[no-untyped-call]
+    normal = finfo(slices.dtype).smallest_normal  # type: ignore[no-untyped-call]
+    found = np.asarray(((slices > 0) & (slices < normal)).all(axis=-1))
     return [np.where(restore_reduced_axis(node, found, axis), np.int64(slices.shape[-1] - 1), outputs[0])]
 
 

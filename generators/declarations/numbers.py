@@ -457,7 +457,7 @@ def build_shared(op_type: str, name: str, row: Row) -> BuiltModel:
     The shared value has the range of the last of its operands, so that H is a reachable state.
     """
     own, _ = TYPES[row["types"]]
-    first, *others = row["operands"]
+    first, *others = list(row["operands"])
     operands = {**_scalars(RATE, int(row["T"]), own), **_tensors(op_type, name, own, [(2, 2)])}
     operands[first] = operands[others[-1]]
     return _build(op_type, name, USUAL_ATTRIBUTES[op_type], [operands], shared=dict.fromkeys(others, first))
