@@ -20,7 +20,7 @@ from conformance.dimensions.training import FUNCTION_SCOPES, TENSOR_SHAPES
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level
 from generators.declarations.families import TRAINING_FAMILIES
-from generators.declarations.numbers import LEARNING_RATES, UPDATE_COUNTS
+from generators.declarations.numbers import LEARNING_RATES, SPARSE_SOURCES, UPDATE_COUNTS
 from generators.training_optimizers.table import OPERATORS
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ SCOPE_PHRASES = {
     "function": "in a function with defaults",
     "function_twice": "in a function that is called twice",
     "function_in_function": "in a function that a function calls",
+    "loop_invariant": "in a Loop with captured operands",
+    "if_both": "in both branches of an If",
 }
 """Descriptions of the levels of `scope`, for titles."""
 
@@ -51,6 +53,11 @@ SOURCE_PHRASES = {
     "constant": "a Constant",
     "rearranged": "rearranged",
     "part": "a part of something larger",
+    "sparse_coordinates": "a sparse Constant with coordinates",
+    "alias": "a second name of a value that is read later",
+    "aliased": "a value that is read later by a second name",
+    "sparse_constant": "a sparse Constant",
+    "overridden": "fed in place of an initializer",
 }
 """Descriptions of the levels of `source_*`, for titles."""
 
@@ -61,6 +68,7 @@ CONSUMER_PHRASES = {
     "identity": "passed through Identity",
     "captured": "captured by an If",
     "sequence": "passed through a sequence",
+    "reshaped": "reshaped",
 }
 
 
@@ -142,12 +150,35 @@ FAMILY_TEXTS: Mapping[str, FamilyText] = {
             f"{row['shape']},"
             f" values {row['values']}, in {row['types']}"
         ),
-        lambda operator, _: (operator.step, "operands", "results"),
+        lambda operator, row: (
+            operator.step,
+            "operands",
+            "results",
+            *(["sparse_constant"] if row["source"] in SPARSE_SOURCES else []),
+        ),
     ),
     "readers": FamilyText(
         ("read_by_another", "types"),
         lambda row: f"does not change an operand that another node reads: {row['read_by_another']}, in {row['types']}",
         lambda operator, _: ("pure", operator.step),
+    ),
+    "aliases": FamilyText(
+        ("operand", "alias", "side", "types"),
+        lambda row: (
+            f"does not overwrite {row['operand']}, whose memory may have a second name ({row['alias']}; it reads the "
+            f"{row['side']}, a later node the other), in {row['types']}"
+        ),
+        lambda operator, _: ("pure", operator.step),
+    ),
+    "shared": FamilyText(
+        ("operands", "T", "types"),
+        lambda row: f"computes with one value as {' and '.join(row['operands'])}, T = {row['T']}, in {row['types']}",
+        lambda operator, _: (operator.step, "operands", "results"),
+    ),
+    "fed_defaults": FamilyText(
+        ("fed", "types"),
+        lambda row: f"computes with the fed value of {row['fed'].replace('_', ' ')} instead of its initializer",
+        lambda operator, _: ("fed_default", operator.step),
     ),
     "many_tensors": FamilyText(
         ("tensors", "shapes", "types"),
@@ -171,13 +202,14 @@ def _case(operator: Operator, family: str, number: int, row: Row) -> Case:
     last = "_".join(row[factor] for factor in wording.id).lower()
     id = f"test_{operator.prefix}_{family}_{number:03}_{last}"
     built = TRAINING_FAMILIES[family].build(operator.name, id, row)
-    level = _level(built) if family == "extreme" else Level.MUST
+    level = _level(built) if family == "extreme" else Level.SHOULD if family == "fed_defaults" else Level.MUST
+    leading = ["ieee"] if family == "extreme" and level is not Level.MUST else []
     own = row["types"].split("_", maxsplit=1)[0]
     return Case(
         id=id,
         title=f"{operator.name} {wording.title(row)}",
         level=level,
-        clauses=_prefixed(operator, *([] if level is Level.MUST else ["ieee"]), *wording.clauses(operator, row)),
+        clauses=_prefixed(operator, *leading, *wording.clauses(operator, row)),
         tags=(operator.prefix, own, family, *(f"{factor}={value}" for factor, value in row.items())),
         model=built.model,
         data_sets=built.data_sets,
@@ -208,7 +240,7 @@ def _special_cases(operator: Operator) -> Iterator[Case]:
             id=id,
             title=f"{operator.name} {title}",
             level=level,
-            clauses=_prefixed(operator, "results" if name == "result_without_a_name" else "operands"),
+            clauses=_prefixed(operator, SPECIAL_CLAUSES.get(name, "operands")),
             tags=(operator.prefix, "float", "apart"),
             model=model.SerializeToString(deterministic=True),
             data_sets=built.data_sets,
@@ -223,6 +255,16 @@ def _remove_result_name(graph: onnx.GraphProto) -> None:
 def _set_equal_node_names(graph: onnx.GraphProto) -> None:
     for node in graph.node:
         node.name = "step"
+
+
+def _make_initializer_sparse_with_coordinates(graph: onnx.GraphProto) -> None:
+    """Replace the first initializer by a sparse one that lacks every second element."""
+    X = numpy_helper.to_array(graph.initializer[0])
+    places = np.arange(0, X.size, 2)
+    indices = numpy_helper.from_array(np.stack(np.unravel_index(places, X.shape), axis=1), "places")
+    values = numpy_helper.from_array(X.reshape(-1)[places], graph.initializer[0].name)
+    graph.sparse_initializer.append(helper.make_sparse_tensor(values, indices, X.shape))
+    del graph.initializer[0]
 
 
 def _make_initializer_sparse(graph: onnx.GraphProto) -> None:
@@ -248,10 +290,16 @@ SPECIAL_CASES: Mapping[str, tuple[Level, str, Row, Callable[[onnx.GraphProto], N
         _set_equal_node_names,
     ),
     "sparse_initializer": (
-        Level.SILENT,
+        Level.SHOULD,
         "with a sparse initializer as X, which ONNX's checker accepts and ONNX's shape inference does not",
         {"source_X": "initializer"},
         _make_initializer_sparse,
+    ),
+    "sparse_initializer_with_coordinates": (
+        Level.SHOULD,
+        "with a sparse initializer as X whose indices are coordinates, and whose other elements are 0",
+        {"source_X": "initializer"},
+        _make_initializer_sparse_with_coordinates,
     ),
     "main_domain_by_name": (
         Level.SHOULD,
@@ -261,3 +309,11 @@ SPECIAL_CASES: Mapping[str, tuple[Level, str, Row, Callable[[onnx.GraphProto], N
     ),
 }
 """Special cases by name: level, title, levels that differ from the first level of each factor, change of the graph."""
+
+SPECIAL_CLAUSES = {
+    "result_without_a_name": "results",
+    "nodes_of_one_name": "node_name",
+    "sparse_initializer": "sparse_initializer",
+    "sparse_initializer_with_coordinates": "sparse_initializer",
+}
+"""Clause of a special case by name; the clause of the others is `operands`."""

@@ -1,9 +1,13 @@
-"""Create and check the locators of conformance/clauses/: positions of passages in the text of a specification.
+"""Create and check the locators of conformance/clauses/, and write docs/reference/clauses.md.
+
+A locator is the position of a passage in the text of a specification.
 
 python scripts/locate_clauses.py make DOCUMENT PART FIRST LAST [FILE]
 python scripts/locate_clauses.py check DOCUMENT FILE
 python scripts/locate_clauses.py installed
+python scripts/locate_clauses.py page [--check]
 
+With `page --check` nothing is written, and the exit status is 1 if the page is out of date.
 FIRST and LAST are the first and the last words of the passage. Give FILE for a document that no installed package
 contains. For `onnx/onnx v1.22.0 docs/IR.md`, write it with `git -C CLONE show v1.22.0:docs/IR.md > IR.md`.
 """
@@ -14,7 +18,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.clauses import Passage, clauses, text_digest
+from conformance.clauses import Clause, Passage, clauses, family_titles, text_digest
 from conformance.models.spec_text import (
     TEXT_PACKAGES,
     installed_version,
@@ -25,6 +29,47 @@ from conformance.models.spec_text import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "clauses.md"
+
+HEAD = """# Clauses
+
+This page lists every clause: a statement of the specification in the words of the suite, the passages that support it,
+and a conclusion. Read it before you dispute the level of a case. This page is for authors of runtimes and of cases.
+`python scripts/locate_clauses.py page` writes it from `conformance/clauses/*.toml`.
+
+| conclusion | meaning | strongest level of a case that rests on the clause |
+| --- | --- | --- |
+| stated | the passages state it | must |
+| follows | it follows from the passages, for the given reason | must |
+| interpretation | another interpretation of the passages can be defended | should |
+| not in ONNX | no document of ONNX contains it | should |
+
+A case rests on its first clause. `onnx-conformance explain CASE` prints the clauses of a case with the words of their
+passages.
+An operator's `signature` is its list of attributes, inputs, outputs and type constraints in the schema.
+"""
+"""Beginning of the page, before the tables."""
+
+
+def clauses_page() -> str:
+    """Return the text of docs/reference/clauses.md: a table of clauses for each operator, and for the pass."""
+    families: dict[str, list[Clause]] = {}
+    for clause in clauses().values():
+        families.setdefault(clause.id.partition(".")[0], []).append(clause)
+    parts = [HEAD]
+    for family, members in families.items():
+        rows = [f"| {' | '.join(_cells(clause))} |" for clause in members]
+        head = ["| clause | statement | passages | conclusion |", "| --- | --- | --- | --- |"]
+        parts.append("\n".join([f"## {family_titles()[family]}", "", *head, *rows, ""]))
+    return "\n".join(parts)
+
+
+def _cells(clause: Clause) -> tuple[str, ...]:
+    """Return the cells of a clause's row, with a passage as its document and part."""
+    cited = dict.fromkeys(f"{passage.document}, {passage.part}" for passage in clause.passages)
+    cells = (clause.text, "; ".join(cited) or "none", f"{clause.conclusion}: {clause.reason}")
+    return f"`{clause.id}`", *(cell.replace("|", "\\|").replace("*", "\\*") for cell in cells)
 
 
 def locate_passage(document: str, part: str, text: str, first: str, last: str) -> Passage:
@@ -85,6 +130,11 @@ def main(arguments: Sequence[str]) -> int:
             versions = ", ".join(f"{name} {installed_version(name)}" for name in sorted({*TEXT_PACKAGES.values()}))
             print(f"{versions}: {count - len(lacking)} of {count} passages found", *lacking)
             return int(bool(lacking) or not count)
+        case ["page"]:
+            PAGE.write_text(clauses_page(), encoding="utf-8")
+            return 0
+        case ["page", "--check"]:
+            return int(PAGE.read_text(encoding="utf-8") != clauses_page())
     raise SystemExit(__doc__)
 
 

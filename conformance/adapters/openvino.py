@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import openvino
 
-from .server import Adapter, raise_unsupported
+from .server import Adapter, Unsupported, raise_unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from .server import Array
 
@@ -31,13 +31,20 @@ class PreparedOpenVinoModel:
         placement: number of nodes of OpenVINO's graph by device and type; None if the device is the CPU.
     """
 
-    def __init__(self, parameters: Sequence[str], compiled: openvino.CompiledModel, device: str) -> None:
-        self._parameters = parameters
+    def __init__(self, model: openvino.Model, compiled: openvino.CompiledModel, device: str) -> None:
+        self._parameters = [parameter.get_friendly_name() for parameter in model.get_parameters()]
+        self._constants = {each.get_friendly_name() for each in model.get_ops() if each.get_type_name() == "Constant"}
         self._compiled = compiled
         self.placement = None if device == "CPU" else _placement(compiled, device)
 
     def run(self, feeds: Mapping[str, Array]) -> tuple[Array, ...]:
-        """Run the model, and return the outputs in the graph's order."""
+        """Run the model, and return the outputs in the graph's order.
+
+        Raises:
+            Unsupported: OpenVINO has made a constant of an input that has an initializer.
+        """
+        if fixed := [name for name in feeds if name in self._constants and name not in self._parameters]:
+            raise Unsupported(f"OpenVINO does not accept a value for input {fixed[0]}, which has an initializer")
         used = self._parameters if len(self._parameters) < len(feeds) else feeds  # otherwise the names may differ
         found = self._compiled.create_infer_request().infer([_to_input(feeds[name]) for name in used])
         return tuple(_to_output(port, found[port]) for port in self._compiled.outputs)
@@ -100,9 +107,7 @@ class OpenVinoBackend(Adapter):
         with raise_unsupported(_UNSUPPORTED_TEXTS, RuntimeError):
             read = core.read_model(model)
             compiled = core.compile_model(read, device, _COMPILE_OPTIONS)
-        return PreparedOpenVinoModel(
-            [parameter.get_friendly_name() for parameter in read.get_parameters()], compiled, device
-        )
+        return PreparedOpenVinoModel(read, compiled, device)
 
     @classmethod
     def supports_device(cls, device: str) -> bool:

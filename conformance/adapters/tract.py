@@ -37,8 +37,11 @@ class PreparedTractModel:
         """Run the model, and return the outputs in the graph's order.
 
         Raises:
-            Unsupported: tract's Python package has no tensors of an input's type.
+            Unsupported: tract's Python package has no tensors of an input's type, or tract has made a constant of an
+                input that has an initializer.
         """
+        if fixed := [name for name in feeds if name not in self._names]:
+            raise Unsupported(f"tract does not accept a value for input {fixed[0]}, which has an initializer")
         if others := [array.dtype for array in feeds.values() if array.dtype.kind not in "biuf"]:
             raise Unsupported(f"tract's Python package has no tensors of {others[0]}")
         outputs = self._runnable.run([feeds[name] for name in self._names])

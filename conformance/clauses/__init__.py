@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from hashlib import sha256
 from importlib import resources
@@ -52,6 +53,15 @@ class Passage:
         return next((found for at in places if text_digest(found := text[at : at + length]) == self.sha256), None)
 
 
+class Conclusion(StrEnum):
+    """How the passages of a clause support its text. No `must` case rests on a clause of the last two kinds."""
+
+    STATED = "stated"
+    FOLLOWS = "follows"
+    INTERPRETATION = "interpretation"
+    NOT_IN_ONNX = "not in ONNX"
+
+
 @dataclass(frozen=True)
 class Clause:
     """A normative statement.
@@ -61,12 +71,16 @@ class Clause:
         source: citation for readers.
         text: the statement in our words.
         passages: exact citations that programs can check. It is empty if no document of ONNX contains the statement.
+        conclusion: how the passages support the text.
+        reason: why, as one or two sentences.
     """
 
     id: str
     source: str
     text: str
     passages: tuple[Passage, ...] = ()
+    conclusion: Conclusion = Conclusion.NOT_IN_ONNX
+    reason: str = ""
 
 
 def text_digest(text: str) -> str:
@@ -88,7 +102,8 @@ def family_titles() -> Mapping[str, str]:
 
 def _clause(id: str, entry: Mapping[str, Any]) -> Clause:
     passages = tuple(Passage(**passage) for passage in entry.get("passages", ()))
-    return Clause(id, entry["source"], entry["text"], passages)
+    conclusion = Conclusion(entry.get("conclusion", Conclusion.NOT_IN_ONNX))
+    return Clause(id, entry["source"], entry["text"], passages, conclusion, entry.get("reason", ""))
 
 
 @cache

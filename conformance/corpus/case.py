@@ -88,9 +88,9 @@ class Case:
         clauses: ids of the tested clauses, the most important one first.
         tags: words for the selection of cases: operator, types, family.
         model: serialised ModelProto. The oracle computes the expected outputs from it, unless the model is invalid.
-        data_sets: for each data set, the graph's inputs without an initializer, in order. All data sets run on one
-            prepared model. Only a case of kind `pass` may have no data set. Such a case has inputs or outputs that are
-            not tensors, and only the structure of its graph is judged.
+        data_sets: for each data set, the graph's inputs without an initializer, or all inputs, in order. All data sets
+            run on one prepared model. Only a case of kind `pass` may have no data set. Such a case has inputs or
+            outputs that are not tensors, and only the structure of its graph is judged.
         kind: a `CaseKind`, the folder of the corpus.
         rewrite: what the pass must do with the model; None if the case does not define it.
         hazards: for each data set, the class of hazard that it exposes, or None if the rewrite keeps the answer. An

@@ -17,7 +17,7 @@ import onnx
 
 from conformance.models.arrays import type_name
 from conformance.models.graphs import top_level_graphs
-from conformance.models.inputs import initializer_arrays, required_input_names
+from conformance.models.inputs import fed_input_names, initializer_arrays
 from conformance.models.summaries import shortest_decimal
 from conformance.models.types import MAIN_DOMAINS
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
@@ -88,12 +88,15 @@ def case_properties(case: CaseInMemory, tags: Iterable[str] = ()) -> Properties:
 
 def _node_properties(case: CaseInMemory, numbers: dict[str, list[float]]) -> Iterator[str]:
     constants = initializer_arrays(case.model.graph)
-    fed = required_input_names(case.model.graph)
-    runs = [{**constants, **dict(zip(fed, data_set.inputs, strict=False))} for data_set in case.held]
+    graph = case.model.graph
+    fed = [
+        dict(zip(fed_input_names(graph, len(data_set.inputs)), data_set.inputs, strict=False)) for data_set in case.held
+    ]
+    runs = [{**constants, **inputs} for inputs in fed]
     produced = {name for node in case.model.graph.node for name in node.output}
     for node in case.model.graph.node:
         yield from _attribute_properties(node, numbers)
-        yield from _connection_properties(node, set(constants) - set(fed), produced)
+        yield from _connection_properties(node, set(constants) - set(fed[0] if fed else ()), produced)
         for values in runs:
             yield from _operand_properties(node, [values.get(name) for name in node.input], numbers)
 

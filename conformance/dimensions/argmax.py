@@ -9,17 +9,25 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from ml_dtypes import finfo
 from onnx import helper
 
-from conformance.dimensions.connections import CONSUMERS, SOURCES, Fragment
+from conformance.dimensions.connections import (
+    CONSUMERS,
+    PERMITTED_SOURCES,
+    SMALL_FAMILY_CONSUMERS,
+    SMALL_FAMILY_SOURCES,
+    SOURCES,
+    Fragment,
+)
 from conformance.dimensions.covering_array import Declaration, LevelCombination, Omission
-from conformance.dimensions.scopes import SCOPES
+from conformance.dimensions.scopes import ADDED_SCOPES, SCOPES
 from conformance.dimensions.wrapping import IMPORT_LEVELS, BuiltModel, Context, build_in_context
 from conformance.generation.models import permuted_quarters
 from conformance.models.arrays import dtype_of, type_number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import onnx
 
@@ -56,7 +64,7 @@ INTEGER_TYPES = tuple(name for name in ARGMAX_TYPES if "int" in name)
 UNSIGNED_TYPES = tuple(name for name in INTEGER_TYPES if name.startswith("u"))
 
 SOURCE_LEVELS: Mapping[str, tuple[str, str]] = {
-    **{source: (source, "raw") for source in SOURCES},
+    **{source: (source, "raw") for source in SOURCES if source not in (*SMALL_FAMILY_SOURCES, *PERMITTED_SOURCES)},
     "initializer_of_numbers": ("initializer", "typed"),
     "constant_of_numbers": ("constant", "typed"),
 }
@@ -70,7 +78,10 @@ SHAPES: Mapping[str, Sequence[int]] = {
     "no_rows": (0, 3),
     "none_between": (2, 0, 3),
     "rank_6": (2, 1, 2, 1, 1, 2),
+    "rank_9": (2, 1, 1, 2, 1, 1, 1, 1, 2),
 }
+
+ADDED_SHAPES = ("rank_9",)
 
 AXIS_LEVELS = ("first", "default", "last", "minus_one", "minus_rank")
 
@@ -89,6 +100,70 @@ GOLOMB_RULER = (0, 2, 6, 24, 29, 40, 43, 55, 68, 75, 76, 85)
 THREE_AXES_REASON = "With fewer axes, or with sizes of 1, a wrong default axis does not change the result."
 
 
+def _limits(dtype: Any) -> Any:
+    """Return the limits of a floating-point type, including bfloat16."""
+    return finfo(dtype)  # type: ignore[no-untyped-call]
+
+
+CLOSE_VALUES: Mapping[str, Callable[[Any], tuple[Any, Any]]] = {
+    "0_and_1": lambda _: (0.0, 1.0),
+    "1_and_2": lambda _: (1.0, 2.0),
+    "minus_1_and_0": lambda _: (-1.0, 0.0),
+    "half_and_1": lambda _: (0.5, 1.0),
+    "integers": lambda _: (6.0, 7.0),
+    "above_1": lambda dtype: (1.0, np.nextafter(dtype(1), dtype(2))),
+    "below_2": lambda dtype: (np.nextafter(dtype(2), dtype(1)), 2.0),
+    "below_minus_1": lambda dtype: (np.nextafter(dtype(-1), dtype(-2)), -1.0),
+    "least_normal": lambda dtype: (
+        np.nextafter(_limits(dtype).smallest_normal, dtype(0)),
+        _limits(dtype).smallest_normal,
+    ),
+    "largest": lambda dtype: (np.nextafter(_limits(dtype).max, dtype(0)), _limits(dtype).max),
+    "subnormals": lambda dtype: (_limits(dtype).smallest_subnormal, _limits(dtype).smallest_subnormal * dtype(2)),
+    "large_subnormals": lambda dtype: (
+        _limits(dtype).smallest_normal - dtype(2) * _limits(dtype).smallest_subnormal,
+        _limits(dtype).smallest_normal - _limits(dtype).smallest_subnormal,
+    ),
+    "negative_subnormals": lambda dtype: (
+        -_limits(dtype).smallest_subnormal * dtype(2),
+        -_limits(dtype).smallest_subnormal,
+    ),
+}
+"""Functions of an element type that return two close values, in ascending order, by level."""
+
+SUBNORMAL_LEVELS = ("subnormals", "large_subnormals", "negative_subnormals")
+"""Levels of `CLOSE_VALUES` whose values are equal if a runtime flushes subnormals to zero."""
+
+CLOSE_LENGTHS = ("2", "3", "8", "13", "18", "33")
+
+
+def argmax_close_declaration() -> Declaration:
+    """Return the factors of the family `close`: rows of two close values, of which the larger is rare.
+
+    The larger value is the first, the last or an inner element, or both the first and the last.
+    """
+    return Declaration(
+        factors={
+            "type": ("bfloat16", "float16", "float", "double"),
+            "values": tuple(CLOSE_VALUES),
+            "length": CLOSE_LENGTHS,
+            "place": ("last", "first", "inner", "ends"),
+            "select_last_index": ("0", "1"),
+        },
+        forbidden=(LevelCombination({"length": ("2",), "place": ("inner", "ends")}, "Two elements are two ends."),),
+    )
+
+
+def close_rows(row: Row) -> Array:
+    """Return the input X for a row of `argmax_close_declaration`: a vector, and the vector in reverse order."""
+    dtype, length = dtype_of(type_number(row["type"])).type, int(row["length"])
+    smaller, larger = CLOSE_VALUES[row["values"]](dtype)
+    vector = np.full(length, smaller, dtype=dtype)
+    places = {"first": [0], "last": [-1], "inner": [length // 2], "ends": [0, -1]}[row["place"]]
+    vector[places] = larger
+    return np.stack([vector, vector[::-1]])
+
+
 def argmax_placed_declaration() -> Declaration:
     """Return the factors of the family `placed`: enclosing scope, preceding operator, attributes and data of ArgMax."""
     empty_axis = "ArgMax along an empty axis has no result."
@@ -97,7 +172,7 @@ def argmax_placed_declaration() -> Declaration:
             "before": tuple(PRODUCERS),
             "scope": tuple(place for place in SCOPES if place not in {"loop", "scan"}),
             "source_X": tuple(SOURCE_LEVELS),
-            "consumer_index": tuple(use for use in CONSUMERS if use != "unused"),
+            "consumer_index": tuple(use for use in CONSUMERS if use not in ("unused", *SMALL_FAMILY_CONSUMERS)),
             "read_by_another": ("none", "X"),
             "type": ARGMAX_TYPES,
             "values": VALUE_LEVELS,
@@ -165,6 +240,10 @@ def argmax_placed_declaration() -> Declaration:
                 "infinities, NaN and zeros of both signs", "`generators/argmax/values.py` tests them in every type."
             ),
         ),
+        added={
+            "scope": ADDED_SCOPES,
+            "shape": ADDED_SHAPES,
+        },
     )
 
 

@@ -7,6 +7,7 @@ of another node. `CONSUMERS` has a builder for each way in which a result can be
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -114,12 +115,16 @@ class OperandSource:
     Attributes:
         fed: graph inputs with their values.
         overridable: initializers that are also graph inputs, so that a caller may omit them.
+        overriding: values that the caller feeds for such inputs. If there are any, the caller feeds every input.
         before: nodes and constants that compute the operand.
+        after: nodes that read another name of the operand after the tested nodes.
     """
 
     fed: Mapping[str, Array] = field(default_factory=dict)
     overridable: tuple[onnx.TensorProto, ...] = ()
+    overriding: Mapping[str, Array] = field(default_factory=dict)
     before: GraphPart = field(default_factory=GraphPart)
+    after: GraphPart = field(default_factory=GraphPart)
 
 
 def raw_tensor(array: Array, name: str) -> onnx.TensorProto:
@@ -186,6 +191,105 @@ def _part(name: str, array: Array, encode: TensorEncoding) -> OperandSource:
     return OperandSource({whole: np.pad(array, 1, constant_values=PADDING_VALUE)}, before=GraphPart([node], constants))
 
 
+def _overridden(name: str, array: Array, encode: TensorEncoding) -> OperandSource:
+    """Return an initializer that is also an input for which the caller feeds another value."""
+    default = np.zeros_like(array)
+    return OperandSource(overridable=(encode(default, name),), overriding={name: array})
+
+
+def _sparse_constant(name: str, array: Array, encode: TensorEncoding) -> OperandSource:
+    """Return a Constant with a sparse value, which lacks the elements that are 0.
+
+    Indices are positions if elements are stored in `raw_data`, otherwise coordinates. ONNX's sparse format has neither
+    scalars nor empty tensors.
+    """
+    places = np.flatnonzero(array).astype(np.int64)
+    stored = places if encode is raw_tensor else np.stack(np.unravel_index(places, array.shape), axis=1)
+    values, indices = encode(array.reshape(-1)[places], f"{name}_values"), encode(stored, f"{name}_indices")
+    sparse = helper.make_sparse_tensor(values, indices, array.shape)
+    return OperandSource(before=GraphPart([helper.make_node("Constant", [], [name], sparse_value=sparse)]))
+
+
+def _alias(name: str, array: Array, encode: TensorEncoding) -> OperandSource:
+    """Return a source that gives the operand a second name, which a node reads after the tested nodes.
+
+    A runtime may store both names in the same memory. Then the tested nodes must not write to it. The kind of the
+    second name depends on the operand.
+    """
+    return alias_source(name, array, encode, _alias_kind(name, array), reads_alias=True)
+
+
+def _aliased(name: str, array: Array, encode: TensorEncoding) -> OperandSource:
+    """Return a source like `_alias`, but the tested nodes read the first name and the later node the second."""
+    return alias_source(name, array, encode, _alias_kind(name, array), reads_alias=False)
+
+
+def _alias_kind(name: str, array: Array) -> str:
+    """Return a key of `ALIASES` for an operand. Dropout does not accept integers."""
+    kinds = [kind for kind in ALIASES if kind != "dropout" or array.dtype.kind not in "iu"]
+    return kinds[sum(map(ord, name)) % len(kinds)]
+
+
+def alias_source(name: str, array: Array, encode: TensorEncoding, kind: str, *, reads_alias: bool) -> OperandSource:
+    """Return a source that computes a value and a second name of it, of which one is the operand.
+
+    Args:
+        name: name of the operand.
+        array: value of the operand.
+        encode: how constants are stored.
+        kind: how the second name is made, a key of `ALIASES`.
+        reads_alias: whether the operand is the second name. Otherwise a later node reads the second name.
+    """
+    other = f"{name}_other"
+    original, alias = (other, name) if reads_alias else (name, other)
+    made = ALIASES[kind](original, alias, array, encode)
+    before = GraphPart([helper.make_node("Neg", [f"{name}_negated"], [original]), *made.nodes], made.initializers)
+    return OperandSource({f"{name}_negated": -array}, before=before, after=extra_reader(other, array))
+
+
+def _identity_alias(original: str, alias: str, _: Array, __: TensorEncoding) -> GraphPart:
+    return GraphPart([helper.make_node("Identity", [original], [alias])])
+
+
+def _reshape_alias(original: str, alias: str, array: Array, encode: TensorEncoding) -> GraphPart:
+    shape = encode(np.array(array.shape, dtype=np.int64), f"{alias}_shape")
+    return GraphPart([helper.make_node("Reshape", [original, shape.name], [alias])], [shape])
+
+
+def _dropout_alias(original: str, alias: str, _: Array, __: TensorEncoding) -> GraphPart:
+    return GraphPart([helper.make_node("Dropout", [original], [alias])])
+
+
+def _if_alias(original: str, alias: str, array: Array, _: TensorEncoding) -> GraphPart:
+    """Return an If whose branch returns the captured value."""
+    inner = f"{alias}_then"
+    then = GraphPart([helper.make_node("Identity", [original], [inner])], given={inner: array})
+    other = zeros_part({alias: array}).graph("else")
+    return GraphPart(
+        [helper.make_node("If", [CONDITION_INPUT], [alias], then_branch=then.graph("then"), else_branch=other)]
+    )
+
+
+def _sequence_alias(original: str, alias: str, _: Array, __: TensorEncoding) -> GraphPart:
+    sequence, place = f"{alias}_sequence", f"{alias}_first"
+    return GraphPart(
+        [
+            helper.make_node("SequenceConstruct", [original], [sequence]),
+            constant_node(place, np.array(0, dtype=np.int64)),
+            helper.make_node("SequenceAt", [sequence, place], [alias]),
+        ]
+    )
+
+
+ALIASES: Mapping[str, Callable[[str, str, Array, TensorEncoding], GraphPart]] = {
+    "identity": _identity_alias,
+    "reshape": _reshape_alias,
+    "dropout": _dropout_alias,
+    "if": _if_alias,
+    "sequence": _sequence_alias,
+}
+"""Builders of nodes that give a value a second name, by level. A runtime may store both names in the same memory."""
+
 SOURCES: Mapping[str, Callable[[str, Array, TensorEncoding], OperandSource]] = {
     "input": _input,
     "initializer": _initializer,
@@ -193,8 +297,28 @@ SOURCES: Mapping[str, Callable[[str, Array, TensorEncoding], OperandSource]] = {
     "constant": _constant,
     "rearranged": _rearranged,
     "part": _part,
+    "alias": _alias,
+    "aliased": _aliased,
+    "sparse_constant": _sparse_constant,
+    "overridden": _overridden,
 }
 """Builders of operand sources by level."""
+
+ALIAS_SIDES = ("alias", "original")
+"""Which of two names of one value the tested nodes read. Another node reads the other name later."""
+
+ALIAS_SOURCES: Mapping[str, Callable[[str, Array, TensorEncoding], OperandSource]] = {
+    f"{kind}_{side}": partial(alias_source, kind=kind, reads_alias=side == "alias")
+    for kind in ALIASES
+    for side in ALIAS_SIDES
+}
+"""Builders of operand sources for each kind of alias, by kind and side."""
+
+PERMITTED_SOURCES = ("overridden",)
+"""Sources that the specification permits and does not require. They occur in no `must` case."""
+
+SMALL_FAMILY_SOURCES = ("alias", "aliased", "sparse_constant")
+"""Sources that only small families and random examples combine with others, so that the corpus stays small."""
 
 
 CONDITION_INPUT = "yes"
@@ -219,6 +343,17 @@ def _identity(name: str, array: Array) -> GraphPart:
     same = f"{name}_same"
     nodes = [helper.make_node("Identity", [name], [same]), *_allocating_nodes(name)]
     return GraphPart(nodes, given={same: array, f"{name}_later": array})
+
+
+def _reshaped(name: str, array: Array) -> GraphPart:
+    """Return a consumer that reads the result by a second name of another shape, after other nodes allocate memory."""
+    shape, flat = f"{name}_shape", f"{name}_flat"
+    nodes = [
+        constant_node(shape, np.array([-1], dtype=np.int64)),
+        helper.make_node("Reshape", [name, shape], [flat]),
+        *_allocating_nodes(name),
+    ]
+    return GraphPart(nodes, given={flat: array.reshape(-1), f"{name}_later": array})
 
 
 def _captured(name: str, array: Array) -> GraphPart:
@@ -272,5 +407,9 @@ CONSUMERS: Mapping[str, Callable[[str, Array], GraphPart]] = {
     "identity": _identity,
     "captured": _captured,
     "sequence": _sequence,
+    "reshaped": _reshaped,
 }
 """Builders of result consumers by level."""
+
+SMALL_FAMILY_CONSUMERS = ("reshaped",)
+"""Consumers that only small families and random examples combine with others, so that the corpus stays small."""

@@ -16,7 +16,7 @@ Factor and level names are part of the ids and tags of cases. Do not change them
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, product
 from typing import TYPE_CHECKING, TypeAlias
@@ -70,6 +70,9 @@ class Declaration:
             interactions that include all factors of the combination.
         three_way: three named groups of factors. Every triple of levels, one from each group, must be covered.
         omissions: known variations that are deliberately not tested, for the coverage report.
+        added: levels of each factor that came later. The covering array begins with the rows for all other levels, so
+            that these rows and their numbers stay the same. A factor whose levels except the first came later has its
+            first level in these rows.
     """
 
     factors: Mapping[str, Sequence[str]]
@@ -77,6 +80,17 @@ class Declaration:
     masking: Sequence[LevelCombination] = ()
     three_way: Mapping[str, Sequence[str]] | None = None
     omissions: Sequence[Omission] = ()
+    added: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def original(self) -> Declaration:
+        """The declaration without the levels of `added`. A factor that keeps only its first level is left out."""
+        kept = {
+            factor: tuple(level for level in levels if level not in self.added.get(factor, ()))
+            for factor, levels in self.factors.items()
+        }
+        factors = {name: levels for name, levels in kept.items() if len(levels) > 1 or name not in self.added}
+        return replace(self, factors=factors, added={})
 
     def masking_factors(self, row: Row) -> set[str]:
         """Return the factors of the masking combinations in a row.
@@ -139,7 +153,10 @@ def coverage(declaration: Declaration, rows: Iterable[Row]) -> Coverage:
 
 
 def covering_array(declaration: Declaration) -> list[dict[str, str]]:
-    """Return rows that together cover all coverable interactions. No row is redundant."""
+    """Return rows that together cover all coverable interactions.
+
+    The rows of the original declaration (`Declaration.added`) come first.
+    """
     return covering_array_search(declaration).rows()
 
 
@@ -188,8 +205,12 @@ class _CoveringArraySearch:
         return [interaction for interaction in _all_interactions(self.declaration) if self._starts(interaction)]
 
     def rows(self) -> list[dict[str, str]]:
-        """Return the rows of the covering array. No row is redundant."""
+        """Return the rows of the covering array. Only rows of the original declaration can be redundant."""
         missing = dict.fromkeys(self.coverable)
+        original = self._original_rows()
+        for row in original:
+            for interaction in covered_interactions(self.declaration, row):
+                missing.pop(interaction, None)
         rows: list[dict[str, str]] = []
         while missing:
             seed = next(iter(missing))
@@ -199,7 +220,14 @@ class _CoveringArraySearch:
             rows.append(row)
             for interaction in covered_interactions(self.declaration, row):
                 missing.pop(interaction, None)
-        return self._remove_redundant(rows)
+        return [*original, *self._remove_redundant(rows, original)]
+
+    def _original_rows(self) -> list[dict[str, str]]:
+        """Return the rows of the original declaration, with the first level of each factor that it lacks."""
+        if not self.declaration.added:
+            return []
+        first = {name: levels[0] for name, levels in self.declaration.factors.items()}
+        return [{**first, **row} for row in covering_array(self.declaration.original)]
 
     def _starts(self, interaction: Interaction) -> list[dict[str, str]]:
         """Return partial rows that contain an interaction and can be completed to a row that covers the interaction."""
@@ -230,7 +258,7 @@ class _CoveringArraySearch:
             if name in row:
                 continue
             best: tuple[int, dict[str, str]] | None = None
-            for level in self._rotated_levels(name, len(missing)):
+            for level in self._rotated_levels(name, 0 if self.declaration.added else len(missing)):
                 extended = {**row, name: level}
                 if level in self._constrained.get(name, ()) and not self._can_complete(extended, needed):
                     continue
@@ -249,6 +277,7 @@ class _CoveringArraySearch:
         """Yield the levels of the factor `name`, rotated by `shift`.
 
         If several levels gain the same coverage, the search takes the first; the rotation varies which one is first.
+        Rows for added levels are not rotated, so that all else in them is as plain as possible.
         """
         levels = self.declaration.factors[name]
         return (levels[(shift + index) % len(levels)] for index in range(len(levels)))
@@ -339,9 +368,11 @@ class _CoveringArraySearch:
         unconstrained = [] if constrained.issuperset(levels) else [""]
         return [*unconstrained, *(level for level in levels if level in constrained)]
 
-    def _remove_redundant(self, rows: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-        """Return the rows without those whose interactions are all covered by other rows."""
-        count = Counter(interaction for row in rows for interaction in covered_interactions(self.declaration, row))
+    def _remove_redundant(self, rows: Sequence[dict[str, str]], kept: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+        """Return the rows without those whose interactions are all covered by other rows or by the rows `kept`."""
+        count = Counter(
+            interaction for row in (*kept, *rows) for interaction in covered_interactions(self.declaration, row)
+        )
         necessary = []
         for row in rows:
             interactions = covered_interactions(self.declaration, row)

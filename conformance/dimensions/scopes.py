@@ -6,7 +6,7 @@ also move the operand sources and the result consumers into the scope; others le
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -140,6 +140,51 @@ def _trip_count() -> onnx.TensorProto:
     return helper.make_tensor("trips", onnx.TensorProto.INT64, (), [ITERATIONS])
 
 
+def _loop_invariant(content: ScopeContent) -> ScopedModel:
+    """Return a model with the tested nodes in a Loop that captures all operands and returns the last results.
+
+    Every iteration has the same operands, so a runtime may run the nodes once. It must not change the operands.
+    """
+    fragment = content.fragment
+    zeros = zeros_part({f"{name}_start": array for name, array in fragment.results.items()})
+    inside = {f"{name}_inside": array for name, array in fragment.results.items()}
+    body = GraphPart(
+        [helper.make_node("Identity", ["goes_on"], ["again"]), *fragment.inside({})],
+        given={"again": np.array(True), **inside},
+    )
+    earlier = {f"{name}_earlier": array for name, array in fragment.results.items()}
+    node = helper.make_node(
+        "Loop",
+        ["trips", "", *zeros.given],
+        list(fragment.results),
+        body=body.graph("body", {**_loop_body_inputs(), **earlier}),
+    )
+    return ScopedModel(content.replaced_by(GraphPart([*zeros.nodes, node], [_trip_count()])))
+
+
+def _if_both(content: ScopeContent) -> ScopedModel:
+    """Return a model with two Ifs that have the tested nodes in both branches, with other attributes in one of them.
+
+    The first If takes the first branch, and the second If takes the other one. Nodes of two branches can have one name.
+    """
+    fragment = content.fragment
+    inside = {f"{name}_inside": array for name, array in fragment.results.items()}
+    again = {f"{name}_again": array for name, array in fragment.results.items()}
+    then, other = (
+        GraphPart(replace(fragment, nodes=nodes).inside({}), given=inside) for nodes in (fragment.nodes, fragment.again)
+    )
+    nodes = [
+        helper.make_node("Not", [CONDITION_INPUT], ["no"]),
+        *(
+            helper.make_node(
+                "If", [condition], list(results), then_branch=then.graph("then"), else_branch=other.graph("else")
+            )
+            for condition, results in ((CONDITION_INPUT, fragment.results), ("no", again))
+        ),
+    ]
+    return ScopedModel(join_parts((content.replaced_by(GraphPart(nodes)), GraphPart(given=again))))
+
+
 def _scan(content: ScopeContent) -> ScopedModel:
     """Return a model with the tested nodes in a Scan over the rows of all tensors; scalars are captured."""
     fragment = content.fragment
@@ -250,5 +295,10 @@ SCOPES: Mapping[str, Callable[[ScopeContent], ScopedModel]] = {
     "function": _function,
     "function_twice": _function_twice,
     "function_in_function": _function_in_function,
+    "loop_invariant": _loop_invariant,
+    "if_both": _if_both,
 }
 """Builders of enclosing scopes by level."""
+
+ADDED_SCOPES = ("loop_invariant", "if_both")
+"""Levels of `SCOPES` for `Declaration.added`."""

@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.dimensions.connections import CONSUMERS, SOURCES, TENSOR_ENCODINGS, Fragment
+from conformance.dimensions.connections import (
+    CONSUMERS,
+    PERMITTED_SOURCES,
+    SMALL_FAMILY_CONSUMERS,
+    SMALL_FAMILY_SOURCES,
+    SOURCES,
+    TENSOR_ENCODINGS,
+    Fragment,
+)
 from conformance.dimensions.covering_array import Declaration, LevelCombination, Omission
-from conformance.dimensions.scopes import SCOPES
+from conformance.dimensions.scopes import ADDED_SCOPES, SCOPES
 from conformance.dimensions.wrapping import IMPORT_LEVELS, Context, build_in_context
 from conformance.generation.models import pseudo_random_array
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
@@ -41,6 +49,7 @@ TENSOR_SHAPES: Mapping[str, Sequence[Sequence[int]]] = {
     "g_as_state": ((2, 2), (2, 2)),
 }
 """Shapes of the optimized tensors. Except in `0d`, all tensors have equally many rows, as Scan requires."""
+
 
 NODE_LEVELS: Mapping[str, str] = {
     "one": "a node",
@@ -83,7 +92,17 @@ OMISSIONS = (
         "a sparse initializer",
         "ONNX's checker and this reference treat it as a tensor. ONNX's shape inference gives it a "
         "sparse type, which the"
-        " operators do not accept. `test_*_sparse_initializer` tests this at level silent.",
+        " operators do not accept. `test_*_sparse_initializer*` test this at level should.",
+    ),
+    Omission(
+        "a fed value for an input with an initializer",
+        "The specification permits it, and does not oblige a runtime to accept it. The family `fed_defaults` tests "
+        "this at level should.",
+    ),
+    Omission(
+        "a sparse Constant, an alias of every kind, and one value for two operands of a tensor",
+        "The families `constants`, `aliases` and `shared` test these. ONNX's sparse format has neither scalars nor "
+        "empty tensors.",
     ),
     Omission(
         "the training domain under another name",
@@ -102,11 +121,23 @@ def has_state(op_type: str) -> bool:
     return len(TRAINING_OPTIMIZERS[op_type].operands) > len("XG")
 
 
-def placed_declaration(op_type: str) -> Declaration:
-    """Return the factors of the graph around an optimizer node: enclosing scope, operand sources and more."""
+def placed_declaration(op_type: str, *, is_for_search: bool = False) -> Declaration:
+    """Return the factors of the graph around an optimizer node: enclosing scope, operand sources and more.
+
+    Args:
+        op_type: type of the optimizer.
+        is_for_search: whether the sources and consumers of small families are levels too.
+    """
+    omitted = PERMITTED_SOURCES if is_for_search else (*PERMITTED_SOURCES, *SMALL_FAMILY_SOURCES)
+    uses = tuple(use for use in CONSUMERS if is_for_search or use not in SMALL_FAMILY_CONSUMERS)
     optimizer = TRAINING_OPTIMIZERS[op_type]
-    sources = {f"source_{name}": tuple(SOURCES) for name in ("R", "T", *optimizer.operands)}
-    consumers = {f"consumer_{name}": tuple(CONSUMERS) for name in optimizer.results}
+    known = tuple(source for source in SOURCES if source not in omitted)
+    scalar = tuple(source for source in known if source != "sparse_constant")
+    sources = {
+        **{f"source_{name}": scalar for name in ("R", "T")},
+        **{f"source_{name}": known for name in optimizer.operands},
+    }
+    consumers = dict.fromkeys((f"consumer_{name}" for name in optimizer.results), uses)
     return Declaration(
         factors={
             "scope": tuple(SCOPES),
@@ -129,6 +160,14 @@ def placed_declaration(op_type: str) -> Declaration:
                 {"scope": ("loop",), "tensors": ("one_twice", "g_as_state")},
                 "Two results cannot replace the same operand.",
             ),
+            *(
+                LevelCombination(
+                    {f"source_{name}": ("sparse_constant",), "tensors": ("0d", "around_empty")},
+                    "ONNX's sparse format has neither scalars nor empty tensors.",
+                )
+                for name in optimizer.operands
+                if is_for_search
+            ),
             LevelCombination(
                 {"scope": ("loop",), "nodes": TWO_NODES},
                 "The second node's results have no operand to replace.",
@@ -140,6 +179,7 @@ def placed_declaration(op_type: str) -> Declaration:
         ),
         three_way={"scope": ("scope",), "source": tuple(sources), "consumer": tuple(consumers)},
         omissions=OMISSIONS,
+        added={"scope": ADDED_SCOPES},
     )
 
 

@@ -10,6 +10,7 @@ import onnx
 from onnx import helper
 
 from conformance.dimensions.connections import (
+    ALIAS_SOURCES,
     CONDITION_INPUT,
     CONSUMERS,
     SOURCES,
@@ -23,6 +24,7 @@ from conformance.dimensions.connections import (
 from conformance.dimensions.scopes import CUSTOM_DOMAIN, SCOPES, ScopeContent
 from conformance.generation.models import array_value_info, make_value_info
 from conformance.models.arrays import tensor_of
+from conformance.models.inputs import tensor_elements
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,7 +53,7 @@ class Context:
 
     Attributes:
         scope: the enclosing scope, a key of `SCOPES`.
-        sources: the operand source, a key of `SOURCES`, by the operand's name. The default is `input`.
+        sources: the operand source, a key of `SOURCES` or `ALIAS_SOURCES`, by the operand's name. Default: `input`.
         consumers: the result consumer, a key of `CONSUMERS`, by the result's name. The default is `output`.
         shared: names of operands that another node also reads.
         stored: how constants are stored, a key of `TENSOR_ENCODINGS`.
@@ -97,7 +99,8 @@ def build_in_context(
         CONSUMERS[context.consumers.get(result, "output")](result, array) for result, array in fragment.results.items()
     ]
     before = join_parts(supply.before for supply in supplies.values())
-    after = join_parts((*uses, *(extra_reader(operand, fragment.operands[operand]) for operand in context.shared)))
+    readers = (extra_reader(operand, fragment.operands[operand]) for operand in context.shared)
+    after = join_parts((*uses, *readers, *(supply.after for supply in supplies.values())))
     scoped = SCOPES[context.scope](ScopeContent(before, fragment, after))
     main, fed = scoped.main, _graph_inputs(supplies)
     overridable = [tensor for supply in supplies.values() for tensor in supply.overridable]
@@ -108,21 +111,31 @@ def build_in_context(
         make_value_info(tensor.name, onnx.TensorProto.DataType.Name(tensor.data_type).lower(), tensor.dims)
         for tensor in overridable
     )
-    taken = [{operand: array for operand, array in run.items() if supplies[operand].fed} for run in again]
-    runs = [fed, *(_graph_inputs(_operand_sources(operands, context)) for operands in taken)]
-    data_sets = tuple((*run.values(), *decided.values()) for run in runs)
+    taken = [
+        {operand: array for operand, array in run.items() if supplies[operand].fed or supplies[operand].overriding}
+        for run in again
+    ]
+    sources = [supplies, *({**supplies, **_operand_sources(operands, context)} for operands in taken)]
+    data_sets = tuple((*_graph_inputs(each).values(), *decided.values(), *_overriding_inputs(each)) for each in sources)
     return BuiltModel(_model(graph, fragment, context, scoped.functions), data_sets)
 
 
 def _operand_sources(operands: Mapping[str, Array], context: Context) -> dict[str, OperandSource]:
     """Return the graph inputs, initializers and nodes that provide each operand, by the operand's name."""
-    stored = TENSOR_ENCODINGS[context.stored]
-    return {name: SOURCES[context.sources.get(name, "input")](name, array, stored) for name, array in operands.items()}
+    stored, sources = TENSOR_ENCODINGS[context.stored], {**SOURCES, **ALIAS_SOURCES}
+    return {name: sources[context.sources.get(name, "input")](name, array, stored) for name, array in operands.items()}
 
 
 def _graph_inputs(supplies: Mapping[str, OperandSource]) -> dict[str, Array]:
     """Return the values of the graph inputs by name."""
     return {name: array for supply in supplies.values() for name, array in supply.fed.items()}
+
+
+def _overriding_inputs(supplies: Mapping[str, OperandSource]) -> list[Array]:
+    """Return the values that the caller feeds for the inputs with an initializer: all of them, or none."""
+    given = {name: array for supply in supplies.values() for name, array in supply.overriding.items()}
+    overridable = [tensor for supply in supplies.values() for tensor in supply.overridable]
+    return [given.get(tensor.name, tensor_elements(tensor)) for tensor in overridable] if given else []
 
 
 def _model(

@@ -20,7 +20,7 @@ from conformance.corpus.case_json import COMPANION_FILE, companion_bytes
 from conformance.errors import CaseError
 from conformance.jobs.process_pool import ProcessWorkers, available_processors
 from conformance.models.arrays import tensor_of
-from conformance.models.inputs import GraphInputs, required_input_names
+from conformance.models.inputs import GraphInputs, fed_input_names
 from conformance.models.summaries import MAX_SHOWN_ELEMENTS, format_true_indices, model_summary, tensor_preview
 from conformance.models.validity import check_model
 from conformance.reference.oracle import Answer, answers
@@ -53,7 +53,7 @@ def case_files(case: Case, generator: str) -> dict[str, bytes]:
     files = {"model.onnx": case.model}
     previews = []
     for number, inputs in enumerate(case.data_sets):
-        given = list(zip(required_input_names(model.graph), inputs, strict=True))
+        given = list(zip(fed_input_names(model.graph, len(inputs)), inputs, strict=True))
         outputs = _expected_outputs(case, model.graph, inputs)
         files |= _data_set(f"test_data_set_{number}", given, outputs)
         previews.append(_data_set_preview(given, outputs, case.hazards[number] if case.hazards else None))

@@ -18,7 +18,7 @@ import onnx
 
 from conformance.isolation.protocol import decode_tensor, encode_tensor, placeholder_for_type
 from conformance.isolation.tensor_files import FILE_THRESHOLD_BYTES, take_tensor, write_tensor
-from conformance.models.inputs import required_input_names
+from conformance.models.inputs import fed_input_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,7 +66,7 @@ class BackendProxy:
                 model.
         """
         if self.client.has_process:
-            self._ready = model, PreparedProxy(self, model.SerializeToString(), required_input_names(model.graph), 0)
+            self._ready = model, PreparedProxy(self, model.SerializeToString(), _input_names(model.graph), 0)
             self._ready[1].prepare_prefetch(next(self._file_names), inputs)
 
     def prefetch(self, model: onnx.ModelProto, inputs: Sequence[Array] | None = None) -> None:
@@ -95,7 +95,7 @@ class BackendProxy:
         return self._load(model, 1 if self.client.info().models > 1 else 0)
 
     def _load(self, model: onnx.ModelProto, slot: int) -> PreparedProxy:
-        prepared = PreparedProxy(self, model.SerializeToString(), required_input_names(model.graph), slot)
+        prepared = PreparedProxy(self, model.SerializeToString(), _input_names(model.graph), slot)
         prepared.load()
         return prepared
 
@@ -130,6 +130,12 @@ class BackendProxy:
         self._returned.append(outputs)
 
 
+def _input_names(graph: onnx.GraphProto) -> dict[int, list[str]]:
+    """Return the names of the inputs by the number of values that a caller feeds: the required inputs, or all."""
+    counts = (len(graph.input), len(fed_input_names(graph, -1)))
+    return {count: fed_input_names(graph, count) for count in counts}
+
+
 class PreparedProxy:
     """A model that is loaded in the subject; `run` loads it again if another model has replaced it.
 
@@ -138,7 +144,7 @@ class PreparedProxy:
         prefetched_seconds: time that the subject needed for the last command while the suite did other work.
     """
 
-    def __init__(self, backend: BackendProxy, model: bytes, names: Sequence[str], slot: int) -> None:
+    def __init__(self, backend: BackendProxy, model: bytes, names: Mapping[int, Sequence[str]], slot: int) -> None:
         self._backend = backend
         self._model = model
         self._names = names
@@ -221,7 +227,8 @@ class PreparedProxy:
     def _run_fields(self, inputs: Sequence[Array]) -> dict[str, Any]:
         """Return the fields of the command that runs the model; write large inputs to files."""
         client = self._backend.client
-        names = [*self._names, *(str(number) for number in range(len(self._names), len(inputs)))]
+        known = self._names.get(len(inputs)) or self._names[min(self._names)]
+        names = [*known, *(str(number) for number in range(len(known), len(inputs)))]
         in_files = client.info().files
         messages = [
             write_tensor(f"{client.process.scratch.models}/input_{number}", name, array)

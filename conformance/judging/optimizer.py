@@ -29,7 +29,7 @@ from conformance.judging.optimizer_run import (
 )
 from conformance.judging.outcome import Outcome
 from conformance.judging.profile_rules import applicable_rules
-from conformance.models.inputs import required_input_names
+from conformance.models.inputs import fed_input_names
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
 from conformance.subjects.failures import format_exception, is_unsupported
 from conformance.subjects.loading import takes_fixed_point
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from conformance.corpus.loading import LoadedCase
+    from conformance.models.arrays import Array
     from conformance.profiles import RequirementProfile
     from conformance.results.records import HazardChange, RewriteCheck
     from conformance.subjects.loading import Subject
@@ -82,12 +83,16 @@ class OptimizerTask:
             return None
         expected = Rewrite(PassEffect(rewrite["effect"]), tuple(rewrite["once"]), tuple(rewrite["fixed_point"]))
         hazards = [data_set.get("hazard") for data_set in document["data_sets"]]
-        names = required_input_names(case.model.graph)
         data_sets = (
-            OptimizerDataSet(number, dict(zip(names, data_set.inputs, strict=False)), hazards[number])
+            OptimizerDataSet(number, _feeds(case.model.graph, data_set.inputs), hazards[number])
             for number, data_set in enumerate(case.data_sets() if hazards else ())
         )
         return cls(case.model, expected, OptimizerDataSets(tuple(data_sets)), case.is_invalid, case.entry.level)
+
+
+def _feeds(graph: onnx.GraphProto, inputs: Sequence[Array]) -> dict[str, Array]:
+    """Return the inputs of a data set by name."""
+    return dict(zip(fed_input_names(graph, len(inputs)), inputs, strict=False))
 
 
 def judge_optimizer(subject: Subject, case: LoadedCase, profile: RequirementProfile | None = None) -> Outcome:

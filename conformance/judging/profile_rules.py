@@ -15,7 +15,7 @@ import numpy as np
 from conformance.clauses import clauses
 from conformance.corpus.case_json import read_case_json
 from conformance.errors import UsageError
-from conformance.models.inputs import required_input_names
+from conformance.models.inputs import fed_input_names
 from conformance.models.types import MAIN_DOMAINS
 from conformance.profiles import read_profile
 from conformance.verdicts import Level
@@ -100,7 +100,7 @@ def _decide_data_set(graph: onnx.GraphProto, given: DataSet) -> DataSet:
 
     Only ArgMax nodes that read a graph input count. Return `given` itself if there is no such row.
     """
-    inputs = dict(zip(required_input_names(graph), given.inputs, strict=True))
+    inputs = dict(zip(fed_input_names(graph, len(given.inputs)), given.inputs, strict=True))
     of_inputs = {
         node.output[0]: node
         for node in graph.node

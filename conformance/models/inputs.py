@@ -71,6 +71,19 @@ def required_inputs(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
     return [value for value in graph.input if value.name not in defaults]
 
 
+def fed_inputs(graph: onnx.GraphProto, count: int) -> list[onnx.ValueInfoProto]:
+    """Return the graph inputs for which a caller with `count` values has values, in order.
+
+    These are the required inputs, or all inputs if a value is fed for each of them.
+    """
+    return list(graph.input) if count == len(graph.input) else required_inputs(graph)
+
+
+def fed_input_names(graph: onnx.GraphProto, count: int) -> list[str]:
+    """Return the names of the graph inputs for which a caller with `count` values has values, in order."""
+    return [value.name for value in fed_inputs(graph, count)]
+
+
 def required_input_names(graph: onnx.GraphProto) -> list[str]:
     """Return the names of the graph inputs without a default value, in order."""
     return [value.name for value in required_inputs(graph)]
@@ -124,26 +137,36 @@ def _known_dtype(elem_type: int) -> np.dtype[np.generic] | None:
 
 @dataclass(frozen=True)
 class GraphInputs:
-    """Declarations of the inputs that a caller must supply, in the graph's order."""
+    """Declarations of the inputs of a graph, in the graph's order.
+
+    Attributes:
+        inputs: the inputs that a caller must supply.
+        every: all inputs. A caller may supply these instead.
+    """
 
     inputs: tuple[DeclaredInput, ...]
+    every: tuple[DeclaredInput, ...] = ()
 
     @classmethod
     def of(cls, model: onnx.ModelProto) -> GraphInputs:
-        """Return the declarations of a model's inputs that have no default value."""
-        return cls(tuple(DeclaredInput.of(value) for value in required_inputs(model.graph)))
+        """Return the declarations of a model's inputs."""
+        return cls(
+            tuple(DeclaredInput.of(value) for value in required_inputs(model.graph)),
+            tuple(DeclaredInput.of(value) for value in model.graph.input),
+        )
 
     def by_name(self, inputs: Sequence[Array]) -> dict[str, Array]:
         """Check arrays against the declarations and return them by name.
 
         Args:
-            inputs: one array for each declaration, in order.
+            inputs: one array for each required input, or one for each input, in order.
 
         Raises:
             ValueError: the number of arrays, or an element type or shape, differs from the declarations.
         """
-        if len(inputs) != len(self.inputs):
+        declarations = self.every if len(inputs) == len(self.every) else self.inputs
+        if len(inputs) != len(declarations):
             raise ValueError(f"{len(inputs)} inputs are given, but the model declares {len(self.inputs)}")
-        for declared, array in zip(self.inputs, inputs, strict=True):
+        for declared, array in zip(declarations, inputs, strict=True):
             declared.check(array)
-        return {declared.name: array for declared, array in zip(self.inputs, inputs, strict=True)}
+        return {declared.name: array for declared, array in zip(declarations, inputs, strict=True)}

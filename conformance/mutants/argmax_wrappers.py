@@ -9,6 +9,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from ml_dtypes import finfo
 
 from conformance.models.types import softmax_default_axis
 from conformance.mutants.wrappers import named, replace_outputs, set_attributes
@@ -164,6 +165,17 @@ def prefer_tie(function: Callable[[Array], Array]) -> KernelWrapper:
         return [restore_reduced_axis(node, index.astype(np.int64), axis)]
 
     return replace_outputs(answer)
+
+
+@named("last_of_subnormals", replace_outputs)
+def _select_last_subnormal(node: Node, inputs: list[Array], outputs: list[Array]) -> list[Array]:
+    """Return the last index of slices in which all elements are positive subnormals of a 16-bit type."""
+    slices, axis = reduced_axis_last(node, inputs[0])
+    if slices.dtype.itemsize != 2 or slices.dtype.kind in "iu" or not slices.size:
+        return outputs
+    normal = finfo(slices.dtype).smallest_normal  # type: ignore[no-untyped-call]
+    found = np.asarray(((slices > 0) & (slices < normal)).all(axis=-1))
+    return [np.where(restore_reduced_axis(node, found, axis), np.int64(slices.shape[-1] - 1), outputs[0])]
 
 
 @named("carried_largest", replace_outputs)

@@ -46,6 +46,19 @@ def like(tensor: Any, x: Any) -> Any:
     return np.asarray(tensor).dtype.type(x)
 
 
+def one_bit_less_of_16(x: Any) -> Any:
+    """Return 16-bit floats rounded to one significant bit less, halves away from zero; other arrays unchanged.
+
+    The largest finite value does not become infinite.
+    """
+    x = np.asarray(x)
+    if x.dtype.itemsize != 2 or x.dtype.kind in "iu":
+        return x
+    bits = x.view(np.uint16)
+    raised = ((bits + np.uint16(1)) & np.uint16(0xFFFE)).view(x.dtype)
+    return np.where(np.isfinite(x) & np.isfinite(raised), raised, x)
+
+
 def flushed(x: Any) -> Any:
     """Replace subnormals by zeros of the same sign."""
     x = np.asarray(x)

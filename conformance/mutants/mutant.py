@@ -107,6 +107,9 @@ PATCHED_DOMAINS = {*MAIN_DOMAINS, *TRAINING_DOMAINS}
 Kernel: TypeAlias = Callable[[Node, list[Array]], list[Array]]
 """An operator applied to one node's inputs."""
 
+ModelRewrite: TypeAlias = Callable[["onnx.ModelProto", str], None]
+"""Modifies a model in place, given the op_type of the mutant's operator."""
+
 KernelWrapper: TypeAlias = Callable[[Kernel], Kernel]
 """Changes the behaviour of a kernel. It is applied anew for each node of each prepared model, so it can keep state."""
 
@@ -174,8 +177,12 @@ class KernelPatch:
         arithmetic: the number system in which the kernel computes.
         only_before_argmax: whether the patch applies only to nodes whose results are read by ArgMax nodes alone.
         only_within: an op_type or `function`: the patch applies only inside such an operator's subgraph or a function.
+        is_direct: whether the scope `only_within` must be the innermost scope around the node.
         by_position: whether the node's float attributes are taken in the order of the specification, ignoring their
             names.
+        last_reader_of: an operand such as X: the patch applies only to nodes of the main graph after which no node
+            reads this operand by its name.
+        rewrites: functions that modify each model before it is prepared, given the op_type of the patch.
     """
 
     defaults: Mapping[str, Any] = field(default_factory=dict)
@@ -183,7 +190,14 @@ class KernelPatch:
     arithmetic: NumberSystem = field(default_factory=NativeSystem)
     only_before_argmax: bool = False
     only_within: str | None = None
+    is_direct: bool = False
     by_position: bool = False
+    last_reader_of: str | None = None
+    rewrites: tuple[ModelRewrite, ...] = ()
+
+    def applies_within(self, within: tuple[str, ...]) -> bool:
+        """Return whether the patch applies inside these scopes, from the main graph inwards."""
+        return self.only_within is None or self.only_within in (within[-1:] if self.is_direct else within)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,8 +216,11 @@ class Mutant:
         convention: the libraries with this behaviour, or None.
         operator: the op_type.
         within: an op_type or `function`: the fault shows only inside such an operator's subgraph or a function.
+        is_direct: whether the scope `within` must be the innermost scope around the node.
         by_position: whether the node's float attributes are taken in the order of the specification, ignoring their
             names.
+        last_reader_of: an operand: the fault shows only at nodes after which no node reads it by its name.
+        rewrite: a function that modifies each model before it is prepared, given the op_type.
     """
 
     id: str
@@ -217,7 +234,10 @@ class Mutant:
     convention: str | None = None
     operator: str = ""
     within: str | None = None
+    is_direct: bool = False
     by_position: bool = False
+    last_reader_of: str | None = None
+    rewrite: ModelRewrite | None = None
 
     @property
     def description(self) -> str:
@@ -229,7 +249,14 @@ class Mutant:
         """A backend with the fault of this mutant."""
         computing = self.arithmetic or (FormulaArithmetic(self.edits) if self.edits else NativeSystem())
         patch = KernelPatch(
-            self.defaults, self.wrappers, computing, only_within=self.within, by_position=self.by_position
+            self.defaults,
+            self.wrappers,
+            computing,
+            only_within=self.within,
+            is_direct=self.is_direct,
+            by_position=self.by_position,
+            last_reader_of=self.last_reader_of,
+            rewrites=(self.rewrite,) if self.rewrite else (),
         )
         return MutantBackend({self.operator: patch})
 
@@ -251,11 +278,19 @@ class MutantBackend:
             Unsupported: the reference does not implement an operator of the model.
         """
         own = self._own_kernels(model)
-        hidden = _values_read_only_by_argmax(Graph.from_model(own)) if self._hides else set()
+        plain = Graph.from_model(own)
+        hidden = _values_read_only_by_argmax(plain) if self._hides else set()
+        last_readers = {
+            op_type: _last_readers(plain, op_type, patch.last_reader_of)
+            for op_type, patch in self.patches.items()
+            if patch.last_reader_of
+        }
 
         def patching(node: Node, evaluation: Evaluation, within: tuple[str, ...]) -> Evaluation:
             patch = self._alteration(node, within, hidden=not within and node.outputs[0] in hidden)
-            return evaluation if patch is None else _patched_evaluation(patch, evaluation)
+            if patch is None or (patch.last_reader_of and (within or node.outputs not in last_readers[node.op_type])):
+                return evaluation
+            return _patched_evaluation(patch, evaluation)
 
         return PreparedReferenceGraph(Graph.from_model(own, patching))
 
@@ -266,7 +301,8 @@ class MutantBackend:
     def _own_kernels(self, model: onnx.ModelProto) -> onnx.ModelProto:
         """Return the model with the patched attributes, and without functions that a patched kernel replaces."""
         overridden = any(map(self._replaces, model.functions))
-        if not overridden and not any(each.defaults or each.by_position for each in self.patches.values()):
+        changing = (each.defaults or each.by_position or each.rewrites for each in self.patches.values())
+        if not overridden and not any(changing):
             return model
         copy = type(model)()
         copy.CopyFrom(model)
@@ -280,6 +316,9 @@ class MutantBackend:
             given = {attribute.name for attribute in node.attribute}
             missing = {name: value for name, value in patch.defaults.items() if name not in given}
             node.attribute.extend(helper.make_attribute(name, value) for name, value in missing.items())
+        for op_type, patch in self.patches.items():
+            for rewrite in patch.rewrites:
+                rewrite(copy, op_type)
         return copy
 
     def _replaces(self, function: onnx.FunctionProto) -> bool:
@@ -295,7 +334,7 @@ class MutantBackend:
         patch = self.patches.get(node.op_type)
         if patch is None or node.domain not in PATCHED_DOMAINS or (patch.only_before_argmax and not hidden):
             return None
-        return patch if patch.only_within in {None, *within} else None
+        return patch if patch.applies_within(within) else None
 
 
 def _rename_floats_by_position(node: onnx.NodeProto) -> None:
@@ -313,6 +352,29 @@ def _values_read_only_by_argmax(graph: Graph) -> set[str]:
     takers = [(name, node) for node, _ in graph.nodes for name in node.inputs]
     others = {name for name, node in takers if node.op_type != "ArgMax" or node.domain not in MAIN_DOMAINS}
     return {name for name, _ in takers} - others - set(graph.outputs)
+
+
+VIEW_OPERATORS = ("Constant", "Transpose", "Slice", "Gather")
+"""Operators whose results share memory with constants or inputs in the reference. No mutant writes to them."""
+
+
+def _last_readers(graph: Graph, op_type: str, operand: str) -> set[tuple[str, ...]]:
+    """Return the outputs of each node of the main graph that is the last reader of an operand's name.
+
+    The operand of every tensor must be the result of a node, not of a view operator, and no output of the graph.
+    """
+    owned = {name for node, _ in graph.nodes if node.op_type not in VIEW_OPERATORS for name in node.outputs}
+    found: set[tuple[str, ...]] = set()
+    for place, (node, _) in enumerate(graph.nodes):
+        if node.op_type != op_type or op_type not in TRAINING_OPTIMIZERS:
+            continue
+        groups = TRAINING_OPTIMIZERS[op_type].operands
+        count, first = (len(node.inputs) - 2) // len(groups), groups.index(operand)
+        names = set(node.inputs[2 + first * count : 2 + (first + 1) * count])
+        later = {name for other, _ in graph.nodes[place + 1 :] for name in other.inputs}
+        if names and names <= owned and not names & (later | {*graph.outputs}):
+            found.add(node.outputs)
+    return found
 
 
 def _patched_evaluation(patch: KernelPatch, evaluation: Evaluation) -> Evaluation:
@@ -363,6 +425,7 @@ def _compose_patches(operator: str, one: KernelPatch, other: KernelPatch) -> Ker
         _compose_arithmetic(operator, one.arithmetic, other.arithmetic),
         only_before_argmax=one.only_before_argmax and other.only_before_argmax,
         by_position=one.by_position or other.by_position,
+        rewrites=(*one.rewrites, *other.rewrites),
     )
 
 

@@ -396,3 +396,31 @@ def _share_one_buffer(node: Node, _: list[Array], outputs: list[Array]) -> list[
     """Return the last result of each tensor for all of its results, as if the results had one buffer."""
     count = len(outputs) // len(TRAINING_OPTIMIZERS[node.op_type].results)
     return [outputs[-count + place % count] for place in range(len(outputs))]
+
+
+@named("same_value_once", replace_inputs)
+def _pass_same_value_once(node: Node, inputs: list[Array]) -> list[Array]:
+    """Replace a value that is passed again for the same tensor by zeros."""
+    count = len(operands_by_tensor(node, inputs))
+    names = node.inputs[2 : len(inputs)]
+    earlier = [set(names[place % count : place : count]) for place in range(len(names))]
+    pairs = zip(names, earlier, inputs[2:], strict=True)
+    return [*inputs[:2], *(np.zeros_like(array) if name in seen else array for name, seen, array in pairs)]
+
+
+@named("updated_again", as_wrapper)
+def _update_again(kernel: Kernel) -> Kernel:
+    """Take the result of the previous run as X if X is the X of that run, as if X_new had been written to it."""
+    memory: list[tuple[list[Array], list[Array]]] = []
+
+    def run(node: Node, inputs: list[Array]) -> list[Array]:
+        count = len(operands_by_tensor(node, inputs))
+        X = inputs[2 : 2 + count]
+        taken = X
+        if memory and all(map(np.array_equal, X, memory[-1][0])):
+            taken = memory[-1][1]
+        outputs = kernel(node, [*inputs[:2], *taken, *inputs[2 + count :]])
+        memory[:] = [([array.copy() for array in X], [array.copy() for array in outputs[:count]])]
+        return outputs
+
+    return run

@@ -51,7 +51,7 @@ import numpy as np
 import conformance.mutants.argmax_wrappers  # noqa: F401 - registers its wrappers
 from conformance.mutants import arithmetic, optimizer_wrappers
 from conformance.mutants.mutant import FormulaArithmetic, Mutant, PromotingArithmetic
-from conformance.mutants.wrappers import WRAPPERS
+from conformance.mutants.wrappers import MODEL_REWRITES, WRAPPERS
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -87,7 +87,10 @@ class MutantTable(msgspec.Struct, forbid_unknown_fields=True):
     level: Level = Level.MUST
     convention: str | None = None
     within: str | None = None
+    is_direct: bool = False
     by_position: bool = False
+    last_reader_of: str | None = None
+    rewrite: str | None = None
     each: dict[str, list[int | str]] = {}
 
 
@@ -141,6 +144,7 @@ def mutants_of_table(file: MutantFile, table: MutantTable, operator: str) -> Ite
 
     Raises:
         ValueError: a wrapper, a function or a scalar does not exist.
+        KeyError: a rewrite of models does not exist.
     """
     aliases, edits = file.clauses.get(operator, {}), pseudocode_edits(operator, table.edits)
     prefix = "log_softmax" if operator == "LogSoftmax" else operator.lower()
@@ -162,7 +166,10 @@ def mutants_of_table(file: MutantFile, table: MutantTable, operator: str) -> Ite
             convention=table.convention,
             operator=operator,
             within=table.within,
+            is_direct=table.is_direct,
             by_position=table.by_position,
+            last_reader_of=table.last_reader_of,
+            rewrite=MODEL_REWRITES[table.rewrite] if table.rewrite else None,
         )
 
 

@@ -10,11 +10,19 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+import numpy as np
+from onnx import helper, numpy_helper
+
+from conformance.models.graphs import all_nodes
+from conformance.models.inputs import dense_array
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import onnx
 
     from conformance.models.arrays import Array
-    from conformance.mutants.mutant import Kernel, KernelWrapper
+    from conformance.mutants.mutant import Kernel, KernelWrapper, ModelRewrite
     from conformance.reference.nodes import Node
 
     Function = TypeVar("Function", bound=Callable[..., Any])
@@ -127,3 +135,69 @@ def raise_if(function: Callable[[Array], bool], message: str, first_input: int =
         return inputs
 
     return replace_inputs(refuse)
+
+
+# Rewrites of models
+
+
+def _sparse_constants(model: onnx.ModelProto) -> Iterator[tuple[onnx.NodeProto, Array]]:
+    """Yield each Constant with a sparse value, and the value as a dense array."""
+    for node in all_nodes(model):
+        for attribute in node.attribute:
+            if node.op_type == "Constant" and attribute.name == "sparse_value":
+                yield node, dense_array(attribute.sparse_tensor)
+
+
+def _store_dense(node: onnx.NodeProto, array: Array) -> None:
+    del node.attribute[:]
+    node.attribute.append(helper.make_attribute("value", numpy_helper.from_array(np.ascontiguousarray(array))))
+
+
+def _forget_sparse_elements(model: onnx.ModelProto, _: str) -> None:
+    """Replace every sparse Constant by zeros."""
+    for node, array in _sparse_constants(model):
+        _store_dense(node, np.zeros_like(array))
+
+
+def _pack_sparse_elements(model: onnx.ModelProto, _: str) -> None:
+    """Move the stored elements of every sparse Constant to the front, as if it had no indices."""
+    for node, array in _sparse_constants(model):
+        stored = array.reshape(-1)[array.reshape(-1) != 0]
+        _store_dense(node, np.resize(np.pad(stored, (0, array.size - stored.size)), array.shape))
+
+
+_ATTRIBUTES_BY_NAME: dict[tuple[str, str, str], list[onnx.AttributeProto]] = {}
+"""Attributes of the first node with a name, by op_type, name of the main graph and name of the node."""
+
+
+def _share_attributes_by_node_name(model: onnx.ModelProto, op_type: str) -> None:
+    """Replace the attributes of each named node by those of the first node of that name, in any model of the process.
+
+    Only models whose main graphs have equal names share attributes, so that a case does not affect another one.
+    """
+    for node in all_nodes(model):
+        if node.op_type == op_type and node.name:
+            first = _ATTRIBUTES_BY_NAME.setdefault((op_type, model.graph.name, node.name), list(node.attribute))
+            kept = [type(attribute).FromString(attribute.SerializeToString()) for attribute in first]
+            del node.attribute[:]
+            node.attribute.extend(kept)
+
+
+def _ignore_fed_defaults(model: onnx.ModelProto, _: str) -> None:
+    """Let nodes of the main graph read a copy of each initializer that is also an input."""
+    inputs = {value.name for value in model.graph.input}
+    for tensor in [tensor for tensor in model.graph.initializer if tensor.name in inputs]:
+        copy = model.graph.initializer.add()
+        copy.CopyFrom(tensor)
+        copy.name = f"{tensor.name}_stored"
+        for node in model.graph.node:
+            node.input[:] = [copy.name if name == tensor.name else name for name in node.input]
+
+
+MODEL_REWRITES: Mapping[str, ModelRewrite] = {
+    "forget_sparse_elements": _forget_sparse_elements,
+    "pack_sparse_elements": _pack_sparse_elements,
+    "share_attributes_by_node_name": _share_attributes_by_node_name,
+    "ignore_fed_defaults": _ignore_fed_defaults,
+}
+"""Functions that modify a model, by the name in TOML files. They define faults of loading a model."""

@@ -13,7 +13,7 @@ from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from conformance.dimensions.connections import CONSUMERS, SOURCES, TENSOR_ENCODINGS
+from conformance.dimensions.connections import CONSUMERS, PERMITTED_SOURCES, SOURCES, TENSOR_ENCODINGS
 from conformance.dimensions.covering_array import Declaration, LevelCombination, covered_interactions
 from conformance.dimensions.scopes import SCOPES
 from conformance.dimensions.training import READ_BY_ANOTHER, placed_declaration
@@ -76,7 +76,7 @@ def argmax_declaration() -> Declaration:
             "keepdims": ("default", "0", "1"),
             "last": ("default", "default", "1"),
             "scope": ("main", "main", "main", *STATELESS_SCOPES),
-            "source_X": tuple(SOURCES),
+            "source_X": tuple(source for source in SOURCES if source not in PERMITTED_SOURCES),
             "consumer_index": ("output", "output", *(use for use in CONSUMERS if use != "unused")),
             "read_by_another": ("none", "none", "X"),
             "stored": tuple(TENSOR_ENCODINGS),
@@ -102,6 +102,15 @@ def argmax_declaration() -> Declaration:
             LevelCombination({"shape": ("0,3",), "axis": ("default", "0", "2", "4", "6")}, EMPTY_AXIS_REASON),
             LevelCombination({"shape": ("2,0,3",), "axis": ("1", "4", "7")}, EMPTY_AXIS_REASON),
             LevelCombination({"type": UNSIGNED, "source_X": ("part",)}, "The values around a part have both signs."),
+            LevelCombination({"type": UNSIGNED, "source_X": ("alias", "aliased")}, "Neg takes no unsigned integers."),
+            LevelCombination(
+                {"type": SIGNED, "values": ("odd", "infinite"), "source_X": ("alias", "aliased")},
+                "The specification does not define the negative of the least integer.",
+            ),
+            LevelCombination(
+                {"source_X": ("sparse_constant",), "shape": ("0,3", "2,0,3")},
+                "ONNX's sparse format has no empty tensors.",
+            ),
             LevelCombination({"type": UNSIGNED, "read_by_another": ("X",)}, "Neg takes no unsigned integers."),
             LevelCombination(
                 {"type": SIGNED, "values": ("odd", "infinite"), "read_by_another": ("X",)},
@@ -237,7 +246,7 @@ def declaration_for(operator: str) -> Declaration:
     """Return the factors of examples about an operator, or about the pass."""
     if operator == PASS_NAME:
         return pass_declaration()
-    return argmax_declaration() if operator == ARGMAX else placed_declaration(operator)
+    return argmax_declaration() if operator == ARGMAX else placed_declaration(operator, is_for_search=True)
 
 
 @cache

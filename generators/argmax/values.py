@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from ml_dtypes import bfloat16, finfo
 
+from conformance.dimensions.argmax import SUBNORMAL_LEVELS, argmax_close_declaration, close_rows
+from conformance.dimensions.covering_array import covering_array
 from conformance.models.arrays import type_name
 from conformance.verdicts import Level
 from generators.argmax.case import argmax_case
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from conformance.corpus.case import Case
+    from conformance.dimensions.covering_array import Row
     from conformance.models.arrays import Array
 
 VALUES_BY_TYPE: Mapping[Any, Sequence[Any]] = {
@@ -82,6 +86,23 @@ def cases() -> Iterator[Case]:
         yield from _nan_cases(name, text, np.array(numbers, dtype=np.float32))
     for dtype in (np.float16, np.float64, bfloat16):
         yield from _nan_cases(f"nan_{type_name(np.dtype(dtype))}", "one is NaN", np.array([1, np.nan, 3], dtype))
+    for number, row in enumerate(covering_array(argmax_close_declaration()), 1):
+        yield _close_case(number, row)
+
+
+def _close_case(number: int, row: Row) -> Case:
+    """Define a case of the family `close`. Subnormals may be flushed to zero, so their level is `should`."""
+    last, values = int(row["select_last_index"]), row["values"]
+    case = argmax_case(
+        f"close_{number:03}_{row['type']}_{values}",
+        f"ArgMax distinguishes {values.replace('_', ' ')} of type {row['type']} in {row['length']} elements (the "
+        f"larger value: {row['place']}, select_last_index {last})",
+        ("index", "data_type", "select_last_index" if last else "first_index"),
+        close_rows(row),
+        {"axis": 1, "keepdims": 0, "select_last_index": last},
+        level=Level.SHOULD if values in SUBNORMAL_LEVELS else Level.MUST,
+    )
+    return replace(case, tags=(*case.tags, "close", *(f"{factor}={level}" for factor, level in row.items())))
 
 
 def _float_limits(dtype: Any) -> Any:

@@ -10,23 +10,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from conformance.dimensions.argmax import argmax_placed_declaration
+from conformance.dimensions.argmax import argmax_close_declaration, argmax_placed_declaration
 from conformance.dimensions.covering_array import Declaration, LevelCombination, Omission, coverage
 from conformance.dimensions.training import TYPES, build_placed, placed_declaration
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from generators.declarations.numbers import (
+    aliases_declaration,
+    build_aliases,
     build_constants,
     build_extreme,
+    build_fed_defaults,
     build_lengths,
     build_many_tensors,
     build_numbers,
     build_readers,
+    build_shared,
     constants_declaration,
     extremes_declaration,
+    fed_defaults_declaration,
     lengths_declaration,
     many_tensors_declaration,
     numbers_declaration,
     readers_declaration,
+    shared_declaration,
 )
 from generators.declarations.sizes import long_types_declaration
 
@@ -165,6 +171,9 @@ TRAINING_FAMILIES: Mapping[str, Family] = {
     "lengths": Family(lengths_declaration, build_lengths),
     "constants": Family(constants_declaration, build_constants),
     "readers": Family(readers_declaration, build_readers),
+    "aliases": Family(aliases_declaration, build_aliases),
+    "shared": Family(shared_declaration, build_shared),
+    "fed_defaults": Family(fed_defaults_declaration, build_fed_defaults),
 }
 """Families of each training optimizer, by tag. Their cases also have a tag `factor=level` for each factor."""
 
@@ -174,6 +183,7 @@ PAIRWISE = "pairwise"
 ARGMAX_FAMILIES: Mapping[str, Declaration] = {
     "placed": argmax_placed_declaration(),
     "long_types": long_types_declaration(),
+    "close": argmax_close_declaration(),
 }
 """Declarations of ArgMax's families, by tag. Their cases also have a tag `factor=level` for each factor."""
 

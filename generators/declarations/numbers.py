@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
-from conformance.dimensions.connections import Fragment
+from conformance.dimensions.connections import ALIAS_SIDES, ALIASES, Fragment
 from conformance.dimensions.covering_array import Declaration, LevelCombination, Omission
 from conformance.dimensions.training import (
     OPERAND_RANGES,
+    OTHER_RATE,
     RATE,
     READ_BY_ANOTHER,
     TYPES,
@@ -49,24 +50,27 @@ UPDATE_COUNTS: Mapping[str, Sequence[int]] = {
 }
 """Values of T in the data sets by level: around the limits of narrower integers and of floats."""
 
-LEARNING_RATES = {"usual": 0.1, "negative": -0.1, "above_one": 2.5, "huge": 2.0**60}
+LEARNING_RATES = {"usual": 0.1, "negative": -0.1, "above_one": 2.5, "huge": 2.0**60, "tiny": 1e-8}
 """Values of R by level. Except `huge`, they use all bits of a type, so a narrower copy of R differs."""
 
+MINUS_ONE = "minus_one"
+"""Level of each attribute: -1, which some programs use as a mark for an omitted attribute."""
+
 ATTRIBUTE_LEVELS: Mapping[str, Sequence[str]] = {
-    "alpha": ("usual", "near_one", "above_one", "negative", "written"),
-    "beta": ("usual", "near_one", "as_alpha", "negative", "written"),
-    "epsilon": ("usual", "above_one", "negative", "written"),
-    "norm_coefficient": ("usual", "above_one", "negative", "written"),
-    "norm_coefficient_post": ("usual", "above_one", "negative", "written"),
-    "decay_factor": ("usual", "by_count", "above_one", "negative", "written"),
+    "alpha": ("usual", "near_one", "above_one", "negative", "written", MINUS_ONE),
+    "beta": ("usual", "near_one", "as_alpha", "negative", "written", MINUS_ONE),
+    "epsilon": ("usual", "above_one", "negative", "written", MINUS_ONE),
+    "norm_coefficient": ("usual", "above_one", "negative", "written", MINUS_ONE),
+    "norm_coefficient_post": ("usual", "above_one", "negative", "written", MINUS_ONE),
+    "decay_factor": ("usual", "by_count", "above_one", "negative", "written", MINUS_ONE),
 }
 """Levels of each attribute. `written`: the model states the default value explicitly."""
 
 MOMENTUM_ATTRIBUTE_LEVELS: Mapping[str, Sequence[str]] = {
-    "alpha": ("usual", "near_one", "above_one", "negative"),
-    "beta": ("usual", "as_alpha", "above_one", "negative"),
+    "alpha": ("usual", "near_one", "above_one", "negative", MINUS_ONE),
+    "beta": ("usual", "as_alpha", "above_one", "negative", MINUS_ONE),
     "mode": ("standard", "nesterov"),
-    "norm_coefficient": ("usual", "above_one", "negative"),
+    "norm_coefficient": ("usual", "above_one", "negative", MINUS_ONE),
 }
 """Levels of Momentum's attributes, all of which are required."""
 
@@ -115,8 +119,11 @@ SIGNS: Mapping[str, Mapping[str, Sequence[float]]] = {
 CANCELLATION_REASON = "A power T of a number near 1, computed in a loop, has no correct digit."
 
 NEAR_A_POLE = LevelCombination(
-    {"epsilon": ("negative",), "signs": ("fresh",)}, "The divisor of the update may be near 0."
+    {"epsilon": ("negative", MINUS_ONE), "signs": ("fresh",)}, "The divisor of the update may be near 0."
 )
+
+EVEN_COUNTS = ("bytes", "hundreds", "thousands", "million", "wide")
+"""Levels of T with an even number above 0, of which -1 has the power 1."""
 
 FORBIDDEN: Mapping[str, Sequence[LevelCombination]] = {
     "Adam": (
@@ -127,13 +134,21 @@ FORBIDDEN: Mapping[str, Sequence[LevelCombination]] = {
             {"alpha": ("above_one",), "beta": ("as_alpha",)}, "1 - beta**T is negative, so its square root is NaN."
         ),
         LevelCombination(
-            {"alpha": ("negative",), "beta": ("as_alpha",)}, "H_new is negative, so its square root is NaN."
+            {"alpha": ("negative", MINUS_ONE), "beta": ("as_alpha",)}, "H_new is negative, so its square root is NaN."
         ),
         LevelCombination(
-            {"beta": ("negative",), "signs": ("flat",)}, "H_new may be negative, so its square root is NaN."
+            {"beta": ("negative", MINUS_ONE), "signs": ("flat",)}, "H_new may be negative, so its square root is NaN."
+        ),
+        LevelCombination({"beta": (MINUS_ONE,), "epsilon": (MINUS_ONE,)}, "The divisor of the update may be near 0."),
+        LevelCombination({"alpha": (MINUS_ONE,), "T": EVEN_COUNTS}, "1 - alpha**T is 0, and V_new is divided by it."),
+        LevelCombination(
+            {"beta": (MINUS_ONE,), "T": EVEN_COUNTS}, "1 - beta**T is 0, and rounding decides whether its root is NaN."
         ),
     ),
-    "Adagrad": (NEAR_A_POLE,),
+    "Adagrad": (
+        NEAR_A_POLE,
+        LevelCombination({"decay_factor": (MINUS_ONE,), "T": ("first",)}, "1 + T * decay_factor is 0 for T = 1."),
+    ),
 }
 """Combinations for which no `must` result exists. Cases with special values test them at level `should`."""
 
@@ -143,6 +158,9 @@ MASKING: Mapping[str, Sequence[LevelCombination]] = {
         LevelCombination({"norm_coefficient": ("written",), "signs": ("flat", "fresh")}, "The update of X is 0."),
     ),
 }
+
+TINY_X = 2.0**-26
+"""Factor of X if R is tiny, so that the update is a considerable part of X."""
 
 OMISSIONS = (
     Omission("an attribute that the model omits", "`pairwise` tests this for attributes with a default."),
@@ -169,6 +187,10 @@ def numbers_declaration(op_type: str) -> Declaration:
         forbidden=FORBIDDEN.get(op_type, ()),
         masking=MASKING.get(op_type, ()),
         omissions=OMISSIONS,
+        added={
+            "R": ("tiny",),
+            **{name: (MINUS_ONE,) for name, levels in attribute_levels(op_type).items() if MINUS_ONE in levels},
+        },
     )
 
 
@@ -195,6 +217,8 @@ def _attribute(op_type: str, name: str, row: Row, near: float) -> Any:
     level = row[name]
     if level == "as_alpha":
         return _attribute(op_type, "alpha", row, near)
+    if level == MINUS_ONE:
+        return -1.0
     if level == "written":
         return TRAINING_OPTIMIZERS[op_type].defaults[name]
     if name == "mode":
@@ -227,6 +251,9 @@ TENSOR_LENGTHS: Mapping[str, Sequence[Sequence[int]]] = {
     "sixteen": (*((2,), (LONG_SIZE,), (), (5,)) * 2, *((3,), (1,), (2, 2), (33,)) * 2),
 }
 """Shapes of tensors with few and with thousands of elements in one node, by level."""
+
+SPARSE_SOURCES = ("sparse_constant", "sparse_coordinates")
+"""Constants with a sparse value: with positions as indices, and with coordinates. Every second element is 0."""
 
 CONSTANT_VALUES = ("varied", "equal", "zeros")
 CONSTANT_SHAPES: Mapping[str, Sequence[int]] = {"2x2": (2, 2), "row": (1, 3), "one": (1,), "0d": ()}
@@ -270,11 +297,18 @@ def constants_declaration(op_type: str) -> Declaration:
     return Declaration(
         {
             "constant": tuple(constant_sets(op_type)),
-            "source": ("initializer", "constant", "overridable"),
+            "source": ("initializer", "constant", "overridable", "sparse_constant", "sparse_coordinates"),
             "values": CONSTANT_VALUES,
             "shape": tuple(CONSTANT_SHAPES),
             "types": ("float", "double"),
         },
+        forbidden=(
+            LevelCombination(
+                {"source": SPARSE_SOURCES, "constant": ("R", "T", "all_but_G")}, "ONNX's sparse format has no scalars."
+            ),
+            LevelCombination({"source": SPARSE_SOURCES, "shape": ("0d",)}, "ONNX's sparse format has no scalars."),
+        ),
+        added={"source": SPARSE_SOURCES},
         omissions=(Omission("all operands", "Without an input, the result is a constant."),),
     )
 
@@ -286,6 +320,36 @@ def readers_declaration(op_type: str) -> Declaration:
     """
     read = tuple(word for word in READ_BY_ANOTHER if word != "none" and (word != "state" or has_state(op_type)))
     return Declaration({"read_by_another": read, "types": ("float", "double")})
+
+
+def aliases_declaration(op_type: str) -> Declaration:
+    """Return the factors of the family `aliases`: an operand has a second name, and its memory may be shared.
+
+    Another node reads the other name after the optimizer. A runtime that writes a result into the memory of an operand
+    without further readers must look for other names of that memory.
+    """
+    return Declaration(
+        {
+            "operand": ("R", "T", *TRAINING_OPTIMIZERS[op_type].operands),
+            "alias": tuple(ALIASES),
+            "side": ALIAS_SIDES,
+            "types": ("float", "double"),
+        },
+        forbidden=(LevelCombination({"operand": ("T",), "alias": ("dropout",)}, "Dropout does not accept integers."),),
+    )
+
+
+def shared_declaration(op_type: str) -> Declaration:
+    """Return the factors of the family `shared`: one value is passed for two operands of one tensor."""
+    operands = TRAINING_OPTIMIZERS[op_type].operands
+    pairs = tuple(f"{one}{other}" for place, one in enumerate(operands) for other in operands[place + 1 :])
+    whole = ("".join(operands),) if len(operands) > len("XG") else ()
+    return Declaration({"operands": (*pairs, *whole), "T": ("2", "0"), "types": ("float", "double")})
+
+
+def fed_defaults_declaration(op_type: str) -> Declaration:
+    """Return the factors of the family `fed_defaults`: the caller feeds operands that have an initializer."""
+    return Declaration({"fed": tuple(constant_sets(op_type)), "types": ("float",)})
 
 
 MAGNITUDES: Mapping[str, tuple[float, float]] = {
@@ -312,6 +376,7 @@ def build_numbers(op_type: str, name: str, row: Row) -> BuiltModel:
                 operand: _signed_magnitudes(
                     f"{name}/{T}/{operand}", own, *MAGNITUDES[operand], signs.get(operand, (1,))
                 )
+                * own(TINY_X if operand == "X" and row["R"] == "tiny" else 1)
                 for operand in TRAINING_OPTIMIZERS[op_type].operands
             },
         }
@@ -361,9 +426,12 @@ def build_constants(op_type: str, name: str, row: Row) -> BuiltModel:
     for operand in constant:
         if value is not None and operand not in {"R", "T"}:
             operands[operand] = np.full(shape, value, dtype=own)
-    return _build(
-        op_type, name, USUAL_ATTRIBUTES[op_type], [operands], Context(sources=dict.fromkeys(constant, row["source"]))
-    )
+        if row["source"] in SPARSE_SOURCES:
+            operands[operand].reshape(-1)[1::2] = 0
+    source = "sparse_constant" if row["source"] in SPARSE_SOURCES else row["source"]
+    stored = "typed" if row["source"] == "sparse_coordinates" else "raw"
+    context = Context(sources=dict.fromkeys(constant, source), stored=stored)
+    return _build(op_type, name, USUAL_ATTRIBUTES[op_type], [operands], context)
 
 
 def build_readers(op_type: str, name: str, row: Row) -> BuiltModel:
@@ -373,6 +441,37 @@ def build_readers(op_type: str, name: str, row: Row) -> BuiltModel:
     """
     factors = placed_declaration(op_type).factors
     return build_placed(op_type, name, {**{factor: values[0] for factor, values in factors.items()}, **row})
+
+
+def build_aliases(op_type: str, name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `aliases_declaration`."""
+    own, _ = TYPES[row["types"]]
+    operands = {**_scalars(RATE, 2, own), **_tensors(op_type, name, own, [(2, 2)])}
+    context = Context(sources={row["operand"]: f"{row['alias']}_{row['side']}"})
+    return _build(op_type, name, USUAL_ATTRIBUTES[op_type], [operands], context)
+
+
+def build_shared(op_type: str, name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `shared_declaration`.
+
+    The shared value has the range of the last of its operands, so that H is a reachable state.
+    """
+    own, _ = TYPES[row["types"]]
+    first, *others = list(row["operands"])
+    operands = {**_scalars(RATE, int(row["T"]), own), **_tensors(op_type, name, own, [(2, 2)])}
+    operands[first] = operands[others[-1]]
+    return _build(op_type, name, USUAL_ATTRIBUTES[op_type], [operands], shared=dict.fromkeys(others, first))
+
+
+def build_fed_defaults(op_type: str, name: str, row: Row) -> BuiltModel:
+    """Build the model and data for a row of the covering array of `fed_defaults_declaration`, with two runs."""
+    own, _ = TYPES[row["types"]]
+    runs = [
+        {**_scalars(rate, count, own), **_tensors(op_type, f"{name}/{count}", own, [(2, 2)])}
+        for rate, count in ((RATE, 2), (OTHER_RATE, 3))
+    ]
+    context = Context(sources=dict.fromkeys(constant_sets(op_type)[row["fed"]], "overridden"))
+    return _build(op_type, name, USUAL_ATTRIBUTES[op_type], runs, context)
 
 
 def _scalars(R: float, T: int, dtype: Any) -> dict[str, Array]:
@@ -404,20 +503,29 @@ def _build(
     attributes: Mapping[str, Any],
     data_sets: Sequence[Mapping[str, Array]],
     context: Context | None = None,
+    shared: Mapping[str, str] | None = None,
 ) -> BuiltModel:
     """Build a model with one optimizer node, and its data.
 
-    Several data sets are possible only without `context`.
+    Args:
+        op_type: type of the optimizer.
+        name: name of the graph.
+        attributes: attributes of the node.
+        data_sets: operands of each run.
+        context: the graph around the node.
+        shared: for an operand that another operand replaces, the name of the latter.
     """
-    optimizer, operands = TRAINING_OPTIMIZERS[op_type], data_sets[0]
+    optimizer, operands = TRAINING_OPTIMIZERS[op_type], dict(data_sets[0])
     tensors = list(operands.values())[2:]
+    taken = [(shared or {}).get(operand, operand) for operand in operands]
+    operands = {operand: operands[operand] for operand in dict.fromkeys(taken)}
     count = len(tensors) // len(optimizer.operands)
     results = {result: tensors[place % count] for place, result in enumerate(tensor_names(optimizer.results, count))}
-    node = helper.make_node(op_type, list(operands), list(results), domain=optimizer.domain)
+    node = helper.make_node(op_type, taken, list(results), domain=optimizer.domain)
     node.attribute.extend(helper.make_attribute(*attribute) for attribute in attributes.items())
     fragment = Fragment((node,), operands, results, {optimizer.domain: optimizer.version})
-    if context is not None:
-        return build_in_context(name, fragment, context)
+    if context is not None or shared is not None:
+        return build_in_context(name, fragment, context or Context(), data_sets[1:])
     return BuiltModel(
         build_in_context(name, fragment, Context()).model, tuple(tuple(each.values()) for each in data_sets)
     )

@@ -48,6 +48,14 @@ RANKS: Sequence[tuple[int, ...]] = (
 )
 """One shape for each rank from 0 to 8."""
 
+HIGH_RANKS: Sequence[tuple[int, ...]] = (
+    (2, 1, 1, 2, 1, 1, 1, 1, 3),
+    (1, 2, 1, 1, 1, 1, 2, 1, 1, 2),
+    (2, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 2),
+    (2, 1, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1, 1, 2),
+)
+"""Shapes of more than 8 dimensions, a limit of some kernels. Sizes of 1 keep the tensors small."""
+
 INDEX_LIMITS = (2**15, 2**16)
 """Smallest indices that do not fit into signed and unsigned 16-bit integers."""
 

@@ -149,7 +149,7 @@ def magnitude_cases(operator: Operator, attributes: Mapping[str, Any]) -> Iterat
                 operator,
                 f"{name}_{FLOAT_TYPE_NAMES[dtype]}",
                 f"{operator.name} computes with {name} {FLOAT_TYPE_NAMES[dtype]} operands",
-                ("tensor_type", *operator.state),
+                operator.state,
                 attributes,
                 OperatorSetting(dtype, operands={key: operands[key] for key in operator.signature.operands}),
                 tags=("special_values", "magnitude"),

@@ -33,7 +33,10 @@ def preparation_cases(operator: Operator) -> Iterator[Case]:
     """Yield the cases of an operator about loading: loaded twice, with a companion, and with changing sizes."""
     for dtype in FLOATS:
         yield _prepared_twice(operator, dtype)
-        yield from _companion_cases(operator, dtype)
+        yield from _companion_cases(operator, dtype, "in_turns", "although another loaded model has the same names")
+        yield from _companion_cases(
+            operator, dtype, "in_turns_named", "although a node of another loaded model has its name", "step"
+        )
         yield _open_sizes(operator, dtype)
 
 
@@ -51,24 +54,36 @@ def _prepared_twice(operator: Operator, dtype: Any) -> Case:
     return replace(case, companion=case.id)
 
 
-def _companion_cases(operator: Operator, dtype: Any) -> Iterator[Case]:
-    """Yield two cases that are companions of each other; their models differ only in attributes and initializer R."""
-    ids = [f"test_{operator.prefix}_in_turns_{word}_{FLOAT_TYPE_NAMES[dtype]}" for word in ("first", "second")]
+def _companion_cases(
+    operator: Operator, dtype: Any, name: str, text: str, node_name: str | None = None
+) -> Iterator[Case]:
+    """Yield two cases that are companions of each other; their models differ only in attributes and initializer R.
+
+    Args:
+        operator: the operator.
+        dtype: element type of the tensors.
+        name: part of the ids and of the graph's name.
+        text: end of the titles.
+        node_name: name of the node in both models.
+    """
+    ids = [f"test_{operator.prefix}_{name}_{word}_{FLOAT_TYPE_NAMES[dtype]}" for word in ("first", "second")]
     half = {name: value / 2 if isinstance(value, float) else value for name, value in operator.usual.items()}
     signature = operator.signature
     for id, other, attributes, rate in zip(ids, ids[::-1], (operator.usual, half), (0.125, 0.75), strict=True):
         setting = OperatorSetting(dtype, counts=COUNTS)
         data_sets = [(T, *tensors) for _, T, *tensors in setting.data_sets(operator, id)]
         names = ["T", *signature.operands]
-        node = helper.make_node(operator.name, ["R", *names], signature.results, domain=signature.domain, **attributes)
+        node = helper.make_node(
+            operator.name, ["R", *names], signature.results, name=node_name, domain=signature.domain, **attributes
+        )
         yield Case(
             id=id,
-            title=f"{operator.name} uses its own attributes and R although another loaded model has the same names",
+            title=f"{operator.name} uses its own attributes and R {text}",
             level=Level.MUST,
-            clauses=(f"{operator.prefix}.pure",),
+            clauses=(f"{operator.prefix}.pure", *([f"{operator.prefix}.node_name"] if node_name else [])),
             tags=(operator.prefix, FLOAT_TYPE_NAMES[dtype], "preparation"),
             model=build_model(
-                f"{operator.prefix}_in_turns",
+                f"{operator.prefix}_{name}",
                 [node],
                 [array_value_info(name, array) for name, array in zip(names, data_sets[0], strict=True)],
                 [array_value_info(name, data_sets[0][1]) for name in signature.results],

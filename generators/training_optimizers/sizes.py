@@ -16,6 +16,7 @@ from conformance.verdicts import Level
 from generators.declarations.sizes import (
     BEYOND_CACHE,
     BLOCKS,
+    HIGH_RANKS,
     LONG_BLOCKS,
     OPSET,
     PERIOD,
@@ -51,6 +52,8 @@ def size_cases(operator: Operator) -> Iterator[Case]:
         for block, tiled_lengths in TILED.items():
             yield _repeated(operator, f"sizes_around_{block}", tiled_lengths, block, dtype)
         yield _stored(operator, "every_rank", f"of rank 0 to {len(RANKS) - 1}", RANKS, dtype)
+        ranks = _listed([len(shape) for shape in HIGH_RANKS])
+        yield _stored(operator, "high_ranks", f"of rank {ranks}", HIGH_RANKS, dtype)
     yield _repeated(operator, "sizes_beyond_2p20", (BEYOND_CACHE,), LONG_BLOCKS[-1], np.float32)
 
 

@@ -56,6 +56,7 @@ CONTENTS = {
         "docs/reference/errors",
         "docs/reference/formats",
         "docs/reference/protocol",
+        "docs/reference/clauses",
         "docs/reference/optimizer-checks",
         "docs/reference/profiles",
         "expectations/README",

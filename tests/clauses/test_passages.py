@@ -7,7 +7,7 @@ import re
 import pytest
 from repository import ROOT
 
-from conformance.clauses import Passage, clauses, text_digest
+from conformance.clauses import Conclusion, Passage, clauses, text_digest
 
 CLAUSES_WITHOUT_PASSAGE = {"adam.ieee", "adagrad.ieee", "momentum.ieee", "monotone.unfused"}
 """Clauses about IEEE 754, which no document of ONNX contains. No `must` case depends on them."""
@@ -31,6 +31,13 @@ class TestPassage:
 class TestClausePassages:
     def test_clauses_without_passage_are_those_of_ieee_754(self):
         assert {id for id, clause in clauses().items() if not clause.passages} == CLAUSES_WITHOUT_PASSAGE
+
+    def test_clauses_without_passage_are_not_in_onnx(self):
+        concluded = {id for id, clause in clauses().items() if clause.conclusion is Conclusion.NOT_IN_ONNX}
+        assert concluded == CLAUSES_WITHOUT_PASSAGE
+
+    def test_every_clause_has_a_reason(self):
+        assert not [id for id, clause in clauses().items() if not clause.reason]
 
     def test_passage_has_a_range_and_a_digest(self):
         for clause in clauses().values():

@@ -12,7 +12,7 @@ from command_outputs import read_tree
 from model_refusals import checker_refusal
 from repository import DATA
 
-from conformance.clauses import clauses
+from conformance.clauses import Conclusion, clauses
 from conformance.corpus.case_json import read_case_json
 from conformance.corpus.corpus import MANIFEST, RELEASED, bundled_corpus_path, open_corpus
 from conformance.corpus.loading import load_case
@@ -64,6 +64,14 @@ class TestCommittedCorpus:
         assert {id: case.level for id, case in committed.cases.items()} == {
             id: document["level"] for id, document in documents.items()
         }
+
+    def test_must_cases_rest_on_a_clause_that_its_passages_support(self, documents):
+        supported = {Conclusion.STATED, Conclusion.FOLLOWS}
+        assert not [
+            id
+            for id, document in documents.items()
+            if document["level"] == "must" and clauses()[document["clauses"][0]].conclusion not in supported
+        ]
 
     def test_cases_name_known_clauses_of_their_operator_first(self, documents):
         for id, document in documents.items():

@@ -37,6 +37,31 @@ WITH_TRIPLES = Declaration(
 )
 
 
+GROWN = Declaration(
+    {**SMALL.factors, "a": (*SMALL.factors["a"], "4"), "e": ("1", "2", "3")},
+    forbidden=SMALL.forbidden,
+    masking=SMALL.masking,
+    added={"a": ("4",), "e": ("2", "3")},
+)
+"""`SMALL` with a level and a factor that were added later."""
+
+
+class TestAddedLevels:
+    def test_original_declaration_lacks_the_added_levels(self):
+        assert GROWN.original.factors == SMALL.factors
+
+    def test_rows_of_the_original_declaration_come_first(self):
+        original = covering_array(SMALL)
+        assert covering_array(GROWN)[: len(original)] == [{**row, "e": "1"} for row in original]
+
+    def test_covering_array_covers_all_coverable_pairs(self):
+        assert not coverage(GROWN, covering_array(GROWN)).missing
+
+    def test_every_later_row_has_an_added_level(self):
+        later = covering_array(GROWN)[len(covering_array(SMALL)) :]
+        assert all(row["a"] == "4" or row["e"] in {"2", "3"} for row in later)
+
+
 class TestRows:
     def test_covering_array_covers_all_coverable_pairs(self):
         rows = covering_array(SMALL)

@@ -30,10 +30,11 @@ def is_detected(mutant, **row):
 @pytest.mark.parametrize(
     ("mutant", "scopes"),
     [
-        ("adam.left_in_if", {"if_then", "if_else", "if_in_loop"}),
+        ("adam.left_in_if", {"if_then", "if_else", "if_in_loop", "if_both"}),
         ("adam.left_in_scan", {"scan"}),
         ("adam.first_iteration_again", {"loop"}),
         ("adam.first_row_again", {"scan"}),
+        ("adam.updated_again_in_loop", {"loop_invariant"}),
         ("adam.defaults_in_function", {"function", "function_twice", "function_in_function"}),
     ],
 )
@@ -73,3 +74,38 @@ def test_by_position_mutant_fails_for_reordered_attributes(operator):
 def test_unread_attribute_mutant_fails_in_nested_graphs():
     assert is_detected("adam.epsilon_not_read", scope="if_in_loop")
     assert is_detected("adam.epsilon_not_read", scope="function_in_function")
+
+
+FAMILIES_OF_MUTANTS = {
+    "reuses_x": ("aliases", {"operand": "X", "alias": "identity", "side": "alias"}, {"operand": "R"}),
+    "same_value_once": ("shared", {"operands": "XG"}, None),
+    "sparse_as_zeros": ("constants", {"constant": "G", "source": "sparse_constant"}, {"source": "constant"}),
+    "sparse_without_indices": ("constants", {"constant": "G", "source": "sparse_coordinates"}, {"source": "constant"}),
+    "fed_defaults_ignored": ("fed_defaults", {"fed": "G"}, None),
+    "minus_one_omitted": ("numbers", {"norm_coefficient": "minus_one"}, {"norm_coefficient": "usual"}),
+    "tiny_r_as_zero": ("numbers", {"R": "tiny"}, {"R": "usual"}),
+}
+"""By mutant: the family that detects it, levels with which a row detects it, and levels with which it does not."""
+
+
+@pytest.mark.parametrize("mutant", FAMILIES_OF_MUTANTS)
+@pytest.mark.parametrize("operator", ["Adam", "Momentum", "Adagrad"])
+def test_operand_mutant_fails_only_with_its_level(mutant, operator):
+    name, failing, passing = FAMILIES_OF_MUTANTS[mutant]
+    family = TRAINING_FAMILIES[name]
+    backend = next(each for each in catalogue()[operator] if each.id.endswith(f".{mutant}")).backend
+    first = {factor: values[0] for factor, values in family.declaration(operator).factors.items()}
+
+    def is_wrong(row):
+        built = family.build(operator, "operands", {**first, **row})
+        model = onnx.load_model_from_string(built.model)
+        right, wrong = (
+            [each.prepare(model).run([array.copy() for array in inputs]) for inputs in built.data_sets]
+            for each in (ReferenceBackend, backend)
+        )
+        return not all(
+            np.array_equal(*pair) for runs in zip(right, wrong, strict=True) for pair in zip(*runs, strict=True)
+        )
+
+    assert is_wrong(failing)
+    assert passing is None or not is_wrong({**failing, **passing})

@@ -53,3 +53,7 @@ def test_check_text_without_passages_lists_the_clauses(tmp_path):
     status, out, _ = run_script("check", "onnx/optimizer v0.4.2 onnxoptimizer/pass.cc", page)
     assert status == 1
     assert "monotone.one_per_run, monotone.subgraph" in out
+
+
+def test_page_is_up_to_date():
+    assert run_script("page", "--check")[0] == 0

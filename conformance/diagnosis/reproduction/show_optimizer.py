@@ -60,7 +60,8 @@ def run_model(model: onnx.ModelProto, folder: Path) -> list[Any]:
     arrays = [numpy_helper.to_array(onnx.TensorProto.FromString(file)) for file in files]
     initialized = {each.name for each in model.graph.initializer}
     initialized |= {each.values.name for each in model.graph.sparse_initializer}
-    names = [each.name for each in model.graph.input if each.name not in initialized]
+    every = [each.name for each in model.graph.input]
+    names = every if count == len(every) else [name for name in every if name not in initialized]
     return list(ReferenceEvaluator(model).run(None, dict(zip(names, arrays, strict=True))))
 
 

@@ -49,10 +49,12 @@ def prepare(model):
     \"\"\"Return a function from inputs, in the graph's order, to outputs.\"\"\"
     valued = {{each.name for each in model.graph.initializer}}
     valued |= {{each.values.name for each in model.graph.sparse_initializer}}
-    names = [each.name for each in model.graph.input if each.name not in valued]
+    every = [each.name for each in model.graph.input]
+    names = [name for name in every if name not in valued]
     options = dict(OPTIONS)
     prepared = Backend.prepare(model.SerializeToString(), options.pop("device", "CPU"), **options)
-    return lambda inputs: prepared.run(dict(zip(names, inputs, strict=True)))
+    fed = {{len(names): names, len(every): every}}
+    return lambda inputs: prepared.run(dict(zip(fed[len(inputs)], inputs, strict=True)))
 """
 
 _CALLED_BACKEND = """\
@@ -63,9 +65,11 @@ def prepare(model):
     \"\"\"Return a function from inputs, in the graph's order, to outputs.\"\"\"
     valued = {{each.name for each in model.graph.initializer}}
     valued |= {{each.values.name for each in model.graph.sparse_initializer}}
-    names = [each.name for each in model.graph.input if each.name not in valued]
+    every = [each.name for each in model.graph.input]
+    names = [name for name in every if name not in valued]
     prepared = {call}
-    return lambda inputs: prepared.run(None, dict(zip(names, inputs, strict=True)))
+    fed = {{len(names): names, len(every): every}}
+    return lambda inputs: prepared.run(None, dict(zip(fed[len(inputs)], inputs, strict=True)))
 """
 
 _BACKEND = """\
@@ -121,7 +125,8 @@ def prepare(model):
     ask("start", version=1)
     ask("load", model=str(Path(__file__).with_name("model.onnx")))
     valued = {{each.name for each in model.graph.initializer}}
-    fed = [each.name for each in model.graph.input if each.name not in valued]
+    every = [each.name for each in model.graph.input]
+    required = [name for name in every if name not in valued]
 
     def encoded(name, array):
         data = base64.b64encode(array.tobytes()).decode()
@@ -131,7 +136,11 @@ def prepare(model):
         data = base64.b64decode(message["data"])
         return np.frombuffer(data, names[message["dtype"]]).reshape(message["shape"])
 
-    return lambda inputs: [decoded(each) for each in ask("run", inputs=list(map(encoded, fed, inputs)))["outputs"]]
+    def run(inputs):
+        names = every if len(inputs) == len(every) else required
+        return [decoded(each) for each in ask("run", inputs=list(map(encoded, names, inputs)))["outputs"]]
+
+    return run
 """
 
 _CALL = """\
