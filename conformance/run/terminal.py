@@ -146,10 +146,14 @@ def _notes(session: ConformanceSession) -> Iterator[str]:
 
 
 def _unexplained(session: ConformanceSession) -> Iterator[str]:
-    """Yield lines on the common properties of the failures that no mutant explains."""
+    """Yield lines on what diagnosis did not explain: failures with common properties, and diagnoses that failed."""
     unexplained = session.recorder.unexplained if session.recorder else ()
     yield from map(failure_groups.unexplained_sentence, unexplained)
-    yield from [""] if unexplained else []
+    undiagnosed = session.recorder.undiagnosed if session.recorder else ()
+    for one in undiagnosed:
+        failures = f"failures of {one['operator']}" if "operator" in one else "failures"
+        yield f"{one['subject']}: the {failures} were not diagnosed ({one['code']}): {one['problem']}"
+    yield from [""] if unexplained or undiagnosed else []
 
 
 def _verdict_table(session: ConformanceSession) -> Table:
