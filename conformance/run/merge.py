@@ -284,8 +284,10 @@ def _recorded_diagnoses(runs: Sequence[Results]) -> Diagnosed:
     diagnoses = [one for run in runs for one in run.footer["diagnoses"] if run_counts[one["subject"]] == 1]
     unexplained = [one for run in runs for one in run.footer["unexplained"] if run_counts[one["subject"]] == 1]
     undiagnosed = [one for run in runs for one in run.footer.get("undiagnosed", ()) if run_counts[one["subject"]] == 1]
-    return {
-        **({"undiagnosed": undiagnosed} if undiagnosed else {}),
+    recorded: Diagnosed = {
         "diagnoses": sorted(diagnoses, key=lambda one: (one["subject"], one["operator"], one["mutant"])),
         "unexplained": sorted(unexplained, key=lambda one: (one["subject"], one["operator"], one["failure_mode"])),
     }
+    if undiagnosed:
+        recorded["undiagnosed"] = undiagnosed
+    return recorded
