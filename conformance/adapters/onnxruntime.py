@@ -37,6 +37,8 @@ _UNSUPPORTED_TEXTS = (
     "is not a registered function/op",
     "Could not find an implementation for",
     "type inference failed, inferred types: index=",  # for a function with an unsupported operator
+    "Unsupported model IR version: ",
+    " is under development and support for this is limited.",  # for an opset after the release's last
 )
 
 _RECORD_ASSIGNMENT = "session.record_ep_graph_assignment_info"
@@ -138,7 +140,8 @@ class OnnxRuntimeBackend(Adapter):
             options: options of the provider.
 
         Raises:
-            Unsupported: ONNX Runtime has no kernel for an operator or type of the model.
+            Unsupported: ONNX Runtime has no kernel for an operator or type of the model,
+                or its IR version or opset is too new.
         """
         settings = onnxruntime.SessionOptions()
         settings.log_severity_level = 4

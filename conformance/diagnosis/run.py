@@ -15,10 +15,11 @@ from conformance.corpus.case_json import read_case_json
 from conformance.corpus.loading import load_case, load_case_in_memory
 from conformance.diagnosis.diagnosis import CaseTopics, diagnose
 from conformance.diagnosis.recorded_outputs import evidence_family
-from conformance.errors import CorpusError, JobError
+from conformance.errors import ConformanceError, JobError
 from conformance.jobs.process_pool import ProcessWorkers
 from conformance.mutants import FAMILIES
 from conformance.results.records import Diagnosed
+from conformance.subjects.failures import format_exception
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.diagnosis.collected_results import CollectedResult, ResultCollector
+    from conformance.results.records import UndiagnosedRecord
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,13 @@ class DiagnosisJob:
 
     def _answer(self, number: int) -> Diagnosed:
         question = self.questions[number]
+        try:
+            return self._explain(question)
+        except Exception as error:  # noqa: BLE001 - a failed diagnosis must not lose the verdicts, nor the other diagnoses
+            undiagnosed = [_undiagnosed(question.subject, error, question.family)]
+            return {"diagnoses": [], "unexplained": [], "undiagnosed": undiagnosed}
+
+    def _explain(self, question: DiagnosisTask) -> Diagnosed:
 
         @cache
         def topics(id: str) -> CaseTopics:
@@ -86,7 +95,7 @@ class DiagnosisJob:
 def diagnose_run(findings: ResultCollector, corpus: Corpus, processes: int = 1) -> Diagnosed:
     """Explain the failures of each subject on each operator family that has mutants.
 
-    If a case of the corpus cannot be read, the result is empty.
+    The function raises no error: a diagnosis that fails is recorded in `undiagnosed`, so that no verdict is lost.
 
     Args:
         processes: the number of worker processes. If they crash, the work is done in this process.
@@ -94,12 +103,29 @@ def diagnose_run(findings: ResultCollector, corpus: Corpus, processes: int = 1) 
     try:
         job = DiagnosisJob(corpus, tuple(_tasks(findings.by_subject, corpus)))
         answers = _run_tasks(job, min(processes, len(job.questions)) or 1)
-    except CorpusError:
-        answers = []
-    return {
+    except Exception as error:  # noqa: BLE001 - the results file is written after this function
+        failing = [
+            subject
+            for subject, found in findings.by_subject.items()
+            if any(one.verdict.is_defect for one in found.values())
+        ]
+        undiagnosed = [_undiagnosed(subject, error) for subject in failing]
+        return {"diagnoses": [], "unexplained": [], "undiagnosed": undiagnosed}
+    diagnosed: Diagnosed = {
         "diagnoses": [record for answer in answers for record in answer["diagnoses"]],
         "unexplained": [record for answer in answers for record in answer["unexplained"]],
     }
+    if undiagnosed := [record for answer in answers for record in answer.get("undiagnosed", ())]:
+        diagnosed["undiagnosed"] = undiagnosed
+    return diagnosed
+
+
+def _undiagnosed(subject: str, error: Exception, family: str | None = None) -> UndiagnosedRecord:
+    """Return the record of a diagnosis that `error` ended."""
+    code = error.code if isinstance(error, ConformanceError) else "diagnosis.failed"
+    problem = error.problem if isinstance(error, ConformanceError) else format_exception(error)
+    record: UndiagnosedRecord = {"subject": subject, "code": code, "problem": problem}
+    return record if family is None else {**record, "operator": family}
 
 
 def _run_tasks(job: DiagnosisJob, processes: int) -> list[Diagnosed]:

@@ -82,11 +82,21 @@ class UnexplainedRecord(TypedDict):
     shared: list[SharedRecord]
 
 
+class UndiagnosedRecord(TypedDict):
+    """A diagnosis that ended with an error: its code and its problem. Without `operator`, it is of all operators."""
+
+    subject: str
+    code: str
+    problem: str
+    operator: NotRequired[str]
+
+
 class Diagnosed(TypedDict):
     """The entries of a results file's footer that contain the diagnoses of failures."""
 
     diagnoses: list[DiagnosisRecord]
     unexplained: list[UnexplainedRecord]
+    undiagnosed: NotRequired[list[UndiagnosedRecord]]
 
 
 VerdictName = Annotated[str, Verdict]
@@ -366,6 +376,7 @@ class Footer(TypedDict):
     seconds: Seconds
     diagnoses: list[DiagnosisRecord]
     unexplained: list[UnexplainedRecord]
+    undiagnosed: NotRequired[list[UndiagnosedRecord]]
     interrupted: NotRequired[bool]
 
 

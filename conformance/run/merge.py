@@ -237,6 +237,8 @@ def _footer(runs: Sequence[Results], header: Header, criterion: PassCriterion, d
         "diagnoses": diagnosed["diagnoses"],
         "unexplained": diagnosed["unexplained"],
     }
+    if undiagnosed := diagnosed.get("undiagnosed"):
+        footer["undiagnosed"] = undiagnosed
     if any(run.footer.get("interrupted") for run in runs):
         footer["interrupted"] = True
     return footer
@@ -281,7 +283,11 @@ def _recorded_diagnoses(runs: Sequence[Results]) -> Diagnosed:
     run_counts = Counter(subject["id"] for run in runs for subject in run.header["subjects"])
     diagnoses = [one for run in runs for one in run.footer["diagnoses"] if run_counts[one["subject"]] == 1]
     unexplained = [one for run in runs for one in run.footer["unexplained"] if run_counts[one["subject"]] == 1]
-    return {
+    undiagnosed = [one for run in runs for one in run.footer.get("undiagnosed", ()) if run_counts[one["subject"]] == 1]
+    recorded: Diagnosed = {
         "diagnoses": sorted(diagnoses, key=lambda one: (one["subject"], one["operator"], one["mutant"])),
         "unexplained": sorted(unexplained, key=lambda one: (one["subject"], one["operator"], one["failure_mode"])),
     }
+    if undiagnosed:
+        recorded["undiagnosed"] = undiagnosed
+    return recorded

@@ -37,7 +37,13 @@ if TYPE_CHECKING:
     from conformance.expectations.criterion import PassCriterion
     from conformance.expectations.file import Expectation
     from conformance.results.failure_groups import FailureGroup
-    from conformance.results.records import ArchiveRecord, DiagnosisRecord, Expected, UnexplainedRecord
+    from conformance.results.records import (
+        ArchiveRecord,
+        DiagnosisRecord,
+        Expected,
+        UndiagnosedRecord,
+        UnexplainedRecord,
+    )
     from conformance.run.resume import InterruptedRun
     from conformance.subjects.loading import Subject
     from conformance.verdicts import Level
@@ -169,6 +175,7 @@ class Recorder:
         self.has_begun = False
         self.diagnoses: list[DiagnosisRecord] = []
         self.unexplained: list[UnexplainedRecord] = []
+        self.undiagnosed: list[UndiagnosedRecord] = []
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -344,6 +351,7 @@ class Recorder:
 
             found = diagnose_run(self._collector, self._corpus, processes)
             self.diagnoses, self.unexplained = found["diagnoses"], found["unexplained"]
+            self.undiagnosed = found.get("undiagnosed", [])
         counts = {
             subject: {str(level): {str(v): n for v, n in counter.items()} for level, counter in levels.items()}
             for subject, levels in self.criterion.verdicts.items()
@@ -357,6 +365,7 @@ class Recorder:
             "seconds": round(time.perf_counter() - self._started, 3),
             "diagnoses": self.diagnoses,
             "unexplained": self.unexplained,
+            **({"undiagnosed": self.undiagnosed} if self.undiagnosed else {}),
             **({"interrupted": True} if interrupted else {}),
         }
         with deferred_signals():

@@ -173,7 +173,7 @@ def _notes(session: ConformanceSession) -> Iterator[str]:
 
 
 def _unexplained(session: ConformanceSession, detail: Detail) -> Iterator[str]:
-    """Yield lines on the failures that no mutant explains, and on the failures that diagnosis did not examine.
+    """Yield lines on failures that no mutant explains, that diagnosis did not examine, or whose diagnosis failed.
 
     Failures without a common property are counted only, because the causes above name them.
     """
@@ -189,7 +189,11 @@ def _unexplained(session: ConformanceSession, detail: Detail) -> Iterator[str]:
     left = failure_groups.not_examined(diagnosed, failing)
     for subject, cases in left.items():
         yield failure_groups.not_examined_sentence(subject, cases, len(failing[subject]))
-    yield from [""] if records or left else []
+    undiagnosed = session.recorder.undiagnosed
+    for one in undiagnosed:
+        failures = f"failures of {one['operator']}" if "operator" in one else "failures"
+        yield f"{one['subject']}: the {failures} were not diagnosed ({one['code']}): {one['problem']}"
+    yield from [""] if records or left or undiagnosed else []
 
 
 def _verdict_table(session: ConformanceSession) -> Table:

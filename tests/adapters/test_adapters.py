@@ -130,6 +130,19 @@ def test_adapter_missing_operator_in_function_is_unsupported(name):
     assert is_unsupported(caught.value)
 
 
+@pytest.mark.parametrize("name", [name for name in INSTALLED if name == "onnxruntime"])
+@pytest.mark.parametrize("change", ["ir_version", "opset"])
+def test_adapter_version_after_the_release_is_unsupported(name, change):
+    newer = model()
+    if change == "ir_version":
+        newer.ir_version = 99
+    else:
+        newer.opset_import[0].version = 99
+    with pytest.raises(Exception) as caught:
+        load_backend(name).target.prepare(newer)
+    assert is_unsupported(caught.value)
+
+
 @pytest.mark.parametrize("name", [name for name in INSTALLED if name == "nxrt"])
 def test_adapter_missing_operator_in_branch_is_unsupported(name):
     """nxrt fails only when the branch runs."""

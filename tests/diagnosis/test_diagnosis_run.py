@@ -77,5 +77,40 @@ def test_diagnose_run_continues_alone_if_workers_die(monkeypatch, whole_corpus, 
     assert diagnose_run(died(), whole_corpus, 2) == diagnose_run(died(), whole_corpus) != NOTHING
 
 
-def test_diagnose_run_with_unreadable_corpus_is_empty(tmp_path, whole_corpus, died):
-    assert diagnose_run(died(), replace(whole_corpus, path=tmp_path)) == NOTHING
+def test_diagnose_run_with_unreadable_corpus_names_what_is_undiagnosed(tmp_path, whole_corpus, died):
+    found = diagnose_run(died(), replace(whole_corpus, path=tmp_path))
+    assert {**found, "undiagnosed": []} == {**NOTHING, "undiagnosed": []}
+    assert {(one["subject"], one["code"].partition(".")[0]) for one in found["undiagnosed"]} == {
+        ("a", "corpus"),
+        ("b", "corpus"),
+    }
+
+
+def test_diagnose_run_keeps_other_diagnoses_if_one_raises(monkeypatch, whole_corpus, died):
+    whole = diagnose_run(died(), whole_corpus)
+    diagnose = run.diagnose
+
+    def failing_on_argmax(subject, family, *rest):
+        if family == "ArgMax":
+            raise ValueError("external data")
+        return diagnose(subject, family, *rest)
+
+    monkeypatch.setattr(run, "diagnose", failing_on_argmax)
+    found = diagnose_run(died(), whole_corpus)
+    assert found["unexplained"] == [one for one in whole["unexplained"] if one["operator"] == "Adagrad"]
+    assert [(one["subject"], one["operator"], one["code"]) for one in found["undiagnosed"]] == [
+        ("a", "ArgMax", "diagnosis.failed"),
+        ("b", "ArgMax", "diagnosis.failed"),
+    ]
+
+
+def test_diagnose_run_survives_an_error_before_the_first_diagnosis(monkeypatch, whole_corpus, died):
+    def failing(*_):
+        raise ValueError("external data")
+
+    monkeypatch.setattr(run, "_evidence_families", failing)
+    found = diagnose_run(died(), whole_corpus)
+    assert [(one["subject"], one["code"]) for one in found["undiagnosed"]] == [
+        ("a", "diagnosis.failed"),
+        ("b", "diagnosis.failed"),
+    ]
