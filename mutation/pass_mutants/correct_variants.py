@@ -195,8 +195,9 @@ def _without_defaults(model: onnx.ModelProto) -> None:
         schema = defs.get_schema(node.op_type, max_inclusive_version=opset)
         for held in list(node.attribute):
             default = schema.attributes[held.name].default_value if held.name in schema.attributes else None
-            is_integer = default is not None and default.type == held.type == onnx.AttributeProto.INT
-            if is_integer and default.i == held.i and not held.doc_string and not held.ref_attr_name:
+            if default is None or held.doc_string or held.ref_attr_name:
+                continue
+            if default.type == held.type == onnx.AttributeProto.INT and default.i == held.i:
                 node.attribute.remove(held)
 
 
