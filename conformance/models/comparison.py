@@ -394,7 +394,6 @@ class _CanonicalKeys:
         known = {**values, **{value.name: f"parameter {place}" for place, value in enumerate(graph.input)}}
         nodes, outputs = self.of_graph(graph, known)
         tensors = sorted((tensor.name, tensor_digest(tensor)) for tensor in graph.initializer)
-        tensors += sorted((tensor.values.name, _message_digest(tensor)) for tensor in graph.sparse_initializer)
         return _digest(repr((len(graph.input), sorted(nodes.items()), outputs, tensors)).encode())
 
 
