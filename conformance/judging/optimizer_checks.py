@@ -17,8 +17,15 @@ from conformance.corpus.case import PassEffect
 from conformance.judging.compare import format_array
 from conformance.judging.optimizer_run import NotJudged, checker_error, equal_outputs, is_elementwise_admissible
 from conformance.models.arrays import type_name
-from conformance.models.comparison import canonical_form, copy_with_raw_tensors, first_difference, tensor_digest
-from conformance.models.graphs import Scope
+from conformance.models.comparison import (
+    canonical_form,
+    first_difference,
+    has_same_content,
+    normal_form,
+    opset_versions,
+    remove_trailing_empty_names,
+)
+from conformance.models.graphs import Scope, called_name
 from conformance.models.summaries import MAX_SHOWN_ELEMENTS, shortest_decimal
 from conformance.models.types import adds_only_dimension_names, is_refinement, strip_denotations, type_text
 from conformance.models.validity import find_missing_functions, find_unchecked_faults
@@ -217,7 +224,7 @@ def _default_changes(before: onnx.GraphProto, after: onnx.GraphProto) -> Iterato
     for tensor in before.initializer:
         if tensor.name in fed and tensor.name not in left:
             yield f"default of input {tensor.name} is gone"
-        elif tensor.name in fed and tensor_digest(tensor) != tensor_digest(left[tensor.name]):
+        elif tensor.name in fed and not has_same_content(tensor, left[tensor.name]):
             yield f"default of input {tensor.name} has another type, shape or content"
 
 
@@ -229,7 +236,7 @@ def _type_change(before: onnx.TypeProto, after: onnx.TypeProto) -> str:
 
 
 def _import_changes(before: onnx.ModelProto, after: onnx.ModelProto, *, strict: bool) -> Iterator[str]:
-    old, new = _opset_versions(before), _opset_versions(after)
+    old, new = opset_versions(before.opset_import), opset_versions(after.opset_import)
     for domain, version in old.items():
         if domain not in new:
             if strict:
@@ -238,10 +245,6 @@ def _import_changes(before: onnx.ModelProto, after: onnx.ModelProto, *, strict: 
             yield f"opset import of {domain} changed from {version} to {new[domain]}"
     if strict and (added := [domain for domain in new if domain not in old]):
         yield f"there is a new opset import of {added[0]}"
-
-
-def _opset_versions(model: onnx.ModelProto) -> dict[str, int]:
-    return {entry.domain or "ai.onnx": entry.version for entry in model.opset_import}
 
 
 def check_leftovers(run: OptimizerRun) -> str | None:
@@ -303,7 +306,7 @@ def _losses_of_any_optimizer(before: onnx.ModelProto, after: onnx.ModelProto) ->
     for number, info in enumerate(before.training_info):
         if number >= len(after.training_info):
             yield f"training_info[{number}] is gone"
-        elif difference := first_difference(info, after.training_info[number]):
+        elif difference := _content_difference(info, after.training_info[number]):
             yield f"training_info[{number}] is changed: {difference}"
 
 
@@ -313,7 +316,7 @@ def _losses_of_the_pass(before: onnx.ModelProto, after: onnx.ModelProto) -> Iter
     yield from _field_changes("the graph", before.graph, after.graph, ("name",))
     yield from _entry_changes("function", before.functions, after.functions, _function_name, _content_difference)
     configurations = before.configuration, after.configuration
-    yield from _entry_changes("configuration", *configurations, lambda entry: str(entry.name), first_difference)
+    yield from _entry_changes("configuration", *configurations, lambda entry: str(entry.name), _content_difference)
     scopes = {scope.path: scope.graph for scope in Scope(after, after.graph).walk()}
     for scope in Scope(before, before.graph).walk():
         if scope.path in scopes:
@@ -374,20 +377,19 @@ def _entry_changes(
 
 
 def _tensor_difference(before: onnx.TensorProto, after: onnx.TensorProto) -> str | None:
-    if tensor_digest(before) != tensor_digest(after):
+    if not has_same_content(before, after):
         return "it has another type, shape or content"
     return next(_text_changes("it", before, after), None)
 
 
 def _content_difference(before: Any, after: Any) -> str | None:
-    """Return a phrase on how two messages differ, or None; the storage of tensor elements is ignored."""
-    difference = first_difference(before, after)
-    return difference and first_difference(copy_with_raw_tensors(before), copy_with_raw_tensors(after)) and difference
+    """Return a phrase on how the normal forms of two messages differ, or None."""
+    return None if before == after else first_difference(normal_form(before), normal_form(after))
 
 
 def _value_info_difference(before: onnx.ValueInfoProto, after: onnx.ValueInfoProto) -> str | None:
     old, new = type_text(before.type), type_text(after.type)
-    return first_difference(before, after) if old == new else f"it was {old} and is {new}"
+    return _content_difference(before, after) if old == new else f"it was {old} and is {new}"
 
 
 def _function_name(function: onnx.FunctionProto) -> str:
@@ -422,7 +424,7 @@ def _annotation_changes(before: onnx.GraphProto, after: onnx.GraphProto, path: s
     there.update(name for node in after.node for name in node.output)
     still = [note for note in before.quantization_annotation if note.tensor_name in there]
     name = "quantization annotation of", still, after.quantization_annotation
-    yield from _entry_changes(*name, lambda note: f"{path}{note.tensor_name}", first_difference)
+    yield from _entry_changes(*name, lambda note: f"{path}{note.tensor_name}", _content_difference)
 
 
 def _node_changes(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[str]:
@@ -433,7 +435,7 @@ def _node_changes(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[s
             yield from _text_changes(f"the {node.op_type} that makes {path}", node, left[path], _NODE_FIELDS)
             devices = node.device_configurations, left[path].device_configurations
             yield from _entry_changes(
-                f"what {path} runs on by", *devices, lambda entry: entry.configuration_id, first_difference
+                f"what {path} runs on by", *devices, lambda entry: entry.configuration_id, _content_difference
             )
             yield from _attribute_changes(f"the {node.op_type} that makes {path}", node, left[path])
 
@@ -470,8 +472,9 @@ def check_structure(run: OptimizerRun) -> str | None:
     """Check `structure`: the pass removes exactly the operators that it must remove, and changes no other node.
 
     The check applies to graph optimizers that implement the pass: no clause restricts the graphs of other optimizers.
-    Names of intermediate values and the order of nodes may change. Example of a violation, in which Exp is the producer
-    of Y: `Exp, which makes Y, is gone, though the pass does not apply`.
+    Names of intermediate values and everything else that the specification leaves free may change, see
+    `canonical_form`. Example of a violation, in which Exp is the producer of Y: `Exp, which makes Y, is gone, though
+    the pass does not apply`.
 
     Raises:
         NotJudged: the optimizer does not implement the pass.
@@ -498,10 +501,9 @@ def _rewrite_faults(run: OptimizerRun, expected: onnx.ModelProto) -> Iterator[st
         if path not in right and path in after:
             yield f"{node.op_type}, which makes {path}, is still there, though the pass removes it"
     for path, node in right.items():
-        if path in after and list(after[path].input) != list(node.input):
-            taken, right_inputs = _input_names(after[path]), _input_names(node)
+        if path in after and (taken := _input_names(after[path])) != (right_inputs := _input_names(node)):
             yield f"{node.op_type}, which makes {path}, takes {taken} instead of {right_inputs}"
-        if path in after and (after[path].domain, after[path].op_type) != (node.domain, node.op_type):
+        if path in after and called_name(after[path]) != called_name(node):
             yield f"{path} is made by {after[path].op_type} instead of {node.op_type}"
     if new := [path for path in after if path not in before]:
         yield f"there is a new {after[new[0]].op_type}, which makes {new[0]}"
@@ -509,7 +511,9 @@ def _rewrite_faults(run: OptimizerRun, expected: onnx.ModelProto) -> Iterator[st
 
 
 def _input_names(node: onnx.NodeProto) -> str:
-    return ", ".join(node.input) or "nothing"
+    names = list(node.input)
+    remove_trailing_empty_names(names)
+    return ", ".join(names) or "nothing"
 
 
 CHECKS = (

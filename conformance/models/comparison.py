@@ -1,26 +1,30 @@
 """Compare ONNX models and tensors by content.
 
-Three comparisons are provided. `copy_with_raw_tensors` removes differences in how tensors are stored.
-`first_difference` reports the first field in which two messages differ. `canonical_form` describes what a graph
-computes, regardless of node order and of the names of intermediate values.
+`copy_with_raw_tensors` removes differences in how tensors are stored. `normal_form` removes all differences that the
+specification leaves free. `first_difference` reports the first field in which two messages differ. `canonical_form`
+describes what a graph computes, regardless of node order and of the names of intermediate values.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
+from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 import onnx
 from google.protobuf.message import Message  # type: ignore[import-untyped]
-from onnx import AttributeProto, TensorProto, numpy_helper
+from onnx import AttributeProto, TensorProto, defs, numpy_helper
 
 from conformance.models.arrays import array_of, tensor_of
+from conformance.models.graphs import attribute_graphs, count_free_uses
 from conformance.models.types import MAIN_DOMAINS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence
 
 
 M = TypeVar("M", bound=Message)
@@ -62,6 +66,175 @@ def _store(tensor: TensorProto) -> None:
     for field in TYPED_DATA_FIELDS:
         tensor.ClearField(field)
     tensor.raw_data = raw
+
+
+UNORDERED_FIELDS: Mapping[str, Mapping[str, Callable[[Any], str]]] = {
+    "ModelProto": {
+        "functions": lambda function: f"{function.domain} {function.name} {function.overload}",
+        "metadata_props": lambda entry: str(entry.key),
+        "configuration": lambda entry: str(entry.name),
+    },
+    "GraphProto": {
+        "initializer": lambda tensor: str(tensor.name),
+        "sparse_initializer": lambda tensor: str(tensor.values.name),
+        "value_info": lambda value: str(value.name),
+        "quantization_annotation": lambda note: str(note.tensor_name),
+        "metadata_props": lambda entry: str(entry.key),
+    },
+    "FunctionProto": {
+        "attribute": str,
+        "attribute_proto": lambda attribute: str(attribute.name),
+        "value_info": lambda value: str(value.name),
+        "metadata_props": lambda entry: str(entry.key),
+    },
+    "NodeProto": {
+        "attribute": lambda attribute: str(attribute.name),
+        "metadata_props": lambda entry: str(entry.key),
+        "device_configurations": lambda entry: str(entry.configuration_id),
+    },
+    "NodeDeviceConfigurationProto": {"sharding_spec": lambda entry: str(entry.tensor_name)},
+    "TensorAnnotation": {"quant_parameter_tensor_names": lambda entry: str(entry.key)},
+    "TensorProto": {
+        "external_data": lambda entry: str(entry.key),
+        "metadata_props": lambda entry: str(entry.key),
+    },
+    "TrainingInfoProto": {
+        "initialization_binding": lambda entry: str(entry.key),
+        "update_binding": lambda entry: str(entry.key),
+    },
+    "ValueInfoProto": {"metadata_props": lambda entry: str(entry.key)},
+}
+"""Repeated fields whose entries are found by name or by key, so that their order has no meaning, by message type.
+
+Each field has the function that returns the name or key of an entry.
+"""
+
+MEANINGFUL_WHEN_EMPTY = {("NodeDeviceConfigurationProto", "pipeline_stage")}
+"""Fields outside of a `oneof` whose presence with the default value differs from absence: stage 0 is a stage."""
+
+
+def normal_form(message: M) -> M:
+    """Return a copy of a message in which everything that the specification leaves free has one form.
+
+    Two messages with equal normal forms have the same meaning. `docs/reference/optimizer-checks.md` lists the freedoms
+    with their passages. The names of values are kept; `canonical_form` also removes those of intermediate values.
+    """
+    copy = copy_with_raw_tensors(message)
+    _normalize(copy)
+    return copy
+
+
+def _normalize(message: Any) -> None:
+    kind = type(message).__name__
+    for descriptor, content in message.ListFields():
+        if descriptor.message_type is not None:
+            for entry in content if hasattr(content, "extend") else [content]:
+                _normalize(entry)
+        elif _is_redundant(kind, descriptor, content):
+            message.ClearField(descriptor.name)
+    for field, key in UNORDERED_FIELDS.get(kind, {}).items():
+        if hasattr(message, field) and len(getattr(message, field)) > 1:
+            getattr(message, field).sort(key=key)
+    if isinstance(message, onnx.NodeProto):
+        remove_trailing_empty_names(message.input)
+        remove_trailing_empty_names(message.output)
+    if isinstance(message, onnx.NodeProto | onnx.FunctionProto) and message.domain in MAIN_DOMAINS:
+        message.ClearField("domain")
+    if isinstance(message, onnx.ModelProto | onnx.FunctionProto):
+        _normalize_imports(message)
+    if isinstance(message, onnx.GraphProto | onnx.FunctionProto):
+        _sort_nodes(message)
+    if isinstance(message, onnx.SparseTensorProto):
+        _linearize_indices(message)
+
+
+def _is_redundant(kind: str, descriptor: Any, content: Any) -> bool:
+    """Return whether a field that is set has the same meaning if it is absent.
+
+    Args:
+        kind: message type of the field.
+        descriptor: descriptor of the field, which is not a message.
+        content: content of the field.
+    """
+    is_default = not hasattr(content, "extend") and content == descriptor.default_value
+    return is_default and descriptor.containing_oneof is None and (kind, descriptor.name) not in MEANINGFUL_WHEN_EMPTY
+
+
+def remove_trailing_empty_names(names: MutableSequence[str]) -> None:
+    """Remove the empty names at the end of a node's inputs or outputs, in place.
+
+    An omitted trailing input or output and one with an empty name are equivalent (ONNX IR, "Static Optional").
+    """
+    while names and not names[-1]:
+        del names[-1]
+
+
+def opset_versions(imports: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
+    """Return the imported opset version by domain; the main domain is `ai.onnx`.
+
+    If a domain is imported several times, the highest version counts (onnx.proto, `ModelProto.opset_import`).
+    """
+    versions: dict[str, int] = {}
+    for entry in imports:
+        domain = entry.domain or "ai.onnx"
+        versions[domain] = max(entry.version, versions.get(domain, entry.version))
+    return versions
+
+
+def _normalize_imports(holder: onnx.ModelProto | onnx.FunctionProto) -> None:
+    versions = opset_versions(holder.opset_import)
+    del holder.opset_import[:]
+    for domain in sorted(versions):
+        holder.opset_import.add(domain=domain, version=versions[domain])
+
+
+def _sort_nodes(graph: onnx.GraphProto | onnx.FunctionProto) -> None:
+    """Put nodes in the topological order in which the smallest of the possible next nodes always comes first.
+
+    The order of nodes with equal names, as in an invalid graph, is kept.
+    """
+    nodes = [type(node).FromString(node.SerializeToString()) for node in graph.node]
+    makers = {name: place for place, node in enumerate(nodes) for name in node.output if name}
+    if len(makers) != sum(bool(name) for node in nodes for name in node.output):
+        return
+    users: list[list[int]] = [[] for _ in nodes]
+    missing = [0] * len(nodes)
+    for place, node in enumerate(nodes):
+        used = {*node.input}
+        for _, inner in attribute_graphs(node):
+            used |= {*count_free_uses(inner)}
+        for maker in {makers[name] for name in used if name in makers}:
+            users[maker].append(place)
+            missing[place] += 1
+    keys = [node.SerializeToString(deterministic=True) for node in nodes]
+    ready = [(keys[place], place) for place in range(len(nodes)) if not missing[place]]
+    heapify(ready)
+    order = []
+    while ready:
+        _, place = heappop(ready)
+        order.append(nodes[place])
+        for user in users[place]:
+            missing[user] -= 1
+            if not missing[user]:
+                heappush(ready, (keys[user], user))
+    if len(order) == len(nodes):
+        del graph.node[:]
+        graph.node.extend(order)
+
+
+def _linearize_indices(tensor: onnx.SparseTensorProto) -> None:
+    """Store the indices of a sparse tensor as positions in row-major order, not as coordinates.
+
+    `SparseTensorProto.indices` permits both. Indices that cannot be read or are out of range are kept.
+    """
+    if len(tensor.indices.dims) != 2:
+        return
+    try:
+        coordinates = np.asarray(numpy_helper.to_array(tensor.indices))
+        places = np.ravel_multi_index(tuple(coordinates.T), tuple(tensor.dims)).astype(np.int64)
+    except (TypeError, ValueError):
+        return
+    tensor.indices.CopyFrom(numpy_helper.from_array(np.atleast_1d(places), tensor.indices.name))
 
 
 MAX_VALUE_LENGTH = 60
@@ -127,15 +300,18 @@ class CanonicalForm:
 def canonical_form(model: onnx.ModelProto) -> CanonicalForm:
     """Return the canonical form of a model's main graph. Graph inputs and outputs are identified by name."""
     graph = model.graph
+    overridden = {function.name for function in model.functions if function.domain in MAIN_DOMAINS}
+    keys = _CanonicalKeys(opset_versions(model.opset_import).get("ai.onnx", 0), frozenset(overridden))
     known = {value.name: f"input {value.name}" for value in graph.input}
-    nodes, outputs = _graph_keys(graph, known)
+    nodes, outputs = keys.of_graph(graph, known)
     return CanonicalForm(nodes, tuple(f"{value.name} {key}" for value, key in zip(graph.output, outputs, strict=True)))
 
 
 def tensor_digest(tensor: onnx.TensorProto) -> str:
-    """Return a digest of a tensor's type, shape and elements."""
-    if tensor.data_location == onnx.TensorProto.EXTERNAL:
-        return _digest(tensor.SerializeToString(deterministic=True))
+    """Return a digest of a tensor's type, shape and elements. For external data, the file is not read."""
+    if tensor.data_location == TensorProto.EXTERNAL:
+        entries = [(entry.key, entry.value) for entry in normal_form(tensor).external_data if entry.key != "basepath"]
+        return _digest(f"{tensor.data_type} {list(tensor.dims)} {entries}".encode())
     try:
         content = numpy_helper.to_array(tensor)
         elements = repr(content.tolist()).encode() if content.dtype == object else content.tobytes()
@@ -144,54 +320,104 @@ def tensor_digest(tensor: onnx.TensorProto) -> str:
     return _digest(f"{tensor.data_type} {list(tensor.dims)}".encode() + elements)
 
 
-def _graph_keys(graph: onnx.GraphProto, known: Mapping[str, str]) -> tuple[Counter[str], list[str]]:
-    values = {**known, **{tensor.name: f"initializer {tensor.name}" for tensor in graph.initializer}}
-    values.update((tensor.values.name, f"sparse {tensor.values.name}") for tensor in graph.sparse_initializer)
-    nodes: Counter[str] = Counter()
-    for node in graph.node:
-        key = _node_digest(node, values)
-        nodes[key] += 1
-        values.update((name, f"{key}:{place}") for place, name in enumerate(node.output) if name)
-    return nodes, [values.get(value.name, f"free {value.name}") for value in graph.output]
+def has_same_content(before: onnx.TensorProto, after: onnx.TensorProto) -> bool:
+    """Return whether two tensors have the same type, shape and elements, as far as the model shows the elements.
+
+    A tensor in external data may become a tensor in the model (ExternalData.md). Its elements cannot be compared then,
+    because the file is not read.
+    """
+    if before.data_location == TensorProto.EXTERNAL and after.data_location != TensorProto.EXTERNAL:
+        return before.data_type == after.data_type and list(before.dims) == list(after.dims)
+    return tensor_digest(before) == tensor_digest(after)
 
 
-def _node_digest(node: onnx.NodeProto, values: Mapping[str, str]) -> str:
-    domain = "" if node.domain in MAIN_DOMAINS else node.domain
-    attributes = sorted((attribute.name, _attribute_key(attribute, values)) for attribute in node.attribute)
-    inputs = [values.get(name, f"free {name}") if name else "" for name in node.input]
-    outputs = [bool(name) for name in node.output]
-    return _digest(repr((domain, node.op_type, node.overload, attributes, inputs, outputs)).encode())
+@dataclass(frozen=True)
+class _CanonicalKeys:
+    """Computes keys of the nodes and values of a model.
+
+    Attributes:
+        opset: imported version of the main domain; 0 if it is not imported.
+        overridden: names of operators of the main domain that a model-local function replaces.
+    """
+
+    opset: int
+    overridden: frozenset[str]
+
+    def of_graph(self, graph: onnx.GraphProto, known: Mapping[str, str]) -> tuple[Counter[str], list[str]]:
+        """Return the digests of a graph's nodes, and the sources of its outputs.
+
+        Args:
+            graph: the main graph or a subgraph.
+            known: the sources of the graph's inputs and of the values of enclosing graphs, by name.
+        """
+        values = {**known, **{tensor.name: f"initializer {tensor.name}" for tensor in graph.initializer}}
+        values.update((tensor.values.name, f"sparse {tensor.values.name}") for tensor in graph.sparse_initializer)
+        nodes: Counter[str] = Counter()
+        for node in graph.node:
+            key = self.of_node(node, values)
+            nodes[key] += 1
+            values.update((name, f"{key}:{place}") for place, name in enumerate(node.output) if name)
+        return nodes, [values.get(value.name, f"free {value.name}") for value in graph.output]
+
+    def of_node(self, node: onnx.NodeProto, values: Mapping[str, str]) -> str:
+        """Return the digest of a node."""
+        domain = "" if node.domain in MAIN_DOMAINS else node.domain
+        is_standard = not domain and not node.overload and node.op_type not in self.overridden
+        defaults = _attribute_defaults(node.op_type, self.opset) if is_standard else {}
+        attributes = {**defaults, **{each.name: self.of_attribute(each, values) for each in node.attribute}}
+        inputs = [values.get(name, f"free {name}") if name else "" for name in node.input]
+        outputs = ["named" if name else "" for name in node.output]
+        remove_trailing_empty_names(inputs)
+        remove_trailing_empty_names(outputs)
+        return _digest(
+            repr((domain, node.op_type, node.overload, sorted(attributes.items()), inputs, outputs)).encode()
+        )
+
+    def of_attribute(self, attribute: onnx.AttributeProto, values: Mapping[str, str]) -> str:
+        """Return a key of an attribute's value; its description is ignored."""
+        if attribute.ref_attr_name:
+            return f"reference {attribute.ref_attr_name}"
+        if attribute.type in {AttributeProto.GRAPH, AttributeProto.GRAPHS}:
+            held = [attribute.g] if attribute.type == AttributeProto.GRAPH else attribute.graphs
+            return repr([self.of_subgraph(graph, values) for graph in held])
+        if attribute.type == AttributeProto.TENSOR:
+            return tensor_digest(attribute.t)
+        return _attribute_digest(attribute)
+
+    def of_subgraph(self, graph: onnx.GraphProto, values: Mapping[str, str]) -> str:
+        """Return a digest of what a subgraph computes. Inputs of the subgraph are identified by position.
+
+        Args:
+            graph: the subgraph.
+            values: the sources of the values of enclosing graphs, by name.
+        """
+        known = {**values, **{value.name: f"parameter {place}" for place, value in enumerate(graph.input)}}
+        nodes, outputs = self.of_graph(graph, known)
+        tensors = sorted((tensor.name, tensor_digest(tensor)) for tensor in graph.initializer)
+        return _digest(repr((len(graph.input), sorted(nodes.items()), outputs, tensors)).encode())
 
 
-def _attribute_key(attribute: onnx.AttributeProto, values: Mapping[str, str]) -> str:
-    if attribute.ref_attr_name:
-        return f"reference {attribute.ref_attr_name}"
-    if attribute.type in {AttributeProto.GRAPH, AttributeProto.GRAPHS}:
-        held = [attribute.g] if attribute.type == AttributeProto.GRAPH else attribute.graphs
-        return repr([_subgraph_digest(graph, values) for graph in held])
-    if attribute.type == AttributeProto.TENSOR:
-        return tensor_digest(attribute.t)
+@cache
+def _attribute_defaults(op_type: str, opset: int) -> Mapping[str, str]:
+    """Return the keys of the default attribute values of an operator of the main domain; empty if it is unknown."""
+    try:
+        schema = defs.get_schema(op_type, max_inclusive_version=opset)
+    except defs.SchemaError:
+        return {}
+    values = {name: attribute.default_value for name, attribute in schema.attributes.items()}
+    return {name: _attribute_digest(value) for name, value in values.items() if value.type}
+
+
+def _attribute_digest(attribute: onnx.AttributeProto) -> str:
     copy = onnx.AttributeProto()
     copy.CopyFrom(attribute)
-    copy.doc_string = ""
-    return _digest(copy.SerializeToString(deterministic=True))
+    copy.ClearField("name")
+    copy.ClearField("doc_string")
+    return _message_digest(copy)
 
 
-def _subgraph_digest(graph: onnx.GraphProto, values: Mapping[str, str]) -> str:
-    """Return a digest of what a subgraph computes. Inputs of the subgraph are identified by position.
-
-    Args:
-        graph: the subgraph.
-        values: the sources of the values of enclosing graphs, by name.
-    """
-    known = {**values, **{value.name: f"parameter {place}" for place, value in enumerate(graph.input)}}
-    nodes, outputs = _graph_keys(graph, known)
-    tensors = sorted(_tensor_digests(graph.initializer))
-    return _digest(repr((len(graph.input), sorted(nodes.items()), outputs, tensors)).encode())
-
-
-def _tensor_digests(tensors: Iterable[onnx.TensorProto]) -> list[tuple[str, str]]:
-    return [(tensor.name, tensor_digest(tensor)) for tensor in tensors]
+def _message_digest(message: Message) -> str:
+    return _digest(normal_form(message).SerializeToString(deterministic=True))
 
 
 def _digest(content: bytes) -> str:

@@ -13,6 +13,7 @@ from generators.eliminate_nop_monotone_argmax import (
     axes,
     base,
     chains,
+    combined,
     constants,
     contexts,
     fields,
@@ -54,6 +55,7 @@ FAMILIES = (
     surroundings,
     constants,
     types_and_shapes,
+    combined,
     hazards,
     invalid,
 )

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import onnx
 from onnx import helper, numpy_helper
 
 from conformance.dimensions.field_parts import constant_node, if_node, make_branch, make_function
 from conformance.generation.models import make_value_info, permuted_quarters, pseudo_random_array
+from conformance.verdicts import Level
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     ALONG_AXIS,
     APPLIES,
@@ -17,6 +19,7 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     argmax,
     index_info,
     pair,
+    producer,
     scenario,
 )
 
@@ -29,6 +32,8 @@ FAMILY = "surroundings"
 X = permuted_quarters("surroundings/X", SHAPE, np.float32)
 ABOVE_1_KIB, ABOVE_64_KIB = 257, 16_385
 """Numbers of floats that need slightly more memory than the name says."""
+ABOVE_1_MIB = 2**20 + 1
+"""Number of bytes."""
 
 
 def cases() -> Iterator[Case]:
@@ -39,7 +44,7 @@ def cases() -> Iterator[Case]:
 
 
 def _large() -> Iterator[Case]:
-    """Yield cases with tensors above 1 KiB and 64 KiB, which some tools move to external data."""
+    """Yield cases with tensors above 1 KiB, 64 KiB and 1 MiB, which some tools move to external data."""
     W = pseudo_random_array("surroundings/W", (ABOVE_1_KIB,), np.float32)
     take = [
         constant_node("last", np.array([ABOVE_1_KIB - 1], dtype=np.int64)),
@@ -86,6 +91,22 @@ def _large() -> Iterator[Case]:
         check="preservation",
     )
 
+    bytes_ = np.zeros(ABOVE_1_MIB, dtype=np.uint8)  # mostly zeros, so that the corpus compresses well
+    bytes_[:: ABOVE_1_MIB // 4] = np.arange(1, 6)
+    last = constant_node("last", np.array([0, ABOVE_1_MIB - 1], dtype=np.int64))
+    yield _case(
+        "above_1_mib",
+        "An initializer of more than 1 MiB stays",
+        ScenarioGraph(
+            [last, helper.make_node("Gather", ["W", "last"], ["ends"]), *pair()],
+            (X,),
+            outputs=[index_info(SHAPE), make_value_info("ends", "uint8", [2])],
+            initializers={"W": bytes_},
+        ),
+        ("preservation", "exp"),
+        check="preservation",
+    )
+
 
 def _constants() -> Iterator[Case]:
     """Yield cases with equal initializers, and with an initializer that is also a graph input."""
@@ -109,6 +130,33 @@ def _constants() -> Iterator[Case]:
         ("preservation", "exp"),
         check="preservation",
     )
+    yield from _alike_initializers()
+    yield _case(
+        "shared_by_pair_and_branch",
+        "An initializer stays if Exp before an ArgMax, a branch of an If and another node use it",
+        ScenarioGraph(
+            [
+                *[producer("Exp", "W"), argmax()],
+                constant_node("yes", np.array(True)),
+                if_node(
+                    "yes",
+                    "Z",
+                    make_branch("then", [helper.make_node("Less", ["X", "W"], ["below"])], ["below"], SHAPE),
+                    make_branch("else", [helper.make_node("Less", ["W", "X"], ["above"])], ["above"], SHAPE),
+                ),
+                helper.make_node("Neg", ["W"], ["minus"]),
+            ],
+            (X,),
+            outputs=[
+                index_info(SHAPE),
+                make_value_info("Z", "bool", SHAPE),
+                make_value_info("minus", "float", SHAPE),
+            ],
+            initializers={"W": permuted_quarters("surroundings/shared", SHAPE, np.float32)},
+        ),
+        ("fires", "preservation", "exp"),
+        check="structure",
+    )
     yield _case(
         "initializer_at_ir_3",
         "An initializer that is also an input, as IR version 3 requires, stays both",
@@ -123,6 +171,52 @@ def _constants() -> Iterator[Case]:
         ),
         ("interface", "exp"),
         check="interface",
+    )
+
+
+def _alike_initializers() -> Iterator[Case]:
+    """Yield cases with initializers that are equal in their bytes, or in their numbers, but not in both."""
+    ones = np.ones(SHAPE, dtype=np.float32)
+    casts = [
+        helper.make_node("Cast", [name], [f"{name}_float"], to=onnx.TensorProto.FLOAT)
+        for name in ("integers", "bytes", "signed_bytes")
+    ]
+    sums = [helper.make_node("Add", ["ones", "ones"], ["twos"]), helper.make_node("Neg", ["ones_across"], ["minus"])]
+    shapes = dict.fromkeys(("twos", "integers_float", "bytes_float", "signed_bytes_float"), SHAPE)
+    yield _case(
+        "equal_bytes",
+        "Initializers of equal bytes that differ in type or shape stay separate",
+        ScenarioGraph(
+            [*pair(), *casts, *sums],
+            (X,),
+            outputs=[
+                index_info(SHAPE),
+                *(make_value_info(name, "float", shape) for name, shape in {**shapes, "minus": SHAPE[::-1]}.items()),
+            ],
+            initializers={
+                "ones": ones,
+                "ones_across": ones.reshape(SHAPE[::-1]),
+                "integers": ones.view(np.int32),
+                "bytes": np.full(SHAPE, 255, dtype=np.uint8),
+                "signed_bytes": np.full(SHAPE, -1, dtype=np.int8),
+            },
+        ),
+        ("preservation", "exp"),
+        check="preservation",
+    )
+    signs = [helper.make_node("Reciprocal", [name], [f"below_{name}"]) for name in ("zeros", "minus_zeros")]
+    yield _case(
+        "signed_zeros",
+        "Initializers of zeros that differ in sign stay separate",
+        ScenarioGraph(
+            [*pair(), *signs],
+            (X,),
+            outputs=[index_info(SHAPE), *(make_value_info(node.output[0], "float", SHAPE) for node in signs)],
+            initializers={"zeros": np.zeros(SHAPE, np.float32), "minus_zeros": np.full(SHAPE, -0.0, np.float32)},
+        ),
+        ("preservation", "exp"),
+        check="answers",
+        level=Level.SHOULD,  # signs of zeros follow from IEEE 754, not from the text of ONNX
     )
 
 
@@ -160,5 +254,7 @@ def _computed() -> Iterator[Case]:
         )
 
 
-def _case(name: str, title: str, graph: ScenarioGraph, clauses: Sequence[str], check: str) -> Case:
-    return scenario(FAMILY, name, title, clauses, APPLIES, graph, check=check)
+def _case(
+    name: str, title: str, graph: ScenarioGraph, clauses: Sequence[str], check: str, level: Level = Level.MUST
+) -> Case:
+    return scenario(FAMILY, name, title, clauses, APPLIES, graph, check=check, level=level)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from onnx import AttributeProto, helper
+import onnx
+from onnx import AttributeProto, helper, numpy_helper
 
 from conformance.corpus.case import PassEffect, Rewrite
 from conformance.dimensions.field_parts import constant_node, if_node, make_branch, make_function
@@ -28,8 +29,6 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import onnx
-
     from conformance.corpus.case import Case
     from conformance.models.arrays import Array
 
@@ -46,6 +45,7 @@ def cases() -> Iterator[Case]:
     yield from _axes_of_calls()
     yield from _divided_by_calls()
     yield from _similar_functions()
+    yield from _sparse_constants()
 
 
 def _call(op_type: str, source: str, result: str, **attributes: Any) -> onnx.NodeProto:
@@ -192,6 +192,32 @@ def _similar_functions() -> Iterator[Case]:
         ],
         [make_function(op_type, [neg], attributes=["axis"]) for op_type in PASS_OPERATORS],
         [index_info(SHAPE, name=f"{value}{end}") for end in ("_index", "_f_index") for _, value in every],
+    )
+
+
+def _sparse_constants() -> Iterator[Case]:
+    """Yield cases with one or several sparse constants in the body of a function."""
+    for name, count, text in (("sparse_constant", 1, "a sparse constant"), ("sparse_constants", 3, "sparse constants")):
+        names = [f"S{number}" for number in range(count)]
+        constants = [
+            helper.make_node("Constant", [], [each], sparse_value=_sparse_tensor(number))
+            for number, each in enumerate(names)
+        ]
+        yield _case(
+            name,
+            f"Exp is removed after the call of a function that adds {text} to its operand",
+            APPLIES,
+            [_call("Raised", "X", "X0"), producer("Exp", "X0", "Y"), argmax()],
+            [make_function("Raised", [*constants, helper.make_node("Sum", ["A", *names], ["B"])])],
+        )
+
+
+def _sparse_tensor(place: int) -> onnx.SparseTensorProto:
+    """Return a tensor of the shape of X with 4 at one place and 0 elsewhere."""
+    return helper.make_sparse_tensor(
+        numpy_helper.from_array(np.array([4], dtype=np.float32), "values"),
+        numpy_helper.from_array(np.array([place], dtype=np.int64), "places"),
+        SHAPE,
     )
 
 

@@ -138,6 +138,11 @@ def _two_imports(model: onnx.ModelProto) -> None:
     model.opset_import.append(helper.make_opsetid("org.example", 7))
 
 
+def _high_imports(model: onnx.ModelProto) -> None:
+    for domain in ("org.example", "org.example", "ai.onnx.ml"):
+        model.opset_import.append(helper.make_opsetid(domain, 3 if domain == "ai.onnx.ml" else 99))
+
+
 def _unused_function(model: onnx.ModelProto) -> None:
     model.opset_import.append(helper.make_opsetid("acme", 1))
     body = make_function("Negated", [helper.make_node("Neg", ["A"], ["B"])])
@@ -180,6 +185,7 @@ MODEL_CHANGES: Mapping[str, tuple[str, ModelChange]] = {
     "training_info": ("Training information is", _training),
     "training_initialization": ("Training information with an initialization is", _initialization),
     "opset_imports": ("Imports of unused opsets are", _two_imports),
+    "opset_imports_high": ("Imports of a domain with a higher version than that of ai.onnx, twice, are", _high_imports),
     "function_unused": ("A function that is never called is", _unused_function),
     "denotations": ("Denotations of the input's type and dimension are", _denotation),
 }
@@ -195,6 +201,7 @@ IR_10_MODEL_CHANGES: Mapping[str, tuple[str, ModelChange]] = {
 
 OTHER_CHECKS: Mapping[str, str] = {
     "opset_imports": "interface",
+    "opset_imports_high": "interface",
     "node_without_consumer": "structure",
 }
 """Checks of cases that do not test the check `preservation`, by name of the case."""

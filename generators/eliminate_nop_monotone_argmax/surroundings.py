@@ -185,6 +185,20 @@ def _forms() -> Iterator[Case]:
         ),
         ("fires", "sqrt"),
     )
+    scale = constant_node("scale", np.array([2, 1, 0.5], dtype=np.float32))
+    normalized = helper.make_node("LayerNormalization", ["X", "scale"], ["same", "", "inverse"])
+    yield _case(
+        "unnamed_middle_output",
+        "Exp is removed beside a node that omits its second output and has a third one",
+        APPLIES,
+        ScenarioGraph(
+            [scale, normalized, *pair()],
+            (X,),
+            outputs=[index_info(SHAPE), make_value_info("inverse", "float", (SHAPE[0], 1))],
+            opsets={"": 17},
+        ),
+        ("fires", "exp"),
+    )
     turned = argmax(axis=-1, keepdims=1, select_last_index=1)
     turned.attribute.sort(key=lambda attribute: attribute.name, reverse=True)
     yield _case(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import onnx
 from onnx import TensorProto
 
+from conformance.models.graphs import Scope
 from conformance.models.types import MAIN_DOMAINS
 from conformance.passes.eliminate_nop_monotone_argmax import (
     ALONG_AXIS,
@@ -30,7 +31,6 @@ from mutation.pass_mutants.pass_mutant import PassMutant, damage_result, replace
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conformance.models.graphs import Scope
     from conformance.passes.eliminate_nop_monotone_argmax import Site
 
 
@@ -44,7 +44,13 @@ ALSO = {
     "Tanh": "which the pass does not know",
     "Sigmoid": "which the pass does not know",
     "Identity": "which other passes remove",
+    "Cast": "which can round",
 }
+
+NORMALIZATIONS = ("LpNormalization", "LayerNormalization", "BatchNormalization")
+
+IN_BETWEEN = ("Cast", "Transpose", "Reshape", "Flatten", "Unsqueeze")
+"""Operators that keep all elements."""
 
 
 def _also(op_type: str) -> Callable[[Site], bool]:
@@ -80,6 +86,51 @@ def _before(op_type: str) -> Callable[..., onnx.ModelProto]:
         return other(eliminate(model, fixed_point), fixed_point)
 
     return optimize
+
+
+def _normalizations_removed(op_type: str) -> Callable[[onnx.ModelProto], None]:
+    """Return a function that bypasses the normalizations of a type whose only consumer is an ArgMax."""
+
+    def spoil(model: onnx.ModelProto) -> None:
+        scope = Scope(model, model.graph)
+        for node in [node for node in model.graph.node if node.op_type == "ArgMax"]:
+            before = scope.producer(node.input[0])
+            if before is not None and before.op_type == op_type and scope.use_count(node.input[0]) == 1:
+                node.input[0] = before.input[0]
+                model.graph.node.remove(before)
+
+    return spoil
+
+
+def _double_negations_removed(model: onnx.ModelProto) -> None:
+    """Bypass two Neg before an ArgMax if their results have no other use."""
+    scope = Scope(model, model.graph)
+    for node in [node for node in model.graph.node if node.op_type == "ArgMax"]:
+        last = scope.producer(node.input[0])
+        first = None if last is None else scope.producer(last.input[0])
+        if first is None or last is None or {first.op_type, last.op_type} != {"Neg"}:
+            continue
+        if scope.use_count(node.input[0]) == scope.use_count(last.input[0]) == 1:
+            node.input[0] = first.input[0]
+            for gone in (first, last):
+                model.graph.node.remove(gone)
+
+
+def _through(op_type: str) -> Callable[[onnx.ModelProto], None]:
+    """Return a function that bypasses Log, Exp and Sqrt before a node of a type that is before an ArgMax."""
+
+    def spoil(model: onnx.ModelProto) -> None:
+        scope = Scope(model, model.graph)
+        for node in [node for node in model.graph.node if node.op_type == "ArgMax"]:
+            between = scope.producer(node.input[0])
+            if between is None or between.op_type != op_type or scope.use_count(node.input[0]) != 1:
+                continue
+            before = scope.producer(between.input[0])
+            if before is not None and before.op_type in ELEMENTWISE and scope.use_count(between.input[0]) == 1:
+                between.input[0] = before.input[0]
+                model.graph.node.remove(before)
+
+    return spoil
 
 
 def _through_identity(scope: Scope, name: str) -> onnx.NodeProto | None:
@@ -127,6 +178,19 @@ PREDICATE = (
     PassMutant("before_reduce_max", "applies before ReduceMax too", _before("ReduceMax")),
     replace_steps(
         "through_identity", "bypasses an Identity between the operator and ArgMax", producer=_through_identity
+    ),
+    *(
+        damage_result(
+            f"removes_{op_type.lower()}", f"removes {op_type} before ArgMax too", _normalizations_removed(op_type)
+        )
+        for op_type in NORMALIZATIONS
+    ),
+    damage_result("removes_neg_twice", "removes two Neg before ArgMax", _double_negations_removed),
+    *(
+        damage_result(
+            f"through_{op_type.lower()}", f"removes operators before a {op_type} before ArgMax", _through(op_type)
+        )
+        for op_type in IN_BETWEEN
     ),
     replace_steps("float_only", "applies on float alone of the element types", is_monotone=_of_float_only),
     replace_steps(
@@ -204,7 +268,18 @@ def _dropping(*names: str) -> Callable[[Site], None]:
     return rewired
 
 
+def _equal_sizes(site: Site) -> bool:
+    """Return whether the operator may be removed; its dimension must have the size of ArgMax's, if it is declared."""
+    declared = {value.name: value.type.tensor_type for value in (*site.scope.graph.input, *site.scope.graph.value_info)}
+    own, reduced, type = explicit_axis(site.producer), explicit_axis(site.argmax), declared.get(site.before)
+    if is_monotone(site) or type is None or own is None or reduced is None or site.producer.op_type not in ALONG_AXIS:
+        return is_monotone(site)
+    sizes = dict(enumerate(dim.dim_value for dim in type.shape.dim))
+    return bool(sizes.get(own, -1) == sizes.get(reduced, -2))
+
+
 AXES = (
+    replace_steps("axes_of_one_size", "compares the sizes of the two dimensions", is_monotone=_equal_sizes),
     replace_steps("any_axis", "does not compare the axes at all", is_monotone=_compared(lambda _, __: True)),
     replace_steps("axis_absolute", "compares the axes without their signs", is_monotone=_compared(_absolute)),
     replace_steps(
@@ -419,9 +494,14 @@ def _moved_out(size: int) -> Callable[[onnx.ModelProto], None]:
     return spoil
 
 
-def _cut(model: onnx.ModelProto) -> None:
-    for tensor in _large(model, 2**16):
-        tensor.raw_data = tensor.raw_data[: 2**16] + bytes(len(tensor.raw_data) - 2**16)
+def _cut(size: int) -> Callable[[onnx.ModelProto], None]:
+    """Return a function that sets all bytes of a tensor after the first `size` to 0."""
+
+    def spoil(model: onnx.ModelProto) -> None:
+        for tensor in _large(model, size):
+            tensor.raw_data = tensor.raw_data[:size] + bytes(len(tensor.raw_data) - size)
+
+    return spoil
 
 
 def _by_name() -> Callable[..., onnx.ModelProto]:
@@ -471,6 +551,8 @@ LIMITS = (
     replace_steps("axis_comes_first", "takes the first attribute of ArgMax for its axis", is_monotone=_first_attribute),
     damage_result("moved_out_1_kib", "moves tensors of more than 1 KiB to a file", _moved_out(2**10)),
     damage_result("moved_out_64_kib", "moves tensors of more than 64 KiB to a file", _moved_out(2**16)),
-    damage_result("cut_at_64_kib", "keeps the first 64 KiB of a tensor", _cut),
+    damage_result("moved_out_1_mib", "moves tensors of more than 1 MiB to a file", _moved_out(2**20)),
+    damage_result("cut_at_64_kib", "keeps the first 64 KiB of a tensor", _cut(2**16)),
+    damage_result("cut_at_1_mib", "keeps the first 1 MiB of a tensor", _cut(2**20)),
     PassMutant("by_name", "gives for a model what it made of an earlier one of that name", _by_name()),
 )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import copy
+from typing import TYPE_CHECKING, Any
+
+import onnx
+from onnx import defs
 
 from conformance.adapters.optimizers import identity
-from conformance.models.comparison import convert_tensors_to_raw
+from conformance.models.comparison import UNORDERED_FIELDS, convert_tensors_to_raw, normal_form, opset_versions
 from conformance.models.graphs import Scope, attribute_graphs, count_captures
 from conformance.models.types import MAIN_DOMAINS
 from conformance.passes.eliminate_nop_monotone_argmax import (
@@ -20,7 +24,7 @@ from conformance.passes.fields import FIELDS, iter_messages
 from mutation.pass_mutants.pass_mutant import PassMutant, damage_result, replace_steps
 
 if TYPE_CHECKING:
-    import onnx
+    from collections.abc import Iterator
 
 
 def _modulo_rank(site: Site) -> bool:
@@ -122,6 +126,92 @@ def _sorted_attributes(model: onnx.ModelProto) -> None:
             node.attribute.sort(key=lambda attribute: attribute.name)
 
 
+def _reversed_lists(model: onnx.ModelProto) -> None:
+    """Reverse every repeated field whose order has no meaning, and the opset imports."""
+    for message in _all_messages(model):
+        fields = [*UNORDERED_FIELDS.get(type(message).__name__, ())]
+        if hasattr(message, "opset_import") and len(opset_versions(message.opset_import)) == len(message.opset_import):
+            fields.append("opset_import")
+        for field in fields:
+            entries = list(getattr(message, field, ()))
+            if len(entries) > 1:
+                copies = [copy.deepcopy(entry) for entry in reversed(entries)]
+                message.ClearField(field)
+                getattr(message, field).extend(copies)
+
+
+def _in_normal_form(model: onnx.ModelProto) -> None:
+    """Write the model in its normal form, with the domain and the numbers of names that onnx's checker requires."""
+    model.CopyFrom(normal_form(model))
+    for node in list(_all_messages(model)):
+        if isinstance(node, onnx.NodeProto):
+            for names, least in zip((node.input, node.output), _least_arity(node), strict=True):
+                names.extend([""] * (least - len(names)))
+    for holder in (model, *model.functions):
+        for entry in holder.opset_import:
+            entry.domain = "" if entry.domain in MAIN_DOMAINS else entry.domain
+
+
+def _all_messages(message: Any) -> Iterator[Any]:
+    yield message
+    for descriptor, content in message.ListFields():
+        if descriptor.message_type is not None:
+            for entry in list(content) if hasattr(content, "extend") else [content]:
+                yield from _all_messages(entry)
+
+
+def _without_trailing_names(model: onnx.ModelProto) -> None:
+    """Remove the empty names at the end of inputs and outputs, as far as the operator permits."""
+    for node in _all_messages(model):
+        if isinstance(node, onnx.NodeProto):
+            for names, least in zip((node.input, node.output), _least_arity(node), strict=True):
+                while len(names) > least and not names[-1]:
+                    del names[-1]
+
+
+def _least_arity(node: onnx.NodeProto) -> tuple[int, int]:
+    """Return the minimum numbers of names in a node's inputs and outputs; onnx's checker counts empty names too."""
+    if node.domain or not defs.has(node.op_type):
+        return 0, 1
+    schema = defs.get_schema(node.op_type)
+    return schema.min_input, schema.min_output
+
+
+def _with_trailing_names(model: onnx.ModelProto) -> None:
+    """Add an empty name to the outputs of each Dropout, and to the inputs of each Clip of the main graph."""
+    for node in model.graph.node:
+        names = {"Dropout": node.output, "Clip": node.input}.get(node.op_type, [])
+        versions = opset_versions(model.opset_import)
+        if not node.domain and 0 < len(names) < 2 and versions.get("ai.onnx", 0) >= 12:
+            names.append("")
+
+
+def _without_defaults(model: onnx.ModelProto) -> None:
+    """Remove the attributes of standard operators in the main graph that have their default value."""
+    scope, opset = Scope(model, model.graph), opset_versions(model.opset_import).get("ai.onnx", 1)
+    for node in model.graph.node:
+        if not is_standard(scope, node) or not defs.has(node.op_type):
+            continue
+        schema = defs.get_schema(node.op_type, max_inclusive_version=opset)
+        for held in list(node.attribute):
+            default = schema.attributes[held.name].default_value if held.name in schema.attributes else None
+            if default is None or held.doc_string or held.ref_attr_name:
+                continue
+            if default.type == held.type == onnx.AttributeProto.INT and default.i == held.i:
+                node.attribute.remove(held)
+
+
+def _merged_imports(model: onnx.ModelProto) -> None:
+    """Keep the highest import of each domain."""
+    for holder in (model, *model.functions):
+        highest: dict[str, int] = {}
+        for entry in holder.opset_import:
+            highest[entry.domain] = max(entry.version, highest.get(entry.domain, entry.version))
+        del holder.opset_import[:]
+        for domain, version in highest.items():
+            holder.opset_import.add(domain=domain, version=version)
+
+
 def _needs(node: onnx.NodeProto, made: set[str]) -> bool:
     inner = [name for _, graph in attribute_graphs(node) for one in graph.node for name in one.input]
     inner += [value.name for _, graph in attribute_graphs(node) for value in graph.output]
@@ -143,6 +233,12 @@ CORRECT_PASSES = (
     damage_result("stored_raw", "stores the numbers of every tensor as raw bytes", convert_tensors_to_raw),
     damage_result("unowed_cleared", "clears the fields that say nothing", _unowed),
     damage_result("attributes_sorted", "puts attributes in the order of their names", _sorted_attributes),
+    damage_result("lists_reversed", "reverses lists without an order", _reversed_lists),
+    damage_result("trailing_names_dropped", "drops empty names at the end", _without_trailing_names),
+    damage_result("trailing_names_added", "adds empty names at the end", _with_trailing_names),
+    damage_result("defaults_omitted", "leaves out attributes that have their default value", _without_defaults),
+    damage_result("imports_merged", "imports each domain once, with the highest version", _merged_imports),
+    damage_result("in_normal_form", "writes the model in its normal form", _in_normal_form),
     damage_result("reordered", "puts the nodes in another topological order", _reordered),
 )
 """Correct implementations of the pass."""

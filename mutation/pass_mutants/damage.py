@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnx
 from onnx import TensorProto, defs, helper
 from onnx.numpy_helper import from_array
 
@@ -18,8 +19,6 @@ from mutation.pass_mutants.pass_mutant import PassMutant, damage_result, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    import onnx
 
     from conformance.passes.eliminate_nop_monotone_argmax import Site
     from conformance.passes.fields import ModelField
@@ -122,6 +121,52 @@ def _rewired_outside(site: Site) -> None:
     (_leaving("value_info") if site.scope.path else bypass_producer)(site)
 
 
+def _declarations_by_prefix(site: Site) -> None:
+    """Remove the operator, and all declarations of values whose names start with the name of its result."""
+    declarations, gone = site.scope.graph.value_info, site.between
+    bypass_producer(site)
+    for value in [value for value in declarations if value.name.startswith(gone)]:
+        declarations.remove(value)
+
+
+def _moved_annotation(site: Site) -> None:
+    """Remove the operator, and change the annotation of its result to one of its input."""
+    notes = [note for note in site.scope.graph.quantization_annotation if note.tensor_name == site.between]
+    kept = [type(note).FromString(note.SerializeToString()) for note in notes]
+    before = site.before
+    bypass_producer(site)
+    for note in kept:
+        note.tensor_name = before
+        site.scope.graph.quantization_annotation.append(note)
+
+
+def _removed_parameters(site: Site) -> None:
+    """Remove the operator, and the initializers that the annotation of its result names."""
+    graph = site.scope.graph
+    notes = [note for note in graph.quantization_annotation if note.tensor_name == site.between]
+    named = {entry.value for note in notes for entry in note.quant_parameter_tensor_names}
+    bypass_producer(site)
+    for tensor in [tensor for tensor in graph.initializer if tensor.name in named]:
+        graph.initializer.remove(tensor)
+
+
+def _first_binding(model: onnx.ModelProto) -> None:
+    for info in model.training_info:
+        del info.update_binding[1:]
+
+
+def _first_training(model: onnx.ModelProto) -> None:
+    del model.training_info[1:]
+
+
+def _pairs_in_training(model: onnx.ModelProto) -> None:
+    """Apply the pass to the graphs of the training information too."""
+    for info in model.training_info:
+        for graph in [graph for graph in (info.initialization, info.algorithm) if graph.node]:
+            held = onnx.ModelProto(graph=graph, opset_import=model.opset_import)
+            graph.CopyFrom(eliminate(held, fixed_point=True).graph)
+
+
 lost = partial(damage_result, level=Level.SHOULD)
 """`damage_result` at level `should`, for information that the specification does not require a rewrite to preserve."""
 
@@ -157,6 +202,22 @@ PRESERVATION = (
             ("named_after_operator", "gives ArgMax the operator's node name", _named_after_operator),
         )
     ),
+    replace_steps(
+        "declarations_by_prefix",
+        "forgets declarations of names that start with the removed name",
+        level=Level.SHOULD,
+        rewire=_declarations_by_prefix,
+    ),
+    *(
+        replace_steps(id, text, level=Level.SHOULD, rewire=step)
+        for id, text, step in (
+            ("moved_annotation", "takes the annotation of the removed tensor for its input's", _moved_annotation),
+            ("removed_parameters", "drops what the annotation of the removed tensor names", _removed_parameters),
+        )
+    ),
+    lost("first_binding", "keeps one binding of a training step", _first_binding),
+    lost("first_training", "keeps the first training information alone", _first_training),
+    lost("pairs_in_training", "applies in training information too", _pairs_in_training),
     lost("other_producer", "calls itself the model's producer", _other_producer),
     lost("other_ir_version", "raises the IR version", _other_ir_version),
     lost("ir_version_raised", "raises IR versions below 8 to it", _at_least_8),
@@ -282,6 +343,27 @@ def _one_import(model: onnx.ModelProto) -> None:
         model.opset_import.remove(entry)
 
 
+def _imports_by(choose: Callable[..., int]) -> Callable[[onnx.ModelProto], None]:
+    """Return a function that merges the imports of each domain; `choose` selects one of their versions."""
+
+    def spoil(model: onnx.ModelProto) -> None:
+        versions: dict[str, list[int]] = {}
+        for entry in model.opset_import:
+            versions.setdefault(entry.domain, []).append(entry.version)
+        del model.opset_import[:]
+        for domain, found in versions.items():
+            model.opset_import.add(domain=domain, version=choose(found))
+
+    return spoil
+
+
+def _repeated_imports(model: onnx.ModelProto) -> None:
+    """Remove the opset imports of each domain that is imported several times."""
+    every = [entry.domain for entry in model.opset_import]
+    for entry in [entry for entry in model.opset_import if every.count(entry.domain) > 1]:
+        model.opset_import.remove(entry)
+
+
 def _renamed_output(model: onnx.ModelProto) -> None:
     old = model.graph.output[0].name
     model.graph.output[0].name = "result"
@@ -327,6 +409,9 @@ INTERFACE = (
     damage_result("unused_inputs", "drops inputs that no node of the main graph uses", _unused_inputs_dropped),
     damage_result("newer_opset", "imports the next opset", _newer_opset),
     damage_result("one_import", "drops the imports of other domains", _one_import),
+    damage_result("lowest_import", "keeps the lowest of several imports of a domain", _imports_by(min)),
+    damage_result("added_imports", "adds the versions of several imports of a domain", _imports_by(sum)),
+    damage_result("no_repeated_imports", "drops domains that are imported twice", _repeated_imports),
     damage_result("renamed_output", "renames the first output", _renamed_output),
     damage_result("int32_output", "declares indices as int32", _int32_output),
 )

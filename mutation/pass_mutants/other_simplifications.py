@@ -66,6 +66,61 @@ def _shared_constants(model: onnx.ModelProto) -> None:
         node.input[:] = [renamed.get(name, name) for name in node.input]
 
 
+def _merged_initializers(key: Callable[[TensorProto], Any]) -> Callable[[onnx.ModelProto], None]:
+    """Return a function that merges the initializers of the main graph with equal keys, in all graphs."""
+
+    def spoil(model: onnx.ModelProto) -> None:
+        first: dict[Any, str] = {}
+        fed = {value.name for value in model.graph.input}
+        tensors = [each for each in model.graph.initializer if each.raw_data and each.name not in fed]
+        merged = {tensor.name: first.setdefault(key(tensor), tensor.name) for tensor in tensors}
+        for tensor in [tensor for tensor in tensors if merged[tensor.name] != tensor.name]:
+            model.graph.initializer.remove(tensor)
+        for scope in list(_scopes(model)):
+            for node in scope.graph.node:
+                node.input[:] = [merged.get(name, name) for name in node.input]
+
+    return spoil
+
+
+def _numbers(tensor: TensorProto) -> Any:
+    """Return a key that is equal for tensors of equal type, shape and numbers; zeros of both signs are equal."""
+    return tensor.data_type, tuple(tensor.dims), tuple(numpy_helper.to_array(tensor).reshape(-1)[:10].tolist())
+
+
+def _unshared_constant(site: Site) -> None:
+    """Remove the operator, and the initializer that it reads if no other node of the main graph reads it."""
+    graph, name = site.scope.graph, site.before
+    bypass_producer(site)
+    if sum(list(node.input).count(name) for node in graph.node) > 1:
+        for tensor in [tensor for tensor in graph.initializer if tensor.name == name]:
+            graph.initializer.remove(tensor)
+
+
+def _merged_twins(model: onnx.ModelProto) -> None:
+    """Merge nodes of the main graph that are equal except for their outputs, but not their uses in subgraphs."""
+    first: dict[Any, onnx.NodeProto] = {}
+    renamed: dict[str, str] = {}
+    shown = {value.name for value in model.graph.output}
+    for node in list(model.graph.node):
+        node.input[:] = [renamed.get(name, name) for name in node.input]
+        content = onnx.NodeProto(op_type=node.op_type, domain=node.domain, input=node.input, attribute=node.attribute)
+        if len(node.output) != 1 or not node.input or any(held.HasField("g") for held in node.attribute):
+            continue
+        same = first.setdefault(content.SerializeToString(deterministic=True), node)
+        if same is not node and node.output[0] not in shown:
+            renamed[node.output[0]] = same.output[0]
+            model.graph.node.remove(node)
+
+
+def _first_sparse_constant(model: onnx.ModelProto) -> None:
+    """Give all sparse constants of a function the value of its first one."""
+    for function in model.functions:
+        found = [held for node in function.node for held in node.attribute if held.name == "sparse_value"]
+        for held in found[1:]:
+            held.sparse_tensor.CopyFrom(found[0].sparse_tensor)
+
+
 def _lifted_constants(model: onnx.ModelProto) -> None:
     """Move all Constant nodes of subgraphs to initializers of the main graph.
 
@@ -214,6 +269,13 @@ def _plain_scan(node: onnx.NodeProto) -> None:
 
 TOOLS = (
     damage_result("shares_constants", "leaves one of several equal initializers", _shared_constants),
+    damage_result(
+        "merges_bytes", "merges initializers of equal bytes", _merged_initializers(lambda tensor: tensor.raw_data)
+    ),
+    damage_result("merges_zeros", "merges initializers of equal numbers", _merged_initializers(_numbers), Level.SHOULD),
+    damage_result("merges_twins", "merges equal nodes", _merged_twins),
+    replace_steps("removes_constant", "drops a constant that others use too", rewire=_unshared_constant),
+    damage_result("first_sparse", "takes all sparse constants of a function for the first", _first_sparse_constant),
     damage_result(
         "lifts_constants", "makes initializers of the Constants of all branches and bodies", _lifted_constants
     ),

@@ -1,8 +1,12 @@
-"""Softmax, LogSoftmax and Hardmax: along one axis since opset 13, over the rows of a flattened matrix before."""
+"""Normalizations.
+
+Softmax, LogSoftmax and Hardmax are along one axis since opset 13, and over the rows of a flattened matrix before.
+"""
 
 from __future__ import annotations
 
 import math
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -98,8 +102,80 @@ def _hardmax(call: Call, x: Tensor) -> Tensor:
     return _lane_operator(of_lane)(call, round_for_comparison(call, x))
 
 
+def _lp_normalization(call: Call, x: Tensor) -> Tensor:
+    """Divide each element by the norm of its lane: the sum of magnitudes, or the root of the sum of squares.
+
+    A lane of zeros stays zero.
+    """
+    a = call.arithmetic(x.type)
+
+    def of_lane(lane: Sequence[Any]) -> list[Any]:
+        if call.attributes["p"] == 1:
+            norm = _total(a, [a(reals.absolute, item) for item in lane])
+        else:
+            norm = a(reals.square_root, _total(a, [a(reals.multiply, item, item) for item in lane]))
+        is_positive = a.less(0.0, norm)
+        return [
+            a.select(is_positive, a(reals.divide, item, norm), a(reals.multiply, a(reals.multiply, 0.0, item), norm))
+            for item in lane
+        ]
+
+    return x.with_elements(map_lanes(x.elements, call.attributes["axis"], of_lane))
+
+
+def _layer_normalization(
+    call: Call, x: Tensor, scale: Tensor, bias: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Shift and scale all elements from an axis on to mean 0 and variance 1, then apply scale and bias.
+
+    The other results are the means, and the inverses of the standard deviations.
+    """
+    a, axis = call.arithmetic(x.type), call.attributes["axis"] % x.rank
+    count = reals.real(math.prod(x.shape[axis:]))
+    epsilon = reals.real(fmpq(*float(call.attributes["epsilon"]).as_integer_ratio()))
+    factors = list(np.broadcast_to(scale.elements, x.shape[axis:]).ravel())
+    shifts = [] if bias is None else list(np.broadcast_to(bias.elements, x.shape[axis:]).ravel())
+    results, means, inverses = [], [], []
+    for row in x.elements.reshape(math.prod(x.shape[:axis]), math.prod(x.shape[axis:])):
+        mean = a(reals.divide, _total(a, list(row)), count)
+        centred = [a(reals.subtract, item, mean) for item in row]
+        variance = a(reals.divide, _total(a, [a(reals.multiply, item, item) for item in centred]), count)
+        deviation = a(reals.square_root, a(reals.add, variance, epsilon))
+        scaled = [
+            a(reals.multiply, a(reals.divide, item, deviation), factor)
+            for item, factor in zip(centred, factors, strict=True)
+        ]
+        results += [a(reals.add, *pair) for pair in zip(scaled, shifts, strict=True)] if shifts else scaled
+        means.append(mean)
+        inverses.append(a(reals.divide, fmpq(1), deviation))
+    outer = [*x.shape[:axis], *(1 for _ in x.shape[axis:])]
+    shapes = ((results, x.shape), (means, outer), (inverses, outer))
+    first, second, third = (x.with_elements(object_array(items, shape)) for items, shape in shapes)
+    return first, second, third
+
+
+def _batch_normalization(call: Call, x: Tensor, *statistics: Tensor) -> Tensor:
+    """Shift and scale each channel, the second axis, by given scale, bias, mean and variance."""
+    a = call.arithmetic(x.type)
+    epsilon = reals.real(fmpq(*float(call.attributes["epsilon"]).as_integer_ratio()))
+    results = x.elements.copy()
+    for place in np.ndindex(*x.shape):
+        scale, bias, mean, variance = (tensor.elements[place[1]] for tensor in statistics)
+        deviation = a(reals.square_root, a(reals.add, variance, epsilon))
+        standard = a(reals.divide, a(reals.subtract, x.elements[place], mean), deviation)
+        results[place] = a(reals.add, a(reals.multiply, standard, scale), bias)
+    return x.with_elements(results)
+
+
+def _total(a: Arithmetic, items: Sequence[Any]) -> Any:
+    return reduce(lambda x, y: a(reals.add, x, y), items)
+
+
 OPERATORS = {
+    "BatchNormalization": _batch_normalization,
     "Hardmax": _hardmax,
+    "LayerNormalization": _layer_normalization,
+    "LpNormalization": _lp_normalization,
     "LogSoftmax": _lane_operator(_enclose_lane(log_softmax)),
     "Softmax": _lane_operator(_enclose_lane(softmax)),
 }

@@ -11,10 +11,13 @@ from pass_cases import declared_answers, produced_values, remove_values
 
 from conformance.corpus.case import CaseKind, PassEffect
 from conformance.corpus.corpus import MANIFEST
+from conformance.dimensions.covering_array import coverage
 from conformance.generation.generators import define_cases
 from conformance.judging.optimizer_run import checker_error
+from conformance.passes.eliminate_nop_monotone_argmax import eliminate
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level
+from generators.eliminate_nop_monotone_argmax.combined import annotated_declaration, combined_declaration
 from generators.eliminate_nop_monotone_argmax.hazards import PRECISION, all_hazards
 from generators.eliminate_nop_monotone_argmax.pass_scenario import PASS_OPERATORS
 
@@ -42,6 +45,8 @@ MIN_CASES = {
     "surroundings": 13,
     "types_and_shapes": 30,
     "hazards": 40,
+    "combined": 60,
+    "annotated": 18,
 }
 """Minimum number of cases of each family."""
 
@@ -205,3 +210,18 @@ class TestOwnImplementation:
                 if removed != set(gone) and not (case.rewrite.effect is PassEffect.OPTIONAL and not removed):
                     differences[case.id, fixed_point] = removed
         assert differences == {}
+
+
+@pytest.mark.parametrize(
+    ("family", "declaration"), [("combined", combined_declaration()), ("annotated", annotated_declaration())]
+)
+def test_family_covers_every_pair_of_levels(family, declaration):
+    tags = [case.tags for case in PASS_CASES if family in case.tags]
+    rows = [dict(tag.split("=", 1) for tag in each if "=" in tag) for each in tags]
+    assert not coverage(declaration, rows).missing
+
+
+def test_expected_removals_of_combined_cases_are_those_of_the_pass():
+    for case in (case for case in PASS_CASES if {"combined", "annotated"} & {*case.tags}):
+        removed = eliminate.rewritten(onnx.load_model_from_string(case.model), fixed_point=True)[1]
+        assert {*removed} == {*case.rewrite.fixed_point}, case.id

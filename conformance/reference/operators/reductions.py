@@ -1,8 +1,8 @@
 """Operators whose results depend on all elements along an axis, in any number system.
 
 The module has three parts: operators that return the position of an element in an order (ArgMax, ArgMin, TopK,
-Hardmax); Softmax and LogSoftmax; sums, matrix products and extremes. The references of ArgMax and of the two softmax
-operators are plain array functions.
+Hardmax); Softmax and LogSoftmax; sums, matrix products, extremes and normalizations. The references of ArgMax and of
+the two softmax operators are plain array functions.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ SOFTMAX: Mapping[str, Evaluation] = {
 }
 
 
-# Sums, matrix products and extremes
+# Sums, matrix products, extremes and normalizations
 
 
 def _matmul(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
@@ -270,6 +270,68 @@ def _keep_dims(node: Node, value: Value, axes: list[int]) -> Value:
     )
 
 
+def _lp_normalization(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+    """Evaluate LpNormalization: the operand, divided by its norm of degree 1 or 2 along an axis.
+
+    If the norm is 0, the result is 0.
+    """
+    X, axis = inputs[0], node.attributes.get("axis", -1) % inputs[0].elements.ndim
+    if node.attributes.get("p", 2) == 1:
+        size = system.apply_elementwise(lambda X: np.where(X < 0, X * -1, X), X)
+        norm = _sum_along(size, [axis], system)
+    else:
+        norm = system.apply_elementwise(np.sqrt, _sum_along(_square(X, system), [axis], system))
+    return [system.apply_elementwise(lambda X, norm: np.where(norm > 0, X / norm, 0 * X * norm), X, norm)]
+
+
+def _layer_normalization(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+    """Evaluate LayerNormalization of float: the result, the mean, and the inverse of the standard deviation."""
+    X, scale = inputs[0], inputs[1]
+    if node.attributes.get("stash_type", 1) != 1 or X.dtype != np.float32:
+        raise Unsupported(f"{node.op_type} of another type than float")
+    axes = list(range(node.attributes.get("axis", -1) % X.elements.ndim, X.elements.ndim))
+    mean = _mean_along(X, axes, system)
+    D = system.apply_elementwise(lambda X, mean: X - mean, X, mean)
+    deviation = _deviation(_mean_along(_square(D, system), axes, system), node, system)
+    Y = system.apply_elementwise(lambda D, deviation, scale: D / deviation * scale, D, deviation, scale, roundings=4)
+    if len(inputs) > 2 and not inputs[2].is_absent:
+        Y = system.apply_elementwise(lambda Y, bias: Y + bias, Y, inputs[2])
+    return [Y, mean, system.apply_elementwise(lambda deviation: np.asarray(1 / deviation), deviation, roundings=2)]
+
+
+def _batch_normalization(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
+    """Evaluate BatchNormalization in inference mode: each channel is shifted and scaled by given statistics."""
+    X = inputs[0]
+    if len(node.outputs) > 1 or node.attributes.get("training_mode", 0) or node.opset < 9:
+        raise Unsupported(f"{node.op_type} in training mode")
+    shape = (-1, *(1,) * (X.elements.ndim - 2))
+    scale, bias, mean, variance = (move_elements(value, lambda Z: Z.reshape(shape)) for value in inputs[1:5])
+    D = system.apply_elementwise(lambda X, mean: X - mean, X, mean)
+    operands = D, _deviation(variance, node, system), scale, bias
+    return [system.apply_elementwise(lambda D, deviation, s, b: D / deviation * s + b, *operands, roundings=6)]
+
+
+def _deviation(variance: Value, node: Node, system: NumberSystem) -> Value:
+    """Return Sqrt(variance + epsilon)."""
+    epsilon = system.constant(node.attributes.get("epsilon", float(np.float32(1e-5))), variance.dtype)
+    return system.apply_elementwise(lambda V, epsilon: np.sqrt(V + epsilon), variance, epsilon, roundings=2)
+
+
+def _square(X: Value, system: NumberSystem) -> Value:
+    return system.apply_elementwise(lambda X: X * X, X)
+
+
+def _sum_along(X: Value, axes: list[int], system: NumberSystem) -> Value:
+    """Return the sums along axes; the axes are kept with size 1."""
+    return move_elements(system.reduce_sum(X, axes), lambda Y: np.expand_dims(Y, tuple(axes)))
+
+
+def _mean_along(X: Value, axes: list[int], system: NumberSystem) -> Value:
+    """Return the means along axes; the axes are kept with size 1."""
+    count = prod(X.elements.shape[axis] for axis in axes)
+    return system.apply_elementwise(lambda total: total / count, _sum_along(X, axes, system))
+
+
 def _cumsum(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
     """Evaluate CumSum: the sums of all elements up to each element.
 
@@ -312,6 +374,9 @@ REDUCTIONS: Mapping[str, Evaluation] = {
     "ReduceMean": _reduce_mean,
     "ReduceMax": partial(_reduce_extreme, True),
     "ReduceMin": partial(_reduce_extreme, False),
+    "LpNormalization": _lp_normalization,
+    "LayerNormalization": _layer_normalization,
+    "BatchNormalization": _batch_normalization,
     "CumSum": _cumsum,
     "Sum": partial(_fold_operands, lambda total, *_: total),
     "Mean": partial(_fold_operands, _mean),

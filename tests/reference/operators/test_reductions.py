@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from one_node_models import X, f32, numbers, oracle_answers, reference_output
-from reference_models import both_levels, error_in_bounds, law, nearest
+from onnx import TensorProto, helper
+from reference_models import both_levels, build_model, error_in_bounds, law, nearest
 
+from conformance.reference.oracle import answers
 from conformance.verdicts import Level, Unsupported
 
 
@@ -111,3 +113,41 @@ def test_sum_over_empty_axis_is_zero():
         0,
         0,
     ]
+
+
+class TestNormalizations:
+    X = np.array([[1, -2, 4], [0.5, 3, -1]], np.float32)
+
+    @staticmethod
+    def expected(op_type, *inputs, opset, **attributes):
+        """Return the expected output of a node with these inputs."""
+        names = [f"X{number}" for number in range(len(inputs))]
+        node = helper.make_node(op_type, names, ["Y"], **attributes)
+        model = build_model([node], dict(zip(names, inputs, strict=True)), {"Y": TensorProto.FLOAT}, opset=opset)
+        return answers(model, list(inputs), Level.SHOULD)[0].expected
+
+    @pytest.mark.parametrize("axis", [0, -1])
+    @pytest.mark.parametrize("p", [1, 2])
+    def test_lp_normalization_divides_by_norm(self, axis, p):
+        answer = self.expected("LpNormalization", self.X, opset=13, axis=axis, p=p)
+        expected = self.X / np.linalg.norm(self.X.astype(np.float64), p, axis, keepdims=True)
+        np.testing.assert_allclose(answer, expected, rtol=1e-6)
+
+    def test_lp_normalization_of_zeros_is_zero(self):
+        answer = self.expected("LpNormalization", np.zeros((1, 3), np.float32), opset=13)
+        assert answer.tolist() == [[0, 0, 0]]
+
+    def test_layer_normalization_standardizes_rows(self):
+        scale = np.array([2, 1, 0.5], np.float32)
+        answer = self.expected("LayerNormalization", self.X, scale, opset=17)
+        wide = self.X.astype(np.float64)
+        expected = (wide - wide.mean(1, keepdims=True)) / np.sqrt(wide.var(1, keepdims=True) + 1e-5) * scale
+        np.testing.assert_allclose(answer, expected, rtol=1e-5)
+
+    def test_batch_normalization_uses_given_statistics(self):
+        scale, bias, mean, variance = (
+            np.array(row, np.float32) for row in ([2, 1, 3], [0, 1, 2], [1, 0, 2], [4, 1, 9])
+        )
+        answer = self.expected("BatchNormalization", self.X, scale, bias, mean, variance, opset=15)
+        expected = (self.X - mean) / np.sqrt(variance + 1e-5) * scale + bias
+        np.testing.assert_allclose(answer, expected, rtol=1e-5, atol=1e-6)
