@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 ZERO, INFINITY = Decimal(0), Decimal("Infinity")
 
 FORM_INDICES = 6
-"""Number of forms of the statement with the most forms, X_new of Momentum. A further form is tried only while the attained error
-is below half of the bound."""
+"""Number of forms of the statement with the most forms, X_new of Momentum. A further form is tried only while the
+attained error is below half of the bound."""
 
 ORDERS = (0, 1, -1)
 """Orders of adding three terms, first the order in the formula. A further order is tried only while the attained error

@@ -24,7 +24,7 @@ from conformance.verdicts import Level
 from mutation.variants import VARIANTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from conformance.models.arrays import Array
     from conformance.reference.numbers.precision import Accuracy
