@@ -363,6 +363,16 @@ FORMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 }
 """The forms of each statement by operator and line: the rewrites that docs/explanation/bounds.md admits."""
 
+INTERPOLATIONS = frozenset(
+    {
+        "V + (1 - alpha) * (G_regularized - V)",
+        "lerp(V, G_regularized, 1 - alpha)",
+        "H + (1 - beta) * (G_regularized * G_regularized - H)",
+    }
+)
+"""The rewrites that are admissible also for elements that are infinite on the page. Other rewrites are replaced by the
+form of the page there."""
+
 TENSORS = frozenset({"X", "G", "V", "H", "G_regularized", "V_new", "H_new", "H_sqrt", "H_adaptive", "X_new"})
 """The names of tensors in the pseudo-code; other names are scalars."""
 
@@ -439,9 +449,12 @@ def random_variant(seed: int) -> Variant:
         edits = {}
         for line, forms in lines.items():
             widens = precision == "mixed" and random.random() < 0.5
-            form = ast.parse(random.choice(forms), mode="eval").body
-            changed = ast.unparse(_Rewriter(random, fuses=fuses, widens=widens).visit(form))
-            edits[line] = f"like(X, {changed})" if widens else changed
+            text = random.choice(forms)
+            rewriter = _Rewriter(random, fuses=fuses, widens=widens)
+            changed = ast.unparse(rewriter.visit(ast.parse(text, mode="eval").body))
+            changed = f"like(X, {changed})" if widens else changed
+            is_page_form = text in {forms[0], *INTERPOLATIONS}
+            edits[line] = changed if is_page_form else f"unless_infinite({forms[0]}, {changed})"
         computing = {"double": np.float64, "extended": np.longdouble}.get(precision)
         arithmetic = FormulaArithmetic(pseudocode_edits(operator, edits), computing=computing)
         patches[operator] = KernelPatch(arithmetic=arithmetic)

@@ -52,6 +52,11 @@ def wide(x: Any) -> Any:
     return x.astype(np.float64 if x.dtype == np.float32 else np.longdouble)
 
 
+def unless_infinite(written: Any, form: Any) -> Any:
+    """Return `form` where `written` is finite, else `written`."""
+    return np.where(np.isfinite(written), form, written).astype(np.result_type(form))[()]
+
+
 def flushed(x: Any) -> Any:
     """Replace subnormals by zeros of the same sign."""
     x = np.asarray(x)
