@@ -288,9 +288,15 @@ FORMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
             "alpha * V + (1 - alpha) * (norm_coefficient * X) + (1 - alpha) * G",
             "V + (1 - alpha) * (G_regularized - V)",
             "lerp(V, G_regularized, 1 - alpha)",
-            "alpha * V + G_regularized - alpha * G_regularized",
-            "alpha * V + norm_coefficient * X + G - alpha * (norm_coefficient * X) - alpha * G",
-            "G_regularized + alpha * (V - G_regularized)",
+            (
+                "alpha * V + G_regularized - alpha * G_regularized"
+                " if alpha <= 0.5 else alpha * V + (1 - alpha) * G_regularized"
+            ),
+            (
+                "alpha * V + norm_coefficient * X + G - alpha * (norm_coefficient * X) - alpha * G"
+                " if alpha <= 0.5 else alpha * V + (1 - alpha) * G_regularized"
+            ),
+            "G_regularized + alpha * (V - G_regularized) if alpha <= 0.5 else alpha * V + (1 - alpha) * G_regularized",
         ),
         "H_new": (
             "beta * H + (1 - beta) * G_regularized * G_regularized",

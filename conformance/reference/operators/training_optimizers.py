@@ -178,7 +178,7 @@ FORM_RULES: Mapping[str, str] = {
     "collect": "the terms with X are one product: the coefficient of X times X",
     "interpolate": "a weighted average is one end plus a share of the difference of both ends",
     "lerp": "a weighted average with a weight up to 1/2 is the nearer end plus a share of the difference",
-    "expand": "(1 - a) * x is x - a * x",
+    "expand": "(1 - a) * x is x - a * x; in a weighted average only if a is at most 1/2",
     "factor": "(1 - beta) * G * G is the square of Sqrt(1 - beta) * G",
 }
 """The rules of the rewrites, and their texts."""
@@ -240,7 +240,9 @@ def adam_in_all_forms(
         distribute=[alpha * V + share * pull + share * G],
         interpolate=[V + share * (G_regularized - V)],
         lerp=[] if 2 * alpha > 1 else [G_regularized - (G_regularized - V) * (1 - share)],
-        expand=[
+        expand=[]
+        if 2 * alpha > 1  # G - alpha * G would cancel the leading bits of G
+        else [
             alpha * V + (G_regularized - alpha * G_regularized),
             alpha * V + pull + G - alpha * pull - alpha * G,
             G_regularized + alpha * (V - G_regularized),
