@@ -160,6 +160,10 @@ class RunningForms:
         errors = [form.error + abs(form.value - written.value) for form in forms]
         return replace(written, error=reduce(np.fmax, errors))
 
+    def with_common_error(self, scalar: RunningError) -> RunningError:
+        """Return the scalar: running errors have no common part."""
+        return scalar
+
     def in_tensor_precision(self, scalar: RunningError | int) -> RunningError | int:
         """Return a scalar whose operations round as those of tensors do."""
         if isinstance(scalar, int):

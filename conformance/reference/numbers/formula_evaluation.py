@@ -158,6 +158,22 @@ class StatementForms:
             return gives_number
         return page.value.is_finite() or rule in INTERPOLATIONS
 
+    def with_common_error(self, scalar: CachedExpression) -> CachedExpression:
+        """Return a scalar whose error is one noise symbol, so that it is the same in all terms that it multiplies."""
+        number = scalar.numbers
+        if self.precision.adversary is not None or number.affine_form is not None or number.is_exact:
+            return scalar
+        if not number.is_finite or number.is_indeterminate:
+            return scalar
+        common = BoundedNumber(
+            number.value,
+            number.precision,
+            (number.low, number.high),
+            span=(number.peak, number.trough),
+            affine_form=number.error.as_independent_symbol(),
+        )
+        return CachedExpression(common, scalar.cache)
+
     def in_tensor_precision(self, scalar: CachedExpression | int) -> CachedExpression | int:
         """Return a scalar in the precision of the tensors. The roots of the scalar are rounded correctly."""
         if isinstance(scalar, int):

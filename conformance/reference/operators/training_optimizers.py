@@ -172,6 +172,9 @@ class Forms(Protocol):
         Their roots are rounded correctly.
         """
 
+    def with_common_error(self, scalar: Any) -> Any:
+        """Return a scalar whose error is the same in all terms that it multiplies."""
+
 
 FORM_RULES: Mapping[str, str] = {
     "distribute": "a factor or a divisor of a sum is applied to each term of the sum",
@@ -257,7 +260,7 @@ def adam_in_all_forms(
         factor=[beta * H + (root * G_regularized) * (root * G_regularized)],
     )
     H_sqrt = np.sqrt(H_new) + epsilon
-    R_adjusted = R * np.sqrt(1 - beta**T) / (1 - alpha**T) if T > 0 else R
+    R_adjusted = forms.with_common_error(R * np.sqrt(1 - beta**T) / (1 - alpha**T) if T > 0 else R)
     X_new = _descent(
         forms,
         X,
@@ -288,7 +291,7 @@ def adagrad_in_all_forms(
     forms: Forms, R: Any, T: Any, X: Any, G: Any, H: Any, *, decay_factor: Any, epsilon: Any, norm_coefficient: Any
 ) -> tuple[Any, Any]:
     """Compute one Adagrad iteration in all forms. The other arguments and the results are those of `adagrad`."""
-    r = R / (1 + T * decay_factor)
+    r = forms.with_common_error(R / (1 + T * decay_factor))
     pull = norm_coefficient * X
     G_regularized = pull + G
     H_new = H + G_regularized * G_regularized
