@@ -25,7 +25,6 @@ from conformance.reference.graph import Graph
 from conformance.reference.numbers.bounded import BoundedNumber
 from conformance.reference.numbers.decimals import exact_context
 from conformance.reference.numbers.interval_system import IntervalSystem
-from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.verdicts import Level
 from mutation.adversary import RecordingAdversary, ReplayingAdversary
 
@@ -40,9 +39,9 @@ if TYPE_CHECKING:
 
 ZERO, INFINITY = Decimal(0), Decimal("Infinity")
 
-FORM_INDICES = max(len(optimizer.forms) for optimizer in TRAINING_OPTIMIZERS.values())
-"""Number of forms in which a training optimizer may be evaluated. A further form is tried only while the attained error
-is below half of the bound."""
+FORM_INDICES = 6
+"""Number of forms of the statement with the most forms, X_new of Momentum. A further form is tried only while the
+attained error is below half of the bound."""
 
 ORDERS = (0, 1, -1)
 """Orders of adding three terms, first the order in the formula. A further order is tried only while the attained error

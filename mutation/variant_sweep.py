@@ -8,7 +8,8 @@ The running bound is computed in extended precision, and treats every operation 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from conformance.verdicts import Level
 from mutation.variants import VARIANTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from conformance.models.arrays import Array
     from conformance.reference.numbers.precision import Accuracy
@@ -142,9 +143,32 @@ def running_bounds(
     return [(result.value, result.error + half) for result, half in zip(results, half_ulp, strict=True)]
 
 
-def running_hull(forms: Sequence[list[tuple[Array, Array]]]) -> list[tuple[Array, Array]]:
-    """Return the values and the largest running bounds of a formula that may be evaluated in several forms."""
-    return [(results[0][0], np.maximum.reduce([bound for _, bound in results])) for results in zip(*forms, strict=True)]
+@dataclass(frozen=True)
+class RunningForms:
+    """Encloses the forms of a statement by the largest of their running errors (see `Forms`).
+
+    Attributes:
+        u: the unit roundoff of the tensors.
+    """
+
+    u: float
+
+    def any_of(self, written: RunningError, *, complement: str | None = None, **rewrites: Any) -> RunningError:
+        """Return the written form with an error that covers all forms."""
+        del complement
+        forms = [written, *(form for group in rewrites.values() for form in group)]
+        errors = [form.error + abs(form.value - written.value) for form in forms]
+        return replace(written, error=reduce(np.fmax, errors))
+
+    def with_common_error(self, scalar: RunningError) -> RunningError:
+        """Return the scalar: running errors have no common part."""
+        return scalar
+
+    def in_tensor_precision(self, scalar: RunningError | int) -> RunningError | int:
+        """Return a scalar whose operations round as those of tensors do."""
+        if isinstance(scalar, int):
+            return scalar
+        return replace(scalar, role=2, u=self.u)
 
 
 BLOCK = 1000
@@ -250,17 +274,15 @@ def outputs_of(variant: Variant, setting: RandomSetting) -> list[Array]:
     arithmetic = variant.patches[setting.operator].arithmetic
     R, T, *tensors = (Value(array, array.dtype) for array in (setting.R, setting.T, *setting.tensors))
     with np.errstate(all="ignore"):
-        results = arithmetic.apply_optimizer(
-            TRAINING_OPTIMIZERS[setting.operator].forms, R, T, tensors, setting.attributes
-        )
+        results = arithmetic.apply_optimizer(TRAINING_OPTIMIZERS[setting.operator], R, T, tensors, setting.attributes)
     return [value.elements for value in results]
 
 
 def _screen(setting: RandomSetting, outputs: Mapping[Variant, list[Array]]) -> Array:
     """Return for each element the largest error of any variant and output, as a fraction of the running bound."""
-    forms = TRAINING_OPTIMIZERS[setting.operator].forms
-    given = setting.R, setting.T, setting.tensors, setting.attributes
-    bounds = running_hull([running_bounds(form, *given) for form in forms])
+    roundoff = float(np.finfo(setting.tensors[0].dtype).eps) / 2
+    formula = partial(TRAINING_OPTIMIZERS[setting.operator].formula_in_all_forms, RunningForms(roundoff))
+    bounds = running_bounds(formula, setting.R, setting.T, setting.tensors, setting.attributes)
     largest = np.zeros(BLOCK)
     with np.errstate(all="ignore"):
         for number, (value, bound) in enumerate(bounds):

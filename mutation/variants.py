@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
+from random import Random
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,7 +74,7 @@ def _power(name: str) -> Mapping[str, str]:
 
 FUSED_GRADIENT = "fma(norm_coefficient, X, G)"
 
-VARIANTS = (
+WRITTEN_VARIANTS = (
     _everywhere("plain", "computes in the tensor's type, operation by operation", FormulaArithmetic()),
     _edited(
         "fused",
@@ -273,4 +275,204 @@ VARIANTS = (
         "LogSoftmax",
     ),
 )
-"""All correct variants."""
+"""The correct variants that are written by hand: other powers, roots and quotients, and operators before ArgMax."""
+
+
+# Random compositions of rewrites
+
+FORMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "Adam": {
+        "G_regularized": ("norm_coefficient * X + G",),
+        "V_new": (
+            "alpha * V + (1 - alpha) * G_regularized",
+            "alpha * V + (1 - alpha) * (norm_coefficient * X) + (1 - alpha) * G",
+            "V + (1 - alpha) * (G_regularized - V)",
+            "lerp(V, G_regularized, 1 - alpha)",
+            (
+                "alpha * V + G_regularized - alpha * G_regularized"
+                " if alpha <= 0.5 else alpha * V + (1 - alpha) * G_regularized"
+            ),
+            (
+                "alpha * V + norm_coefficient * X + G - alpha * (norm_coefficient * X) - alpha * G"
+                " if alpha <= 0.5 else alpha * V + (1 - alpha) * G_regularized"
+            ),
+            "G_regularized + alpha * (V - G_regularized) if alpha <= 0.5 else alpha * V + (1 - alpha) * G_regularized",
+        ),
+        "H_new": (
+            "beta * H + (1 - beta) * G_regularized * G_regularized",
+            "H + (1 - beta) * (G_regularized * G_regularized - H)",
+            (
+                "beta * H + np.sqrt(1 - beta) * G_regularized * (np.sqrt(1 - beta) * G_regularized)"
+                " if beta <= 1 else beta * H + (1 - beta) * G_regularized * G_regularized"
+            ),
+        ),
+        "H_sqrt": ("np.sqrt(H_new) + epsilon",),
+        "X_new": (
+            "X - R_adjusted * V_new / H_sqrt",
+            "X - R_adjusted * (alpha * V) / H_sqrt - R_adjusted * ((1 - alpha) * G_regularized) / H_sqrt",
+            (
+                "X - R_adjusted * (alpha * V) / H_sqrt - R_adjusted * ((1 - alpha) * (norm_coefficient * X)) / H_sqrt"
+                " - R_adjusted * ((1 - alpha) * G) / H_sqrt"
+            ),
+            (
+                "(1 - R_adjusted * ((1 - alpha) * norm_coefficient) / H_sqrt) * X"
+                " - R_adjusted * (alpha * V + (1 - alpha) * G) / H_sqrt"
+            ),
+        ),
+        "X_final": (
+            "(1 - norm_coefficient_post) * X_new",
+            "X_new - norm_coefficient_post * X_new",
+            "(1 - norm_coefficient_post) * X - (1 - norm_coefficient_post) * (R_adjusted * V_new / H_sqrt)",
+            (
+                "X - norm_coefficient_post * X"
+                " - (R_adjusted * V_new / H_sqrt - norm_coefficient_post * (R_adjusted * V_new / H_sqrt))"
+            ),
+        ),
+    },
+    "Momentum": {
+        "G_regularized": ("norm_coefficient * X + G",),
+        "V_new": (
+            "alpha * V + beta_adjusted * G_regularized",
+            "alpha * V + beta_adjusted * (norm_coefficient * X) + beta_adjusted * G",
+        ),
+        "X_new_standard": (
+            "X - R * V_new",
+            "X - R * (alpha * V) - R * (beta_adjusted * G_regularized)",
+            "X - R * (alpha * V) - R * (beta_adjusted * (norm_coefficient * X)) - R * (beta_adjusted * G)",
+            "(1 - R * (beta_adjusted * norm_coefficient)) * X - R * (alpha * V + beta_adjusted * G)",
+            "(1 - R * (beta_adjusted * norm_coefficient)) * X - R * (alpha * V) - R * (beta_adjusted * G)",
+        ),
+        "X_new_nesterov": (
+            "X - R * (G_regularized + alpha * V_new)",
+            "X - R * G_regularized - R * (alpha * V_new)",
+            "X - R * ((1 + alpha * beta_adjusted) * G_regularized) - R * (alpha * (alpha * V))",
+            (
+                "X - R * (norm_coefficient * X) - R * G - R * (alpha * (alpha * V))"
+                " - R * (alpha * (beta_adjusted * (norm_coefficient * X))) - R * (alpha * (beta_adjusted * G))"
+            ),
+            (
+                "(1 - R * ((1 + alpha * beta_adjusted) * norm_coefficient)) * X"
+                " - R * (alpha * (alpha * V) + (1 + alpha * beta_adjusted) * G)"
+            ),
+        ),
+    },
+    "Adagrad": {
+        "G_regularized": ("norm_coefficient * X + G",),
+        "H_new": ("H + G_regularized * G_regularized",),
+        "H_adaptive": ("np.sqrt(H_new) + epsilon",),
+        "X_new": (
+            "X - r * G_regularized / H_adaptive",
+            "X - r * (norm_coefficient * X) / H_adaptive - r * G / H_adaptive",
+            "(1 - r * norm_coefficient / H_adaptive) * X - r * G / H_adaptive",
+        ),
+    },
+}
+"""The forms of each statement by operator and line: the rewrites that docs/explanation/bounds.md admits."""
+
+INTERPOLATIONS = frozenset(
+    {
+        "V + (1 - alpha) * (G_regularized - V)",
+        "lerp(V, G_regularized, 1 - alpha)",
+        "H + (1 - beta) * (G_regularized * G_regularized - H)",
+    }
+)
+"""The rewrites that are admissible also for elements that are infinite on the page. Other rewrites are replaced by the
+form of the page there."""
+
+TENSORS = frozenset({"X", "G", "V", "H", "G_regularized", "V_new", "H_new", "H_sqrt", "H_adaptive", "X_new"})
+"""The names of tensors in the pseudo-code; other names are scalars."""
+
+
+class _Rewriter(ast.NodeTransformer):
+    """Changes an expression at random without changing its value: order, fusion, reciprocals and wider types."""
+
+    def __init__(self, random: Random, *, fuses: bool, widens: bool) -> None:
+        self.random, self.fuses, self.widens = random, fuses, widens
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Convert some tensors to double."""
+        return _call("wide", node) if self.widens and node.id in TENSORS else node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        """Reorder the terms of a sum or the factors of a product, and fuse a product with an addition."""
+        if isinstance(node.op, ast.Add | ast.Sub):
+            terms = [(sign, self.visit(term)) for sign, term in _terms(node)]
+            self.random.shuffle(terms)
+            if any(sign > 0 for sign, _ in terms) and terms[0][0] < 0:
+                first = next(place for place, (sign, _) in enumerate(terms) if sign > 0)
+                terms[0], terms[first] = terms[first], terms[0]
+            total = terms[0][1]
+            for sign, term in terms[1:]:
+                total = self._add(total, term, sign)
+            return total
+        if isinstance(node.op, ast.Mult | ast.Div) and self.random.random() < 0.5:
+            factors = [(power, self.visit(factor)) for power, factor in _factors(node)]
+            self.random.shuffle(factors)
+            if factors[0][0] < 0:
+                first = next(place for place, (power, _) in enumerate(factors) if power > 0)
+                factors[0], factors[first] = factors[first], factors[0]
+            product = factors[0][1]
+            for power, factor in factors[1:]:
+                if power < 0 and self.random.random() < 0.3:
+                    product = ast.BinOp(product, ast.Mult(), ast.BinOp(ast.Constant(1), ast.Div(), factor))
+                else:
+                    product = ast.BinOp(product, ast.Mult() if power > 0 else ast.Div(), factor)
+            return product
+        return self.generic_visit(node)  # type: ignore[return-value]
+
+    def _add(self, total: ast.expr, term: ast.expr, sign: int) -> ast.expr:
+        is_product = isinstance(term, ast.BinOp) and isinstance(term.op, ast.Mult)
+        if self.fuses and is_product and self.random.random() < 0.7:
+            assert isinstance(term, ast.BinOp)
+            left = term.left if sign > 0 else ast.UnaryOp(ast.USub(), term.left)
+            return _call("fma", left, term.right, total)
+        return ast.BinOp(total, ast.Add() if sign > 0 else ast.Sub(), term)
+
+
+def _call(name: str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
+
+
+def _terms(node: ast.expr, sign: int = 1) -> list[tuple[int, ast.expr]]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        return _terms(node.left, sign) + _terms(node.right, sign if isinstance(node.op, ast.Add) else -sign)
+    return [(sign, node)]
+
+
+def _factors(node: ast.expr, power: int = 1) -> list[tuple[int, ast.expr]]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
+        return _factors(node.left, power) + _factors(node.right, power if isinstance(node.op, ast.Mult) else -power)
+    return [(power, node)]
+
+
+def random_variant(seed: int) -> Variant:
+    """Return a correct variant that composes rewrites at random, in a random precision, with or without fusion."""
+    random = Random(seed)  # noqa: S311 - the numbers need not be secret
+    precision = random.choice(("own", "own", "mixed", "double", "extended"))
+    fuses = random.random() < 0.5
+    patches, texts = {}, []
+    for operator, lines in FORMS.items():
+        edits = {}
+        for line, forms in lines.items():
+            widens = precision == "mixed" and random.random() < 0.5
+            text = random.choice(forms)
+            rewriter = _Rewriter(random, fuses=fuses, widens=widens)
+            changed = ast.unparse(rewriter.visit(ast.parse(text, mode="eval").body))
+            changed = f"like(X, {changed})" if widens else changed
+            is_page_form = text in {forms[0], *INTERPOLATIONS}
+            edits[line] = changed if is_page_form else f"unless_infinite({forms[0]}, {changed})"
+        computing = {"double": np.float64, "extended": np.longdouble}.get(precision)
+        arithmetic = FormulaArithmetic(pseudocode_edits(operator, edits), computing=computing)
+        patches[operator] = KernelPatch(arithmetic=arithmetic)
+        texts += [f"{operator}.{line} = {text}" for line, text in edits.items()]
+    fused = ", fused" if fuses else ""
+    return Variant(f"random_{seed}", f"computes in {precision} precision{fused}: {'; '.join(texts)}", patches)
+
+
+def random_variants(count: int, seed: int = 0) -> tuple[Variant, ...]:
+    """Return `count` random variants; the same for the same seed."""
+    return tuple(random_variant(seed * 1_000_000 + number) for number in range(count))
+
+
+VARIANTS = (*WRITTEN_VARIANTS, *random_variants(24))
+"""The correct variants that the mutation session runs as its control."""

@@ -43,7 +43,18 @@ def single(x: Any) -> Any:
 
 def like(tensor: Any, x: Any) -> Any:
     """Convert a number to the type of a tensor."""
-    return np.asarray(tensor).dtype.type(x)
+    return np.asarray(x).astype(np.asarray(tensor).dtype)
+
+
+def wide(x: Any) -> Any:
+    """Convert a number to double, or from double to extended precision."""
+    x = np.asarray(x)
+    return x.astype(np.float64 if x.dtype == np.float32 else np.longdouble)
+
+
+def unless_infinite(written: Any, form: Any) -> Any:
+    """Return `form` where `written` is finite, else `written`."""
+    return np.where(np.isfinite(written), form, written).astype(np.result_type(form))[()]
 
 
 def one_bit_less_of_16(x: Any) -> Any:

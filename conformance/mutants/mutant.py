@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.reference.numbers.number_system import NumberSystem
+    from conformance.reference.numbers.number_system import NumberSystem, OptimizerFormula
 
 
 def replace_pseudocode(formula: Callable[..., Any], edits: Mapping[str, str]) -> Callable[..., Any]:
@@ -130,7 +130,7 @@ class FormulaArithmetic(NativeSystem):
 
     def apply_optimizer(
         self,
-        forms: Sequence[Callable[..., Any]],
+        optimizer: OptimizerFormula,
         R: Value,
         T: Value,
         tensors: Sequence[Value],
@@ -143,7 +143,7 @@ class FormulaArithmetic(NativeSystem):
             for name, value in attributes.items()
         }
         operands = [self._number(operand.elements, dtype) for operand in (R, T, *tensors)]
-        results = replace_pseudocode(forms[0], self.edits)(*operands, **numbers)
+        results = replace_pseudocode(optimizer.formula, self.edits)(*operands, **numbers)
         return [Value(np.asarray(result).astype(own), own) for result in results]
 
     def _number(self, array: Array, dtype: np.dtype[Any]) -> Any:
@@ -156,14 +156,16 @@ class PromotingArithmetic(FormulaArithmetic):
 
     def apply_optimizer(
         self,
-        forms: Sequence[Callable[..., Any]],
+        optimizer: OptimizerFormula,
         R: Value,
         T: Value,
         tensors: Sequence[Value],
         attributes: Mapping[str, Any],
     ) -> list[Value]:
         operands = [operand.elements[()] for operand in (R, T, *tensors)]
-        results = [np.asarray(result) for result in replace_pseudocode(forms[0], self.edits)(*operands, **attributes)]
+        results = [
+            np.asarray(result) for result in replace_pseudocode(optimizer.formula, self.edits)(*operands, **attributes)
+        ]
         return [Value(result, result.dtype) for result in results]
 
 

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     """The slack of each compared element of each double output of a node; None for an element that is not finite."""
 
 
-COMPLEMENTED_ATTRIBUTES = ("alpha", "beta", "norm_coefficient_post")
-"""The attributes that occur in a formula as 1 - attribute."""
+INTERPOLATED_ATTRIBUTES = frozenset({"alpha", "beta"})
+"""The attributes whose complement can be a share of a difference: they are the weights of averages."""
 
 MAX_COMPARED_ELEMENTS = 256
 """The number of elements of an output that are compared with an interpretation."""
@@ -151,8 +151,8 @@ def _interpretations(node: Node, graph: Graph, operands: Mapping[str, Array]) ->
     """Yield a node's interpretations. The formula of the page, computed in double, comes first."""
     optimizer = TRAINING_OPTIMIZERS[node.op_type]
     outputs = _double_outputs(node, graph, operands)
-    for formats, form in product(_complement_formats(node.attributes), range(len(optimizer.forms))):
-        system = IntervalSystem(complement_formats=formats, form_index=form)
+    for formats, interpolated in _complements(optimizer.complements, node.attributes):
+        system = IntervalSystem(complement_formats=formats, interpolated=interpolated)
         with exact_context(operands.values()):
             inputs = [system.from_array(_leading_elements(operands[name])) for name in node.inputs]
             results = evaluate_optimizer(node, inputs, system)
@@ -166,14 +166,32 @@ def _leading_elements(array: Array) -> Array:
     return array.reshape(-1)[:MAX_COMPARED_ELEMENTS] if array.ndim else array
 
 
-def _complement_formats(attributes: Mapping[str, Any]) -> Iterator[Mapping[str, FloatFormat]]:
-    """Yield every combination of formats for the numbers 1 - attribute, by the name of the attribute.
+def _complements(
+    names: Sequence[str], attributes: Mapping[str, Any]
+) -> Iterator[tuple[Mapping[str, FloatFormat], frozenset[str]]]:
+    """Yield every combination of the formats of the numbers 1 - attribute and of their uses.
 
-    The formats are double and float; double only if the number is the same in float.
+    Args:
+        names: the names of the attributes.
+        attributes: all attributes of the node.
+
+    Yields:
+        The format of each number by the name of the attribute, and the names of the attributes that are shares of a
+        difference. The formats are double and float; double only if the number is the same in float. The use matters
+        only in float.
     """
-    names = [name for name in COMPLEMENTED_ATTRIBUTES if isinstance(attributes.get(name), float)]
-    formats = [[DOUBLE] if _is_float32(ONE - Decimal(attributes[name])) else [DOUBLE, FLOAT] for name in names]
-    return (dict(zip(names, assigned, strict=True)) for assigned in product(*formats))
+    uses = [
+        [(DOUBLE, False)]
+        if _is_float32(ONE - Decimal(attributes[name]))
+        else [(DOUBLE, False), (FLOAT, False), *([(FLOAT, True)] if name in INTERPOLATED_ATTRIBUTES else [])]
+        for name in names
+    ]
+    for assigned in product(*uses):
+        by_name = dict(zip(names, assigned, strict=True))
+        yield (
+            {name: format for name, (format, _) in by_name.items()},
+            frozenset(name for name, (_, is_share) in by_name.items() if is_share),
+        )
 
 
 def _is_float32(value: Decimal) -> bool:

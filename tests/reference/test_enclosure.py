@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from decimal import Decimal
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -71,7 +72,7 @@ def product_of_count_and_attribute(T, decay_factor, level):
     system = IntervalSystem(strict=level is not Level.MUST)
     operands = (np.array(1, np.float32), np.array(T), np.ones((), np.float32))
     (product,) = system.apply_optimizer(
-        [lambda R, T, X, decay_factor: (T * decay_factor,)],
+        SimpleNamespace(formula_in_all_forms=lambda _, R, T, X, decay_factor: (T * decay_factor,)),
         *(system.from_array(operand) for operand in operands[:2]),
         [system.from_array(operands[2])],
         {"decay_factor": float(decay_factor)},

@@ -367,6 +367,9 @@ def _add(a: BoundedNumber, b: BoundedNumber) -> BoundedNumber:
     """Return a + b; the interval encloses every order in which the terms of a and b can be added."""
     value, low, high = a.value + b.value, a.low + b.low, a.high + b.high
     precision = combined_precision(a.precision, b.precision)
+    for zero, number in ((a, b), (b, a)):
+        if _adds_nothing(zero, number) and number.precision is precision:
+            return number
     is_indeterminate = a.is_indeterminate or b.is_indeterminate
     terms = (*a.terms, *b.terms)[-MAX_REORDERED_TERMS:]
     has_exact_operands, has_adversary = a.is_exact and b.is_exact, precision.adversary is not None
@@ -390,6 +393,15 @@ def _add(a: BoundedNumber, b: BoundedNumber) -> BoundedNumber:
     )
     result.addends = (a, b) if has_adversary else ()
     return result
+
+
+def _adds_nothing(zero: BoundedNumber, number: BoundedNumber) -> bool:
+    """Return whether a number plus an exact zero is the number, in every order: adding 0 does not round.
+
+    Operations on exact numbers, on zeros and with an adversary are computed as usual.
+    """
+    is_zero = zero.value == 0 and zero.is_exact and not zero.is_indeterminate and len(zero.terms) < 2
+    return is_zero and number.value != 0 and number.is_finite and number.precision.adversary is None
 
 
 def bounded_sum(numbers: Iterable[BoundedNumber]) -> BoundedNumber:

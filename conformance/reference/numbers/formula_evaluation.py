@@ -1,7 +1,7 @@
 """Evaluation of a training optimizer's formula on arrays of bounded numbers.
 
-A formula has several *forms*, which are equal in algebra but round differently. Its result is the hull of the results
-of its forms: an interval that contains them all (`evaluate_forms`).
+A statement of a formula has several *forms*, which are equal in algebra but round differently. Its result is the hull
+of the results of its forms: an interval that contains them all (`StatementForms`).
 Two measures avoid repeated work:
 
 - Elements with equal operands are computed once (`UniqueElements`). Elements of a graph's inputs with the same bits are
@@ -13,7 +13,7 @@ Two measures avoid repeated work:
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -22,21 +22,27 @@ import numpy as np
 
 from conformance.models.arrays import Array, object_array
 from conformance.reference.numbers.affine import error_hull
-from conformance.reference.numbers.bounded import INFINITY, BoundedNumber
+from conformance.reference.numbers.bounded import INFINITY, ZERO, BoundedNumber
+from conformance.reference.numbers.precision import IEEE_754
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
+    from conformance.reference.numbers.affine import AffineForm
     from conformance.reference.numbers.precision import Precision
 
+
+WRITTEN, EXPAND, FACTOR, INTERPOLATIONS = "written", "expand", "factor", frozenset({"interpolate", "lerp"})
+"""The form of the page, and the rules of rewrites that do not count for each element or at each level."""
 
 MAX_ELEMENTS_WITH_OWN_SYMBOLS = 4096
 """The most elements of a tensor with equal elements for which each element gets noise symbols of its own. The elements
 of a larger tensor are passed on as intervals only, which hold any error of each element."""
 
 
-def evaluate_forms(
-    forms: Sequence[Callable[..., Any]],
+def evaluate_formula(
+    formula: Callable[..., Any],
     scalars: Sequence[Any],
     tensors: Sequence[Array],
     attributes: Mapping[str, Any],
@@ -44,10 +50,10 @@ def evaluate_forms(
     *,
     has_independent_results: bool,
 ) -> list[Array]:
-    """Return the values of a formula's first form, with intervals that contain the results of all forms.
+    """Return the results of a formula for each element.
 
     Args:
-        forms: the formula in each of its forms.
+        formula: the formula.
         scalars: the bounded numbers that the formula takes before its tensors.
         tensors: arrays of exact numbers, or of bounded numbers that other nodes computed.
         attributes: the attributes of the formula, by name.
@@ -57,7 +63,7 @@ def evaluate_forms(
     unique = UniqueElements.find(tensors, scalars, ignore_symbols=precision.adversary is None)
     taken = (unique.take(tensor) if unique else tensor for tensor in tensors)
     operands = [*scalars, *(to_precision(tensor, precision) for tensor in taken)]
-    results = _hull_of_forms(forms, operands, attributes, precision)
+    results = _evaluate_cached(formula, operands, attributes, precision)
     has_too_many = unique is not None and unique.has_too_many_copies
     if has_independent_results and has_too_many and precision.adversary is None:  # an adversary needs the errors
         results = [object_array(map(_without_affine_form, result.flat), result.shape) for result in results]
@@ -69,8 +75,8 @@ def evaluate_forms(
     return [unique.spread(result, own_symbols=own_symbols) for result in results]
 
 
-def _hull_of_forms(
-    forms: Sequence[Callable[..., Any]], operands: Sequence[Any], attributes: Mapping[str, Any], precision: Precision
+def _evaluate_cached(
+    formula: Callable[..., Any], operands: Sequence[Any], attributes: Mapping[str, Any], precision: Precision
 ) -> list[Array]:
     cache: dict[tuple[Any, ...], CachedExpression] = {}
     expressions = [CachedExpression(operand, cache) for operand in operands]
@@ -78,14 +84,112 @@ def _hull_of_forms(
         name: CachedExpression(number, cache) if isinstance(number, BoundedNumber) else number
         for name, number in attributes.items()
     }
-    hull, *others = ([_unwrap(result, precision) for result in form(*expressions, **numbers)] for form in forms)
-    for results in others:
-        hull = [elementwise_hull(*pair) for pair in zip(hull, results, strict=True)]
-    return hull
+    return [_unwrap(result, precision) for result in formula(*expressions, **numbers)]
 
 
 def _unwrap(result: CachedExpression | int, precision: Precision) -> Array:
     return as_number_array(result.numbers if isinstance(result, CachedExpression) else result, precision)
+
+
+# Forms of a statement
+
+
+@dataclass(frozen=True)
+class StatementForms:
+    """The forms of a statement that are admissible, and the number that encloses them.
+
+    Level `should` admits the form of the page and interpolation. Level `must` admits all forms.
+
+    Attributes:
+        precision: the precision of the tensors.
+        form_index: the index of the only form of each statement to compute; None encloses all forms.
+        weights: the attributes a of which 1 - a is rounded to float and then used as a weight.
+        shares: the attributes a of which 1 - a is rounded to float and then used as a share of a difference.
+    """
+
+    precision: Precision
+    form_index: int | None = None
+    weights: AbstractSet[str] = frozenset()
+    shares: AbstractSet[str] = frozenset()
+
+    def any_of(
+        self, written: CachedExpression, *, complement: str | None = None, **rewrites: Sequence[CachedExpression]
+    ) -> CachedExpression:
+        """Return a number that encloses the forms of a statement, with the value of the first form.
+
+        Args:
+            written: the form of the operator's page.
+            complement: the attribute a of which the statement uses 1 - a; None if there is none.
+            rewrites: the other forms, by rule.
+        """
+        forms = [(WRITTEN, written), *((rule, form) for rule, group in rewrites.items() for form in group)]
+        if complement in self.shares:  # an interpolation with a float share has another value than the written form
+            forms = [(rule, form) for rule, form in forms if rule in INTERPOLATIONS] or forms[:1]
+        elif complement in self.weights:
+            forms = [(rule, form) for rule, form in forms if rule not in {*INTERPOLATIONS, EXPAND}]
+        if self.precision.strict:
+            forms = [(rule, form) for rule, form in forms if rule in {WRITTEN, *INTERPOLATIONS}]
+        if self.form_index is not None:
+            return forms[min(self.form_index, len(forms) - 1)][1]
+        page = numbers = as_number_array(forms[0][1].numbers, self.precision)
+        for rule, form in forms[1:]:
+            others = np.broadcast_to(as_number_array(form.numbers, self.precision), page.shape)
+            elements = zip(page.flat, numbers.flat, others.flat, strict=True)
+            numbers = object_array(
+                (_hull(hull, other) if self._counts(rule, first, other) else hull for first, hull, other in elements),
+                page.shape,
+            )
+        return CachedExpression(numbers if isinstance(written.numbers, np.ndarray) else numbers[()], written.cache)
+
+    def _counts(self, rule: str, page: BoundedNumber, form: BoundedNumber) -> bool:
+        """Return whether a form counts for an element.
+
+        If the page gives an infinity or NaN, only interpolations and forms that give a number count: other rewrites
+        may subtract an infinity from itself. At level `should`, and for the root of 1 - beta, which may be negative,
+        only forms that give a number count.
+
+        Args:
+            rule: the rule of the rewrite.
+            page: the element in the form of the page.
+            form: the element in the other form.
+        """
+        gives_number = form.is_finite and not form.is_indeterminate
+        if gives_number or self.precision.strict or rule == FACTOR:
+            return gives_number
+        return page.value.is_finite() or rule in INTERPOLATIONS
+
+    def with_common_error(self, scalar: CachedExpression) -> CachedExpression:
+        """Return a scalar whose error is one noise symbol, so that it is the same in all terms that it multiplies."""
+        number = scalar.numbers
+        if self.precision.adversary is not None or number.affine_form is not None or number.is_exact:
+            return scalar
+        if not number.is_finite or number.is_indeterminate:
+            return scalar
+        common = BoundedNumber(
+            number.value,
+            number.precision,
+            (number.low, number.high),
+            span=(number.peak, number.trough),
+            affine_form=number.error.as_independent_symbol(),
+        )
+        return CachedExpression(common, scalar.cache)
+
+    def in_tensor_precision(self, scalar: CachedExpression | int) -> CachedExpression | int:
+        """Return a scalar in the precision of the tensors. The roots of the scalar are rounded correctly."""
+        if isinstance(scalar, int):
+            return scalar
+        key = (self.in_tensor_precision, scalar)
+        if key not in scalar.cache:
+            precision = replace(self.precision, accuracy_override=IEEE_754)
+            scalar.cache[key] = CachedExpression(_rounded_to(scalar.numbers, precision), scalar.cache)
+        return scalar.cache[key]
+
+
+def _rounded_to(number: BoundedNumber, precision: Precision) -> BoundedNumber:
+    if number.is_exact and number.value.is_finite():
+        return BoundedNumber.from_input(number.value, precision)
+    interval = number.low, number.high
+    return BoundedNumber(number.value, precision, interval, is_indeterminate=number.is_indeterminate)
 
 
 # Hulls
@@ -98,7 +202,7 @@ def elementwise_hull(a: Array, b: Array) -> Array:
 
 def _hull(a: BoundedNumber, b: BoundedNumber) -> BoundedNumber:
     """Return a with an interval that contains the intervals of a and b; indeterminate if a and b contradict."""
-    if a is b:
+    if a is b or (a.low <= b.low and b.high <= a.high and _has_enclosed_error(a, b)):
         return a
     is_indeterminate = a.is_indeterminate or b.is_indeterminate
     if a.value.is_nan() or b.value.is_nan():
@@ -108,10 +212,21 @@ def _hull(a: BoundedNumber, b: BoundedNumber) -> BoundedNumber:
     contradicts = not (a.low <= b.value <= a.high or b.low <= a.value <= b.high)
     interval = min(a.low, b.low), max(a.high, b.high)
     has_form = (a.affine_form or b.affine_form) and a.is_finite and b.is_finite
-    form = error_hull(a.error, b.error) if has_form else None
+    form = error_hull(a.error, _error_from(a.value, b)) if has_form else None
     return BoundedNumber(
         a.value, a.precision, interval, is_indeterminate=is_indeterminate or contradicts, affine_form=form
     )
+
+
+def _has_enclosed_error(a: BoundedNumber, b: BoundedNumber) -> bool:
+    """Return whether a encloses b, given that the interval of a contains the interval of b."""
+    return not b.is_indeterminate and a.affine_form is None and b.affine_form is None
+
+
+def _error_from(value: Decimal, number: BoundedNumber) -> AffineForm:
+    """Return the difference between an evaluation of a number and `value`, as an affine form."""
+    shift = number.value - value
+    return number.error.add_interval((min(shift, ZERO), max(shift, ZERO))) if shift else number.error
 
 
 # Elements with equal operands

@@ -25,7 +25,7 @@ from conformance.reference.numbers.precision import Precision, Role, format_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from conformance.reference.numbers.number_system import Forms, SortKeys, Value
+    from conformance.reference.numbers.number_system import Forms, OptimizerFormula, SortKeys, Value
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,17 @@ class IeeeSystem(IntervalSystem):
     rounds: bool = True
 
     def apply_optimizer(
-        self, forms: Forms, R: Value, T: Value, tensors: Sequence[Value], attributes: Mapping[str, Any]
+        self,
+        optimizer: OptimizerFormula,
+        R: Value,
+        T: Value,
+        tensors: Sequence[Value],
+        attributes: Mapping[str, Any],
     ) -> list[Value]:
-        values = super().apply_optimizer(forms, R, T, tensors, attributes)
+        values = super().apply_optimizer(optimizer, R, T, tensors, attributes)
         if not self.rounds:
             return values
-        enclosures = IntervalSystem(strict=True).apply_optimizer(forms, R, T, tensors, attributes)
+        enclosures = IntervalSystem(strict=True).apply_optimizer(optimizer, R, T, tensors, attributes)
         return [self._round_within(*pair) for pair in zip(values, enclosures, strict=True)]
 
     def apply_elementwise(self, formula: Callable[..., Any], X: Value, *others: Value, roundings: int = 1) -> Value:

@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.models.arrays import Array, object_array
+from conformance.models.arrays import FLOAT, Array, object_array
 from conformance.reference.numbers import decimals
 from conformance.reference.numbers.bounded import ZERO, BoundedNumber, bounded_sum, first_order_form
 from conformance.reference.numbers.formula_evaluation import (
+    StatementForms,
     UniqueElements,
     as_number_array,
     elementwise_hull,
-    evaluate_forms,
+    evaluate_formula,
     to_precision,
 )
 from conformance.reference.numbers.native_system import NativeSystem
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from conformance.models.arrays import FloatFormat
-    from conformance.reference.numbers.number_system import Forms
+    from conformance.reference.numbers.number_system import Forms, OptimizerFormula
     from conformance.reference.numbers.precision import Accuracy, Adversary
 
 
@@ -63,14 +64,17 @@ class IntervalSystem:
         complement_formats: the format to which `1 - attribute` is rounded, by the name of the attribute. If it is set,
             all elements of all tensors use the same value of every number that does not depend on a tensor. If it is
             None, each element may use a different value.
-        form_index: the index of the only form of an optimizer's formula to compute; 0 is the form on the operator's
-            page, None means all forms.
+        interpolated: the attributes a of which 1 - a is a share of a difference. Otherwise 1 - a is a weight. This
+            matters only if 1 - a is rounded to float, because the results then differ.
+        form_index: the index of the only form of each statement to compute; 0 is the form on the operator's page, the
+            last form counts where there are fewer, and None means all forms.
         accuracy: the accuracy of operations by the name of the format; it replaces the accuracy that the level admits.
     """
 
     strict: bool = False
     adversary: Adversary | None = None
     complement_formats: Mapping[str, FloatFormat] | None = None
+    interpolated: frozenset[str] = frozenset()
     form_index: int | None = None
     accuracy: Mapping[str, Accuracy] | None = None
 
@@ -85,7 +89,12 @@ class IntervalSystem:
         return Value(object_array([Decimal(number)], ()), dtype)
 
     def apply_optimizer(
-        self, forms: Forms, R: Value, T: Value, tensors: Sequence[Value], attributes: Mapping[str, Any]
+        self,
+        optimizer: OptimizerFormula,
+        R: Value,
+        T: Value,
+        tensors: Sequence[Value],
+        attributes: Mapping[str, Any],
     ) -> list[Value]:
         dtype = tensors[0].dtype
         narrowest_scalar = dtype if self.strict else _narrower_dtype(R.dtype, dtype)
@@ -103,8 +112,8 @@ class IntervalSystem:
             for name, value in attributes.items()
         }
         update_count = BoundedNumber.from_input(Decimal(int(T.elements.item())), attribute)
-        results = evaluate_forms(
-            self._selected_forms(forms),
+        results = evaluate_formula(
+            self._formula(optimizer, self._tensor_precision(dtype)),
             [to_precision(R.elements, scalar)[()], update_count],
             [tensor.elements for tensor in tensors],
             numbers,
@@ -255,10 +264,18 @@ class IntervalSystem:
     def selected_maximum_mask(self, X: Value, axis: int, maximum_mask: Array) -> Array:  # noqa: ARG002
         return maximum_mask
 
-    def _selected_forms(self, forms: Forms) -> Forms:
-        if self.strict:
-            return forms[:1]
-        return forms if self.form_index is None else [forms[min(self.form_index, len(forms) - 1)]]
+    def _formula(self, optimizer: OptimizerFormula, precision: Precision) -> Callable[..., Any]:
+        """Return an optimizer's formula in the forms that this system encloses."""
+        if self.form_index == 0 or not precision.format.unit_roundoff:
+            return optimizer.formula
+        float_complements = {name for name, format in (self.complement_formats or {}).items() if format == FLOAT}
+        forms = StatementForms(
+            precision,
+            form_index=self.form_index,
+            weights=float_complements - self.interpolated,
+            shares=float_complements & self.interpolated,
+        )
+        return partial(optimizer.formula_in_all_forms, forms)
 
     def tensor_precision(self, dtype: np.dtype[Any]) -> Precision:
         """Return the precision in which the elements of a tensor of this type may be computed."""

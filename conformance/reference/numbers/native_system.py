@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from conformance.models.arrays import Array
-    from conformance.reference.numbers.number_system import Forms, SortKeys
+    from conformance.reference.numbers.number_system import Forms, OptimizerFormula, SortKeys
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,18 @@ class NativeSystem:
         return Value(np.asarray(number).astype(dtype), dtype)
 
     def apply_optimizer(
-        self, forms: Forms, R: Value, T: Value, tensors: Sequence[Value], attributes: Mapping[str, Any]
+        self,
+        optimizer: OptimizerFormula,
+        R: Value,
+        T: Value,
+        tensors: Sequence[Value],
+        attributes: Mapping[str, Any],
     ) -> list[Value]:
         dtype = tensors[0].dtype
         numbers = {name: dtype.type(value) if isinstance(value, float) else value for name, value in attributes.items()}
         with np.errstate(all="ignore"):
             scalars = (operand.elements.astype(dtype)[()] for operand in (R, T))
-            results = forms[0](*scalars, *(tensor.elements for tensor in tensors), **numbers)
+            results = optimizer.formula(*scalars, *(tensor.elements for tensor in tensors), **numbers)
         return [Value(np.asarray(result, dtype=dtype), dtype) for result in results]
 
     def apply_elementwise(self, formula: Callable[..., Any], X: Value, *others: Value, roundings: int = 1) -> Value:  # noqa: ARG002

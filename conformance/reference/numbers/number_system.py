@@ -22,6 +22,18 @@ if TYPE_CHECKING:
     """A formula in several forms, which are equal in algebra but round differently; the first is that of its page."""
 
 
+class OptimizerFormula(Protocol):
+    """The formula of a training optimizer."""
+
+    @property
+    def formula(self) -> Callable[..., Any]:
+        """The formula as written on the operator's page."""
+
+    @property
+    def formula_in_all_forms(self) -> Callable[..., Any]:
+        """The formula with all admissible forms of each statement; its first argument encloses the forms."""
+
+
 @dataclass(frozen=True)
 class SortKeys:
     """Numbers in the same order as the elements of a tensor.
@@ -102,13 +114,18 @@ class NumberSystem(Protocol):
         """Return a number of an attribute or a schema as a scalar that can be combined with tensors of type `dtype`."""
 
     def apply_optimizer(
-        self, forms: Forms, R: Value, T: Value, tensors: Sequence[Value], attributes: Mapping[str, Any]
+        self,
+        optimizer: OptimizerFormula,
+        R: Value,
+        T: Value,
+        tensors: Sequence[Value],
+        attributes: Mapping[str, Any],
     ) -> list[Value]:
         """Return the results of a training optimizer's formula for the operands of one tensor.
 
         Args:
-            forms: the formula as written on the operator's page, then algebraically equal forms. The roundings of every
-                form are admissible. A system without intervals computes the first form.
+            optimizer: the formula. The roundings of all its forms are admissible. A system without intervals computes
+                the form of the operator's page.
             R: the learning rate.
             T: the update count.
             tensors: the operands of one tensor: X, G and its state.

@@ -1,8 +1,8 @@
 """The training optimizers: Adam, Adagrad and Momentum (ai.onnx.preview.training, version 1).
 
 `adam`, `adagrad` and `momentum` are the pseudo-code of the operators' pages. They compute with any numbers that have
-`+ - * / ** >` and `np.sqrt`. The module also has other *forms* of these formulas, which are equal in algebra but round
-differently. `TRAINING_OPTIMIZERS` has one entry for each operator.
+`+ - * / ** >` and `np.sqrt`. `adam_in_all_forms` and its siblings have the same statements in all admissible *forms*,
+which are equal in algebra but round differently. `TRAINING_OPTIMIZERS` has one entry for each operator.
 
 The table does not read the schemas of the installed `onnx`, so no expected value depends on the version of `onnx`. A
 test compares the table with the schemas. Defaults of attributes are the float32 values nearest to the decimals here.
@@ -10,8 +10,10 @@ test compares the table with the schemas. Defaults of attributes are the float32
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import reduce
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -19,7 +21,7 @@ from conformance.models.types import TRAINING_DOMAIN
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from conformance.reference.nodes import Node
     from conformance.reference.numbers.number_system import NumberSystem, Value
@@ -143,79 +145,200 @@ def momentum(
     return X_new, V_new
 
 
-# The formulas in other forms
+# The formulas in all admissible forms
 #
-# A sum that nearly cancels, or a term with the weight 0, rounds differently in each form. All forms are correct
-# implementations of the page, and kernels use them. A bound is therefore the hull of the results of all forms. If the
-# results differ by more than rounding, as with infinities, no `must` case may depend on them.
+# A rewrite that is correct in algebra can change every rounding: a sum that nearly cancels, or a term with the weight
+# 0, rounds differently in each form. Kernels use many forms, so a bound has to enclose all of them. The functions below
+# are the formulas above, statement by statement. Each statement is the hull of its forms: first the form of the page,
+# then its rewrites by rule (`FORM_RULES`). A statement reads the hulls of the statements before it, so all compositions
+# of rewrites are enclosed. Docs: docs/explanation/bounds.md, section "Admissible forms".
 
 
-def _weighted_average(old: Any, new: Any, weight: Any) -> Any:
-    return weight * old + (1 - weight) * new
+class Forms(Protocol):
+    """The number system's part in a formula with all its forms."""
+
+    def any_of(self, written: Any, *, complement: str | None = None, **rewrites: Sequence[Any]) -> Any:
+        """Return a number that encloses the forms of a statement.
+
+        Args:
+            written: the form of the page.
+            complement: the attribute a of which the statement uses 1 - a; None if there is none.
+            rewrites: the other forms, by rule.
+        """
+
+    def in_tensor_precision(self, scalar: Any) -> Any:
+        """Return a scalar in the precision of the tensor: scalar expressions that only a rewrite has are not coarser.
+
+        Their roots are rounded correctly.
+        """
+
+    def with_common_error(self, scalar: Any) -> Any:
+        """Return a scalar whose error is the same in all terms that it multiplies."""
 
 
-def _old_plus_difference(old: Any, new: Any, weight: Any) -> Any:
-    return old + (1 - weight) * (new - old)
+FORM_RULES: Mapping[str, str] = {
+    "distribute": "a factor or a divisor of a sum is applied to each term of the sum",
+    "collect": "the terms with X are one product: the coefficient of X times X",
+    "interpolate": "a weighted average is one end plus a share of the difference of both ends",
+    "lerp": "a weighted average with a weight up to 1/2 is the nearer end plus a share of the difference",
+    "expand": "(1 - a) * x is x - a * x; in a weighted average only if a is at most 1/2",
+    "factor": "(1 - beta) * G * G is the square of Sqrt(1 - beta) * G",
+}
+"""The rules of the rewrites, and their texts."""
 
 
-def _interpolate(old: Any, new: Any, weight: Any) -> Any:
-    return _old_plus_difference(old, new, weight) if 2 * weight > 1 else new - (new - old) * (1 - (1 - weight))
-
-
-def _adam_with_averages(
-    average_gradient: Callable[[Any, Any, Any], Any], average_square: Callable[[Any, Any, Any], Any]
-) -> Callable[..., tuple[Any, Any, Any]]:
-    """Return the formula of Adam with other formulas for its two moving averages.
+def _descent(
+    forms: Forms,
+    X: Any,
+    step: Callable[[Any], Any],
+    direction: Any,
+    sums: Sequence[Sequence[Any]],
+    collected: tuple[Any, Sequence[Any]],
+    complement: str | None = None,
+) -> Any:
+    """Return X - step(direction) in all forms.
 
     Args:
-        average_gradient: computes V_new from V, the regularized gradient and the weight of V.
-        average_square: computes H_new from H, the squared regularized gradient and the weight of H.
+        forms: see `Forms`.
+        X: the tensor to optimize.
+        step: multiplies its argument by the learning rate, and divides it by the adaptive divisor.
+        direction: the sum that the page subtracts.
+        sums: the direction as a sum of other terms, each a sequence of terms.
+        collected: the direction as a multiple of X and a sum: the coefficient of X in the tensor's precision, and the
+            terms.
+        complement: see `Forms.any_of`.
     """
-
-    def adam(
-        R: Any,
-        T: Any,
-        X: Any,
-        G: Any,
-        V: Any,
-        H: Any,
-        *,
-        alpha: Any,
-        beta: Any,
-        epsilon: Any,
-        norm_coefficient: Any,
-        norm_coefficient_post: Any,
-    ) -> tuple[Any, Any, Any]:
-        G_regularized = norm_coefficient * X + G
-        V_new = average_gradient(V, G_regularized, alpha)
-        H_new = average_square(H, G_regularized * G_regularized, beta)
-        R_adjusted = R * np.sqrt(1 - beta**T) / (1 - alpha**T) if T > 0 else R
-        X_new = X - R_adjusted * V_new / (np.sqrt(H_new) + epsilon)
-        return (1 - norm_coefficient_post) * X_new, V_new, H_new
-
-    return adam
+    coefficient, terms = collected
+    remaining = (1 - step(coefficient)) * X
+    return forms.any_of(
+        X - step(direction),
+        complement=complement,
+        distribute=[reduce(operator.sub, map(step, addends), X) for addends in sums],
+        collect=[remaining - step(reduce(operator.add, terms)), reduce(operator.sub, map(step, terms), remaining)],
+    )
 
 
-adam_by_difference = _adam_with_averages(_old_plus_difference, _old_plus_difference)
-"""Adam as in TensorFlow's kernels: each average moves by a share of its difference from the new number."""
+def adam_in_all_forms(
+    forms: Forms,
+    R: Any,
+    T: Any,
+    X: Any,
+    G: Any,
+    V: Any,
+    H: Any,
+    *,
+    alpha: Any,
+    beta: Any,
+    epsilon: Any,
+    norm_coefficient: Any,
+    norm_coefficient_post: Any,
+) -> tuple[Any, Any, Any]:
+    """Compute one Adam iteration in all forms. The other arguments and the results are those of `adam`."""
+    pull = norm_coefficient * X
+    G_regularized = pull + G
+    share = 1 - alpha
+    V_new = forms.any_of(
+        alpha * V + share * G_regularized,
+        complement="alpha",
+        distribute=[alpha * V + share * pull + share * G],
+        interpolate=[V + share * (G_regularized - V)],
+        lerp=[] if 2 * alpha > 1 else [G_regularized - (G_regularized - V) * (1 - share)],
+        expand=[]
+        if 2 * alpha > 1  # G - alpha * G would cancel the leading bits of G
+        else [
+            alpha * V + (G_regularized - alpha * G_regularized),
+            alpha * V + pull + G - alpha * pull - alpha * G,
+            G_regularized + alpha * (V - G_regularized),
+        ],
+    )
+    square = G_regularized * G_regularized
+    root = np.sqrt(forms.in_tensor_precision(1 - beta))
+    H_new = forms.any_of(
+        beta * H + (1 - beta) * square,
+        complement="beta",
+        interpolate=[H + (1 - beta) * (square - H)],
+        factor=[beta * H + (root * G_regularized) * (root * G_regularized)],
+    )
+    H_sqrt = np.sqrt(H_new) + epsilon
+    R_adjusted = forms.with_common_error(R * np.sqrt(1 - beta**T) / (1 - alpha**T) if T > 0 else R)
+    X_new = _descent(
+        forms,
+        X,
+        lambda direction: R_adjusted * direction / H_sqrt,
+        V_new,
+        [
+            [alpha * V, share * G_regularized],
+            [alpha * V, share * pull, share * G],
+        ],
+        (forms.in_tensor_precision(share) * forms.in_tensor_precision(norm_coefficient), [alpha * V, share * G]),
+        complement="alpha",
+    )
+    step = R_adjusted * V_new / H_sqrt
+    kept = 1 - norm_coefficient_post
+    X_final = forms.any_of(
+        kept * X_new,
+        complement="norm_coefficient_post",
+        distribute=[kept * X - kept * step],
+        expand=[
+            X_new - norm_coefficient_post * X_new,
+            X - norm_coefficient_post * X - (step - norm_coefficient_post * step),
+        ],
+    )
+    return X_final, V_new, H_new
 
-adam_by_lerp = _adam_with_averages(_interpolate, _weighted_average)
-"""Adam as in PyTorch's kernels: V_new is a `lerp`, which starts from the nearer of both ends."""
 
-
-def momentum_distributed(
-    R: Any, T: Any, X: Any, G: Any, V: Any, *, alpha: Any, beta: Any, mode: str, norm_coefficient: Any
+def adagrad_in_all_forms(
+    forms: Forms, R: Any, T: Any, X: Any, G: Any, H: Any, *, decay_factor: Any, epsilon: Any, norm_coefficient: Any
 ) -> tuple[Any, Any]:
-    """Compute one Momentum iteration with every product of a sum multiplied out.
+    """Compute one Adagrad iteration in all forms. The other arguments and the results are those of `adagrad`."""
+    r = forms.with_common_error(R / (1 + T * decay_factor))
+    pull = norm_coefficient * X
+    G_regularized = pull + G
+    H_new = H + G_regularized * G_regularized
+    H_adaptive = np.sqrt(H_new) + epsilon
+    X_new = _descent(
+        forms,
+        X,
+        lambda direction: r * direction / H_adaptive,
+        G_regularized,
+        [[pull, G]],
+        (forms.in_tensor_precision(norm_coefficient), [G]),
+    )
+    return X_new, H_new
 
-    Only sums of tensors are multiplied out, not sums of scalars. Arguments and results are those of `momentum`.
-    """
+
+def momentum_in_all_forms(
+    forms: Forms, R: Any, T: Any, X: Any, G: Any, V: Any, *, alpha: Any, beta: Any, mode: str, norm_coefficient: Any
+) -> tuple[Any, Any]:
+    """Compute one Momentum iteration in all forms. The other arguments and the results are those of `momentum`."""
+    pull = norm_coefficient * X
+    G_regularized = pull + G
     beta_adjusted = beta if T > 0 else 1
-    V_new = alpha * V + beta_adjusted * (norm_coefficient * X) + beta_adjusted * G
-    G_regularized = norm_coefficient * X + G
-    if mode == "nesterov":
-        return X - R * G_regularized - R * (alpha * V_new), V_new
-    return X - R * (alpha * V) - R * (beta_adjusted * G_regularized), V_new
+    V_new = forms.any_of(
+        alpha * V + beta_adjusted * G_regularized,
+        distribute=[alpha * V + beta_adjusted * pull + beta_adjusted * G],
+    )
+    if mode == "standard":
+        direction = V_new
+        sums = [
+            [alpha * V, beta_adjusted * G_regularized],
+            [alpha * V, beta_adjusted * pull, beta_adjusted * G],
+        ]
+        weight, terms = forms.in_tensor_precision(beta_adjusted), [alpha * V, beta_adjusted * G]
+    elif mode == "nesterov":
+        direction = G_regularized + alpha * V_new
+        weight = 1 + forms.in_tensor_precision(alpha) * forms.in_tensor_precision(beta_adjusted)
+        terms = [alpha * (alpha * V), weight * G]
+        sums = [
+            [G_regularized, alpha * V_new],
+            [weight * G_regularized, alpha * (alpha * V)],
+            [pull, G, alpha * (alpha * V), alpha * (beta_adjusted * pull), alpha * (beta_adjusted * G)],
+        ]
+    else:
+        raise ValueError(f'Momentum has the modes "standard" and "nesterov", not {mode!r}')
+    coefficient = weight * forms.in_tensor_precision(norm_coefficient)
+    X_new = _descent(forms, X, lambda direction: R * direction, direction, sums, (coefficient, terms))
+    return X_new, V_new
 
 
 @dataclass(frozen=True)
@@ -231,10 +354,13 @@ class TrainingOptimizer:
         allowed_values: the values that an attribute of type string may have.
         domain: the domain of the operator.
         version: the version of the domain. The suite supports this version only.
-        alternative_forms: algebraically equal forms of the formula that kernels use.
+        formula_in_all_forms: the pseudo-code with all admissible forms of its statements. Its first argument is a
+            `Forms`.
+        complements: the attributes a of which the formula uses 1 - a.
     """
 
     formula: Callable[..., Any]
+    formula_in_all_forms: Callable[..., Any]
     operands: tuple[str, ...]
     results: tuple[str, ...]
     defaults: Mapping[str, float] = field(default_factory=dict)
@@ -242,12 +368,7 @@ class TrainingOptimizer:
     allowed_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     domain: str = TRAINING_DOMAIN
     version: int = 1
-    alternative_forms: tuple[Callable[..., Any], ...] = ()
-
-    @property
-    def forms(self) -> tuple[Callable[..., Any], ...]:
-        """The formula of the operator's page, followed by its alternative forms."""
-        return (self.formula, *self.alternative_forms)
+    complements: tuple[str, ...] = ()
 
     def complete_attributes(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return a node's attributes with the defaults of the schema. Floats have float32 values, as in the model.
@@ -266,21 +387,23 @@ class TrainingOptimizer:
 TRAINING_OPTIMIZERS: Mapping[str, TrainingOptimizer] = {
     "Adam": TrainingOptimizer(
         adam,
+        adam_in_all_forms,
         operands=("X", "G", "V", "H"),
         results=("X_new", "V_new", "H_new"),
         defaults={"alpha": 0.9, "beta": 0.999, "epsilon": 1e-6, "norm_coefficient": 0.0, "norm_coefficient_post": 0.0},
-        alternative_forms=(adam_by_difference, adam_by_lerp),
+        complements=("alpha", "beta", "norm_coefficient_post"),
     ),
     "Momentum": TrainingOptimizer(
         momentum,
+        momentum_in_all_forms,
         operands=("X", "G", "V"),
         results=("X_new", "V_new"),
         required=("alpha", "beta", "mode", "norm_coefficient"),
         allowed_values={"mode": ("standard", "nesterov")},
-        alternative_forms=(momentum_distributed,),
     ),
     "Adagrad": TrainingOptimizer(
         adagrad,
+        adagrad_in_all_forms,
         operands=("X", "G", "H"),
         results=("X_new", "H_new"),
         defaults={"decay_factor": 0.0, "epsilon": 1e-6, "norm_coefficient": 0.0},
@@ -310,7 +433,5 @@ def evaluate_optimizer(node: Node, inputs: list[Value], system: NumberSystem) ->
     count, rest = divmod(len(operands), kinds)
     if rest:
         raise Unsupported(f"{node.op_type} takes R, T and {kinds} operands per tensor, not {len(inputs)} inputs")
-    by_tensor = [
-        system.apply_optimizer(optimizer.forms, R, T, operands[i::count], node.attributes) for i in range(count)
-    ]
+    by_tensor = [system.apply_optimizer(optimizer, R, T, operands[i::count], node.attributes) for i in range(count)]
     return [results[kind] for kind in range(len(optimizer.results)) for results in by_tensor]

@@ -14,7 +14,7 @@ from conformance.reference.numbers.formula_evaluation import (
     MAX_ELEMENTS_WITH_OWN_SYMBOLS,
     CachedExpression,
     UniqueElements,
-    evaluate_forms,
+    evaluate_formula,
 )
 from conformance.reference.numbers.precision import Precision, Role
 
@@ -40,8 +40,8 @@ def thirds(X):
 
 def results(numbers, *, independent=True):
     with exact_context():
-        (result,) = evaluate_forms(
-            [thirds],
+        (result,) = evaluate_formula(
+            thirds,
             [],
             [from_array(np.array(numbers, dtype=np.float32))],
             {},
@@ -85,8 +85,8 @@ def test_equal_elements_have_own_noise_symbols():
 
 def test_second_node_gives_equal_elements_equal_results():
     with exact_context():
-        (once,) = evaluate_forms([thirds], [], [results([1.0, 1.0, 2.0])], {}, TENSOR, has_independent_results=True)
-        (alone,) = evaluate_forms([thirds], [], [results([1.0])], {}, TENSOR, has_independent_results=True)
+        (once,) = evaluate_formula(thirds, [], [results([1.0, 1.0, 2.0])], {}, TENSOR, has_independent_results=True)
+        (alone,) = evaluate_formula(thirds, [], [results([1.0])], {}, TENSOR, has_independent_results=True)
     assert [*map(ends, once[:2])] == [ends(alone[0])] * 2
     assert once[0].affine_form.range == alone[0].affine_form.range
     assert not set(once[0].affine_form.coefficients) & set(once[1].affine_form.coefficients)
@@ -95,8 +95,8 @@ def test_second_node_gives_equal_elements_equal_results():
 def test_shared_noise_symbol_is_not_merged():
     with exact_context():
         X = results([1.0, 1.0])
-        (difference,) = evaluate_forms(
-            [lambda A, B: [A - B]], [], [X, object_array([X[0], X[0]], (2,))], {}, TENSOR, has_independent_results=False
+        (difference,) = evaluate_formula(
+            lambda A, B: [A - B], [], [X, object_array([X[0], X[0]], (2,))], {}, TENSOR, has_independent_results=False
         )
     assert ends(difference[0]) == (0, 0, 0)
     assert difference[1].low < 0 < difference[1].high
@@ -109,9 +109,9 @@ def test_many_equal_elements_keep_intervals_only():
 
 
 @pytest.mark.parametrize("independent", [False, True])
-def test_evaluate_forms_keeps_shape(independent):
+def test_evaluate_formula_keeps_shape(independent):
     assert results([[1.0, 2.0], [2.0, 1.0]], independent=independent).shape == (2, 2)
 
 
-def test_evaluate_forms_of_empty_tensor_is_empty():
+def test_evaluate_formula_of_empty_tensor_is_empty():
     assert np.array_equal(results([]), object_array([], (0,)))
