@@ -401,7 +401,7 @@ class _Rewriter(ast.NodeTransformer):
             if any(sign > 0 for sign, _ in terms) and terms[0][0] < 0:
                 first = next(place for place, (sign, _) in enumerate(terms) if sign > 0)
                 terms[0], terms[first] = terms[first], terms[0]
-            total = terms[0][1]
+            total: ast.expr = terms[0][1]
             for sign, term in terms[1:]:
                 total = self._add(total, term, sign)
             return total
@@ -411,7 +411,7 @@ class _Rewriter(ast.NodeTransformer):
             if factors[0][0] < 0:
                 first = next(place for place, (power, _) in enumerate(factors) if power > 0)
                 factors[0], factors[first] = factors[first], factors[0]
-            product = factors[0][1]
+            product: ast.expr = factors[0][1]
             for power, factor in factors[1:]:
                 if power < 0 and self.random.random() < 0.3:
                     product = ast.BinOp(product, ast.Mult(), ast.BinOp(ast.Constant(1), ast.Div(), factor))

@@ -161,6 +161,8 @@ class StatementForms:
     def with_common_error(self, scalar: CachedExpression) -> CachedExpression:
         """Return a scalar whose error is one noise symbol, so that it is the same in all terms that it multiplies."""
         number = scalar.numbers
+        if not isinstance(number, BoundedNumber):  # a learning rate with several elements, or of rank 1
+            return scalar
         if self.precision.adversary is not None or number.affine_form is not None or number.is_exact:
             return scalar
         if not number.is_finite or number.is_indeterminate:

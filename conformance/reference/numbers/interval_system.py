@@ -113,7 +113,7 @@ class IntervalSystem:
         }
         update_count = BoundedNumber.from_input(Decimal(int(T.elements.item())), attribute)
         results = evaluate_formula(
-            self._formula(optimizer, self._tensor_precision(dtype)),
+            self._formula(optimizer, self.tensor_precision(dtype)),
             [to_precision(R.elements, scalar)[()], update_count],
             [tensor.elements for tensor in tensors],
             numbers,
