@@ -21,6 +21,7 @@ from conformance.models.arrays import type_name
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.distractors import add_distractor
+from conformance.search.distributions import COUNT_CLASSES, SIZE_CLASSES, attribute_class, class_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -109,6 +110,31 @@ class Example:
         if self.operator == ARGMAX:
             return 1
         return (len(self.operands) - 2) // len(TRAINING_OPTIMIZERS[self.operator].operands)
+
+    @property
+    def combination(self) -> tuple[str, ...]:
+        """The combination of classes that the example has.
+
+        The parts are the tested operators, the class of the size of the largest tensor, the element type, the place
+        (the enclosing scope and the distractor), the class of T, and the class of the attributes.
+        """
+        operands = self.operands
+        tensors = [array for name, array in operands.items() if name not in {"R", "T"}]
+        T, attributes = "", "+".join(sorted(map(str, self.attributes)))
+        if self.operator != ARGMAX:
+            T = class_of(int(operands["T"]), COUNT_CLASSES)
+            floats = [*TRAINING_OPTIMIZERS[self.operator].defaults, *TRAINING_OPTIMIZERS[self.operator].required]
+            attributes = attribute_class([self.attributes.get(name) for name in floats if name != "mode"])
+        elif "axis" in self.attributes:
+            attributes += " (negative axis)" if self.attributes["axis"] < 0 else ""
+        return (
+            " ".join((*self.chain, self.operator)),
+            class_of(max(array.size for array in tensors), SIZE_CLASSES),
+            type_name(tensors[0].dtype),
+            " ".join(filter(None, (self.context.scope, self.distractor))),
+            T,
+            attributes,
+        )
 
     @property
     def complexity(self) -> tuple[int, ...]:

@@ -96,6 +96,7 @@ class FailingExamples:
         verdicts: by subject, the number of examples with each verdict.
         decided_natively: by subject, the number of examples judged without the oracle, by the reference backend alone.
         scopes: the number of examples by the enclosing scope of the tested node.
+        combinations: the combinations of classes that the examples have; see `Example.combination`.
     """
 
     job: SearchJob
@@ -104,6 +105,7 @@ class FailingExamples:
     verdicts: dict[str, Counter[str]] = field(default_factory=dict)
     decided_natively: Counter[str] = field(default_factory=Counter)
     scopes: Counter[str] = field(default_factory=Counter)
+    combinations: set[tuple[str, ...]] = field(default_factory=set)
     _smallest: dict[tuple[str, ...], tuple[tuple[int, ...], int, FailingExample]] = field(default_factory=dict)
 
     def add(self, chunk: ChunkResult) -> None:
@@ -116,6 +118,7 @@ class FailingExamples:
         self.without_outputs.update(result["without_outputs"])
         self.decided_natively.update(result["decided_natively"])
         self.scopes.update(result["scopes"])
+        self.combinations.update(map(tuple, result["combinations"]))
         for subject, counts in result["verdicts"].items():
             self.verdicts.setdefault(subject, Counter()).update(counts)
         for failure in result["failures"]:

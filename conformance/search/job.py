@@ -67,6 +67,7 @@ class SearchChunkResult(TypedDict):
         decided_natively: by subject, the number of these examples for which the oracle was not needed: the backend was
             bit-identical to the reference backend or did not support the example.
         scopes: the number of examples by the enclosing scope of the tested node.
+        combinations: the combinations of classes that the examples have; see `Example.combination`.
         failures: the shrunk failing examples.
     """
 
@@ -75,6 +76,7 @@ class SearchChunkResult(TypedDict):
     verdicts: dict[str, dict[str, int]]
     decided_natively: dict[str, int]
     scopes: dict[str, int]
+    combinations: list[list[str]]
     failures: list[FailingExample]
 
 
@@ -141,12 +143,14 @@ class SearchJob:
 def _search_chunk(job: SearchJob, subjects: Iterable[Subject], number: int) -> SearchChunkResult:
     """Generate the examples of a chunk, run them on the subjects and shrink the failing ones."""
     found: dict[FailureSignature, FailingExample] = {}
+    combinations: set[tuple[str, ...]] = set()
     result: SearchChunkResult = {
         "examples": 0,
         "without_outputs": {},
         "verdicts": {},
         "decided_natively": {},
         "scopes": {},
+        "combinations": [],
         "failures": [],
     }
     for example in sample_examples(job.operators, job.seed, number, EXAMPLES_PER_CHUNK):
@@ -154,6 +158,7 @@ def _search_chunk(job: SearchJob, subjects: Iterable[Subject], number: int) -> S
             break
         result["examples"] += 1
         _increment(result["scopes"], example.context.scope)
+        combinations.add(example.combination)
         evaluated = EvaluatedExample(example, job.level)
         try:
             for subject in subjects:
@@ -168,6 +173,7 @@ def _search_chunk(job: SearchJob, subjects: Iterable[Subject], number: int) -> S
                     found[signature] = _shrink_failure(job, subject, example, signature, outcome.message)
         except NoExpectedOutputsError as reason:
             _increment(result["without_outputs"], str(reason)[:MAX_REASON_LENGTH])
+    result["combinations"] = [list(combination) for combination in sorted(combinations)]
     result["failures"] = list(found.values())
     return result
 
