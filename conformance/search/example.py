@@ -22,6 +22,7 @@ from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.distractors import add_distractor
 from conformance.search.distributions import COUNT_CLASSES, SIZE_CLASSES, attribute_class, class_of
+from conformance.serialization.decoding import Count, Integer, MalformedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -57,8 +58,20 @@ class TensorDocument(TypedDict):
     """A tensor as JSON. The bytes of the elements are hexadecimal text, so that no bit is lost."""
 
     dtype: str
-    shape: list[int]
+    shape: list[Count]
     data: str
+
+
+class ContextDocument(TypedDict):
+    """The context of an example as JSON; see `conformance.dimensions.wrapping.Context`."""
+
+    scope: str
+    sources: dict[str, str]
+    consumers: dict[str, str]
+    shared: list[str]
+    stored: str
+    imports: str
+    trains: bool
 
 
 class ExampleDocument(TypedDict):
@@ -66,9 +79,9 @@ class ExampleDocument(TypedDict):
 
     operator: str
     chain: list[str]
-    context: dict[str, Any]
-    attributes: dict[str, Any]
-    opset: int
+    context: ContextDocument
+    attributes: dict[str, int | float | str]
+    opset: Integer
     axis_relation: str
     distractor: str
     runs: list[dict[str, TensorDocument]]
@@ -198,9 +211,8 @@ class Example:
 
     @classmethod
     def from_document(cls, document: ExampleDocument) -> Example:
-        """Read an example from JSON."""
-        context = dict(document["context"])
-        context["shared"] = tuple(context["shared"])
+        """Read an example from JSON. `read_example` checks the document."""
+        context: dict[str, Any] = {**document["context"], "shared": tuple(document["context"]["shared"])}
         runs = tuple({name: _tensor_array(tensor) for name, tensor in run.items()} for run in document["runs"])
         chain, rest = tuple(document["chain"]), (document["opset"], document["axis_relation"], document["distractor"])
         return cls(document["operator"], Context(**context), document["attributes"], runs, chain, *rest)
@@ -208,6 +220,20 @@ class Example:
     def with_operands(self, changed: Mapping[str, Array]) -> Example:
         """Return a copy of the example with some operands of the first run replaced."""
         return replace(self, runs=({**self.operands, **changed}, *self.runs[1:]))
+
+
+def read_example(document: ExampleDocument) -> Example:
+    """Read an example from an untrusted document.
+
+    Raises:
+        MalformedError: no model can be built from the document.
+    """
+    try:
+        example = Example.from_document(document)
+        example.built  # noqa: B018 - a wrong document has no model
+    except Exception as error:  # noqa: BLE001 - the builders assume correct examples and can raise anything
+        raise MalformedError(f"no model can be built from an example ({type(error).__name__})") from None
+    return example
 
 
 def _count_digits(runs: Iterable[Mapping[str, Array]]) -> int:

@@ -17,12 +17,13 @@ from conformance.generation.write_corpus import generate
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.cases import NoExpectedOutputsError, build_oracle_case, case_id
 from conformance.search.evaluation import expected_rewrite
-from conformance.search.example import ARGMAX, Example
+from conformance.search.example import ARGMAX, Example, read_example
+from conformance.serialization.decoding import MalformedError
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from conformance.jobs.job import ChunkResult
@@ -127,6 +128,18 @@ class FailingExamples:
             if key not in self._smallest or entry[:2] < self._smallest[key][:2]:
                 self._smallest[key] = entry
 
+    def check_saved(self, chunk: ChunkResult) -> None:
+        """Check the result of a chunk from a state file, before anything starts.
+
+        Raises:
+            MalformedError: a failing example is of another subject, or no model can be built from it.
+        """
+        subjects = {text for text, _ in self.job.subjects}
+        for failure in chunk.result["failures"]:
+            if failure["subject"] not in subjects:
+                raise MalformedError("a failing example belongs to another subject")
+            read_example(failure["example"])
+
     def __len__(self) -> int:
         return len(self._smallest)
 
@@ -156,6 +169,20 @@ class FailingExamples:
                 case = to_case(example, kind, self.job.level)
                 cases.setdefault(case.id, ("search", case))
         generate(directory, list(cases.values()), CORPUS_VERSION, lambda _: None)
+
+
+def saved_versions(chunks: Iterable[ChunkResult]) -> dict[str, str]:
+    """Return the versions of the subjects in the chunks of a state file, by id.
+
+    Raises:
+        MalformedError: the chunks have two versions of a subject.
+    """
+    versions: dict[str, str] = {}
+    for chunk in chunks:
+        for subject, version in chunk.result["versions"].items():
+            if versions.setdefault(subject, version) != version:
+                raise MalformedError("the chunks have results of two versions of a subject")
+    return versions
 
 
 def _is_fully_determinate(example: Example, job: SearchJob) -> bool:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
+from conformance.errors import SubjectError
 from conformance.isolation.limits import Limits
 from conformance.isolation.start_subjects import StartingSubjects
 from conformance.search.cases import NoExpectedOutputsError, build_oracle_case
@@ -19,11 +20,12 @@ from conformance.search.evaluation import EvaluatedExample, evaluate, failure_si
 from conformance.search.example import ARGMAX, Example, ExampleDocument
 from conformance.search.sampling import sample_examples
 from conformance.search.shrinking import shrink
+from conformance.serialization.decoding import Count, Seconds
 from conformance.subjects.naming import SubjectKind, SubjectName
-from conformance.verdicts import Level
+from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from conformance.search.evaluation import FailureSignature
     from conformance.subjects.loading import Subject
@@ -48,19 +50,20 @@ class FailingExample(TypedDict):
 
     subject: str
     about: str
-    verdict: str
+    verdict: Annotated[str, Verdict]
     phase: str
     violation: str
     message: str
     example: ExampleDocument
-    tries: int
-    seconds: float
+    tries: Count
+    seconds: Seconds
 
 
 class SearchChunkResult(TypedDict):
     """The result of a chunk.
 
     Attributes:
+        versions: the versions of the subjects, by id.
         examples: the number of examples generated.
         without_outputs: by reason, the number of examples without determinate expected outputs.
         verdicts: by subject, the number of examples with each verdict.
@@ -71,11 +74,12 @@ class SearchChunkResult(TypedDict):
         failures: the shrunk failing examples.
     """
 
-    examples: int
-    without_outputs: dict[str, int]
-    verdicts: dict[str, dict[str, int]]
-    decided_natively: dict[str, int]
-    scopes: dict[str, int]
+    versions: dict[str, str]
+    examples: Count
+    without_outputs: dict[str, Count]
+    verdicts: dict[str, dict[str, Count]]
+    decided_natively: dict[str, Count]
+    scopes: dict[str, Count]
     combinations: list[list[str]]
     failures: list[FailingExample]
 
@@ -94,7 +98,8 @@ class SearchJob:
         claims: the passes of `--implements`, for graph optimizers that do not declare their passes.
         level: the level at which subjects are judged.
         until: the time, in seconds since the epoch, after which no more examples are generated; a chunk then ends
-            early.
+            early. It must be infinite if chunks are saved to a state file.
+        versions: the versions of the subjects in the chunks of a state file; the subjects must have these versions.
     """
 
     subjects: tuple[tuple[str, SubjectKind], ...]
@@ -106,15 +111,19 @@ class SearchJob:
     claims: tuple[str, ...] = ()
     level: Level = Level.MUST
     until: float = float("inf")
+    versions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def identity(self) -> Mapping[str, Any]:
         """The properties that two searches must share for their chunks to be interchangeable."""
         return {
-            "search": [text for text, _ in self.subjects],
+            "search": [[text, str(kind)] for text, kind in self.subjects],
             "operators": list(self.operators),
             "seed": self.seed,
             "level": str(self.level),
+            "timeout": self.timeout,
+            "isolated": self.isolated,
+            "implements": list(self.claims),
         }
 
     @property
@@ -135,16 +144,28 @@ class SearchJob:
         )
         try:
             subjects = starting.subjects()
+            self._check_versions(subjects)
             yield lambda number: _search_chunk(self, subjects, number)
         finally:
             starting.end()
 
+    def _check_versions(self, subjects: Iterable[Subject]) -> None:
+        for subject in subjects:
+            expected = self.versions.get(subject.id, subject.version)
+            if subject.version != expected:
+                raise SubjectError(
+                    "other-version",
+                    f"{subject.id} has the version {subject.version}, and the state file has results of {expected}.",
+                    "Install that version, or name another state file.",
+                )
 
-def _search_chunk(job: SearchJob, subjects: Iterable[Subject], number: int) -> SearchChunkResult:
+
+def _search_chunk(job: SearchJob, subjects: Sequence[Subject], number: int) -> SearchChunkResult:
     """Generate the examples of a chunk, run them on the subjects and shrink the failing ones."""
     found: dict[FailureSignature, FailingExample] = {}
     combinations: set[tuple[str, ...]] = set()
     result: SearchChunkResult = {
+        "versions": {subject.id: subject.version for subject in subjects},
         "examples": 0,
         "without_outputs": {},
         "verdicts": {},
