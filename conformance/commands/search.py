@@ -292,7 +292,7 @@ def _print_failing_example(failing: FailingExample) -> None:
 
     example = Example.from_document(failing["example"])
     echo(f"{failing['subject']}: {failing['verdict']}: {one_line(truncate_line(failing['message']))}")
-    echo(f"  {describe(example)} ({case_id(example)})")
+    echo(f"  {describe(example, failing['conditions'])} ({case_id(example)})")
 
 
 def _run_failing_examples(job: SearchJob, corpus: Path, results: Path, outputs: ReportFiles) -> None:

@@ -174,7 +174,8 @@ class Example:
             + len(context.shared)
             + len(self.chain)
             + (self.opset != DEFAULT_OPSET)
-            + (self.axis_relation != "same"),
+            + (self.axis_relation != "same")
+            + len({array.dtype for name, array in self.operands.items() if name != "T"} - {np.dtype(np.float32)}),
             self.tensor_count,
             sum(array.size for array in self.operands.values()),
             len(self.runs),

@@ -16,6 +16,7 @@ from conformance.errors import SubjectError
 from conformance.isolation.limits import Limits
 from conformance.isolation.start_subjects import StartingSubjects
 from conformance.search.cases import NoExpectedOutputsError, build_oracle_case
+from conformance.search.conditions import find_conditions, restore
 from conformance.search.evaluation import EvaluatedExample, evaluate, failure_signature
 from conformance.search.example import ARGMAX, Example, ExampleDocument
 from conformance.search.sampling import sample_examples
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 OPERATORS = ("Adam", "Momentum", "Adagrad", "ArgMax")
 """The op_types that examples can test."""
 
+MAX_FAULTS_OF_SIGNATURE = 4
+"""The most failing examples of one failure signature in a chunk."""
+
 EXAMPLES_PER_CHUNK = 40
 """The number of examples in a chunk."""
 
@@ -45,7 +49,7 @@ class FailingExample(TypedDict):
     """A failing example after shrinking, as JSON.
 
     The failure signature is in `subject`, `about`, `verdict`, `phase` and `violation`. `message` is the complete
-    message, `tries` the number of simpler examples that were tried, and `seconds` the processor time of shrinking.
+    message, `conditions` the names of the features without which the failure disappears, `tries` the number of simpler examples that were tried, and `seconds` the processor time of shrinking.
     """
 
     subject: str
@@ -55,6 +59,7 @@ class FailingExample(TypedDict):
     violation: str
     message: str
     example: ExampleDocument
+    conditions: list[str]
     tries: Count
     seconds: Seconds
 
@@ -162,7 +167,7 @@ class SearchJob:
 
 def _search_chunk(job: SearchJob, subjects: Sequence[Subject], number: int) -> SearchChunkResult:
     """Generate the examples of a chunk, run them on the subjects and shrink the failing ones."""
-    found: dict[FailureSignature, FailingExample] = {}
+    found: dict[FailureSignature, list[FailingExample]] = {}
     combinations: set[tuple[str, ...]] = set()
     result: SearchChunkResult = {
         "versions": {subject.id: subject.version for subject in subjects},
@@ -190,12 +195,12 @@ def _search_chunk(job: SearchJob, subjects: Sequence[Subject], number: int) -> S
                 if not evaluated.used_oracle:
                     _increment(result["decided_natively"], subject.id)
                 signature = failure_signature(subject, example, outcome)
-                if signature is not None and signature not in found:
-                    found[signature] = _shrink_failure(job, subject, example, signature, outcome.message)
+                if signature is not None and _is_new_fault(job, subject, example, signature, found):
+                    found[signature].append(_shrink_failure(job, subject, example, signature, outcome.message))
         except NoExpectedOutputsError as reason:
             _increment(result["without_outputs"], str(reason)[:MAX_REASON_LENGTH])
     result["combinations"] = [list(combination) for combination in sorted(combinations)]
-    result["failures"] = list(found.values())
+    result["failures"] = [failure for group in found.values() for failure in group]
     return result
 
 
@@ -203,12 +208,31 @@ def _increment(counts: dict[str, int], word: str) -> None:
     counts[word] = counts.get(word, 0) + 1
 
 
+def _is_new_fault(
+    job: SearchJob,
+    subject: Subject,
+    example: Example,
+    signature: FailureSignature,
+    found: dict[FailureSignature, list[FailingExample]],
+) -> bool:
+    """Return whether a failing example has another fault than the failing examples with its signature.
+
+    It has if it fails in the same way without the conditions of each of them.
+    """
+    known = found.setdefault(signature, [])
+    return len(known) < MAX_FAULTS_OF_SIGNATURE and all(
+        failure["conditions"]
+        and _has_signature(job, subject, restore(example, failure["conditions"]), signature)
+        for failure in known
+    )
+
+
 def _shrink_failure(
     job: SearchJob, subject: Subject, example: Example, signature: FailureSignature, message: str
 ) -> FailingExample:
     """Shrink a failing example and describe its failure."""
     started = time.process_time()
-    small, tries = shrink(example, lambda smaller: _signature_if_determinate(job, subject, smaller) == signature)
+    small, tries = shrink(example, lambda smaller: _has_signature(job, subject, smaller, signature) is True)
     if small is not example:
         message = evaluate(subject, build_oracle_case(small, job.level)).message
     return {
@@ -219,14 +243,16 @@ def _shrink_failure(
         "violation": signature.violation,
         "message": message,
         "example": small.to_document(),
+        "conditions": find_conditions(small, lambda other: _has_signature(job, subject, other, signature)),
         "tries": tries,
         "seconds": round(time.process_time() - started, 3),
     }
 
 
-def _signature_if_determinate(job: SearchJob, subject: Subject, example: Example) -> FailureSignature | None:
-    """Return the failure signature of an example; None if it passes or has an element that is not determinate."""
+def _has_signature(job: SearchJob, subject: Subject, example: Example, signature: FailureSignature) -> bool | None:
+    """Return whether an example fails with this signature; None if it has an element that is not determinate."""
     try:
-        return failure_signature(subject, example, evaluate(subject, build_oracle_case(example, job.level, whole=True)))
+        outcome = evaluate(subject, build_oracle_case(example, job.level, whole=True))
+        return failure_signature(subject, example, outcome) == signature
     except (NoExpectedOutputsError, ValueError, IndexError, KeyError):
         return None
