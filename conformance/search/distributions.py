@@ -11,6 +11,7 @@ that its examples have, and prefers new combinations.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from math import isqrt, prod
 from typing import TYPE_CHECKING, Any
 
@@ -110,9 +111,12 @@ def sample_shape(chance: random.Random, size: int, rank: int) -> tuple[int, ...]
     if rank == 0 and size == 1:
         return ()
     dimensions, left, is_exact = [], size, chance.random() < 0.5
-    for _ in range(rank - 1):
-        largest = min(left, max(isqrt(left) * 2, 1))
-        dimension = sample_log_uniform(chance, range(1, largest + 1))
+    for behind in range(rank - 1, 0, -1):
+        dimension = 1
+        if left > 1 and chance.random() < 0.75:
+            # about the same binades for each of the remaining dimensions
+            largest = max(2, min(left, 2 ** (2 * left.bit_length() // (behind + 1))))
+            dimension = sample_log_uniform(chance, range(2, largest + 1))
         if is_exact:
             dimension = math.gcd(dimension, left)
         dimensions.append(dimension)
@@ -187,8 +191,12 @@ def spread_choice(levels: Sequence[Any], turn: int, dimension: int, offset: int)
     return levels[place * len(levels) >> 32]
 
 
+@lru_cache(maxsize=256)
 def spread_indices(size: int, count: int, seed: int) -> Array:
-    """Return pseudo-random indices below `count`, one for each of `size` elements; they depend only on the seed."""
+    """Return pseudo-random indices below `count`, one for each of `size` elements; they depend only on the seed.
+
+    The array is cached and must not be changed.
+    """
     shares = pseudo_random_array(f"search/{seed}", (size,), np.float64, 0.0, 1.0)
     return np.asarray((shares * count).astype(np.intp))
 
@@ -196,21 +204,29 @@ def spread_indices(size: int, count: int, seed: int) -> Array:
 SWEPT_SIZES = 4096
 """The sizes that the sweep visits in turn: those from 1 to this number."""
 
-SWEPT_TENSORS = 37
+SWEPT_TENSORS = 44
 """Number of tensors of an example of the sweep, each with another size."""
 
 
-def swept_sizes(sweep: int, offset: int) -> list[int]:
+def swept_sizes(sweep: int) -> list[int]:
     """Return the sizes of the tensors of one example of the sweep.
 
     Consecutive examples visit every size from 1 to `SWEPT_SIZES` once before they repeat one.
 
     Args:
         sweep: the number of earlier examples of the sweep.
-        offset: the start of the sweep.
     """
     places = range(sweep * SWEPT_TENSORS, (sweep + 1) * SWEPT_TENSORS)
-    return [1 + (place * 1741 + offset) % SWEPT_SIZES for place in places]
+    return [1 + place * 1741 % SWEPT_SIZES for place in places]
+
+
+SWEPT_LENGTHS = 72
+"""The lengths of the axis of ArgMax that examples visit in turn: those from 1 to this number."""
+
+
+def swept_length(turn: int) -> int:
+    """Return a length from 1 to `SWEPT_LENGTHS`. That many consecutive turns visit every length once."""
+    return 1 + turn * 29 % SWEPT_LENGTHS
 
 
 def element_count(shapes: Sequence[Sequence[int]]) -> int:

@@ -221,8 +221,7 @@ def _is_new_fault(
     """
     known = found.setdefault(signature, [])
     return len(known) < MAX_FAULTS_OF_SIGNATURE and all(
-        failure["conditions"]
-        and _has_signature(job, subject, restore(example, failure["conditions"]), signature)
+        failure["conditions"] and _has_signature(job, subject, restore(example, failure["conditions"]), signature)
         for failure in known
     )
 

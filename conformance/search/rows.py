@@ -56,6 +56,8 @@ LARGE_SIZES = ("4097-65536", "65537-1048576")
 """Classes of sizes for which the graph around the node is plain, so that the oracle is fast."""
 SWEEP = "sweep"
 """Level of the size of optimized tensors: `SWEPT_TENSORS` tensors of consecutive sizes of the sweep."""
+SWEEP_INTERVAL = 3
+"""Interval between the examples of the sweep among the examples of a training optimizer."""
 RANKS = tuple(map(str, range(MAX_RANK + 1)))
 
 STATELESS_SCOPES = tuple(place for place in SCOPES if place not in {"loop", "scan", "function_twice"})
@@ -179,7 +181,7 @@ def optimizer_declaration(operator: str) -> Declaration:
         declaration,
         factors={
             **{name: levels for name, levels in declaration.factors.items() if name not in {"tensors", "nodes"}},
-            "size": (*SIZES, SWEEP, SWEEP, SWEEP),
+            "size": (*SIZES, SWEEP),
             "tensors": ("1", "1", "1", "2", "3-9", "10-40"),
             "rank": RANKS,
             "T": tuple(COUNT_CLASSES),
@@ -188,7 +190,9 @@ def optimizer_declaration(operator: str) -> Declaration:
         },
         forbidden=(
             *declaration.forbidden,
-            LevelCombination({"scope": ("scan",), "rank": ("0",)}, "Scan iterates over rows, and a scalar has no rows."),
+            LevelCombination(
+                {"scope": ("scan",), "rank": ("0",)}, "Scan iterates over rows, and a scalar has no rows."
+            ),
             *(
                 LevelCombination({"scope": tuple(SCOPES)[1:], "size": (size,)}, "Large examples have a plain graph.")
                 for size in (SWEEP, *LARGE_SIZES)
@@ -234,16 +238,19 @@ ARGMAX_STARTS: Sequence[Declaration] = (
         }
     ),
     # ArgMax alone: each type with each class of lengths and of the number of slices
-    Declaration(
-        {
-            "first": ("none",),
-            "second": ("none",),
-            "third": ("none",),
-            "type": (*FLOATS, *INTEGERS),
-            "length": tuple(dict.fromkeys(LENGTHS)),
-            "outer": ("1", "2-7", "8-33"),
-        }
-    ),
+    *[
+        Declaration(
+            {
+                "first": ("none",),
+                "second": ("none",),
+                "third": ("none",),
+                "type": (*FLOATS, *INTEGERS),
+                "length": tuple(dict.fromkeys(LENGTHS)),
+                "outer": ("1", "2-7", "8-33"),
+            }
+        )
+    ]
+    * 2,
 )
 """Starting points of rows about ArgMax, in addition to the triples of `argmax_declaration`."""
 
@@ -259,7 +266,7 @@ OPTIMIZER_SPREAD_FACTORS = ("size", "T", "attributes", "types", "tensors", "rank
 CANDIDATE_ROWS = 8
 """Number of random rows, of which the row that covers the most new combinations is used."""
 
-CONSECUTIVE_EXAMPLES: Mapping[str, int] = {ARGMAX: 3}
+CONSECUTIVE_EXAMPLES: Mapping[str, int] = {ARGMAX: 4}
 """Number of consecutive examples of an operator; 1 if not listed. ArgMax has more, because its examples also test the
 monotone operators and are fast."""
 
@@ -316,7 +323,13 @@ def _spread_levels(operator: str, seed: int, turn: int) -> dict[str, str]:
     factors = declaration_for(operator).factors
     names = SPREAD_FACTORS.get(operator, OPTIMIZER_SPREAD_FACTORS)
     offsets = _offsets(operator, seed)
-    return {name: spread_choice(factors[name], turn, place, offsets[place]) for place, name in enumerate(names)}
+    levels = {name: spread_choice(factors[name], turn, place, offsets[place]) for place, name in enumerate(names)}
+    if operator in SPREAD_FACTORS:
+        return levels
+    if turn % SWEEP_INTERVAL == SWEEP_INTERVAL - 1:
+        types = ("float", "float_r_double")
+        return levels | {"size": SWEEP, "types": spread_choice(types, turn, names.index("types"), offsets[0])}
+    return levels | {"size": spread_choice(SIZES, turn, names.index("size"), offsets[0])}
 
 
 @cache

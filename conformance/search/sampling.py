@@ -34,10 +34,11 @@ from conformance.search.distributions import (
     sample_number,
     sample_shape,
     spread_indices,
+    swept_length,
     swept_sizes,
 )
 from conformance.search.example import ARGMAX, Example
-from conformance.search.rows import LARGE_SIZES, SWEEP, row_context, sample_rows
+from conformance.search.rows import LARGE_SIZES, SWEEP, SWEEP_INTERVAL, row_context, sample_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -126,11 +127,21 @@ CHAIN_STEP = 2.0**-6
 """Minimum distance between operand values of a chain, so that rounding cannot change which value is the largest."""
 
 
-def argmax_example(row: Row, numbers: RandomNumbers) -> Example:
-    """Return the example for a row about ArgMax or the pass."""
+SWEPT_LENGTHS_SHARE = 0.8
+"""Share of the examples of ArgMax alone whose lengths visit all short lengths in turn."""
+
+
+def argmax_example(turn: int, row: Row, numbers: RandomNumbers) -> Example:
+    """Return the example for a row about ArgMax or the pass.
+
+    Args:
+        turn: the number of earlier examples about the operator.
+    """
     chance = numbers.more
     chain = tuple(op_type for place in ("first", "second", "third") if (op_type := row[place]) != "none")
     length = sample_number(chance, SIZE_CLASSES[row["length"]])
+    if not chain and "distractor" not in row and chance.random() < SWEPT_LENGTHS_SHARE:
+        length = swept_length(turn)
     context = row_context(row, ["X"], ["index"])
     limit = LARGEST_SIZE if replace(context, imports="main_first") == Context() else MAX_ELEMENTS_OF_GRAPH
     outer = min(sample_number(chance, SIZE_CLASSES[row["outer"]]), max(limit // length, 1))
@@ -223,8 +234,8 @@ DISTINCT_TUPLES = 13
 DISTINCT_TUPLES_OF_SWEEP = 5
 """Number of distinct tuples of operands of the tensors of a sweep, which has several runs."""
 
-SWEEP_RUNS = 6
-"""Number of runs of an example of the sweep. Each run has another T."""
+SWEPT_COUNTS = range(13)
+"""Values of T of the runs of a sweep after the first run, in a random order."""
 
 MAX_ELEMENTS_RUN_AGAIN = 512
 """Maximum number of elements of an example with several runs. Small tensors suffice to detect state between runs."""
@@ -243,7 +254,6 @@ def optimizer_example(operator: str, turn: int, row: Row, numbers: RandomNumbers
     shapes = _shapes(turn, row, numbers.more)
     names = tensor_names(optimizer.operands, len(shapes))
     count = numbers.runs if element_count(shapes) <= MAX_ELEMENTS_RUN_AGAIN else 1
-    count = SWEEP_RUNS if row["size"] == SWEEP else count
     counts = _update_counts(row, numbers.more, count)
     runs = tuple(_run(names, shapes, TYPES[row["types"]], numbers, number, T) for number, T in enumerate(counts))
     return Example(
@@ -261,8 +271,10 @@ def _shapes(turn: int, row: Row, chance: random.Random) -> Sequence[Sequence[int
     """
     rank = int(row["rank"])
     if row["size"] == SWEEP:
-        return [(size,) for size in swept_sizes(turn, chance.randrange(64))]
+        return [(size,) for size in swept_sizes(turn // SWEEP_INTERVAL)]
     size = sample_number(chance, SIZE_CLASSES[row["size"]])
+    if not rank and row["size"] not in LARGE_SIZES and chance.random() < HALF:
+        size = 1  # a scalar
     first = sample_shape(chance, size, max(rank, 1) if size != 1 else rank)
     low, high = map(int, ((row["tensors"] + "-" + row["tensors"]).split("-")[0], row["tensors"].split("-")[-1]))
     shapes = [first]
@@ -282,10 +294,10 @@ def _shapes(turn: int, row: Row, chance: random.Random) -> Sequence[Sequence[int
 
 
 def _update_counts(row: Row, chance: random.Random, runs: int) -> list[int]:
-    """Return T of each run: an integer of the row's class, then random small integers or the next integers."""
+    """Return T of each run: an integer of the row's class, then the next integers, or all `SWEPT_COUNTS`."""
     first = sample_number(chance, COUNT_CLASSES[row["T"]])
     if row["size"] == SWEEP:
-        return [first, *chance.sample(range(13), runs - 1)]
+        return [first, *chance.sample(SWEPT_COUNTS, len(SWEPT_COUNTS))]
     return [first, *(min(first + run, 2**63 - 1) for run in range(1, runs))]
 
 
@@ -376,7 +388,7 @@ def sample_examples(operators: Sequence[str], seed: int, chunk: int, count: int)
     for operator, turn, row in sample_rows(operators, seed, chunk, count, chance):
         given = sample_numbers(chance)
         if operator in {ARGMAX, PASS_NAME}:
-            examples.append(argmax_example(row, given))
+            examples.append(argmax_example(turn, row, given))
         else:
             examples.append(optimizer_example(operator, turn, row, given))
     return examples

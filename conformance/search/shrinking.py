@@ -190,8 +190,10 @@ def _plainer_type(example: Example) -> Iterator[Example]:
     own = next(array.dtype for name, array in example.operands.items() if name not in {"R", "T"})
     for dtype, names in ((own, {"R"}), (np.dtype(np.float32), {*example.operands} - {"T"})):
         with np.errstate(all="ignore"):
-            runs = tuple({name: array.astype(dtype) if name in names else array for name, array in run.items()}
-                         for run in example.runs)
+            runs = tuple(
+                {name: array.astype(dtype) if name in names else array for name, array in run.items()}
+                for run in example.runs
+            )
         yield replace(example, runs=runs)
 
 
