@@ -112,17 +112,12 @@ def search(
     """
     from conformance.errors import ConformanceError, ExitStatus, UsageError
     from conformance.files.atomic_write import check_distinct_targets, check_results_target, check_target
-    from conformance.files.temp_dir import supervised_temp_dir
     from conformance.jobs.job import JobState, run_job
     from conformance.jobs.process_pool import create_workers
     from conformance.search.failing_examples import FailingExamples
     from conformance.search.job import SearchJob
-    from conformance.subjects.naming import SubjectKind
 
-    subjects = [(text, SubjectKind.BACKEND) for text in backend or ()]
-    subjects += [(text, SubjectKind.OPTIMIZER) for text in optimizer or ()]
-    if not subjects:
-        raise UsageError("subject-missing", "No subject is named.", "Name a backend with -b, or an optimizer with -o.")
+    subjects = _subjects(backend, optimizer)
     if seconds is not None and examples is not None:
         raise UsageError("options-conflict", "--seconds and --examples exclude each other.", "Leave one of them out.")
     _check_empty(output)
@@ -169,16 +164,42 @@ def search(
     if coverage is not None:
         _write_coverage(found, coverage)
     if len(found):
-        with supervised_temp_dir(Path(gettempdir()), "onnx-conformance-") as scratch:
-            corpus = output or scratch / "failing"
-            found.write_corpus(corpus)
-            if output is not None:
-                echo(f"Wrote {output}. Run it with `onnx-conformance run --data {output}`.")
-            if failure is None and (results is not None or outputs.paths):
-                _run_failing_examples(job, corpus, results or scratch / "results.jsonl", outputs)
+        wanted = failure is None and (results is not None or bool(outputs.paths))
+        _keep_failing_examples(found, output, results, outputs if wanted else None)
     if failure is not None:
         raise failure
     raise typer.Exit(status)
+
+
+def _keep_failing_examples(
+    found: FailingExamples, output: Path | None, results: Path | None, outputs: ReportFiles | None
+) -> None:
+    """Write the failing examples as a corpus to `output`; run this corpus if `outputs` is not None."""
+    from conformance.files.temp_dir import supervised_temp_dir
+
+    with supervised_temp_dir(Path(gettempdir()), "onnx-conformance-") as scratch:
+        corpus = output or scratch / "failing"
+        found.write_corpus(corpus)
+        if output is not None:
+            echo(f"Wrote {output}. Run it with `onnx-conformance run --data {output}`.")
+        if outputs is not None:
+            _run_failing_examples(found.job, corpus, results or scratch / "results.jsonl", outputs)
+
+
+def _subjects(backends: list[str] | None, optimizers: list[str] | None) -> list[tuple[str, SubjectKind]]:
+    """Return the names of the subjects, each with its kind.
+
+    Raises:
+        UsageError: no subject is named.
+    """
+    from conformance.errors import UsageError
+    from conformance.subjects.naming import SubjectKind
+
+    subjects = [(text, SubjectKind.BACKEND) for text in backends or ()]
+    subjects += [(text, SubjectKind.OPTIMIZER) for text in optimizers or ()]
+    if not subjects:
+        raise UsageError("subject-missing", "No subject is named.", "Name a backend with -b, or an optimizer with -o.")
+    return subjects
 
 
 def _with_saved_versions(path: Path, found: FailingExamples, state: JobState) -> SearchJob:

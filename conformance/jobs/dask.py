@@ -158,7 +158,7 @@ class DaskWorkers:
                 raise JobError(
                     "scheduler-lost",
                     f"The connection to the Dask scheduler at {self.address} was lost ({type(error).__name__}).",
-                    "Start the scheduler again and repeat the command. With --resume FILE, FILE keeps the finished chunks.",
+                    "Start the scheduler again and repeat the command; with --resume FILE it continues.",
                 ) from None
             finally:
                 run.cancel()

@@ -31,8 +31,8 @@ from conformance.models.validity import check_model
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS
 from conformance.reference.graph import Graph
 from conformance.reference.numbers.native_system import NativeSystem
-from conformance.reference.oracle import Answer, answers_for_graph
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from conformance.reference.oracle import Answer, answers_for_graph
 from conformance.search.example import DEFAULT_OPSET
 from conformance.verdicts import Level, Unsupported
 
@@ -74,7 +74,6 @@ def build_oracle_case(example: Example, level: Level = Level.MUST, *, whole: boo
             admissible evaluations differ by more than rounding on every element, an axis exceeds the rank, or the
             oracle takes too long.
     """
-
     runs = iter(example.runs if _is_judged_by_tuples(example) else ())
 
     def expected(graph: Graph, inputs: Sequence[Array]) -> list[Answer]:

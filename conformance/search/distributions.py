@@ -1,11 +1,11 @@
 """Distributions without gaps: sizes, shapes, update counts and attribute values of random examples.
 
-Every size from 0 to `LARGEST_SIZE` can occur, every T of an int64, and every finite attribute value. Numbers near powers
-of two and near multiples of block sizes occur more often, because mistakes of kernels are frequent there. All
+Every size from 0 to `LARGEST_SIZE` can occur, every T of an int64, and every finite attribute value. Numbers near
+powers of two and near multiples of block sizes occur more often, because mistakes of kernels are frequent there. All
 computations are exact, so each machine draws the same numbers.
 
-A *class* is an interval of a distribution, such as the sizes from 8 to 33. The search counts the combinations of classes
-that its examples have, and prefers new combinations.
+A *class* is an interval of a distribution, such as the sizes from 8 to 33. The search counts the combinations of
+classes that its examples have, and prefers new combinations.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from conformance.search.evaluation import EvaluatedExample, evaluate, failure_si
 from conformance.search.example import ARGMAX, Example, ExampleDocument
 from conformance.search.sampling import sample_examples
 from conformance.search.shrinking import shrink
-from conformance.serialization.decoding import Count, Seconds
+from conformance.serialization.decoding import Count, Seconds  # noqa: TC001 - the decoder reads the annotations
 from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.verdicts import Level, Verdict
 
@@ -49,7 +49,8 @@ class FailingExample(TypedDict):
     """A failing example after shrinking, as JSON.
 
     The failure signature is in `subject`, `about`, `verdict`, `phase` and `violation`. `message` is the complete
-    message, `conditions` the names of the features without which the failure disappears, `tries` the number of simpler examples that were tried, and `seconds` the processor time of shrinking.
+    message, `conditions` the names of the features without which the failure disappears, `tries` the number of simpler
+    examples that were tried, and `seconds` the processor time of shrinking.
     """
 
     subject: str

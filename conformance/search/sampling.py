@@ -1,6 +1,6 @@
 """Sample random examples: combine a row of the declaration with random numbers.
 
-A row (see `conformance.search.rows`) fixes the structure of an example: operators, types, classes of sizes, and context.
+A row (see `conformance.search.rows`) fixes the structure of an example: operators, types, classes of sizes, context.
 This module draws the numbers of these classes, and adds operand and attribute values. Everything is a function of the
 seed, the chunk number and the operators.
 

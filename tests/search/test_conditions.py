@@ -75,7 +75,14 @@ class _Chunk:
 def failure(example, conditions, violation="wrong elements"):
     """Return a failing example as a chunk has it."""
     record = {"subject": "s", "about": "Adagrad", "verdict": "fail", "phase": "compare", "violation": violation}
-    return {**record, "message": "", "example": example.to_document(), "conditions": conditions, "tries": 1, "seconds": 0}
+    return {
+        **record,
+        "message": "",
+        "example": example.to_document(),
+        "conditions": conditions,
+        "tries": 1,
+        "seconds": 0,
+    }
 
 
 def collected(*failures):

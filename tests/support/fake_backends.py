@@ -234,7 +234,7 @@ class HasNoPrepare:
 
 
 class KillsItsProcessOnce(AlwaysWrong):
-    """Kills the process in which it runs, the first time that it runs; the file `MARKER_VARIABLE` names remembers it."""
+    """Kills its process the first time that it runs. It creates the file that the variable names, and then runs."""
 
     MARKER_VARIABLE = "FAKE_BACKENDS_DIED"
 
