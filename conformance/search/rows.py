@@ -378,7 +378,7 @@ def _random_row(
     In half of the rows most operands are graph inputs, so that faults in other operand sources do not mask each other.
     Rows of large examples have a plain graph.
     """
-    row = {name: chance.choice(values) for name, values in declaration.factors.items()} | spread
+    row = {name: chance.choice(values) for name, values in declaration.factors.items()} | dict(spread)
     plain = chance.random() < PLAIN_ROWS_SHARE
     row |= {
         name: "input"

@@ -188,7 +188,7 @@ def _argmax_operand(row: Row, chain: Sequence[str], numbers: RandomNumbers, run:
     if chain:
         return _chain_operand(values, places, row).astype(dtype).reshape(shape)
     array = values.astype(dtype)
-    limits = ml_dtypes.finfo(dtype)
+    limits: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
     if row["values"] == "close":
         steps = np.rint(values * 2).astype(np.int64) % 32 + 8
         array = (1.0 + steps * 2.0**-limits.nmant).astype(dtype)
@@ -235,7 +235,10 @@ DISTINCT_TUPLES_OF_SWEEP = 5
 """Number of distinct tuples of operands of the tensors of a sweep, which has several runs."""
 
 SWEPT_COUNTS = range(13)
-"""Values of T of the runs of a sweep after the first run, in a random order."""
+"""Values of T that every example of the sweep has, in a random order."""
+
+OTHER_SWEPT_COUNTS = 2
+"""Number of runs of a sweep with another random T, besides the first run."""
 
 MAX_ELEMENTS_RUN_AGAIN = 512
 """Maximum number of elements of an example with several runs. Small tensors suffice to detect state between runs."""
@@ -294,10 +297,11 @@ def _shapes(turn: int, row: Row, chance: random.Random) -> Sequence[Sequence[int
 
 
 def _update_counts(row: Row, chance: random.Random, runs: int) -> list[int]:
-    """Return T of each run: an integer of the row's class, then the next integers, or all `SWEPT_COUNTS`."""
+    """Return T of each run: an integer of the row's class, then the next integers, or those of a sweep."""
     first = sample_number(chance, COUNT_CLASSES[row["T"]])
     if row["size"] == SWEEP:
-        return [first, *chance.sample(SWEPT_COUNTS, len(SWEPT_COUNTS))]
+        others = [sample_number(chance, chance.choice(list(COUNT_CLASSES.values()))) for _ in range(OTHER_SWEPT_COUNTS)]
+        return [first, *others, *chance.sample(SWEPT_COUNTS, len(SWEPT_COUNTS))]
     return [first, *(min(first + run, 2**63 - 1) for run in range(1, runs))]
 
 

@@ -72,10 +72,10 @@ def test_search_continues_after_killed_scheduler(tmp_path, uninterrupted):
 
 def test_search_repeats_chunk_of_killed_worker(tmp_path, monkeypatch):
     monkeypatch.setenv(KillsItsProcessOnce.MARKER_VARIABLE, str(tmp_path / "died"))
-    notices, dying = [], job("KillsItsProcessOnce", 80)
+    notices, dying = [], job("KillsItsProcessOnce", 40)
     with JobState(tmp_path / "state", dying) as state:
         examples, _, failures = collected(dying, run_job(dying, ProcessWorkers(2, notices.append), state))
-    assert (examples, len(notices)) == (80, 1)
+    assert (examples, len(notices)) == (40, 1)
     again = collected(dying, run_job(dying, here()))
     assert failures == again[2]
 
