@@ -359,7 +359,7 @@ def _attributes(operator: str, row: Row, chance: random.Random) -> dict[str, Any
     """
     kind = row["attributes"]
     names = [name for name in USUAL_ATTRIBUTES[operator] if name != "mode"]
-    unusual = chance.choice(names)
+    unusual = chance.choice(names) if names else ""
     found: dict[str, Any] = {}
     for name, usual in USUAL_ATTRIBUTES[operator].items():
         own = kind if name == unusual else chance.choice(("usual", "usual", "absent", kind))
