@@ -100,6 +100,15 @@ def run_mutation_tests(
             help="Measure which mutants random examples detect in so much processor time.",
         ),
     ] = 0,
+    examples: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=0,
+            rich_help_panel=SEARCH,
+            help="With --search: stop after N examples. The time then limits each mutant as if it were tested alone.",
+        ),
+    ] = 0,
     false_positives: Annotated[
         int,
         typer.Option(
@@ -111,7 +120,7 @@ def run_mutation_tests(
     """Run the measurements that the options select, print them, and exit."""
     chosen = _catalogue(held_out)
     if search or false_positives:
-        results = [*_search_results(search, seed, chosen), *_false_positive_results(false_positives, seed)]
+        results = [*_search_results(search, examples, seed, chosen), *_false_positive_results(false_positives, seed)]
     else:
         results = _corpus_results(data, sweep, bounds_of, chosen, verbose=verbose, tightness=tightness)
     passes = all(result.passes for result in results)
@@ -147,7 +156,7 @@ def _corpus_results(
     return results
 
 
-def _search_results(seconds: float, seed: int, chosen: Catalogue | None) -> Iterator[_Result]:
+def _search_results(seconds: float, examples: int, seed: int, chosen: Catalogue | None) -> Iterator[_Result]:
     from conformance.mutants import catalogue
     from conformance.run.progress import progress_counter
     from mutation.pass_mutants import pass_mutants
@@ -159,8 +168,14 @@ def _search_results(seconds: float, seed: int, chosen: Catalogue | None) -> Iter
     mutants = [mutant for family in families.values() for mutant in family]
     of_pass = [mutant for theme in themes.values() for mutant in theme]
     with progress_counter("searching", len(mutants) + len(of_pass)) as progress:
-        score = measure_search_score(mutants, seed, lambda so_far: so_far.seconds > seconds, progress)
-        pass_score = measure_pass_search_score(of_pass, seed, PASS_TIME_FACTOR * seconds, progress) if of_pass else None
+        if examples:
+            score = measure_search_score(mutants, seed, lambda so_far: so_far.examples >= examples, progress, seconds)
+        else:
+            score = measure_search_score(mutants, seed, lambda so_far: so_far.seconds > seconds, progress)
+        pass_seconds = seconds if examples else PASS_TIME_FACTOR * seconds
+        pass_score = (
+            measure_pass_search_score(of_pass, seed, pass_seconds, progress, examples or None) if of_pass else None
+        )
     yield _Result(score.passes, {"search": score.to_document()}, list(score.lines()))
     if pass_score is not None:
         passes = pass_score.passes if chosen is None else not pass_score.missed

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
+from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
 from tempfile import gettempdir
@@ -26,16 +28,21 @@ from conformance.commands.options import (
     check_positive,
     echo,
     output_option,
+    report_option,
 )
 from conformance.report.report_files import ReportFiles
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
+    from conformance.jobs.job import JobState
     from conformance.search.failing_examples import FailingExamples
     from conformance.search.job import FailingExample, SearchJob
     from conformance.subjects.naming import SubjectKind
 
 DEFAULT_SECONDS = 60.0
+
+COMBINATION_PARTS = ("operator", "size", "type", "place", "T", "attributes")
+"""Names of the parts of a combination; see `Example.combination`."""
 
 
 class SearchedOperator(StrEnum):
@@ -79,10 +86,17 @@ def search(
         Path | None, output_option("DIR", "Write the failing examples as a corpus; `run --data DIR` runs them.")
     ] = None,
     results: Results = None,
+    coverage: Annotated[
+        Path | None,
+        report_option("coverage", "Write the numbers of examples, and the combinations that they have, as JSON."),
+    ] = None,
     *,
     outputs: ReportFiles,
     workers: Workers = None,
     dask: Dask = None,
+    resume: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Save progress to FILE; if FILE exists, continue from it.")
+    ] = None,
     no_isolation: NoIsolation = False,
     timeout: Timeout = 10.0,
 ) -> None:
@@ -93,27 +107,27 @@ def search(
     results files describe that run.
 
     Exit status: 0 if no example fails, 1 if an example fails or a subject supports no example, 2 if the command line is
-    wrong, 130 after an interruption. After an interruption, the failing examples found so far are kept.
+    wrong or the search cannot continue, 130 after an interruption. If the search ends early, the failing examples found
+    so far are printed and written.
     """
-    from conformance.errors import ExitStatus, UsageError
-    from conformance.files.atomic_write import check_results_target
-    from conformance.files.temp_dir import supervised_temp_dir
-    from conformance.jobs.job import run_job
+    from conformance.errors import ConformanceError, ExitStatus, UsageError
+    from conformance.files.atomic_write import check_distinct_targets, check_results_target, check_target
+    from conformance.jobs.job import JobState, run_job
     from conformance.jobs.process_pool import create_workers
     from conformance.search.failing_examples import FailingExamples
     from conformance.search.job import SearchJob
-    from conformance.subjects.naming import SubjectKind
 
-    subjects = [(text, SubjectKind.BACKEND) for text in backend or ()]
-    subjects += [(text, SubjectKind.OPTIMIZER) for text in optimizer or ()]
-    if not subjects:
-        raise UsageError("subject-missing", "No subject is named.", "Name a backend with -b, or an optimizer with -o.")
+    subjects = _subjects(backend, optimizer)
     if seconds is not None and examples is not None:
         raise UsageError("options-conflict", "--seconds and --examples exclude each other.", "Leave one of them out.")
     _check_empty(output)
     if results is not None:
         check_results_target(results)
     outputs.check(*[results] if results else ())
+    if coverage is not None:
+        check_target(coverage)
+    check_distinct_targets([target for target in (*outputs.paths.values(), results, coverage, resume) if target])
+    deadline = float("inf") if examples else time.time() + (seconds or DEFAULT_SECONDS)
     job = SearchJob(
         tuple(subjects),
         _operators(operator, subjects),
@@ -123,31 +137,108 @@ def search(
         isolated=not no_isolation,
         claims=tuple(implements or ()),
         level=Level(fail_level),
-        until=float("inf") if examples else time.time() + (seconds or DEFAULT_SECONDS),
+        until=deadline if resume is None else float("inf"),  # a saved chunk is complete
     )
     found, started = FailingExamples(job), time.monotonic()
-    status = ExitStatus.PASSES
-    try:
-        for chunk in run_job(job, create_workers(workers, dask, lambda text: echo(text, err=True))):
-            found.add(chunk)
-            _print_progress(found, time.monotonic() - started)
-            if time.time() >= job.until:
-                break
-    except KeyboardInterrupt:
-        status = ExitStatus.INTERRUPTED
+    status, failure = ExitStatus.PASSES, None
+    team = create_workers(workers, dask, lambda text: echo(text, err=True))
+    with ExitStack() as stack:
+        state = None if resume is None else stack.enter_context(JobState(resume, job))
+        if resume is not None and state is not None:
+            job = _with_saved_versions(resume, found, state)
+        try:
+            for chunk in run_job(job, team, state):
+                found.add(chunk)
+                _print_progress(found, time.monotonic() - started)
+                if time.time() >= deadline:
+                    break
+        except KeyboardInterrupt:
+            status = ExitStatus.INTERRUPTED
+        except ConformanceError as error:
+            if not found.examples:
+                raise
+            failure = error
     if status is ExitStatus.PASSES and (len(found) or found.unsupporting_subjects()):
         status = ExitStatus.FAILS
-    _print_outcome(found, time.monotonic() - started)
-    if not len(found):
-        raise typer.Exit(status)
+    _print_outcome(found, time.monotonic() - started, is_complete=failure is None)
+    if coverage is not None:
+        _write_coverage(found, coverage)
+    if len(found):
+        wanted = failure is None and (results is not None or bool(outputs.paths))
+        _keep_failing_examples(found, output, results, outputs if wanted else None)
+    if failure is not None:
+        raise failure
+    raise typer.Exit(status)
+
+
+def _keep_failing_examples(
+    found: FailingExamples, output: Path | None, results: Path | None, outputs: ReportFiles | None
+) -> None:
+    """Write the failing examples as a corpus to `output`; run this corpus if `outputs` is not None."""
+    from conformance.files.temp_dir import supervised_temp_dir
+
     with supervised_temp_dir(Path(gettempdir()), "onnx-conformance-") as scratch:
         corpus = output or scratch / "failing"
         found.write_corpus(corpus)
         if output is not None:
             echo(f"Wrote {output}. Run it with `onnx-conformance run --data {output}`.")
-        if results is not None or outputs.paths:
-            _run_failing_examples(job, corpus, results or scratch / "results.jsonl", outputs)
-    raise typer.Exit(status)
+        if outputs is not None:
+            _run_failing_examples(found.job, corpus, results or scratch / "results.jsonl", outputs)
+
+
+def _subjects(backends: list[str] | None, optimizers: list[str] | None) -> list[tuple[str, SubjectKind]]:
+    """Return the names of the subjects, each with its kind.
+
+    Raises:
+        UsageError: no subject is named.
+    """
+    from conformance.errors import UsageError
+    from conformance.subjects.naming import SubjectKind
+
+    subjects = [(text, SubjectKind.BACKEND) for text in backends or ()]
+    subjects += [(text, SubjectKind.OPTIMIZER) for text in optimizers or ()]
+    if not subjects:
+        raise UsageError("subject-missing", "No subject is named.", "Name a backend with -b, or an optimizer with -o.")
+    return subjects
+
+
+def _with_saved_versions(path: Path, found: FailingExamples, state: JobState) -> SearchJob:
+    """Return the job with the versions of the subjects in a state file, whose chunks are checked.
+
+    Raises:
+        JobError: a chunk is malformed.
+    """
+    from dataclasses import replace
+
+    from conformance.errors import JobError
+    from conformance.search.failing_examples import saved_versions
+    from conformance.serialization.decoding import MalformedError
+
+    try:
+        for chunk in state.chunks:
+            found.check_saved(chunk)
+        return replace(found.job, versions=saved_versions(state.chunks))
+    except MalformedError as error:
+        raise JobError(
+            "malformed-state", f"{path} is not the state file of a job: {error}.", "Name another file."
+        ) from None
+
+
+def _write_coverage(found: FailingExamples, path: Path) -> None:
+    """Write the numbers of examples and the combinations that they have as JSON."""
+    import json
+
+    from conformance.files.atomic_write import write_text_atomically
+
+    document = {
+        "seed": found.job.seed,
+        "examples": found.examples,
+        "without_outputs": dict(sorted(found.without_outputs.items())),
+        "combinations": [
+            dict(zip(COMBINATION_PARTS, combination, strict=True)) for combination in sorted(found.combinations)
+        ],
+    }
+    write_text_atomically(path, json.dumps(document, indent=1) + "\n")
 
 
 def _check_empty(output: Path | None) -> None:
@@ -187,10 +278,11 @@ def _print_progress(found: FailingExamples, seconds: float) -> None:
         echo(f"\r{counts}", nl=False, err=True)
 
 
-def _print_outcome(found: FailingExamples, seconds: float) -> None:
+def _print_outcome(found: FailingExamples, seconds: float, *, is_complete: bool) -> None:
     if sys.stderr.isatty():
         echo("", err=True)
-    echo("FAILED" if len(found) or found.unsupporting_subjects() else "PASSED")
+    outcome = "FAILED" if len(found) or found.unsupporting_subjects() else "PASSED"
+    echo(outcome if is_complete else "INCOMPLETE")
     for example in found:
         _print_failing_example(example)
     judged = found.examples - sum(found.without_outputs.values())
@@ -203,6 +295,11 @@ def _print_outcome(found: FailingExamples, seconds: float) -> None:
         echo(f"  {subject}: " + ", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items())))
         echo(f"    {found.decided_natively[subject]} of them judged by the native reference, without the oracle")
     echo("  scopes: " + ", ".join(f"{scope} {number}" for scope, number in found.scopes.most_common()))
+    echo(f"  {len(found.combinations)} combinations of operator, size class, type, place, class of T and attributes")
+    for tested, number in sorted(Counter(combination[0].split()[-1] for combination in found.combinations).items()):
+        own = [combination[1:] for combination in found.combinations if combination[0].split()[-1] == tested]
+        levels = zip(COMBINATION_PARTS[1:], map(set, zip(*own, strict=True)), strict=True)
+        echo(f"    {tested}: {number}, of " + ", ".join(f"{len(each)} {name}" for name, each in levels if each != {""}))
     for subject in found.unsupporting_subjects():
         echo(f"{subject} supported no example, so nothing is known about it.")
 
@@ -216,7 +313,7 @@ def _print_failing_example(failing: FailingExample) -> None:
 
     example = Example.from_document(failing["example"])
     echo(f"{failing['subject']}: {failing['verdict']}: {one_line(truncate_line(failing['message']))}")
-    echo(f"  {describe(example)} ({case_id(example)})")
+    echo(f"  {describe(example, failing['conditions'])} ({case_id(example)})")
 
 
 def _run_failing_examples(job: SearchJob, corpus: Path, results: Path, outputs: ReportFiles) -> None:

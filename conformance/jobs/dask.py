@@ -158,7 +158,7 @@ class DaskWorkers:
                 raise JobError(
                     "scheduler-lost",
                     f"The connection to the Dask scheduler at {self.address} was lost ({type(error).__name__}).",
-                    "Start the scheduler again and continue the job; the state file keeps the finished chunks.",
+                    "Start the scheduler again and repeat the command; with --resume FILE it continues.",
                 ) from None
             finally:
                 run.cancel()
@@ -270,7 +270,7 @@ class _DaskRun:
             raise JobError(
                 "workers-died",
                 f"Several workers died on chunk {numbers[error.task]}.",
-                "Check whether memory is short on the workers; the state file keeps the finished chunks.",
+                "Check whether memory is short on the workers; with --resume FILE, FILE keeps the finished chunks.",
             ) from None
         except (ConformanceError, SuiteFault, OSError, CancelledError):
             raise

@@ -191,7 +191,7 @@ class _Pool:
             raise JobError(
                 "workers-died",
                 f"{CHUNK_ATTEMPTS} workers died on chunk {number}, the last one {how}.",
-                "Check whether memory is short; the state file keeps the finished chunks.",
+                "Check whether memory is short; with --resume FILE, FILE keeps the finished chunks.",
             )
         self._notice(f"A worker died ({how}) on chunk {number}; the chunk is repeated.")
         self._repeated.append(number)

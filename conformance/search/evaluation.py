@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnx
 
 from conformance.corpus.case import PassEffect, Rewrite
 from conformance.corpus.loading import CaseInMemory
@@ -31,8 +32,6 @@ from conformance.verdicts import Level, Unsupported, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import onnx
-
     from conformance.judging.outcome import Outcome
     from conformance.search.example import Example
     from conformance.subjects.loading import Subject
@@ -51,7 +50,8 @@ class FailureSignature:
     Attributes:
         subject: the id of the subject.
         about: the tested operator, or "the pass"; empty for errors, because most errors do not depend on the operator.
-        violation: the message without its details, such as names and shapes; see `_strip_details`.
+        violation: the message without its details, such as names and shapes; see `_strip_details`. A wrong answer names
+            neither outputs nor operators: a fault can show in several of them. Conditions separate the faults.
     """
 
     subject: str
@@ -216,9 +216,11 @@ def failure_signature(subject: Subject, example: Example, outcome: Outcome) -> F
         about = ""  # errors are seldom specific to the operator
     else:
         about = example.operator if subject.kind is SubjectKind.BACKEND else "the pass"
-    return FailureSignature(
-        subject.id, about, str(outcome.verdict), outcome.phase or "", normalize_message(_strip_details(outcome.message))
-    )
+    violation = normalize_message(_strip_details(outcome.message))
+    if outcome.verdict is Verdict.FAIL:
+        violation = _WRONG_ELEMENTS.sub("wrong elements", violation)
+        violation = _WORD.sub(lambda word: "…" if onnx.defs.has(word[0]) else word[0], violation)
+    return FailureSignature(subject.id, about, str(outcome.verdict), outcome.phase or "", violation)
 
 
 def _strip_details(message: str) -> str:
@@ -237,6 +239,9 @@ def _strip_details(message: str) -> str:
 
 
 _RESULT = re.compile(r"\b([XVH]\d*_new|index)_\w+")
+_WORD = re.compile(r"\b[A-Z]\w*")
+_WRONG_ELEMENTS = re.compile(r"^\S+ has \S+ wrong of .*", re.DOTALL)
+"""A violation of wrong elements. One fault can show in any output, so its name is no part of a signature."""
 _STACK, _CAUSED = re.compile(r"\n\s*(?:Stack b|B)acktrace"), "Caused by:"
 _BRACKETED = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _OPEN = re.compile(r"[(\[]")

@@ -21,6 +21,8 @@ from conformance.models.arrays import type_name
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.distractors import add_distractor
+from conformance.search.distributions import COUNT_CLASSES, SIZE_CLASSES, attribute_class, class_of
+from conformance.serialization.decoding import Count, Integer, MalformedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -56,8 +58,20 @@ class TensorDocument(TypedDict):
     """A tensor as JSON. The bytes of the elements are hexadecimal text, so that no bit is lost."""
 
     dtype: str
-    shape: list[int]
+    shape: list[Count]
     data: str
+
+
+class ContextDocument(TypedDict):
+    """The context of an example as JSON; see `conformance.dimensions.wrapping.Context`."""
+
+    scope: str
+    sources: dict[str, str]
+    consumers: dict[str, str]
+    shared: list[str]
+    stored: str
+    imports: str
+    trains: bool
 
 
 class ExampleDocument(TypedDict):
@@ -65,9 +79,9 @@ class ExampleDocument(TypedDict):
 
     operator: str
     chain: list[str]
-    context: dict[str, Any]
-    attributes: dict[str, Any]
-    opset: int
+    context: ContextDocument
+    attributes: dict[str, int | float | str]
+    opset: Integer
     axis_relation: str
     distractor: str
     runs: list[dict[str, TensorDocument]]
@@ -111,6 +125,31 @@ class Example:
         return (len(self.operands) - 2) // len(TRAINING_OPTIMIZERS[self.operator].operands)
 
     @property
+    def combination(self) -> tuple[str, ...]:
+        """The combination of classes that the example has.
+
+        The parts are the tested operators, the class of the size of the largest tensor, the element type, the place
+        (the enclosing scope and the distractor), the class of T, and the class of the attributes.
+        """
+        operands = self.operands
+        tensors = [array for name, array in operands.items() if name not in {"R", "T"}]
+        T, attributes = "", "+".join(sorted(map(str, self.attributes)))
+        if self.operator != ARGMAX:
+            T = class_of(int(operands["T"]), COUNT_CLASSES)
+            floats = [*TRAINING_OPTIMIZERS[self.operator].defaults, *TRAINING_OPTIMIZERS[self.operator].required]
+            attributes = attribute_class([self.attributes.get(name) for name in floats if name != "mode"])
+        elif "axis" in self.attributes:
+            attributes += " (negative axis)" if self.attributes["axis"] < 0 else ""
+        return (
+            " ".join((*self.chain, self.operator)),
+            class_of(max(array.size for array in tensors), SIZE_CLASSES),
+            type_name(tensors[0].dtype),
+            " ".join(filter(None, (self.context.scope, self.distractor))),
+            T,
+            attributes,
+        )
+
+    @property
     def complexity(self) -> tuple[int, ...]:
         """A sort key: of two examples with the same fault, the example with the smaller key is reported.
 
@@ -135,7 +174,8 @@ class Example:
             + len(context.shared)
             + len(self.chain)
             + (self.opset != DEFAULT_OPSET)
-            + (self.axis_relation != "same"),
+            + (self.axis_relation != "same")
+            + len({array.dtype for name, array in self.operands.items() if name != "T"} - {np.dtype(np.float32)}),
             self.tensor_count,
             sum(array.size for array in self.operands.values()),
             len(self.runs),
@@ -172,9 +212,8 @@ class Example:
 
     @classmethod
     def from_document(cls, document: ExampleDocument) -> Example:
-        """Read an example from JSON."""
-        context = dict(document["context"])
-        context["shared"] = tuple(context["shared"])
+        """Read an example from JSON. `read_example` checks the document."""
+        context: dict[str, Any] = {**document["context"], "shared": tuple(document["context"]["shared"])}
         runs = tuple({name: _tensor_array(tensor) for name, tensor in run.items()} for run in document["runs"])
         chain, rest = tuple(document["chain"]), (document["opset"], document["axis_relation"], document["distractor"])
         return cls(document["operator"], Context(**context), document["attributes"], runs, chain, *rest)
@@ -182,6 +221,20 @@ class Example:
     def with_operands(self, changed: Mapping[str, Array]) -> Example:
         """Return a copy of the example with some operands of the first run replaced."""
         return replace(self, runs=({**self.operands, **changed}, *self.runs[1:]))
+
+
+def read_example(document: ExampleDocument) -> Example:
+    """Read an example from an untrusted document.
+
+    Raises:
+        MalformedError: no model can be built from the document.
+    """
+    try:
+        example = Example.from_document(document)
+        example.built  # noqa: B018 - a wrong document has no model
+    except Exception as error:  # noqa: BLE001 - the builders assume correct examples and can raise anything
+        raise MalformedError(f"no model can be built from an example ({type(error).__name__})") from None
+    return example
 
 
 def _count_digits(runs: Iterable[Mapping[str, Array]]) -> int:

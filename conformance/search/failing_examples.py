@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import onnx
 
@@ -16,30 +16,33 @@ from conformance.corpus.case import Case, CaseKind
 from conformance.generation.write_corpus import generate
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.cases import NoExpectedOutputsError, build_oracle_case, case_id
+from conformance.search.conditions import describe_conditions
 from conformance.search.evaluation import expected_rewrite
-from conformance.search.example import ARGMAX, Example
+from conformance.search.example import ARGMAX, Example, read_example
+from conformance.serialization.decoding import MalformedError
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from conformance.jobs.job import ChunkResult
     from conformance.search.job import FailingExample, SearchJob
 
 
-def to_case(example: Example, kind: str, level: Level = Level.MUST) -> Case:
+def to_case(example: Example, kind: str, level: Level = Level.MUST, conditions: Iterable[str] = ()) -> Case:
     """Convert an example to a corpus case, data included.
 
     Args:
         kind: a `CaseKind`: for backends (`node`) or for graph optimizers (`pass`).
+        conditions: the names of the conditions of the failure, for the title.
     """
     built = example.built
     model = onnx.load_model_from_string(built.model)
     return Case(
         id=case_id(example),
-        title=describe(example),
+        title=describe(example, conditions),
         level=level,
         clauses=relevant_clauses(example, kind),
         tags=("search", example.operator.lower()),
@@ -66,20 +69,14 @@ def relevant_clauses(example: Example, kind: str) -> tuple[str, ...]:
     return tuple(name if name in clauses() else f"{name}{mode}" for name in names)
 
 
-def describe(example: Example) -> str:
-    """Describe an example in words, for titles."""
-    context: Any = example.context
-    parts = [f"in scope {context.scope}"] if context.scope != "main" else []
-    parts += [f"{name} from {word}" for name, word in context.sources.items() if word != "input"]
-    parts += [f"{name} {word}" for name, word in context.consumers.items() if word != "output"]
-    parts += [f"after {' and '.join(example.chain)}"] if example.chain else []
-    parts += [f"next to distractor {example.distractor}"] if example.distractor else []
-    if example.operator != ARGMAX:
-        shapes = [list(array.shape) for name, array in example.operands.items() if name[0] == "X"]
-        parts.append(f"T = {int(example.operands['T'])} and tensors of shape {', '.join(map(str, shapes))}")
-    else:
-        parts.append(f"a tensor of shape {list(example.operands['X'].shape)}")
-    return f"{example.operator} computes with " + ", ".join([*parts[-1:], *parts[:-1]])
+def describe(example: Example, conditions: Iterable[str]) -> str:
+    """Describe an example in words, for titles: the operator, and the conditions of the failure.
+
+    Args:
+        conditions: the names of the features without which the failure disappears; see `find_conditions`.
+    """
+    texts = describe_conditions(example, conditions)
+    return f"{example.operator} computes with {', '.join(texts) or 'plain operands, attributes and surroundings'}"
 
 
 CORPUS_VERSION = "1.0.0"
@@ -96,6 +93,7 @@ class FailingExamples:
         verdicts: by subject, the number of examples with each verdict.
         decided_natively: by subject, the number of examples judged without the oracle, by the reference backend alone.
         scopes: the number of examples by the enclosing scope of the tested node.
+        combinations: the combinations of classes that the examples have; see `Example.combination`.
     """
 
     job: SearchJob
@@ -104,33 +102,62 @@ class FailingExamples:
     verdicts: dict[str, Counter[str]] = field(default_factory=dict)
     decided_natively: Counter[str] = field(default_factory=Counter)
     scopes: Counter[str] = field(default_factory=Counter)
-    _smallest: dict[tuple[str, ...], tuple[tuple[int, ...], int, FailingExample]] = field(default_factory=dict)
+    combinations: set[tuple[str, ...]] = field(default_factory=set)
+    _smallest: dict[tuple[object, ...], tuple[tuple[int, ...], int, FailingExample]] = field(default_factory=dict)
 
     def add(self, chunk: ChunkResult) -> None:
         """Add the result of a chunk.
 
-        Of two failing examples with the same signature, the simpler one is kept; of equally simple ones, the earlier.
+        Of two failing examples with the same signature and conditions, the simpler one is kept; of equally simple ones,
+        the earlier.
         """
         result = chunk.result
         self.examples += result["examples"]
         self.without_outputs.update(result["without_outputs"])
         self.decided_natively.update(result["decided_natively"])
         self.scopes.update(result["scopes"])
+        self.combinations.update(map(tuple, result["combinations"]))
         for subject, counts in result["verdicts"].items():
             self.verdicts.setdefault(subject, Counter()).update(counts)
         for failure in result["failures"]:
-            key = failure["subject"], failure["about"], failure["verdict"], failure["phase"], failure["violation"]
+            key = *_signature(failure), frozenset(failure["conditions"])
             entry = Example.from_document(failure["example"]).complexity, chunk.number, failure
             if key not in self._smallest or entry[:2] < self._smallest[key][:2]:
                 self._smallest[key] = entry
 
+    def check_saved(self, chunk: ChunkResult) -> None:
+        """Check the result of a chunk from a state file, before anything starts.
+
+        Raises:
+            MalformedError: a failing example is of another subject, or no model can be built from it.
+        """
+        subjects = {text for text, _ in self.job.subjects}
+        for failure in chunk.result["failures"]:
+            if failure["subject"] not in subjects:
+                raise MalformedError("a failing example belongs to another subject")
+            read_example(failure["example"])
+
     def __len__(self) -> int:
-        return len(self._smallest)
+        return len(self._faults())
 
     def __iter__(self) -> Iterator[FailingExample]:
-        """Iterate over the failing examples by subject, the simplest first."""
-        kept = sorted(self._smallest.values(), key=lambda entry: (entry[2]["subject"], *entry[:2]))
-        return (failure for _, _, failure in kept)
+        """Iterate over the failing examples by subject, the simplest first: one for each fault."""
+        return iter(self._faults())
+
+    def _faults(self) -> list[FailingExample]:
+        """Return the simplest failing example of each fault.
+
+        An example has the fault of a simpler one with the same signature if it fails only under all conditions of the
+        simpler one.
+        """
+        kept: list[FailingExample] = []
+        for _, _, failure in sorted(self._smallest.values(), key=lambda entry: (entry[2]["subject"], *entry[:2])):
+            if not any(
+                _signature(simpler) == _signature(failure) and {*simpler["conditions"]} <= {*failure["conditions"]}
+                for simpler in kept
+            ):
+                kept.append(failure)
+        return kept
 
     def unsupporting_subjects(self) -> list[str]:
         """Return the subjects that supported none of the examples."""
@@ -150,9 +177,27 @@ class FailingExamples:
             kind = CaseKind.PASS if kinds[failure["subject"]] is SubjectKind.OPTIMIZER else CaseKind.NODE
             example = Example.from_document(failure["example"])
             if _is_fully_determinate(example, self.job):
-                case = to_case(example, kind, self.job.level)
+                case = to_case(example, kind, self.job.level, failure["conditions"])
                 cases.setdefault(case.id, ("search", case))
         generate(directory, list(cases.values()), CORPUS_VERSION, lambda _: None)
+
+
+def _signature(failure: FailingExample) -> tuple[str, ...]:
+    return failure["subject"], failure["about"], failure["verdict"], failure["phase"], failure["violation"]
+
+
+def saved_versions(chunks: Iterable[ChunkResult]) -> dict[str, str]:
+    """Return the versions of the subjects in the chunks of a state file, by id.
+
+    Raises:
+        MalformedError: the chunks have two versions of a subject.
+    """
+    versions: dict[str, str] = {}
+    for chunk in chunks:
+        for subject, version in chunk.result["versions"].items():
+            if versions.setdefault(subject, version) != version:
+                raise MalformedError("the chunks have results of two versions of a subject")
+    return versions
 
 
 def _is_fully_determinate(example: Example, job: SearchJob) -> bool:

@@ -8,22 +8,25 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
+from conformance.errors import SubjectError
 from conformance.isolation.limits import Limits
 from conformance.isolation.start_subjects import StartingSubjects
 from conformance.search.cases import NoExpectedOutputsError, build_oracle_case
+from conformance.search.conditions import find_conditions, restore
 from conformance.search.evaluation import EvaluatedExample, evaluate, failure_signature
 from conformance.search.example import ARGMAX, Example, ExampleDocument
 from conformance.search.sampling import sample_examples
 from conformance.search.shrinking import shrink
+from conformance.serialization.decoding import Count, Seconds  # noqa: TC001 - the decoder reads the annotations
 from conformance.subjects.naming import SubjectKind, SubjectName
-from conformance.verdicts import Level
+from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from conformance.search.evaluation import FailureSignature
     from conformance.subjects.loading import Subject
@@ -31,6 +34,9 @@ if TYPE_CHECKING:
 
 OPERATORS = ("Adam", "Momentum", "Adagrad", "ArgMax")
 """The op_types that examples can test."""
+
+MAX_FAULTS_OF_SIGNATURE = 4
+"""The most failing examples of one failure signature in a chunk."""
 
 EXAMPLES_PER_CHUNK = 40
 """The number of examples in a chunk."""
@@ -43,38 +49,44 @@ class FailingExample(TypedDict):
     """A failing example after shrinking, as JSON.
 
     The failure signature is in `subject`, `about`, `verdict`, `phase` and `violation`. `message` is the complete
-    message, `tries` the number of simpler examples that were tried, and `seconds` the processor time of shrinking.
+    message, `conditions` the names of the features without which the failure disappears, `tries` the number of simpler
+    examples that were tried, and `seconds` the processor time of shrinking.
     """
 
     subject: str
     about: str
-    verdict: str
+    verdict: Annotated[str, Verdict]
     phase: str
     violation: str
     message: str
     example: ExampleDocument
-    tries: int
-    seconds: float
+    conditions: list[str]
+    tries: Count
+    seconds: Seconds
 
 
 class SearchChunkResult(TypedDict):
     """The result of a chunk.
 
     Attributes:
+        versions: the versions of the subjects, by id.
         examples: the number of examples generated.
         without_outputs: by reason, the number of examples without determinate expected outputs.
         verdicts: by subject, the number of examples with each verdict.
         decided_natively: by subject, the number of these examples for which the oracle was not needed: the backend was
             bit-identical to the reference backend or did not support the example.
         scopes: the number of examples by the enclosing scope of the tested node.
+        combinations: the combinations of classes that the examples have; see `Example.combination`.
         failures: the shrunk failing examples.
     """
 
-    examples: int
-    without_outputs: dict[str, int]
-    verdicts: dict[str, dict[str, int]]
-    decided_natively: dict[str, int]
-    scopes: dict[str, int]
+    versions: dict[str, str]
+    examples: Count
+    without_outputs: dict[str, Count]
+    verdicts: dict[str, dict[str, Count]]
+    decided_natively: dict[str, Count]
+    scopes: dict[str, Count]
+    combinations: list[list[str]]
     failures: list[FailingExample]
 
 
@@ -92,7 +104,8 @@ class SearchJob:
         claims: the passes of `--implements`, for graph optimizers that do not declare their passes.
         level: the level at which subjects are judged.
         until: the time, in seconds since the epoch, after which no more examples are generated; a chunk then ends
-            early.
+            early. It must be infinite if chunks are saved to a state file.
+        versions: the versions of the subjects in the chunks of a state file; the subjects must have these versions.
     """
 
     subjects: tuple[tuple[str, SubjectKind], ...]
@@ -104,15 +117,19 @@ class SearchJob:
     claims: tuple[str, ...] = ()
     level: Level = Level.MUST
     until: float = float("inf")
+    versions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def identity(self) -> Mapping[str, Any]:
         """The properties that two searches must share for their chunks to be interchangeable."""
         return {
-            "search": [text for text, _ in self.subjects],
+            "search": [[text, str(kind)] for text, kind in self.subjects],
             "operators": list(self.operators),
             "seed": self.seed,
             "level": str(self.level),
+            "timeout": self.timeout,
+            "isolated": self.isolated,
+            "implements": list(self.claims),
         }
 
     @property
@@ -133,20 +150,34 @@ class SearchJob:
         )
         try:
             subjects = starting.subjects()
+            self._check_versions(subjects)
             yield lambda number: _search_chunk(self, subjects, number)
         finally:
             starting.end()
 
+    def _check_versions(self, subjects: Iterable[Subject]) -> None:
+        for subject in subjects:
+            expected = self.versions.get(subject.id, subject.version)
+            if subject.version != expected:
+                raise SubjectError(
+                    "other-version",
+                    f"{subject.id} has the version {subject.version}, and the state file has results of {expected}.",
+                    "Install that version, or name another state file.",
+                )
 
-def _search_chunk(job: SearchJob, subjects: Iterable[Subject], number: int) -> SearchChunkResult:
+
+def _search_chunk(job: SearchJob, subjects: Sequence[Subject], number: int) -> SearchChunkResult:
     """Generate the examples of a chunk, run them on the subjects and shrink the failing ones."""
-    found: dict[FailureSignature, FailingExample] = {}
+    found: dict[FailureSignature, list[FailingExample]] = {}
+    combinations: set[tuple[str, ...]] = set()
     result: SearchChunkResult = {
+        "versions": {subject.id: subject.version for subject in subjects},
         "examples": 0,
         "without_outputs": {},
         "verdicts": {},
         "decided_natively": {},
         "scopes": {},
+        "combinations": [],
         "failures": [],
     }
     for example in sample_examples(job.operators, job.seed, number, EXAMPLES_PER_CHUNK):
@@ -154,6 +185,7 @@ def _search_chunk(job: SearchJob, subjects: Iterable[Subject], number: int) -> S
             break
         result["examples"] += 1
         _increment(result["scopes"], example.context.scope)
+        combinations.add(example.combination)
         evaluated = EvaluatedExample(example, job.level)
         try:
             for subject in subjects:
@@ -164,11 +196,12 @@ def _search_chunk(job: SearchJob, subjects: Iterable[Subject], number: int) -> S
                 if not evaluated.used_oracle:
                     _increment(result["decided_natively"], subject.id)
                 signature = failure_signature(subject, example, outcome)
-                if signature is not None and signature not in found:
-                    found[signature] = _shrink_failure(job, subject, example, signature, outcome.message)
+                if signature is not None and _is_new_fault(job, subject, example, signature, found):
+                    found[signature].append(_shrink_failure(job, subject, example, signature, outcome.message))
         except NoExpectedOutputsError as reason:
             _increment(result["without_outputs"], str(reason)[:MAX_REASON_LENGTH])
-    result["failures"] = list(found.values())
+    result["combinations"] = [list(combination) for combination in sorted(combinations)]
+    result["failures"] = [failure for group in found.values() for failure in group]
     return result
 
 
@@ -176,12 +209,30 @@ def _increment(counts: dict[str, int], word: str) -> None:
     counts[word] = counts.get(word, 0) + 1
 
 
+def _is_new_fault(
+    job: SearchJob,
+    subject: Subject,
+    example: Example,
+    signature: FailureSignature,
+    found: dict[FailureSignature, list[FailingExample]],
+) -> bool:
+    """Return whether a failing example has another fault than the failing examples with its signature.
+
+    It has if it fails in the same way without the conditions of each of them.
+    """
+    known = found.setdefault(signature, [])
+    return len(known) < MAX_FAULTS_OF_SIGNATURE and all(
+        failure["conditions"] and _has_signature(job, subject, restore(example, failure["conditions"]), signature)
+        for failure in known
+    )
+
+
 def _shrink_failure(
     job: SearchJob, subject: Subject, example: Example, signature: FailureSignature, message: str
 ) -> FailingExample:
     """Shrink a failing example and describe its failure."""
     started = time.process_time()
-    small, tries = shrink(example, lambda smaller: _signature_if_determinate(job, subject, smaller) == signature)
+    small, tries = shrink(example, lambda smaller: _has_signature(job, subject, smaller, signature) is True)
     if small is not example:
         message = evaluate(subject, build_oracle_case(small, job.level)).message
     return {
@@ -192,14 +243,16 @@ def _shrink_failure(
         "violation": signature.violation,
         "message": message,
         "example": small.to_document(),
+        "conditions": find_conditions(small, lambda other: _has_signature(job, subject, other, signature)),
         "tries": tries,
         "seconds": round(time.process_time() - started, 3),
     }
 
 
-def _signature_if_determinate(job: SearchJob, subject: Subject, example: Example) -> FailureSignature | None:
-    """Return the failure signature of an example; None if it passes or has an element that is not determinate."""
+def _has_signature(job: SearchJob, subject: Subject, example: Example, signature: FailureSignature) -> bool | None:
+    """Return whether an example fails with this signature; None if it has an element that is not determinate."""
     try:
-        return failure_signature(subject, example, evaluate(subject, build_oracle_case(example, job.level, whole=True)))
+        outcome = evaluate(subject, build_oracle_case(example, job.level, whole=True))
+        return failure_signature(subject, example, outcome) == signature
     except (NoExpectedOutputsError, ValueError, IndexError, KeyError):
         return None

@@ -20,6 +20,13 @@ from conformance.dimensions.training import READ_BY_ANOTHER, placed_declaration
 from conformance.dimensions.wrapping import IMPORT_LEVELS, Context
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, PASS_NAME
 from conformance.search.distractors import NAMES, NAMES_WITHOUT_FUNCTIONS
+from conformance.search.distributions import (
+    ATTRIBUTE_CLASSES,
+    COUNT_CLASSES,
+    MAX_RANK,
+    SIZE_CLASSES,
+    spread_choice,
+)
 from conformance.search.example import ARGMAX, AXIS_RELATIONS, CHAIN_OPERATORS
 
 if TYPE_CHECKING:
@@ -32,18 +39,26 @@ if TYPE_CHECKING:
 
 
 PRODUCERS = (*CHAIN_OPERATORS, "Relu")
-FLOATS = ("float", "double", "float16")
+FLOATS = ("float", "double", "float16", "bfloat16")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 SIGNED = tuple(name for name in INTEGERS if name.startswith("int"))
 UNSIGNED = tuple(name for name in INTEGERS if name.startswith("u"))
 
-SHORT_SHAPES = (
-    "3", "2,3", "3,2", "2,3,2", "1,4", "7", "9", "15", "17", "4,5", "1", "1,1", "2,2,2,2", "5,1,2", "0,3", "2,0,3",
-    "16", "32", "2,3", "3,3", "2,2,3", "2,1,1,1,1,1,1,2",
-)  # fmt: skip
-"""Shapes of ArgMax's operand, dimensions separated by commas."""
-LONG_SHAPES = ("31", "63", "64", "2,70", "100", "128", "300", "512", "1100", "2048")
-"""Shapes with more elements than one block of a vectorised loop."""
+SIZES = (*SIZE_CLASSES, "2-7", "8-33", "34-72", "73-511")
+"""Levels of sizes. The classes that are listed twice occur twice as often."""
+LENGTHS = tuple(size for size in SIZES if size != "0")
+"""Classes of the length of the axis of ArgMax."""
+SHORT_LENGTHS = ("1", "2-7", "8-33", "34-72")
+SHORT_OUTER = ("0", "1", "2-7", "8-33")
+LONG_LENGTHS = tuple(size for size in SIZE_CLASSES if size not in {"0", *SHORT_LENGTHS})
+MANY_OUTER = tuple(size for size in SIZE_CLASSES if size not in SHORT_OUTER)
+LARGE_SIZES = ("4097-65536", "65537-1048576")
+"""Classes of sizes for which the graph around the node is plain, so that the oracle is fast."""
+SWEEP = "sweep"
+"""Level of the size of optimized tensors: `SWEPT_TENSORS` tensors of consecutive sizes of the sweep."""
+SWEEP_INTERVAL = 3
+"""Interval between the examples of the sweep among the examples of a training optimizer."""
+RANKS = tuple(map(str, range(MAX_RANK + 1)))
 
 STATELESS_SCOPES = tuple(place for place in SCOPES if place not in {"loop", "scan", "function_twice"})
 """Scopes whose builders need no loop state and no rows of a Scan."""
@@ -51,8 +66,8 @@ STATELESS_SCOPES = tuple(place for place in SCOPES if place not in {"loop", "sca
 FUNCTION_SCOPES = tuple(place for place in SCOPES if place.startswith("function"))
 """Scopes inside a model-local function."""
 
-
-EMPTY_AXIS_REASON = "ArgMax along an axis without elements is undefined."
+NEW_OPSETS = ("14", "18", "21", "23")
+"""Opsets of the default domain after the one that the other examples have."""
 
 
 def argmax_declaration() -> Declaration:
@@ -62,6 +77,7 @@ def argmax_declaration() -> Declaration:
     necessary because a kernel that rounds too much is detected only if values are so close that its results are equal.
     """
     chain = ("none", *PRODUCERS)
+    places = ("first", "second", "third")
     return Declaration(
         factors={
             "first": chain,
@@ -69,12 +85,14 @@ def argmax_declaration() -> Declaration:
             "third": ("none",) * 18 + PRODUCERS,
             "type": (*FLOATS, *INTEGERS),
             "values": ("close", "plain", "odd", "infinite"),
-            "shape": (*SHORT_SHAPES, *LONG_SHAPES),
-            "axis": ("default", *map(str, range(8))),
+            "length": LENGTHS,
+            "outer": ("0", "1", "1", *tuple(SIZE_CLASSES)[2:], "2-7", "8-33"),
+            "rank": RANKS[1:],
+            "axis": ("default", "positive", "negative", "negative"),
             "along": AXIS_RELATIONS,
-            "opset": ("13", "13", "11", "12"),
+            "opset": ("13",) * 6 + ("11", "12", *NEW_OPSETS),
             "keepdims": ("default", "0", "1"),
-            "last": ("default", "default", "1"),
+            "last": ("default", "default", "0", "1"),
             "scope": ("main", "main", "main", *STATELESS_SCOPES),
             "source_X": tuple(source for source in SOURCES if source not in PERMITTED_SOURCES),
             "consumer_index": ("output", "output", *(use for use in CONSUMERS if use != "unused")),
@@ -86,21 +104,28 @@ def argmax_declaration() -> Declaration:
         forbidden=(
             *(
                 LevelCombination({place: PRODUCERS, "type": INTEGERS}, "The operators take no integers.")
-                for place in ("first", "second", "third")
+                for place in places
             ),
             *(
                 LevelCombination({place: PRODUCERS, "values": ("odd", "infinite")}, "Rounding would decide the result.")
-                for place in ("first", "second", "third")
+                for place in places
             ),
             *(
                 LevelCombination(
-                    {place: tuple(ALONG_AXIS), "shape": LONG_SHAPES},
+                    {place: tuple(ALONG_AXIS), factor: large},
                     "The rounding of long sums makes many indices acceptable.",
                 )
-                for place in ("first", "second", "third")
+                for place in places
+                for factor, large in (("length", ("34-72", *LONG_LENGTHS)), ("outer", MANY_OUTER))
             ),
-            LevelCombination({"shape": ("0,3",), "axis": ("default", "0", "2", "4", "6")}, EMPTY_AXIS_REASON),
-            LevelCombination({"shape": ("2,0,3",), "axis": ("1", "4", "7")}, EMPTY_AXIS_REASON),
+            *(
+                LevelCombination({place: PRODUCERS, factor: large}, "The oracle would take too long.")
+                for place in places
+                for factor, large in (("length", LARGE_SIZES), ("outer", MANY_OUTER))
+            ),
+            LevelCombination({"rank": ("1",), "outer": tuple(SIZE_CLASSES)[2:]}, "A vector has one row."),
+            LevelCombination({"rank": ("1",), "outer": ("0",)}, "ArgMax along an axis without elements is undefined."),
+            LevelCombination({"type": ("bfloat16",), "opset": ("11", "12")}, "bfloat16 came with opset 13."),
             LevelCombination({"type": UNSIGNED, "source_X": ("part",)}, "The values around a part have both signs."),
             LevelCombination({"type": UNSIGNED, "source_X": ("alias", "aliased")}, "Neg takes no unsigned integers."),
             LevelCombination(
@@ -108,7 +133,7 @@ def argmax_declaration() -> Declaration:
                 "The specification does not define the negative of the least integer.",
             ),
             LevelCombination(
-                {"source_X": ("sparse_constant",), "shape": ("0,3", "2,0,3")},
+                {"source_X": ("sparse_constant",), "outer": ("0",)},
                 "ONNX's sparse format has no empty tensors.",
             ),
             LevelCombination({"type": UNSIGNED, "read_by_another": ("X",)}, "Neg takes no unsigned integers."),
@@ -116,13 +141,13 @@ def argmax_declaration() -> Declaration:
                 {"type": SIGNED, "values": ("odd", "infinite"), "read_by_another": ("X",)},
                 "The specification does not define the negative of the least integer.",
             ),
-            LevelCombination({"opset": ("11",), "last": ("1",)}, "select_last_index came with opset 12."),
+            LevelCombination({"opset": ("11",), "last": ("0", "1")}, "select_last_index came with opset 12."),
             LevelCombination(
                 {"scope": FUNCTION_SCOPES, "along": ("next",)},
                 "A function passes on one attribute per name.",
             ),
         ),
-        three_way={"operators": ("first", "second", "third"), "type": ("type",), "values": ("values",)},
+        three_way={"operators": places, "type": ("type",), "values": ("values",)},
     )
 
 
@@ -133,12 +158,13 @@ def pass_declaration() -> Declaration:
         declaration,
         factors={
             **declaration.factors,
-            "shape": SHORT_SHAPES,
+            "length": ("1", "2-7", "2-7", "8-33"),
+            "outer": ("0", "1", "2-7", "2-7", "8-33"),
             "distractor": ("none", *NAMES),
         },
         forbidden=(
             *declaration.forbidden,
-            LevelCombination({"distractor": NAMES, "opset": ("11", "12")}, "Distractors use opset 13."),
+            LevelCombination({"distractor": NAMES, "opset": ("11", "12", *NEW_OPSETS)}, "Distractors use opset 13."),
             LevelCombination(
                 {"distractor": NAMES_WITHOUT_FUNCTIONS, "scope": FUNCTION_SCOPES},
                 "These IR versions have no functions.",
@@ -149,8 +175,40 @@ def pass_declaration() -> Declaration:
                     ("scope", tuple(SCOPES)[1:]),
                     ("source_X", tuple(SOURCES)[1:]),
                     ("consumer_index", tuple(CONSUMERS)[1:]),
-                    ("last", ("1",)),
+                    ("last", ("0", "1")),
+                    ("type", ("bfloat16",)),
                 )
+            ),
+        ),
+    )
+
+
+def optimizer_declaration(operator: str) -> Declaration:
+    """Return the factors of examples about a training optimizer: those of the corpus, and classes of the numbers."""
+    declaration = placed_declaration(operator, is_for_search=True)
+    return replace(
+        declaration,
+        factors={
+            **{name: levels for name, levels in declaration.factors.items() if name not in {"tensors", "nodes"}},
+            "size": (*SIZES, SWEEP),
+            "tensors": ("1", "1", "1", "2", "3-9", "10-40"),
+            "rank": RANKS,
+            "T": tuple(COUNT_CLASSES),
+            "attributes": ATTRIBUTE_CLASSES,
+            "order": ("listed", "reversed", "shuffled"),
+        },
+        forbidden=(
+            *declaration.forbidden,
+            LevelCombination(
+                {"scope": ("scan",), "rank": ("0",)}, "Scan iterates over rows, and a scalar has no rows."
+            ),
+            *(
+                LevelCombination({"scope": tuple(SCOPES)[1:], "size": (size,)}, "Large examples have a plain graph.")
+                for size in (SWEEP, *LARGE_SIZES)
+            ),
+            LevelCombination(
+                {"size": (SWEEP,), "types": ("double", "double_r_float")},
+                "Each output of doubles is compared with every interpretation, which takes too long for many tensors.",
             ),
         ),
     )
@@ -169,7 +227,9 @@ ARGMAX_STARTS: Sequence[Declaration] = (
             "second": ("none",),
             "along": AXIS_RELATIONS,
             "opset": ("13", "11"),
-            "shape": ("2,3", "3,3", "2,3,2"),
+            "rank": ("2", "3"),
+            "length": ("2-7",),
+            "outer": ("2-7",),
             "type": ("double",),
             "values": ("plain",),
         }
@@ -182,27 +242,40 @@ ARGMAX_STARTS: Sequence[Declaration] = (
             "third": ("none",),
             "type": ("float", "double"),
             "values": ("close",),
-            "shape": ("7", "9"),
+            "length": ("8-33",),
+            "outer": ("1", "2-7"),
         }
     ),
-    # sizes around those of blocks and vector lanes
-    Declaration(
-        {
-            "first": ("none",),
-            "second": ("none",),
-            "third": ("none",),
-            "values": ("plain",),
-            "shape": tuple(dict.fromkeys((*SHORT_SHAPES, *LONG_SHAPES))),
-        }
-    ),
+    # ArgMax alone: each type with each class of lengths and of the number of slices
+    *[
+        Declaration(
+            {
+                "first": ("none",),
+                "second": ("none",),
+                "third": ("none",),
+                "type": (*FLOATS, *INTEGERS),
+                "length": tuple(dict.fromkeys(LENGTHS)),
+                "outer": ("1", "2-7", "8-33"),
+            }
+        )
+    ]
+    * 2,
 )
 """Starting points of rows about ArgMax, in addition to the triples of `argmax_declaration`."""
+
+SPREAD_FACTORS: Mapping[str, Sequence[str]] = {
+    ARGMAX: ("length", "outer", "type", "axis", "keepdims", "rank"),
+    PASS_NAME: ("distractor", "type", "axis"),
+}
+"""Factors whose combinations of levels consecutive rows spread over evenly."""
+
+OPTIMIZER_SPREAD_FACTORS = ("size", "T", "attributes", "types", "tensors", "rank")
 
 
 CANDIDATE_ROWS = 8
 """Number of random rows, of which the row that covers the most new combinations is used."""
 
-CONSECUTIVE_EXAMPLES: Mapping[str, int] = {ARGMAX: 3}
+CONSECUTIVE_EXAMPLES: Mapping[str, int] = {ARGMAX: 4}
 """Number of consecutive examples of an operator; 1 if not listed. ArgMax has more, because its examples also test the
 monotone operators and are fast."""
 
@@ -232,11 +305,16 @@ def sample_rows(
         name, share = cycle[place % len(cycle)]
         turn = place // len(cycle) * CONSECUTIVE_EXAMPLES.get(name, 1) + share
         declaration, starts = declaration_for(name), _row_starts(name, seed)
-        candidates = [_random_row(declaration, starts[turn % len(starts)], chance) for _ in range(CANDIDATE_ROWS)]
-        allowed = [row for row in candidates if not declaration.is_forbidden(row)] or [
-            _first_levels(declaration.factors)
-        ]
-        row = max(allowed, key=lambda one: len(set(covered_interactions(declaration, one)) - seen[name]))
+        start, spread = starts[turn % len(starts)], _spread_levels(name, seed, turn)
+        candidates = [_random_row(declaration, start, spread, chance) for _ in range(CANDIDATE_ROWS)]
+        allowed = [row for row in candidates if not declaration.is_forbidden(row)]
+        if not allowed:
+            candidates = [_random_row(declaration, start, {}, chance) for _ in range(CANDIDATE_ROWS)]
+            allowed = [row for row in candidates if not declaration.is_forbidden(row)]
+        row = max(
+            allowed or [_first_levels(declaration.factors)],
+            key=lambda one: len(set(covered_interactions(declaration, one)) - seen[name]),
+        )
         seen[name].update(covered_interactions(declaration, row))
         yield name, turn, row
 
@@ -246,7 +324,27 @@ def declaration_for(operator: str) -> Declaration:
     """Return the factors of examples about an operator, or about the pass."""
     if operator == PASS_NAME:
         return pass_declaration()
-    return argmax_declaration() if operator == ARGMAX else placed_declaration(operator, is_for_search=True)
+    return argmax_declaration() if operator == ARGMAX else optimizer_declaration(operator)
+
+
+def _spread_levels(operator: str, seed: int, turn: int) -> dict[str, str]:
+    """Return levels of the factors whose combinations consecutive examples of an operator spread over evenly."""
+    factors = declaration_for(operator).factors
+    names = SPREAD_FACTORS.get(operator, OPTIMIZER_SPREAD_FACTORS)
+    offsets = _offsets(operator, seed)
+    levels = {name: spread_choice(factors[name], turn, place, offsets[place]) for place, name in enumerate(names)}
+    if operator in SPREAD_FACTORS:
+        return levels
+    if turn % SWEEP_INTERVAL == SWEEP_INTERVAL - 1:
+        types = ("float", "float_r_double")
+        return levels | {"size": SWEEP, "types": spread_choice(types, turn, names.index("types"), offsets[0])}
+    return levels | {"size": spread_choice(SIZES, turn, names.index("size"), offsets[0])}
+
+
+@cache
+def _offsets(operator: str, seed: int) -> Sequence[int]:
+    chance = random.Random(f"{seed}/{operator}/offsets")  # noqa: S311 - nothing is to be kept secret
+    return [chance.randrange(2**32) for _ in range(10)]
 
 
 @cache
@@ -281,19 +379,30 @@ def _allowed_combinations(declaration: Declaration, dimensions: Iterable[Sequenc
     ]
 
 
-def _random_row(declaration: Declaration, start: Start, chance: random.Random) -> dict[str, str]:
-    """Return a random row that contains the levels of a starting point.
+def _random_row(
+    declaration: Declaration, start: Start, spread: Mapping[str, str], chance: random.Random
+) -> dict[str, str]:
+    """Return a random row that contains the levels of a starting point, and otherwise the levels in `spread`.
 
     In half of the rows most operands are graph inputs, so that faults in other operand sources do not mask each other.
+    Rows of large examples have a plain graph.
     """
-    row = {name: chance.choice(values) for name, values in declaration.factors.items()}
+    row = {name: chance.choice(values) for name, values in declaration.factors.items()} | dict(spread)
     plain = chance.random() < PLAIN_ROWS_SHARE
     row |= {
         name: "input"
         for name in row
         if plain and name.startswith("source_") and chance.random() < PLAIN_SOURCE_PROBABILITY
     }
-    return row | {chance.choice(factors): value for factors, value in start}
+    row |= {chance.choice(factors): value for factors, value in start}
+    is_large = {row.get(name) for name in ("size", "length", "outer")} & {SWEEP, *LARGE_SIZES}
+    return _with_plain_graph(row) if is_large else row
+
+
+def _with_plain_graph(row: Mapping[str, str]) -> dict[str, str]:
+    plain = {"scope": "main", "read_by_another": "none", "stored": "raw", "training_info": "absent"}
+    plain |= {name: "input" for name in row if name.startswith("source_")}
+    return {**row, **plain, **{name: "output" for name in row if name.startswith("consumer_")}}
 
 
 def _first_levels(factors: Mapping[str, Sequence[str]]) -> dict[str, str]:

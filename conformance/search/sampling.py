@@ -1,24 +1,44 @@
 """Sample random examples: combine a row of the declaration with random numbers.
 
-A row (see `conformance.search.rows`) fixes the structure of an example: operators, types, shapes and context. This
-module adds operand and attribute values. Everything is a function of the seed, the chunk number and the operators.
+A row (see `conformance.search.rows`) fixes the structure of an example: operators, types, classes of sizes, context.
+This module draws the numbers of these classes, and adds operand and attribute values. Everything is a function of the
+seed, the chunk number and the operators.
+
+Large tensors have few distinct tuples of operands, because the oracle computes elements with equal operands once.
 """
 
 from __future__ import annotations
 
+import math
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+import ml_dtypes
 import numpy as np
 
 from conformance.dimensions.training import TYPES, USUAL_ATTRIBUTES, tensor_names
+from conformance.dimensions.wrapping import Context
 from conformance.models.arrays import dtype_of, type_number
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, PASS_NAME
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from conformance.search.distributions import (
+    COUNT_CLASSES,
+    LARGEST_SIZE,
+    SIZE_CLASSES,
+    SWEPT_TENSORS,
+    element_count,
+    other_shape,
+    sample_attribute,
+    sample_number,
+    sample_shape,
+    spread_indices,
+    swept_length,
+    swept_sizes,
+)
 from conformance.search.example import ARGMAX, Example
-from conformance.search.rows import row_context, sample_rows
+from conformance.search.rows import LARGE_SIZES, SWEEP, SWEEP_INTERVAL, row_context, sample_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,11 +47,6 @@ if TYPE_CHECKING:
     from conformance.models.arrays import Array
 
 
-UPDATE_COUNTS = (
-    0, 0, 0, 1, 2, 3, 7, -1, -3, 10, 100, 127, 128, 255, 256, 1000, 32768, 54321, 1234567, 2**24 + 1, 2**31,
-    2**32 + 1, 2**53 + 1,
-)  # fmt: skip
-"""Update counts to choose T from. Zero is the most frequent; the others lie near the limits of integer types."""
 PLAIN_VALUES = (0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 0.25, 0.1, -0.1, 0.75, 1.5, -1.25, 3.0)
 """Ordinary operand values."""
 SPECIAL_VALUES = (
@@ -50,10 +65,8 @@ SPECIAL_VALUES = (
     *[float("nan")] * 3,
 )
 """Special operand values: zeros of both signs, very large and very small numbers, infinities and NaN."""
-LEARNING_RATES = (0.1, 0.5, 0.3, 1.0, 0.0, -0.1, 2.5, 1e-3)
-"""Learning rates to choose R from."""
-ATTRIBUTE_VALUES = (0.5, 0.75, 0.25, 0.0, 1.0, 0.1, 0.3, 0.95, -0.5, 1.5)
-"""Values of optional attributes."""
+LEARNING_RATES = (0.1, 0.5, 0.3, 1.0, 0.0, -0.1, 2.5, 1e-3, 1e-8)
+"""Learning rates to choose R from; one quarter of the learning rates are other numbers."""
 HALF = 0.5
 """Probability of each of two equally likely alternatives."""
 POOL_SIZE = 40
@@ -66,66 +79,92 @@ class RandomNumbers:
 
     Attributes:
         values: the pool of operand values.
-        attributes: values of the optional attributes, in order; None omits an attribute.
-        count: the update count T.
         rate: the learning rate R.
         runs: the number of runs.
         place: a random index: of the element that gets the special value, and for further random decisions.
         special: the special value, such as NaN, or None.
         is_special_throughout: whether all elements of the operand get the special value.
+        more: the generator of the numbers whose count depends on the row.
     """
 
     values: Sequence[float]
-    attributes: Sequence[float | None]
-    count: int
     rate: float
     runs: int
     place: int
     special: float | None
     is_special_throughout: bool
+    more: random.Random
 
 
 def sample_numbers(chance: random.Random) -> RandomNumbers:
     """Sample the random numbers of one example."""
     return RandomNumbers(
-        [chance.choice(PLAIN_VALUES) if chance.random() < HALF else chance.uniform(-4, 4) for _ in range(POOL_SIZE)],
-        [None if chance.random() < HALF else chance.choice(ATTRIBUTE_VALUES) for _ in range(6)],
-        chance.choice(UPDATE_COUNTS),
-        chance.choice(LEARNING_RATES),
+        [_operand_value(chance) for _ in range(POOL_SIZE)],
+        chance.choice(LEARNING_RATES) if chance.random() < 0.75 else chance.uniform(-2, 2),
         chance.choice((1, 1, 2, 3)),
-        chance.randrange(POOL_SIZE),
+        chance.randrange(2**20),
         chance.choice(SPECIAL_VALUES) if chance.random() < HALF else None,
         chance.random() < HALF / 2,
+        random.Random(chance.getrandbits(64)),  # noqa: S311 - nothing is to be kept secret
     )
 
 
-CLOSE_STEPS: Mapping[str, float] = {"float": 2.0**-14, "double": 2.0**-34, "float16": 2.0**-6}
+def _operand_value(chance: random.Random) -> float:
+    kind = chance.random()
+    if kind < HALF:
+        return chance.choice(PLAIN_VALUES)
+    if kind < 0.9:
+        return chance.uniform(-4, 4)
+    return math.ldexp(chance.uniform(-1, 1), chance.randint(-12, 12))
+
+
+CLOSE_STEPS: Mapping[str, float] = {"float": 2.0**-14, "double": 2.0**-34, "float16": 2.0**-6, "bfloat16": 2.0**-6}
 """Distance between "close" operand values of a chain, by element type. Close values are distinct in this type, but
-equal in a type with less precision.
+equal in a type with less precision, if there is such a type.
 """
 
 CHAIN_STEP = 2.0**-6
 """Minimum distance between operand values of a chain, so that rounding cannot change which value is the largest."""
 
 
-def argmax_example(row: Row, numbers: RandomNumbers) -> Example:
-    """Return the example for a row about ArgMax or the pass."""
-    shape = tuple(int(size) for size in row["shape"].split(","))
+SWEPT_LENGTHS_SHARE = 0.8
+"""Share of the examples of ArgMax alone whose lengths visit all short lengths in turn."""
+
+
+def argmax_example(turn: int, row: Row, numbers: RandomNumbers) -> Example:
+    """Return the example for a row about ArgMax or the pass.
+
+    Args:
+        turn: the number of earlier examples about the operator.
+    """
+    chance = numbers.more
     chain = tuple(op_type for place in ("first", "second", "third") if (op_type := row[place]) != "none")
+    length = sample_number(chance, SIZE_CLASSES[row["length"]])
+    if not chain and "distractor" not in row and chance.random() < SWEPT_LENGTHS_SHARE:
+        length = swept_length(turn)
+    context = row_context(row, ["X"], ["index"])
+    limit = LARGEST_SIZE if replace(context, imports="main_first") == Context() else MAX_ELEMENTS_OF_GRAPH
+    outer = min(sample_number(chance, SIZE_CLASSES[row["outer"]]), max(limit // length, 1))
+    around = list(sample_shape(chance, outer, int(row["rank"]) - 1)) if row["rank"] != "1" else []
+    axis = chance.randint(0, len(around)) if row["axis"] != "default" else 0
+    shape = (*around[:axis], length, *around[axis:])
     attributes: dict[str, Any] = {}
     if row["axis"] != "default":
-        attributes["axis"] = int(row["axis"]) % (2 * len(shape)) - len(shape)
+        attributes["axis"] = axis - len(shape) if row["axis"] == "negative" else axis
     if row["keepdims"] != "default":
         attributes["keepdims"] = int(row["keepdims"])
     if row["last"] != "default":
-        attributes["select_last_index"] = 1
-    runs = tuple({"X": _argmax_operand(row, chain, numbers, run, shape)} for run in range(numbers.runs))
+        attributes["select_last_index"] = int(row["last"])
+    listed = list(attributes.items())
+    chance.shuffle(listed)
+    count = numbers.runs if prod(shape) <= MAX_ELEMENTS_RUN_AGAIN else 1
+    runs = tuple({"X": _argmax_operand(row, chain, numbers, run, shape)} for run in range(count))
     axis_relation = row["along"] if ALONG_AXIS & {*chain} else "same"
     distractor = "" if row.get("distractor", "none") == "none" else row["distractor"]
     return Example(
         ARGMAX,
-        row_context(row, ["X"], ["index"]),
-        attributes,
+        context,
+        dict(listed),
         runs,
         chain,
         int(row["opset"]),
@@ -141,35 +180,36 @@ def _argmax_operand(row: Row, chain: Sequence[str], numbers: RandomNumbers, run:
         run: the index of the run; each run has other values.
     """
     dtype = dtype_of(type_number(row["type"]))
-    size = int(np.prod(shape))
-    values = np.array([numbers.values[(run * 7 + element) % POOL_SIZE] for element in range(size)])
+    size = prod(shape)
+    places = np.arange(size) if size <= POOL_SIZE else spread_indices(size, POOL_SIZE, numbers.place)
+    values = np.array(numbers.values)[(run * 7 + places) % POOL_SIZE]
     if dtype.kind in "iu":
         return _integer_operand(np.rint(values * 4).astype(np.int64), dtype, row["values"]).reshape(shape)
     if chain:
-        return _chain_operand(values, row).astype(dtype).reshape(shape)
+        return _chain_operand(values, places, row).astype(dtype).reshape(shape)
     array = values.astype(dtype)
+    limits: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
     if row["values"] == "close":
-        steps = np.rint(values * 2).astype(np.int64) + 8
-        array = (1.0 + steps * 2.0 ** -(np.finfo(dtype).nmant)).astype(dtype)
+        steps = np.rint(values * 2).astype(np.int64) % 32 + 8
+        array = (1.0 + steps * 2.0**-limits.nmant).astype(dtype)
     if row["values"] == "odd" and size and numbers.special is not None:
         with np.errstate(all="ignore"):
-            array[numbers.place % size] = numbers.special
+            array[numbers.place % size] = np.array(numbers.special).astype(dtype)
     if row["values"] == "infinite":
         array[:] = -np.inf
-        array[numbers.place % max(size, 1) :] = np.finfo(dtype).min
+        array[numbers.place % max(size, 1) :] = limits.min
     return array.reshape(shape)
 
 
-def _chain_operand(values: Array, row: Row) -> Array:
+def _chain_operand(values: Array, places: Array, row: Row) -> Array:
     """Return operand values for which each chain operator has finite results.
 
-    After `POOL_SIZE` elements the values repeat; before that they differ.
+    Args:
+        places: for each element, the index of its value in the pool of values; elements at different places differ.
     """
-    places = np.arange(values.size) % POOL_SIZE
     if row["values"] == "close":
-        order = np.argsort(np.argsort(values[:POOL_SIZE], kind="stable"))
-        return 1.5 + (order[places] if values.size else places) * CLOSE_STEPS[row["type"]]
-    values = values / 4 + places * CHAIN_STEP
+        return 1.5 + places * CLOSE_STEPS[row["type"]]
+    values = np.clip(values, -4, 4) / 4 + places * CHAIN_STEP
     return np.abs(values) + 0.25 if {"Log", "Sqrt"} & {row["first"], row["second"], row["third"]} else values
 
 
@@ -181,76 +221,111 @@ def _integer_operand(steps: Array, dtype: np.dtype[Any], values: str) -> Array:
     limits = np.iinfo(dtype)
     if values == "close":
         base = 2**53 if limits.max > 2**53 else 2**24 if limits.max > 2**24 else limits.max // 2
-        return np.array([base + int(step) % 8 for step in steps], dtype)
+        return np.asarray((base + steps % 8).astype(dtype))
     if values in {"odd", "infinite"}:
-        ends = (limits.min, limits.max, limits.max - 1, limits.max // 2 + 1, 0)
-        return np.array([ends[int(step) % 5] for step in steps], dtype)
-    return np.array([int(step) % 100 if dtype.kind == "u" else int(step) for step in steps], dtype)
+        ends = np.array((limits.min, limits.max, limits.max - 1, limits.max // 2 + 1, 0), dtype)
+        return np.asarray(ends[steps % 5])
+    return np.asarray((steps % 100 if dtype.kind == "u" else np.clip(steps, -100, 100)).astype(dtype))
 
 
-SMALL_SHAPES: Sequence[Sequence[Sequence[int]]] = (
-    ((3,),), ((1,),), ((),), ((2, 3),), ((2,), (2,)), ((0,), (2,)), ((1, 2), (1, 1), (1, 3)), ((16,),),
-    ((9,),), ((5,), (5,)), ((2,),) * 5, ((17,),), ((1, 2, 1, 2),), ((2, 0, 3),), ((1,),) * 9, ((33,),),
-    ((2, 2),), ((32,),), ((2, 1, 1, 1, 1, 1, 1, 1),), ((2, 1, 2),), ((1,),) * 33, ((2,),), ((2,), (3,)), ((4,),),
-    ((64,),), ((65,),), ((7,),), ((8,),), ((1, 5),),
-)  # fmt: skip
-"""Tensor shapes of training optimizers, used in rotation. Their number is prime, so all rows occur with all shapes."""
+DISTINCT_TUPLES = 13
+"""Number of distinct tuples of operands of a tensor with more elements than `POOL_SIZE`."""
 
-LARGE_SHAPES: Sequence[Sequence[Sequence[int]]] = (((512,),), ((1030,),), ((300,), (2,)), ((2048,),), ((128,),))
-"""Shapes with more elements than one block of a vectorised loop."""
+DISTINCT_TUPLES_OF_SWEEP = 5
+"""Number of distinct tuples of operands of the tensors of a sweep, which has several runs."""
 
-LARGE_EVERY = 11
-"""Interval between examples with large tensors: one such example takes as long as all others in the interval."""
+SWEPT_COUNTS = range(13)
+"""Values of T that every example of the sweep has, in a random order."""
 
-VALUE_PERIOD = 13
-"""Number of elements after which operand values repeat. It is not a typical vector or block size."""
+OTHER_SWEPT_COUNTS = 2
+"""Number of runs of a sweep with another random T, besides the first run."""
 
-MAX_ELEMENTS_RUN_AGAIN = 64
+MAX_ELEMENTS_RUN_AGAIN = 512
 """Maximum number of elements of an example with several runs. Small tensors suffice to detect state between runs."""
+
+MAX_ELEMENTS_OF_GRAPH = 4096
+"""Maximum number of elements of an example whose graph is not plain: the oracle computes each node of the graph."""
 
 
 def optimizer_example(operator: str, turn: int, row: Row, numbers: RandomNumbers) -> Example:
     """Return the example for a row about a training optimizer.
 
     Args:
-        turn: the number of earlier examples about the operator; it selects the shapes.
+        turn: the number of earlier examples about the operator.
     """
     optimizer = TRAINING_OPTIMIZERS[operator]
-    own, rate = TYPES[row["types"]]
-    shapes = _shapes(turn)
-    if row["scope"] == "scan":
-        shapes = ((2, 2), (2,)) if turn % 2 else ((2, 3),)
-    elif row["tensors"] == "0d":
-        shapes = ((),)
+    shapes = _shapes(turn, row, numbers.more)
     names = tensor_names(optimizer.operands, len(shapes))
-    count = numbers.runs if sum(map(prod, shapes)) <= MAX_ELEMENTS_RUN_AGAIN else 1
-    runs = tuple(_run(names, shapes, (own, rate), numbers, number) for number in range(count))
+    count = numbers.runs if element_count(shapes) <= MAX_ELEMENTS_RUN_AGAIN else 1
+    counts = _update_counts(row, numbers.more, count)
+    runs = tuple(_run(names, shapes, TYPES[row["types"]], numbers, number, T) for number, T in enumerate(counts))
     return Example(
         operator,
         row_context(row, ["R", "T", *names], tensor_names(optimizer.results, len(shapes))),
-        _attributes(operator, numbers.attributes),
+        _attributes(operator, row, numbers.more),
         runs,
     )
 
 
-def _shapes(turn: int) -> Sequence[Sequence[int]]:
-    large, place = divmod(turn, LARGE_EVERY)
-    return SMALL_SHAPES[(turn - large) % len(SMALL_SHAPES)] if place else LARGE_SHAPES[large % len(LARGE_SHAPES)]
+def _shapes(turn: int, row: Row, chance: random.Random) -> Sequence[Sequence[int]]:
+    """Return the shapes of the optimized tensors.
+
+    After the first tensor, one third of the tensors have its number of elements and another shape.
+    """
+    rank = int(row["rank"])
+    if row["size"] == SWEEP:
+        return [(size,) for size in swept_sizes(turn // SWEEP_INTERVAL)]
+    size = sample_number(chance, SIZE_CLASSES[row["size"]])
+    if not rank and row["size"] not in LARGE_SIZES and chance.random() < HALF:
+        size = 1  # a scalar
+    first = sample_shape(chance, size, max(rank, 1) if size != 1 else rank)
+    low, high = map(int, ((row["tensors"] + "-" + row["tensors"]).split("-")[0], row["tensors"].split("-")[-1]))
+    shapes = [first]
+    limit = LARGEST_SIZE if row["size"] in LARGE_SIZES else MAX_ELEMENTS_OF_GRAPH
+    for _ in range(chance.randint(low, high) - 1):
+        kind = chance.random()
+        if kind < 1 / 3:
+            shape = other_shape(chance, first)
+        elif kind < HALF:
+            shape = first
+        else:
+            own = sample_number(chance, range(1, max(min(2 * size, 512), 8)))
+            shape = sample_shape(chance, own, chance.randint(1, max(rank, 1)))
+        if element_count([*shapes, shape]) <= limit:
+            shapes.append(shape)
+    return [(2, *shape) if not shape else (2, *shape[1:]) for shape in shapes] if row["scope"] == "scan" else shapes
+
+
+def _update_counts(row: Row, chance: random.Random, runs: int) -> list[int]:
+    """Return T of each run: an integer of the row's class, then the next integers, or those of a sweep."""
+    first = sample_number(chance, COUNT_CLASSES[row["T"]])
+    if row["size"] == SWEEP:
+        others = [sample_number(chance, chance.choice(list(COUNT_CLASSES.values()))) for _ in range(OTHER_SWEPT_COUNTS)]
+        return [first, *others, *chance.sample(SWEPT_COUNTS, len(SWEPT_COUNTS))]
+    return [first, *(min(first + run, 2**63 - 1) for run in range(1, runs))]
 
 
 def _run(
-    names: Sequence[str], shapes: Sequence[Sequence[int]], types: tuple[Any, Any], numbers: RandomNumbers, run: int
+    names: Sequence[str],
+    shapes: Sequence[Sequence[int]],
+    types: tuple[Any, Any],
+    numbers: RandomNumbers,
+    run: int,
+    T: int,
 ) -> dict[str, Array]:
     own, rate = types
-    T = numbers.count if run == 0 else (numbers.count + run if abs(numbers.count) < 2**53 else run)
     operands: dict[str, Array] = {"R": np.array(numbers.rate * (run + 1), rate), "T": np.array(T, np.int64)}
-    taken = run * 7
+    pool = np.array(numbers.values)
+    is_sweep = len(shapes) == SWEPT_TENSORS
+    distinct = DISTINCT_TUPLES_OF_SWEEP if is_sweep else DISTINCT_TUPLES
     for place, name in enumerate(names):
         shape = tuple(shapes[place % len(shapes)])
-        size = int(np.prod(shape))
-        values = [numbers.values[(taken + element % VALUE_PERIOD) % POOL_SIZE] for element in range(size)]
-        taken += size
-        array = np.array(values, own).reshape(shape)
+        size, kind = prod(shape), place // len(shapes)
+        tuples = np.arange(size)
+        if size > POOL_SIZE or is_sweep:
+            tuples = spread_indices(size, distinct, numbers.place)
+        own_place = 0 if is_sweep else place % len(shapes)
+        array = pool[(run * 7 + kind * 11 + own_place + tuples) % POOL_SIZE].astype(own).reshape(shape)
         operands[name] = np.abs(array) + own(0.25) if name[0] == "H" else array
     if numbers.special is not None and (special := _special_operand(names, operands, numbers)):
         spot = slice(None) if numbers.is_special_throughout else numbers.place % operands[special].size
@@ -277,19 +352,30 @@ def _special_operand(names: Sequence[str], operands: Mapping[str, Array], number
     return None if name[0] == "H" or not operands[name].size else name
 
 
-def _attributes(operator: str, values: Sequence[float | None]) -> dict[str, Any]:
-    """Return the attributes of a training optimizer; their order in the model is one of three orders."""
+def _attributes(operator: str, row: Row, chance: random.Random) -> dict[str, Any]:
+    """Return the attributes of a training optimizer in a random order.
+
+    At least one attribute has the row's class; the others are usual or absent, or of the same class.
+    """
+    kind = row["attributes"]
+    names = [name for name in USUAL_ATTRIBUTES[operator] if name != "mode"]
+    unusual = chance.choice(names) if names else ""
     found: dict[str, Any] = {}
-    for value, (name, usual) in zip(values, USUAL_ATTRIBUTES[operator].items(), strict=False):
+    for name, usual in USUAL_ATTRIBUTES[operator].items():
+        own = kind if name == unusual else chance.choice(("usual", "usual", "absent", kind))
         if name == "mode":
-            found[name] = "standard" if value is None else "nesterov"
-        elif operator == "Momentum":  # has no defaults
-            found[name] = usual if value is None else value
-        elif value is not None:
-            found[name] = abs(value) + 0.0625 if name == "epsilon" else min(value, _attribute_limit(operator, name))
-    order = sum(value is None for value in values) % 3
+            found[name] = chance.choice(("standard", "nesterov"))
+        elif own == "absent":  # Momentum has no defaults
+            found |= {name: usual} if operator == "Momentum" else {}
+        else:
+            value = sample_attribute(chance, own)
+            if name == "epsilon" and chance.random() < 0.75:
+                value = abs(value) or 1e-6
+            found[name] = float(np.float32(min(value, _attribute_limit(operator, name))))
     listed = list(found.items())
-    return dict(listed[::-1] if order == 1 else listed[1:] + listed[:1] if order == 2 else listed)
+    if row["order"] == "shuffled":
+        chance.shuffle(listed)
+    return dict(listed[::-1] if row["order"] == "reversed" else listed)
 
 
 def sample_examples(operators: Sequence[str], seed: int, chunk: int, count: int) -> list[Example]:
@@ -306,7 +392,7 @@ def sample_examples(operators: Sequence[str], seed: int, chunk: int, count: int)
     for operator, turn, row in sample_rows(operators, seed, chunk, count, chance):
         given = sample_numbers(chance)
         if operator in {ARGMAX, PASS_NAME}:
-            examples.append(argmax_example(row, given))
+            examples.append(argmax_example(turn, row, given))
         else:
             examples.append(optimizer_example(operator, turn, row, given))
     return examples

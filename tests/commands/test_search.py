@@ -7,7 +7,7 @@ from corpora import case_title
 
 from conformance.corpus.corpus import open_corpus
 
-SEARCH = ("search", "--no-isolation", "--operator", "Adagrad", "--examples", "20")
+SEARCH = ("search", "--no-isolation", "--operator", "ArgMax", "--examples", "20")
 
 
 def test_failing_examples_are_written_and_reported(command, tmp_path):
@@ -17,7 +17,7 @@ def test_failing_examples_are_written_and_reported(command, tmp_path):
     corpus = open_corpus(keep)
     assert corpus.verify()
     assert all(f"{case_title(keep, id)} ({id})" in ended.out for id in corpus.cases)
-    assert "test_search_adagrad_" in page.read_text()
+    assert "test_search_argmax_" in page.read_text()
     again = command("run", "--no-isolation", "-b", "fake_backends:AlwaysWrong", "--data", keep)
     assert again.status == 1
     assert "0  " not in again.out.splitlines()[0]

@@ -23,7 +23,7 @@ def mutant(id, backend, level=Level.MUST):
 WRONG = mutant("argmax.wrong", AlwaysWrong)
 RIGHT = mutant("argmax.right", AlwaysRight)
 ADMITTED = mutant("argmax.admitted", AlwaysRight, Level.SHOULD)
-LARGE = mutant("argmax.65536_elements_at_most", AlwaysRight)
+LARGE = mutant("argmax.1048576_elements_at_most", AlwaysRight)
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +42,8 @@ def test_search_score_with_a_missed_mutant_does_not_pass(measured):
 
 
 def test_search_score_lists_unreachable_mutants(measured):
-    assert list(measured.unreachable) == ["argmax.65536_elements_at_most"]
-    assert "    argmax.65536_elements_at_most" in measured.lines()
+    assert list(measured.unreachable) == ["argmax.1048576_elements_at_most"]
+    assert "    argmax.1048576_elements_at_most" in measured.lines()
 
 
 def test_search_score_ends_when_all_are_detected():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -229,3 +231,16 @@ class HasAVersion(AlwaysRight):
 
 class HasNoPrepare:
     pass
+
+
+class KillsItsProcessOnce(AlwaysWrong):
+    """Kills its process the first time that it runs. It creates the file that the variable names, and then runs."""
+
+    MARKER_VARIABLE = "FAKE_BACKENDS_DIED"
+
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        marker = Path(os.environ[self.MARKER_VARIABLE])
+        if not marker.exists():
+            marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().answer(inputs, outputs)

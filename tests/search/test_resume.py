@@ -1,0 +1,168 @@
+"""A search continues from its state file after a worker, the scheduler or the command has ended."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from distributed import LocalCluster
+from fake_backends import KillsItsProcessOnce
+from refusals import refused
+
+from conformance.commands import search as search_command
+from conformance.errors import JobError
+from conformance.jobs import process_pool
+from conformance.jobs.dask import DaskWorkers
+from conformance.jobs.job import ChunkResult, JobState, run_job
+from conformance.jobs.process_pool import ProcessWorkers
+from conformance.search.failing_examples import FailingExamples
+from conformance.search.job import SearchJob
+from conformance.serialization.decoding import MalformedError
+from conformance.subjects.naming import SubjectKind
+
+COMMAND = ("search", "--no-isolation", "--operator", "ArgMax", "-b", "fake_backends:AlwaysWrong")
+LOST = JobError("scheduler-lost", "The connection was lost.", "Repeat the command.")
+
+
+def job(backend="AlwaysWrong", examples=120, **options):
+    subjects = ((f"fake_backends:{backend}", SubjectKind.BACKEND),)
+    return SearchJob(subjects, ("ArgMax",), 3, examples, isolated=False, **options)
+
+
+def here():
+    return ProcessWorkers(1, pytest.fail)
+
+
+def collected(job, chunks):
+    found = FailingExamples(job)
+    for chunk in chunks:
+        found.add(chunk)
+    failures = [{key: value for key, value in failure.items() if key != "seconds"} for failure in found]
+    return found.examples, found.combinations, failures
+
+
+class LosesScheduler:
+    """Workers whose scheduler disappears after one chunk."""
+
+    def run(self, job, numbers):
+        with job.open() as run_chunk:
+            number = next(iter(numbers))
+            yield ChunkResult(number, run_chunk(number))
+        raise LOST
+
+
+@pytest.fixture(scope="module")
+def uninterrupted():
+    return collected(job(), run_job(job(), here()))
+
+
+def test_search_continues_after_killed_scheduler(tmp_path, uninterrupted):
+    options = {"processes": False, "dashboard_address": ":0", "silence_logs": "CRITICAL"}
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1, protocol="tcp", **options)
+    with JobState(tmp_path / "state", job()) as state:
+        chunks = run_job(job(), DaskWorkers(cluster.scheduler_address, lambda _: None), state)
+        next(chunks)
+        cluster.close()
+        with refused("job.scheduler-lost", cluster.scheduler_address):
+            list(chunks)
+    with JobState(tmp_path / "state", job()) as state:
+        assert len(state.chunks) >= 1
+        assert collected(job(), run_job(job(), here(), state)) == uninterrupted
+
+
+def test_search_repeats_chunk_of_killed_worker(tmp_path, monkeypatch):
+    monkeypatch.setenv(KillsItsProcessOnce.MARKER_VARIABLE, str(tmp_path / "died"))
+    notices, dying = [], job("KillsItsProcessOnce", 40)
+    with JobState(tmp_path / "state", dying) as state:
+        examples, _, failures = collected(dying, run_job(dying, ProcessWorkers(2, notices.append), state))
+    assert (examples, len(notices)) == (40, 1)
+    again = collected(dying, run_job(dying, here()))
+    assert failures == again[2]
+
+
+def test_command_keeps_failing_examples_when_scheduler_dies(command, tmp_path, monkeypatch):
+    monkeypatch.setattr(process_pool, "create_workers", lambda *_: LosesScheduler())
+    keep, state = tmp_path / "finds", tmp_path / "state"
+    ended = command(*COMMAND, "--examples", 120, "--output", keep, "--resume", state)
+    assert (ended.status, ended.code) == (2, "job.scheduler-lost")
+    assert (keep / "manifest.json").is_file()
+    assert "failing example" in ended.out
+    monkeypatch.undo()
+    ended = command(*COMMAND, "--examples", 120, "--resume", state)
+    assert ended.status == 1
+    assert len(state.read_text().splitlines()) == 4
+
+
+def test_command_without_any_chunk_reports_only_the_error(command, monkeypatch):
+    class NoWorkers:
+        def run(self, _, __):
+            raise LOST
+            yield
+
+    monkeypatch.setattr(process_pool, "create_workers", lambda *_: NoWorkers())
+    ended = command(*COMMAND, "--examples", 40)
+    assert (ended.status, ended.out) == (2, "")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--seed", "4"), ("--operator", "Adam"), ("-b", "reference"), ("--timeout", "3"), ("--fail-level", "should")],
+)
+def test_command_with_state_of_other_search_starts_nothing(command, tmp_path, monkeypatch, options):
+    state = tmp_path / "state"
+    with JobState(state, job()):
+        pass
+    monkeypatch.setattr(SearchJob, "open", lambda _: pytest.fail("a subject was started"))
+    ended = command(*COMMAND, "--seed", 3, "--examples", 40, *options, "--resume", state)
+    assert (ended.status, ended.code) == (2, "job.other-job")
+
+
+def tampered(chunk, **changes):
+    failure = json.loads(json.dumps(chunk.result["failures"][0]))
+    example = failure["example"]
+    for key, value in changes.items():
+        (example if key in example else failure)[key] = value
+    return ChunkResult(chunk.number, {**chunk.result, "failures": [failure]})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"subject": "another:Backend"},
+        {"operator": "Conv"},
+        {"axis_relation": "same", "distractor": "none such"},
+        {"runs": []},
+        {"runs": [{"X": {"dtype": "float", "shape": [2**40], "data": ""}}]},
+        {"runs": [{"X": {"dtype": "os.system", "shape": [], "data": "00"}}]},
+        {"context": {"scope": "__import__('os')"}},
+    ],
+    ids=", ".join,
+)
+def test_check_saved_refuses_tampered_examples(changes):
+    (chunk,) = run_job(job(examples=40), here())
+    with pytest.raises(MalformedError):
+        FailingExamples(job()).check_saved(tampered(chunk, **changes))
+
+
+def test_command_with_tampered_state_starts_nothing(command, tmp_path, monkeypatch):
+    state, own = tmp_path / "state", job(examples=40, timeout=10.0)
+    with JobState(state, own) as file:
+        (chunk,) = run_job(own, here())
+        file.add(tampered(chunk, operator="Conv"))
+    monkeypatch.setattr(SearchJob, "open", lambda _: pytest.fail("a subject was started"))
+    ended = command(*COMMAND, "--seed", 3, "--examples", 40, "--resume", state)
+    assert (ended.status, ended.code) == (2, "job.malformed-state")
+
+
+def test_search_of_other_version_of_a_subject_is_refused():
+    with refused("subject.other-version", "0.0.1"):
+        list(run_job(job(versions={"fake_backends:AlwaysWrong": "0.0.1"}), here()))
+
+
+def test_coverage_lists_the_combinations(command, tmp_path):
+    path = tmp_path / "coverage.json"
+    command(*COMMAND[:-1], "reference", "--examples", 40, "--coverage", path)
+    document = json.loads(path.read_text())
+    assert document["examples"] == 40
+    assert {*document["combinations"][0]} == {*search_command.COMBINATION_PARTS}
+    assert len(document["combinations"]) > 30
