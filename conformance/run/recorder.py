@@ -239,13 +239,21 @@ class Recorder:
         Raises:
             UsageError: the pass criterion judges a recorded result differently now.
         """
-        missing_archives = []
+        missing_archives, archived = [], set[str]()
+        for id, case in run.cases.items():
+            if id not in self._corpus.cases or case != self._case_record(id):
+                raise different_run_error(run, f"its description of case {id} is not that of the corpus")
         for result in run.results.values():
             record, _ = self._complete({name: value for name, value in result.items() if name not in _RECORDER_KEYS})
             if record != result:
                 raise different_run_error(run, f"its result of {result['case']} on {result['subject']} (see --expect)")
             if Verdict(record["verdict"]).is_defect and (archive := self._archive_record(record)):
+                if run.archives.get(result["case"], archive) != archive:
+                    raise different_run_error(run, f"its archive of case {result['case']} is not that of the corpus")
                 missing_archives += [archive] if result["case"] not in run.archives else []
+                archived.add(result["case"])
+        if unknown := run.archives.keys() - archived:
+            raise different_run_error(run, f"it has an archive of case {min(unknown)}, which did not fail")
         self._described.update(run.cases)
         self.has_begun = True
         if self._partial is not None:

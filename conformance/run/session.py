@@ -21,7 +21,7 @@ from conformance.isolation.start_subjects import StartingSubjects
 from conformance.judging.profile_rules import load_profile
 from conformance.run.pytest_items import SETTINGS_KEY, ConformanceItem, counts_in_batch_id
 from conformance.run.recorder import Recorder
-from conformance.run.resume import COMPLETED_KEY, InterruptedRun, check_can_resume
+from conformance.run.resume import COMPLETED_KEY, InterruptedRun, check_before_start, check_can_resume
 from conformance.run.selection import Applicability
 from conformance.run.settings import command_line
 from conformance.run.worker import SubjectProcesses, Worker, case_report
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from conformance.isolation.protocol import SubjectInfo
     from conformance.run.settings import Settings
     from conformance.subjects.loading import Subject
+    from conformance.subjects.naming import SubjectKind
 
 
 class ConformanceSession:
@@ -76,8 +77,15 @@ class ConformanceSession:
             ConformanceError: the corpus, the id of a case, a subject or an expectations file is wrong.
         """
         self.settings = settings
+        self.pytest_selection: dict[str, str] = {}
         self._interrupted_run = interrupted_run
         self.completed = interrupted_run.completed if interrupted_run else completed
+        is_checked = interrupted_run is not None
+        if interrupted_run is not None:  # nothing starts before the file is known to be of this run
+            self._open_corpus(introductions)
+            keys = {(named.text, id) for named in settings.subjects for id in self._cases_of_kind(named.kind)}
+            selection = self._selection()
+            check_before_start(interrupted_run, self.corpus.digest, settings, selection, keys)
         starting = StartingSubjects(
             *(settings.subjects, settings.limits, introductions or {}),
             implements=settings.implements,
@@ -85,20 +93,14 @@ class ConformanceSession:
             interpreters=find_interpreters(settings.subjects, settings.python),
         )
         try:
-            open_function = (
-                open_corpus if introductions is None else read_manifest
-            )  # the controller of pytest-xdist has checked that every file exists
-            self.corpus = open_function((settings.data or bundled_corpus_path()).resolve())
-            self.cases = settings.selection.select(self.corpus)
-            if settings.shard is not None:
-                self.cases = settings.shard.select(self.cases)
+            if not is_checked:
+                self._open_corpus(introductions)
             expectations = read_expectations_by_subject(settings.expect, [named.text for named in settings.subjects])
             self.profile = load_profile(settings.profile) if settings.profile is not None else None
         except Exception:
             starting.end()
             raise
         self.manifest = self.corpus.path / MANIFEST
-        self._applies = Applicability(self.corpus)
         self.subjects = starting.subjects()
         self.processes = SubjectProcesses(self.subjects)
         self.worker = Worker(
@@ -115,8 +117,17 @@ class ConformanceSession:
         self.selected = len(self.cases)
         self.pending = sum(len(self.cases_of(subject)) for subject in self.subjects)
         self._whole = None if settings.selection.options or settings.shard else self.pending
-        self.pytest_selection: dict[str, str] = {}
         self.recorder = self._new_recorder(expectations) if introductions is None else None
+
+    def _open_corpus(self, introductions: Mapping[str, SubjectInfo] | None) -> None:
+        """Open the corpus and select the cases."""
+        # the controller of pytest-xdist has checked that every file exists
+        open_function = open_corpus if introductions is None else read_manifest
+        self.corpus = open_function((self.settings.data or bundled_corpus_path()).resolve())
+        self._applies = Applicability(self.corpus)
+        self.cases = self.settings.selection.select(self.corpus)
+        if self.settings.shard is not None:
+            self.cases = self.settings.shard.select(self.cases)
 
     def _new_recorder(self, expectations: Mapping[str, Expectations]) -> Recorder:
         settings, versions = self.settings, {subject.id: subject.version for subject in self.subjects}
@@ -125,13 +136,12 @@ class ConformanceSession:
                 settings.fail_level, self.corpus, versions, expectations, settings.require, settings.baseline
             )
             criterion = replace(criterion, profile=self.profile)
-            options = {subject.id: settings.options_of(subject.kind) for subject in self.subjects}
             return Recorder(
                 self.corpus,
                 self.subjects,
                 PassCriterion(criterion, list(versions)),
                 settings.results,
-                options,
+                settings.options_by_subject,
                 diagnosis=settings.diagnosis,
                 before_first_result=self._begin,
             )
@@ -141,7 +151,10 @@ class ConformanceSession:
 
     def cases_of(self, subject: Subject) -> dict[str, CorpusCase]:
         """Return the cases to run that apply to a subject, by id."""
-        return {id: case for id, case in self.cases.items() if self._applies(subject.kind, case)}
+        return self._cases_of_kind(subject.kind)
+
+    def _cases_of_kind(self, kind: SubjectKind) -> dict[str, CorpusCase]:
+        return {id: case for id, case in self.cases.items() if self._applies(kind, case)}
 
     def pytest_configure(self, config: pytest.Config) -> None:
         """Register the plugins that run items, record results, and stop the processes of subjects."""
@@ -164,7 +177,8 @@ class ConformanceSession:
             check_can_resume(self._interrupted_run, self.recorder.header(0, self._selection(), ""))
             self.recorder.resume(self._interrupted_run)
         except ConformanceError as error:
-            self.recorder.abort(error)
+            self.recorder.aborted_by = error
+            raise pytest.Session.Failed from None  # unlike pytest.exit, pytest prints nothing for it
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Record that the user ended the run.

@@ -86,7 +86,7 @@ class Activity:
 def _run(name: str, *more: str) -> Activity:
     arguments = (*RUN, "--results", "out.jsonl", *REPORTS, *more)
     made = ("out.jsonl", *REPORTS[1::2])
-    return Activity(name, arguments, made, ("run", "--resume", "out.jsonl"), {"out.html": "<p>old</html>"}, status=1)
+    return Activity(name, arguments, made, (*RUN, "--resume", "out.jsonl", *REPORTS, *more), {"out.html": "<p>old</html>"}, status=1)
 
 
 ACTIVITIES = (
