@@ -18,12 +18,12 @@ from conformance.clauses import clauses
 from conformance.corpus.case_json import read_case_json
 from conformance.corpus.corpus import MANIFEST, manifest_bytes
 from conformance.diagnosis.collected_results import ResultCollector
-from conformance.errors import ConformanceError, CorpusError
+from conformance.errors import ConformanceError, CorpusError, UsageError
 from conformance.expectations.criterion import CaseFacts, case_facts
 from conformance.files.atomic_write import deferred_signals
 from conformance.results.environment import describe_environment
 from conformance.results.failure_groups import FailureGrouper
-from conformance.results.file import FORMAT
+from conformance.results.file import FORMAT, MAX_LINE_BYTES, encode_record
 from conformance.results.levels import effective_level
 from conformance.run.environment_versions import dependency_versions
 from conformance.run.resume import PartialResults, different_run_error
@@ -114,6 +114,9 @@ def _zip_bytes(files: Mapping[str, bytes]) -> bytes:
 _RECORDER_KEYS = {"record", "level", "expected", "baseline", "baseline_level", "unexpected"}
 """The keys of a result record that the recorder adds; the worker sets all other keys."""
 
+
+_LONG_KEYS = {"placement", "recorded_outputs", "stderr", "hazards", "checks", "accuracy"}
+"""The keys of a result record that are left out if the record would be too large for readers."""
 
 _DIAGNOSIS_KEYS = {"subject", "case", "verdict", "phase", "message", "level", "checks", "recorded_outputs"}
 """The keys of a result that the diagnosis needs."""
@@ -372,8 +375,19 @@ class Recorder:
         return self._facts[case]
 
     def _write(self, record: Mapping[str, Any]) -> None:
-        if self._partial is not None:
-            self._partial.write(record)
+        if self._partial is None:
+            return
+        line = encode_record(record)
+        if len(line) > MAX_LINE_BYTES and record["record"] == "result":  # a verdict must not be lost
+            kept = {name: value for name, value in record.items() if name not in _LONG_KEYS}
+            line = encode_record(kept | {"outputs": []})
+        if len(line) > MAX_LINE_BYTES:
+            raise UsageError(
+                "record-too-large",
+                f"--results: the {record['record']} record has {len(line)} bytes; readers accept {MAX_LINE_BYTES}.",
+                "Shorten the expectations file, or run fewer cases at a time with -k.",
+            )
+        self._partial.write(line)
 
 
 def _expected(entry: Expectation | None, case: str) -> Expected | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.errors import ResultsError, UsageError
 from conformance.files.atomic_write import real_path
-from conformance.results.file import IndexedLines, LazyRecords, encode_record, read_record
+from conformance.results.file import IndexedLines, LazyRecords, read_record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -78,9 +78,9 @@ class PartialResults:
         os.ftruncate(self._descriptor, size)
         self._is_kept = True
 
-    def write(self, record: Mapping[str, Any]) -> None:
-        """Append a record."""
-        self._append(encode_record(record))
+    def write(self, line: bytes) -> None:
+        """Append a record, encoded by `encode_record`."""
+        self._append(line)
 
     def finish(self) -> None:
         """Rename the file to its final path."""

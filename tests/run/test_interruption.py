@@ -245,8 +245,8 @@ class TestResume:
 
     def test_resume_executes_and_writes_nothing_that_the_file_names(self, run, here, cut_off):
         (here / "precious.html").write_text("precious")
-        evil = ["run", "-b", f"exec:/bin/sh -c 'touch {here}/executed'", "--html", "precious.html", "--python", "./evil"]
-        edit_header(cut_off, lambda header: header | {"command": shlex.join(["onnx-conformance", *evil])})
+        evil = ["-b", f"exec:/bin/sh -c 'touch {here}/executed'", "--html", "precious.html", "--python", "./evil"]
+        edit_header(cut_off, lambda header: header | {"command": shlex.join(["onnx-conformance", "run", *evil])})
         assert_bad_input(run("--resume", "out.jsonl"), "usage.subject-missing", RIGHT)
         assert run("-b", RIGHT, "--resume", "out.jsonl").status == 0
         assert not (here / "executed").exists()

@@ -35,7 +35,7 @@ def test_target_of_a_link_is_written(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "real")
     file = PartialResults(tmp_path / "link")
     file.begin()
-    file.write({"record": "header"})
+    file.write(b'{"record":"header"}\n')
     file.finish()
     assert (tmp_path / "link").is_symlink()
     assert read_records(tmp_path / "real") == [{"record": "header"}]

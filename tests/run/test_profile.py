@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command_outputs import comparable_records, read_records, results_by_key
 from corpora import ADAM, write_corpus
-from refusals import assert_bad_input, assert_bad_input_by_pytest
+from refusals import assert_bad_input
 
 from conformance.profiles import read_profile
 from conformance.report.diff import compare_runs
