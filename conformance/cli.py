@@ -21,7 +21,7 @@ import typer
 from conformance import PROJECT_URL, __version__
 from conformance.commands import census, check_harness, corpus, env, explain, models, repro, results, run, search
 from conformance.commands.options import Invocation, Verb, Verbs, VerbWithPanels, echo
-from conformance.errors import ConformanceError, ExitStatus
+from conformance.errors import ConformanceError, ExitStatus, SuiteFault
 from conformance.run.supervisor import report_status_and_exit
 from conformance.serialization.text import escape_unprintable
 
@@ -113,7 +113,9 @@ def _run_command() -> int:
         _print_error(f"{error.filename or 'A file'}: {error.strerror or error}.", "Name another file.")
         return ExitStatus.USAGE
     except Exception as error:  # noqa: BLE001 - any other exception is an internal error, printed without a traceback
-        _print_error(f"Internal error of onnx-conformance: {type(error).__name__}: {error}", _write_traceback())
+        problem = f"Internal error of onnx-conformance: {type(error).__name__}: {error}"
+        code = getattr(error, "code", "") if isinstance(error, SuiteFault) else SuiteFault.code
+        _print_error(problem, _write_traceback(), code, with_code=invocation.is_verbose)
         return ExitStatus.FAULT
     return ExitStatus.PASSES
 

@@ -69,7 +69,7 @@ def run(
     results: Path | None = options["results"]
     if options["no_isolation"]:
         _continue_in_child(results or resume)
-    from conformance.errors import ExitStatus, UsageError
+    from conformance.errors import UsageError
     from conformance.report.report_files import write_reports
     from conformance.run.runner import RunRequest, run_corpus
     from conformance.run.settings import settings_from_options
@@ -92,13 +92,15 @@ def run(
     detail = Detail.CASES if verbose else Detail.OUTCOME if quiet else Detail.FAILURES
     output_options = OutputOptions(detail, settings.results, settings.data, outputs.take_standard_output)
     with _with_results(settings, outputs) as settings:
-        status = run_corpus(RunRequest(settings, workers, exit_first, last_failed, interrupted, output_options))
+        outcome = run_corpus(RunRequest(settings, workers, exit_first, last_failed, interrupted, output_options))
         if settings.results is not None:
             write_reports([settings.results], outputs)
             echo_written_reports(outputs)
-    if status is ExitStatus.INTERRUPTED and settings.results is not None and (results or interrupted):
+    if outcome.fault is not None:
+        raise outcome.fault
+    if outcome.is_resumable and settings.results is not None and (results or interrupted):
         echo(f"Continue the run with the same options and --resume {settings.results}", err=True)
-    raise typer.Exit(status)
+    raise typer.Exit(outcome.status)
 
 
 def _subject_hint(interrupted: InterruptedRun | None) -> str:

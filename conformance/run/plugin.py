@@ -148,14 +148,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Remove the items that a resumed run has completed; in a worker of pytest-xdist, also form batches."""
     session: Any = config.pluginmanager.get_plugin(SESSION_PLUGIN_NAME)
     if session is not None:
-        session.is_collected = True
+        session.record_collected(items)
     if session is not None and session.completed:
         items[:] = [item for item in items if not _is_completed(item, session.completed)]
     ours = [item for item in items if isinstance(item, ConformanceItem)]
     if ours and hasattr(config, "workerinput"):
         from conformance.run.pytest_items import group_into_batches
 
-        items[:] = group_into_batches(items, ours, config.workerinput["workercount"])
+        expected = session.expected_items if session is not None else len(ours)
+        items[:] = group_into_batches(items, ours, config.workerinput["workercount"], expected)
 
 
 def _is_completed(item: pytest.Item, completed: frozenset[tuple[str, str]]) -> bool:

@@ -18,7 +18,7 @@ from conformance.clauses import clauses
 from conformance.corpus.case_json import read_case_json
 from conformance.corpus.corpus import MANIFEST, manifest_bytes
 from conformance.diagnosis.collected_results import ResultCollector
-from conformance.errors import ConformanceError, CorpusError, UsageError
+from conformance.errors import ConformanceError, CorpusError, OutputFault, UsageError
 from conformance.expectations.criterion import CaseFacts, case_facts
 from conformance.files.atomic_write import deferred_signals
 from conformance.results.environment import describe_environment
@@ -134,7 +134,9 @@ class Recorder:
 
     Attributes:
         aborted_by: the error for which the run ends with status 2, or None.
+        fault: the internal error because of which failures are not explained, or None.
         results: number of results so far.
+        repeated: number of results that were ignored, because the case had a result on the subject already.
         has_begun: whether the header of the results file is written.
         diagnoses: mutants that explain failures, after `end`.
         unexplained: groups of failures that no mutant explains, after `end`.
@@ -162,10 +164,12 @@ class Recorder:
         self._for_diagnosis: list[tuple[Mapping[str, Any], Level]] = []
         self._before_first_result = before_first_result
         self.aborted_by: ConformanceError | None = None
+        self.fault: OutputFault | None = None
         self._archives = Archives(corpus)
         self._grouper = FailureGrouper()
         self.criterion = criterion
-        self.results = 0
+        self.results = self.repeated = 0
+        self._judged: set[tuple[str, str]] = set()
         self.has_begun = False
         self.diagnoses: list[DiagnosisRecord] = []
         self.unexplained: list[UnexplainedRecord] = []
@@ -273,6 +277,9 @@ class Recorder:
             result: a result record without the keys that the recorder adds.
         """
         with deferred_signals():  # an interruption must not separate counting from writing
+            if (result["subject"], result["case"]) in self._judged:  # another plugin runs items again
+                self.repeated += 1
+                return False
             record, expected = self._complete(result)
             if self._partial is None:
                 return expected
@@ -302,6 +309,7 @@ class Recorder:
         }
         expected = self.criterion.judge(record, lambda: self._facts_of(case))
         self.results += 1
+        self._judged.add((result["subject"], case))
         keys = _DIAGNOSIS_KEYS & result.keys()
         self._for_diagnosis.append(({key: result[key] for key in keys}, own))  # mutants do not depend on the profile
         if not expected:
@@ -327,13 +335,11 @@ class Recorder:
             interrupted: whether the user ended the run.
             processes: number of processes that search for explanations.
         """
-        for result, level in self._for_diagnosis:
-            self._collector.add(result, level)
-        if self._collector.has_explainable_failure:
-            from conformance.diagnosis.run import diagnose_run
-
-            found = diagnose_run(self._collector, self._corpus, processes)
-            self.diagnoses, self.unexplained = found["diagnoses"], found["unexplained"]
+        try:
+            self._diagnose(processes)
+        except Exception as error:  # noqa: BLE001 - the results must be written, whatever an explanation raises
+            self.fault = OutputFault(f"the failures were not explained: {type(error).__name__}: {error}")
+            self.fault.__cause__ = error
         counts = {
             subject: {str(level): {str(v): n for v, n in counter.items()} for level, counter in levels.items()}
             for subject, levels in self.criterion.verdicts.items()
@@ -353,6 +359,16 @@ class Recorder:
             self._write(footer)
             if self._partial is not None:
                 self._partial.finish()
+
+    def _diagnose(self, processes: int) -> None:
+        """Search for mutants that explain the failures, and set `diagnoses` and `unexplained`."""
+        for result, level in self._for_diagnosis:
+            self._collector.add(result, level)
+        if self._collector.has_explainable_failure:
+            from conformance.diagnosis.run import diagnose_run
+
+            found = diagnose_run(self._collector, self._corpus, processes)
+            self.diagnoses, self.unexplained = found["diagnoses"], found["unexplained"]
 
     def abandon(self) -> None:
         """Remove the partial results file, because its results are not valid. A file of an earlier run is kept."""
