@@ -22,6 +22,8 @@ from conformance import PROJECT_URL, __version__
 from conformance.commands import census, check_harness, corpus, env, explain, models, repro, results, run, search
 from conformance.commands.options import Invocation, Verb, Verbs, VerbWithPanels, echo
 from conformance.errors import ConformanceError, ExitStatus, SuiteFault
+from conformance.files.atomic_write import open_standard_streams
+from conformance.isolation.supervisor import adopt_orphans
 from conformance.run.supervisor import report_status_and_exit
 from conformance.serialization.text import escape_unprintable
 
@@ -80,6 +82,8 @@ def main() -> None:
 
     An error that the user can correct is printed as two sentences: the problem and a hint.
     """
+    open_standard_streams()
+    adopt_orphans()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,8 +17,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from conformance.files import temp_dir
+from conformance.files.atomic_write import open_standard_streams
 from conformance.isolation.environment import ScratchFolders
 from conformance.isolation.protocol import QUOTE_LIMIT, Crashed, ProtocolViolation, TimedOut, quote_line
+from conformance.isolation.supervisor import orphans, remove_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,6 +58,7 @@ class SubjectProcess:
         self._stderr = bytearray()
         self._next_answer = bytearray()
         self.line_limit = limits.line_bytes(0)
+        open_standard_streams()  # a pipe must not get the number of a standard stream that is closed
         control, self._control = os.pipe()
         self._status, status = os.pipe()
         supervisor = (
@@ -73,6 +76,7 @@ class SubjectProcess:
             pass_fds=(control, status),
             start_new_session=True,
         )
+        _supervisors.add(self._process.pid)
         os.close(control)
         os.close(status)
         streams = (self._process.stdin, self._process.stdout, self._process.stderr)
@@ -175,6 +179,7 @@ class SubjectProcess:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        _supervisors.discard(self._process.pid)
         if self._process.returncode:  # the subject or the kernel killed the supervisor before it could clean up
             kill_leftovers(self.scratch)
         self._read_stderr()
@@ -310,6 +315,9 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
+_supervisors: set[int] = set()
+"""Process ids of the running supervisors of this process."""
+
 _MAX_KILL_ROUNDS = 100
 _ROUND_PAUSE_SECONDS = 0.02
 
@@ -317,18 +325,23 @@ _ROUND_PAUSE_SECONDS = 0.02
 def kill_leftovers(scratch: ScratchFolders) -> None:
     """Kill the processes that a subject left behind when its supervisor was killed, and remove its scratch folders.
 
-    The processes are recognised by `TMPDIR` in their environment. On systems without /proc none is found.
+    The processes are recognised by `TMPDIR` in their environment. The command's own process has adopted the others,
+    which have cleared their environment. On systems without /proc none is found.
     """
     mark = f"TMPDIR={scratch.root}/tmp".encode()  # noqa: S108
     for _ in range(_MAX_KILL_ROUNDS):
-        found = [process for process in _process_ids() if mark in _environment_of(process)]
+        adopted = orphans(_supervisors | temp_dir.helpers)
+        found = [*adopted, *(process for process in _process_ids() if mark in _environment_of(process))]
         if not found:
             break
         for process in found:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(process, signal.SIGKILL)
         time.sleep(_ROUND_PAUSE_SECONDS)
-    shutil.rmtree(scratch.root, ignore_errors=True)
+        for process in adopted:
+            with suppress(ChildProcessError):
+                os.waitpid(process, os.WNOHANG)
+    remove_tree(scratch.root)
 
 
 def _process_ids() -> list[int]:

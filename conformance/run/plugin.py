@@ -118,6 +118,7 @@ def _worker_input(config: pytest.Config) -> dict[str, Any]:
 
 
 def _new_worker_session(config: pytest.Config, worker_input: dict[str, Any]) -> Any:
+    from conformance.isolation.supervisor import adopt_orphans
     from conformance.run.resume import completed_keys
     from conformance.run.session import ConformanceSession
     from conformance.run.settings import settings_from_options
@@ -131,6 +132,7 @@ def _new_worker_session(config: pytest.Config, worker_input: dict[str, Any]) -> 
     )
     config.pluginmanager.register(session, SESSION_PLUGIN_NAME)
     if RUN_COMMAND_KEY in worker_input:
+        adopt_orphans()
         exit_without_cleanup()
     return session
 

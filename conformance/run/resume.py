@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from conformance.errors import ResultsError, UsageError
-from conformance.files.atomic_write import real_path
+from conformance.files.atomic_write import NEW_FILE_MODE, real_path
 from conformance.results.file import IndexedLines, LazyRecords, read_record
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class PartialResults:
         self._path = partial_path(self._target)
         with self._as_usage_error():
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, NEW_FILE_MODE)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
