@@ -60,6 +60,7 @@ class PartialResults:
                 f"--results: another run is writing {target}.",
                 "Wait until that run has ended, or name another file.",
             ) from None
+        self._records = 0
         self._is_kept = os.fstat(self._descriptor).st_size > 0
         """Whether the file has records of an earlier run, which may still be resumed."""
 
@@ -79,8 +80,13 @@ class PartialResults:
         self._is_kept = True
 
     def write(self, line: bytes) -> None:
-        """Append a record, encoded by `encode_record`."""
-        self._append(line)
+        """Append a record, encoded by `encode_record`. If the disk is full, the records before it can be resumed."""
+        try:
+            self._append(line)
+        except UsageError:
+            self._is_kept = self._is_kept or self._records > 1
+            raise
+        self._records += 1
 
     def finish(self) -> None:
         """Rename the file to its final path."""

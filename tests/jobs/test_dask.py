@@ -95,7 +95,9 @@ def test_dask_workers_invalid_address_is_error():
         results(Squares(), DaskWorkers("nowhere", pytest.fail))
 
 
-@pytest.mark.parametrize("answer", [b"[]", b'{"square": "x"}', b"{}", {"square": 1}, b'{"square": 1}' + b" " * 200, None])
+@pytest.mark.parametrize(
+    "answer", [b"[]", b'{"square": "x"}', b"{}", {"square": 1}, b'{"square": 1}' + b" " * 200, None]
+)
 def test_answer_of_worker_that_is_not_a_result_is_refused(cluster, monkeypatch, answer):
     monkeypatch.setattr("conformance.jobs.dask.run_chunk", AnswersOnly(answer))
     monkeypatch.setattr("conformance.jobs.dask.MAX_RESULT_BYTES", 100)
