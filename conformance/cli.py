@@ -21,7 +21,9 @@ import typer
 from conformance import PROJECT_URL, __version__
 from conformance.commands import audit, census, check_harness, corpus, env, explain, models, repro, results, run, search
 from conformance.commands.options import Invocation, Verb, Verbs, VerbWithPanels, echo
-from conformance.errors import ConformanceError, ExitStatus
+from conformance.errors import ConformanceError, ExitStatus, SuiteFault
+from conformance.files.atomic_write import open_standard_streams
+from conformance.isolation.supervisor import adopt_orphans
 from conformance.run.supervisor import report_status_and_exit
 from conformance.serialization.text import escape_unprintable
 
@@ -81,6 +83,8 @@ def main() -> None:
 
     An error that the user can correct is printed as two sentences: the problem and a hint.
     """
+    open_standard_streams()
+    adopt_orphans()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(
@@ -114,7 +118,9 @@ def _run_command() -> int:
         _print_error(f"{error.filename or 'A file'}: {error.strerror or error}.", "Name another file.")
         return ExitStatus.USAGE
     except Exception as error:  # noqa: BLE001 - any other exception is an internal error, printed without a traceback
-        _print_error(f"Internal error of onnx-conformance: {type(error).__name__}: {error}", _write_traceback())
+        problem = f"Internal error of onnx-conformance: {type(error).__name__}: {error}"
+        code = getattr(error, "code", "") if isinstance(error, SuiteFault) else SuiteFault.code
+        _print_error(problem, _write_traceback(), code, with_code=invocation.is_verbose)
         return ExitStatus.FAULT
     return ExitStatus.PASSES
 

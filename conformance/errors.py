@@ -39,7 +39,19 @@ _MEANINGS = {
 
 
 class SuiteFault(Exception):
-    """Internal error of the suite; it ends a command with `ExitStatus.FAULT`."""
+    """Internal error of the suite; it ends a command with `ExitStatus.FAULT`.
+
+    Attributes:
+        code: stable identifier of the kind of fault.
+    """
+
+    code: ClassVar[str] = "fault.internal"
+
+
+class OutputFault(SuiteFault):
+    """An internal error after the verdicts: an explanation or a report is missing, and all results are written."""
+
+    code = "fault.output"
 
 
 class ConformanceError(Exception):

@@ -17,7 +17,7 @@ CaseFile = Annotated[
     str,
     Meta(
         pattern=r"^(case\.json|companion\.json|model\.onnx"
-        r"|test_data_set_\d{1,3}/(input|output|bound|accept)_\d{1,3}\.pb)$"
+        r"|test_data_set_(0|[1-9]\d{0,2})/(input|output|bound|accept)_(0|[1-9]\d{0,2})\.pb)$"
     ),
 ]
 Semver = Annotated[str, Meta(pattern="^[0-9]{1,9}\\.[0-9]{1,9}\\.[0-9]{1,9}$")]

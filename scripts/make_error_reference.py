@@ -59,6 +59,9 @@ a command prints the code: `error[corpus.file-missing]: …`. With `--json FILE`
 unless FILE exists already: `{"error": {"code": …, "problem": …, "hint": …}}`. In the harness protocol, the field `code`
 of an `error` answer has the code.
 
+An internal error of the suite ends a command with exit status 3. Its code is `fault.internal`. The code `fault.output`
+means that all results are written, and that an explanation, the printed outcome or a report is missing.
+
 The table has the sentences of the source code. A name in braces, such as `{path}`, stands for a value, and so does the
 character `…`. A slash separates alternative sentences. "(varies)" means
 that the source has no fixed sentence. `python scripts/make_error_reference.py` writes this page.

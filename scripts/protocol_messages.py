@@ -41,7 +41,7 @@ Slot = Annotated[
     Meta(description="Number of the loaded model: sent only for the second model of a backend whose `models` is 2."),
 ]
 Success = Annotated[bool, Meta(extra_json_schema={"const": True})]
-RuntimeSeconds = Annotated[float, Meta(ge=0)]
+RuntimeSeconds = Annotated[float, Meta(ge=0, le=10**6)]
 
 
 class InputMessage(TypedDict):
@@ -146,7 +146,10 @@ class StartedMessage(TypedDict):
     language: ShortText
     kind: Literal["backend", "optimizer"]
     passes: NotRequired[
-        Annotated[list[ShortText], Meta(description="Graph optimizers: the passes that the optimizer implements.")]
+        Annotated[
+            list[ShortText],
+            Meta(max_length=1000, description="Graph optimizers: the passes that the optimizer implements."),
+        ]
     ]
     fixed_point: NotRequired[
         Annotated[

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import wraps
@@ -37,8 +38,6 @@ from conformance.serialization.text import escape_unprintable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from conformance.run.resume import InterruptedRun
-
 COMPLETIONS: Mapping[str, Callable[..., list[str]]] = {
     "backend": backend_names,
     "optimizer": optimizer_names,
@@ -53,17 +52,22 @@ COMPLETIONS: Mapping[str, Callable[..., list[str]]] = {
 """Functions for shell completion of option values, by the name of the parameter."""
 
 
+MAX_WORKERS = 1024
+"""Largest value of `--workers`: one process too many must not exhaust the process table of a machine."""
+
+MAX_SHOWN_LENGTH = 40
+"""Characters of a wrong value that an error message shows."""
+
+
 @dataclass
 class Invocation:
     """State of one call of the command line; every verb can read it as `context.obj` of its typer context.
 
     Attributes:
         is_verbose: whether the user gave `--verbose`.
-        interrupted_run: the run that `--resume` continues, or None.
     """
 
     is_verbose: bool = False
-    interrupted_run: InterruptedRun | None = None
 
 
 def _set_verbose(context: typer.Context, value: bool) -> bool:
@@ -87,14 +91,15 @@ def parse_workers(text: str) -> int:
     """Return the number of processes for the value of `--workers`; `auto` is the number of processors.
 
     Raises:
-        BadParameter: the value is neither `auto` nor a positive number.
+        BadParameter: the value is neither `auto` nor a number from 1 to `MAX_WORKERS`.
     """
     from conformance.jobs.process_pool import available_processors
 
     if text == "auto":
-        return available_processors()
-    if not text.isdecimal() or not int(text):
-        raise typer.BadParameter(f"must be auto or at least 1 (got {text}).")
+        return min(available_processors(), MAX_WORKERS)
+    if re.fullmatch("[0-9]{1,9}", text, re.ASCII) is None or not 1 <= int(text) <= MAX_WORKERS:
+        shown = text if len(text) <= MAX_SHOWN_LENGTH else f"{text[:MAX_SHOWN_LENGTH]}…"
+        raise typer.BadParameter(f"must be auto or a number from 1 to {MAX_WORKERS} (got {shown}).")
     return int(text)
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from conformance.commands.options import (
-    Invocation,
     Quiet,
     Verbose,
     Workers,
@@ -31,26 +30,8 @@ if TYPE_CHECKING:
     from conformance.run.settings import Settings
 
 
-def _use_options_of_interrupted_run(context: typer.Context, path: Path | None) -> Path | None:
-    """Read the interrupted run of `--resume`, and make its options the defaults of this command."""
-    if path is None:
-        return None
-    from conformance.run.resume import read_interrupted_run
-
-    run = context.ensure_object(Invocation).interrupted_run = read_interrupted_run(path)
-    try:
-        words = shlex.split(run.header["command"])
-    except ValueError:  # the recorded command was not typed in a shell
-        return path
-    if words[1:2] == ["run"]:  # not a run inside the user's own pytest
-        given, _, _ = context.command.make_parser(context).parse_args(words[2:])
-        context.default_map = {name: value for name, value in given.items() if name not in {"results", "resume"}}
-    return path
-
-
 @add_options
 def run(
-    context: typer.Context,
     options: dict[str, Any],
     last_failed: Annotated[
         bool,
@@ -70,9 +51,8 @@ def run(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Continue the interrupted run with the results file FILE, with the options of that run.",
-            is_eager=True,
-            callback=_use_options_of_interrupted_run,
+            help="Continue the interrupted run with the results file FILE. Give the other options of that run again;"
+            " only the selection and the fail level are read from FILE.",
             rich_help_panel=RUNNING,
         ),
     ] = None,
@@ -89,7 +69,7 @@ def run(
     results: Path | None = options["results"]
     if options["no_isolation"]:
         _continue_in_child(results or resume)
-    from conformance.errors import ExitStatus, UsageError
+    from conformance.errors import UsageError
     from conformance.report.report_files import write_reports
     from conformance.run.runner import RunRequest, run_corpus
     from conformance.run.settings import settings_from_options
@@ -97,11 +77,14 @@ def run(
 
     if verbose and quiet:
         raise UsageError("options-conflict", "-v and -q exclude each other.", "Give one of them.")
-    interrupted = context.ensure_object(Invocation).interrupted_run
-    if interrupted is not None:
-        _take_over_options(options, interrupted)
+    interrupted = None
+    if resume is not None:
+        from conformance.run.resume import read_interrupted_run
+
+        interrupted = read_interrupted_run(resume)
+        _take_over_selection(options, interrupted)
     if not options["backend"] and not options["optimizer"]:
-        raise UsageError("subject-missing", "No subject is named.", "Name a backend with -b, or an optimizer with -o.")
+        raise UsageError("subject-missing", "No subject is named.", _subject_hint(interrupted))
     if options["python"]:
         options["python"] = Path(which(options["python"]) or options["python"]).absolute()
     settings = settings_from_options(options)
@@ -109,17 +92,30 @@ def run(
     detail = Detail.CASES if verbose else Detail.OUTCOME if quiet else Detail.FAILURES
     output_options = OutputOptions(detail, settings.results, settings.data, outputs.take_standard_output)
     with _with_results(settings, outputs) as settings, _with_base_results(settings, workers) as settings:
-        status = run_corpus(RunRequest(settings, workers, exit_first, last_failed, interrupted, output_options))
+        outcome = run_corpus(RunRequest(settings, workers, exit_first, last_failed, interrupted, output_options))
         if settings.results is not None:
             write_reports([settings.results], outputs)
             echo_written_reports(outputs)
-    if status is ExitStatus.INTERRUPTED and settings.results is not None and (results or interrupted):
-        echo(f"Continue the run with --resume {settings.results}", err=True)
-    raise typer.Exit(status)
+    if outcome.fault is not None:
+        raise outcome.fault
+    if outcome.is_resumable and settings.results is not None and (results or interrupted):
+        echo(f"Continue the run with the same options and --resume {settings.results}", err=True)
+    raise typer.Exit(outcome.status)
 
 
-def _take_over_options(options: dict[str, Any], run: InterruptedRun) -> None:
-    """Set each option that is not given to its value in the interrupted run, and set `--results`.
+def _subject_hint(interrupted: InterruptedRun | None) -> str:
+    """Return the hint for a command that names no subject; a results file must not choose what is executed."""
+    if interrupted is None:
+        return "Name a backend with -b, or an optimizer with -o."
+    subjects = interrupted.header["subjects"]
+    words = [word for each in subjects for word in ("-o" if each["kind"] == "optimizer" else "-b", each["id"])]
+    return f"Name the subjects of the interrupted run again: {shlex.join(words)}."
+
+
+def _take_over_selection(options: dict[str, Any], run: InterruptedRun) -> None:
+    """Set the selection and the fail level to those of the interrupted run, if none is given, and set `--results`.
+
+    Everything else comes from this command line: nobody else may choose what it executes, reads and writes.
 
     Raises:
         UsageError: `--results` names another file than `--resume`.
@@ -130,14 +126,11 @@ def _take_over_options(options: dict[str, Any], run: InterruptedRun) -> None:
         raise UsageError("options-conflict", "--resume and --results name different files.", "Leave --results out.")
     options["results"] = run.target
     selection = run.header["selection"]
-    if not options["backend"] and not options["optimizer"]:
-        for subject in run.header["subjects"]:
-            options[subject["kind"]] = [*(options[subject["kind"]] or ()), subject["id"]]
     if not options["keyword"] and not any(options[name] for name in SELECTION_OPTIONS.values()):
         options["keyword"] = selection.get("-k", "")
         options |= {name: selection.get(option, "").split() for option, name in SELECTION_OPTIONS.items()}
     if options["fail_level"] == "must":
-        options["fail_level"] = selection.get("--fail-level", "must")
+        options["fail_level"] = run.header["criterion"]["level"]
     options["shard"] = options["shard"] or selection.get("--shard", "")
 
 
@@ -163,7 +156,7 @@ def _continue_in_child(results: Path | None) -> None:
         echo(f"  The process {death} before the run was complete; a subject in the process ended it.", err=True)
         echo("  Without --no-isolation the run would continue, and the case would get a verdict.", err=True)
         if resumable:
-            echo(f"  Continue the run with --resume {results}", err=True)
+            echo(f"  Continue the run with the same options and --resume {results}", err=True)
         raise typer.Exit(ExitStatus.FAILS) from None
     if status is not None:
         raise typer.Exit(status)
@@ -197,7 +190,7 @@ def _with_base_results(settings: Settings, workers: int | None) -> Iterator[Sett
             diagnosis=False,
         )
         output = OutputOptions(detail=Detail.NOTHING)
-        if run_corpus(RunRequest(base, workers, output=output)) is ExitStatus.INTERRUPTED:
+        if run_corpus(RunRequest(base, workers, output=output)).status is ExitStatus.INTERRUPTED:
             raise KeyboardInterrupt
         yield replace(settings, baseline=results)
 

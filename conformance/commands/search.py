@@ -334,5 +334,7 @@ def _run_failing_examples(job: SearchJob, corpus: Path, results: Path, outputs: 
         no_isolation=not job.isolated,
         limits=Limits(job.timeout),
     )
-    run_corpus(RunRequest(settings, output=OutputOptions(to_stderr=outputs.take_standard_output)))
+    outcome = run_corpus(RunRequest(settings, output=OutputOptions(to_stderr=outputs.take_standard_output)))
     write_reports([results], outputs)
+    if outcome.fault is not None:
+        raise outcome.fault

@@ -73,6 +73,9 @@ class CaseDocument(TypedDict):
     rewrite: NotRequired[RewriteDocument]
 
 
+MAX_CASE_JSON_BYTES = 2**23
+"""Largest size of a case.json: its record must fit in a line of a results file."""
+
 _decode_case = JsonDecoder(CaseDocument)
 
 
@@ -83,7 +86,10 @@ def read_case_json(corpus: Corpus, case: CorpusCase) -> dict[str, Any]:
         CorpusError: the file is altered or malformed.
     """
     content = corpus.read(case, "case.json")
+    problem: str | None
     try:
+        if len(content) > MAX_CASE_JSON_BYTES:
+            raise MalformedError(f"it is larger than {MAX_CASE_JSON_BYTES} bytes")  # noqa: TRY301 - one message for both
         document: dict[str, Any] = _decode_case(content)
         problem = schema_violation("case", document)
     except MalformedError as error:

@@ -11,7 +11,6 @@ reason = "The learning rate is not decayed."
 from __future__ import annotations
 
 import re
-import tomllib
 import uuid
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.errors import ExpectationsError, did_you_mean
 from conformance.expectations.conditions import Condition, ConditionContext, parse_condition
 from conformance.files.atomic_write import read_input
+from conformance.serialization.decoding import MalformedError, decode_toml
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -178,8 +178,8 @@ def parse_expectations(text: str, name: str) -> Expectations:
         ExpectationsError: the text is malformed.
     """
     try:
-        document = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # ValueError also for a number with too many digits
+        document = decode_toml(text)
+    except MalformedError as error:
         raise _not_toml(name, error) from None
     subject, entries = document.get("subject"), document.get("expect", [])
     if not isinstance(subject, str) or not isinstance(entries, list) or set(document) - {"subject", "expect"}:

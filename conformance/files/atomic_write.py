@@ -11,10 +11,10 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import secrets
 import signal
 import stat
 import sys
-import tempfile
 import threading
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -33,17 +33,25 @@ TEMPORARY_PREFIX = ".onnx-conformance-"
 _TEMPORARY_SUFFIX = ".part"
 
 
+NEW_FILE_MODE = 0o666
+"""Permissions of a new file, from which the system removes those in the user's umask."""
+
+
 @contextmanager
-def open_temporary_file(folder: Path) -> Iterator[tuple[BinaryIO, Path]]:
+def open_temporary_file(folder: Path, mode: int = NEW_FILE_MODE) -> Iterator[tuple[BinaryIO, Path]]:
     """Create a temporary file and yield it with its path; the caller writes and renames the file.
 
     If the block raises an error, the file is removed.
+
+    Args:
+        folder: directory in which it is created.
+        mode: permissions, from which the user's umask is removed.
 
     Raises:
         OSError: the file cannot be created.
     """
     _remove_abandoned_files(folder)
-    stream, path = _create_locked_file(folder)
+    stream, path = _create_locked_file(folder, mode)
     with stream:
         try:
             yield stream, path
@@ -52,15 +60,16 @@ def open_temporary_file(folder: Path) -> Iterator[tuple[BinaryIO, Path]]:
             raise
 
 
-def _create_locked_file(folder: Path) -> tuple[BinaryIO, Path]:
+def _create_locked_file(folder: Path, mode: int) -> tuple[BinaryIO, Path]:
     """Create and lock a temporary file; repeat if another writer removed the file before it was locked."""
     while True:
-        descriptor, name = tempfile.mkstemp(prefix=TEMPORARY_PREFIX, suffix=_TEMPORARY_SUFFIX, dir=folder)
+        path = folder / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}{_TEMPORARY_SUFFIX}"
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
         stream = os.fdopen(descriptor, "wb")
         with suppress(OSError):  # a file system without locks: other writers cannot lock the file either, and keep it
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         if os.fstat(descriptor).st_nlink:
-            return stream, Path(name)
+            return stream, path
         stream.close()
 
 
@@ -81,6 +90,30 @@ _READ_SIZE = 2**20
 
 GZIP_SUFFIX = ".gz"
 """Suffix of files that gzip packed."""
+
+
+def open_standard_streams() -> None:
+    """Open `/dev/null` as each standard stream that is closed.
+
+    Otherwise, the next file or pipe that is opened gets the number of the stream, and a child takes it for its input or
+    output.
+    """
+    for descriptor, flags in ((0, os.O_RDONLY), (1, os.O_WRONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            opened = os.open(os.devnull, flags)  # the lowest free number, and so that of the stream
+            if opened != descriptor:
+                os.dup2(opened, descriptor)
+                os.close(opened)
+            os.set_inheritable(descriptor, True)
+    sys.stdin = sys.stdin or _text_stream(0, "r")
+    sys.stdout = sys.stdout or _text_stream(1, "w")
+    sys.stderr = sys.stderr or _text_stream(2, "w")
+
+
+def _text_stream(descriptor: int, mode: str) -> Any:
+    return open(descriptor, mode, errors="backslashreplace", closefd=False)
 
 
 def is_standard_output(target: Path) -> bool:
@@ -296,11 +329,12 @@ def _is_special(target: Path) -> bool:
 
 def _replace_file(target: Path, chunks: Iterable[bytes]) -> None:
     """Replace a regular file and keep its permissions."""
-    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o644
-    with open_temporary_file(target.parent) as (stream, scratch):
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    with open_temporary_file(target.parent, NEW_FILE_MODE if mode is None else mode) as (stream, scratch):
         stream.writelines(chunks)
         stream.flush()
-        scratch.chmod(mode)
+        if mode is not None:
+            os.fchmod(stream.fileno(), mode)
         scratch.replace(target)
 
 

@@ -29,6 +29,10 @@ REPLACED_NAME = "old"
 """Name inside the temporary directory for the old version of a target that is being replaced."""
 
 
+helpers: set[int] = set()
+"""Process ids of the running helpers of this process."""
+
+
 @contextmanager
 def supervised_temp_dir(parent: Path, prefix: str, target: Path | None = None) -> Iterator[Path]:
     """Create a temporary directory, yield it, and remove it at the end, even if this process is killed.
@@ -52,12 +56,14 @@ def supervised_temp_dir(parent: Path, prefix: str, target: Path | None = None) -
         start_new_session=True,
     )
     assert sweeper.stdin is not None
+    helpers.add(sweeper.pid)
     try:
         folder.mkdir(mode=0o700)
         yield folder
     finally:
         sweeper.stdin.close()
         sweeper.wait()
+        helpers.discard(sweeper.pid)
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,8 +17,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from conformance.files import temp_dir
+from conformance.files.atomic_write import open_standard_streams
 from conformance.isolation.environment import ScratchFolders
 from conformance.isolation.protocol import QUOTE_LIMIT, Crashed, ProtocolViolation, TimedOut, quote_line
+from conformance.isolation.supervisor import orphans, remove_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,6 +47,9 @@ class SubjectProcess:
     Args:
         command: the program and its arguments.
         limits: limits of time, memory and answer length.
+
+    Attributes:
+        line_limit: maximum length of the next answer in bytes; it depends on the size of the command.
     """
 
     def __init__(self, command: Sequence[str], limits: Limits) -> None:
@@ -52,6 +57,8 @@ class SubjectProcess:
         self._limits = limits
         self._stderr = bytearray()
         self._next_answer = bytearray()
+        self.line_limit = limits.line_bytes(0)
+        open_standard_streams()  # a pipe must not get the number of a standard stream that is closed
         control, self._control = os.pipe()
         self._status, status = os.pipe()
         supervisor = (
@@ -69,6 +76,7 @@ class SubjectProcess:
             pass_fds=(control, status),
             start_new_session=True,
         )
+        _supervisors.add(self._process.pid)
         os.close(control)
         os.close(status)
         streams = (self._process.stdin, self._process.stdout, self._process.stderr)
@@ -112,7 +120,7 @@ class SubjectProcess:
 
     def receive(
         self, unsent: memoryview, command: str, seconds: float, idle_work: Iterator[None], *, is_followed: bool = False
-    ) -> bytes:
+    ) -> bytearray:
         """Write the rest of a command, wait for the answer, and return its line. Any failure ends the process.
 
         Args:
@@ -171,6 +179,7 @@ class SubjectProcess:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        _supervisors.discard(self._process.pid)
         if self._process.returncode:  # the subject or the kernel killed the supervisor before it could clean up
             kill_leftovers(self.scratch)
         self._read_stderr()
@@ -182,11 +191,12 @@ class SubjectProcess:
 
     def _receive(
         self, unsent: memoryview, command: str, deadline: float, idle_work: Iterator[None], *, is_followed: bool
-    ) -> bytes:
+    ) -> bytearray:
         answer, self._next_answer = self._next_answer, bytearray()
         if unsent:
             self._poll.register(self._in, select.POLLOUT)
-        while b"\n" not in answer:
+        is_complete = b"\n" in answer
+        while not is_complete:
             ready = {descriptor for descriptor, _ in self._poll.poll(0)}
             if not ready and next(idle_work, _NO_IDLE_WORK) is None:
                 continue
@@ -198,8 +208,8 @@ class SubjectProcess:
                 if not unsent:
                     self._poll.unregister(self._in)
             if self._out in ready or self._status in ready:
-                is_open = self._read_into(answer)
-                if b"\n" in answer:
+                is_open, is_complete = self._read_into(answer)
+                if is_complete:
                     break
                 if not is_open or self._status in ready:
                     raise self._end_failure(command, answer)
@@ -217,34 +227,42 @@ class SubjectProcess:
         except OSError:
             raise self._end_failure(command, bytearray()) from None
 
-    def _read_into(self, answer: bytearray) -> bool:
-        """Append the available output to `answer`; return False at the end of the output.
+    def _read_into(self, answer: bytearray) -> tuple[bool, bool]:
+        """Append the available output to `answer`.
+
+        Returns:
+            Whether the output is still open, and whether a line ended in what was read. Only new text is searched: a
+            long answer arrives in thousands of parts.
 
         Raises:
             ProtocolViolation: the answer exceeds the limit.
         """
+        is_complete = False
         while True:
             try:
                 chunk = os.read(self._out, _READ_BYTES)
             except BlockingIOError:
-                return True
+                return True, is_complete
             if not chunk:
-                return False
+                return False, is_complete
             answer += chunk
+            is_complete = is_complete or b"\n" in chunk
             if chunk.endswith(b"\n"):
-                return True
-            if len(answer) > self._limits.line:
-                raise ProtocolViolation(f"wrote more than {self._limits.line} bytes in one line: {quote_line(answer)}")
+                return True, True
+            if len(answer) > self.line_limit:
+                raise ProtocolViolation(f"wrote more than {self.line_limit} bytes in one line: {quote_line(answer)}")
 
-    def _take_first_line(self, answer: bytearray, unsent: memoryview, *, is_followed: bool) -> bytes:
-        line, _, rest = answer.partition(b"\n")
+    def _take_first_line(self, answer: bytearray, unsent: memoryview, *, is_followed: bool) -> bytearray:
+        end = answer.index(b"\n")
+        rest = answer[end + 1 :]
+        del answer[end:]  # without a copy of the line, which may be long
         if rest and is_followed:
             self._next_answer = rest
         elif rest:
-            raise ProtocolViolation(f"wrote more than one answer: {quote_line(line)} and then {quote_line(rest)}")
+            raise ProtocolViolation(f"wrote more than one answer: {quote_line(answer)} and then {quote_line(rest)}")
         if unsent:
-            raise ProtocolViolation(f"answered before it had read the command: {quote_line(line)}")
-        return bytes(line)
+            raise ProtocolViolation(f"answered before it had read the command: {quote_line(answer)}")
+        return answer
 
     def _read_stderr(self) -> None:
         """Read the available text from standard error, and store its last part."""
@@ -297,6 +315,9 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
+_supervisors: set[int] = set()
+"""Process ids of the running supervisors of this process."""
+
 _MAX_KILL_ROUNDS = 100
 _ROUND_PAUSE_SECONDS = 0.02
 
@@ -304,18 +325,23 @@ _ROUND_PAUSE_SECONDS = 0.02
 def kill_leftovers(scratch: ScratchFolders) -> None:
     """Kill the processes that a subject left behind when its supervisor was killed, and remove its scratch folders.
 
-    The processes are recognised by `TMPDIR` in their environment. On systems without /proc none is found.
+    The processes are recognised by `TMPDIR` in their environment. The command's own process has adopted the others,
+    which have cleared their environment. On systems without /proc none is found.
     """
     mark = f"TMPDIR={scratch.root}/tmp".encode()  # noqa: S108
     for _ in range(_MAX_KILL_ROUNDS):
-        found = [process for process in _process_ids() if mark in _environment_of(process)]
+        adopted = orphans(_supervisors | temp_dir.helpers)
+        found = [*adopted, *(process for process in _process_ids() if mark in _environment_of(process))]
         if not found:
             break
         for process in found:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(process, signal.SIGKILL)
         time.sleep(_ROUND_PAUSE_SECONDS)
-    shutil.rmtree(scratch.root, ignore_errors=True)
+        for process in adopted:
+            with suppress(ChildProcessError):
+                os.waitpid(process, os.WNOHANG)
+    remove_tree(scratch.root)
 
 
 def _process_ids() -> list[int]:

@@ -7,6 +7,24 @@ from dataclasses import dataclass
 
 from conformance.errors import UsageError
 
+BASE_OUTPUT_BYTES = 2**23
+"""Size of all outputs that an answer to any command may have."""
+
+BASE_MODEL_BYTES = 2**22
+"""Size that any rewritten model may have."""
+
+OUTPUTS_PER_INPUT = 16
+"""Bytes that an answer may have more, for each byte of the model and its inputs.
+
+An ArgMax returns eight bytes for an element of one byte.
+"""
+
+MAX_ANSWER_VALUES = 2**20
+"""Maximum number of commas and opening brackets in an answer: Python needs up to 200 bytes for an empty object."""
+
+MAX_MODEL_FIELDS = 2**17
+"""Maximum number of encoded fields of a rewritten model, plus one per byte of the given model."""
+
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
@@ -14,11 +32,14 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 class Limits:
     """Limits of the process of one subject.
 
+    The limits of an answer grow with the command: outputs are in proportion to the model and its inputs, and an answer
+    that is far larger must not fill the memory of the suite.
+
     Attributes:
         timeout: seconds for the start, and for each case.
         memory: maximum address space, in bytes; 0 for no limit.
-        line: maximum length of an answer, in bytes.
-        file: maximum size of a tensor that is read from a file, in bytes.
+        line: maximum length of an answer to any command, in bytes.
+        file: maximum size of all outputs of an answer to any command, in bytes.
     """
 
     timeout: float = 60.0
@@ -38,6 +59,22 @@ class Limits:
                 f"--timeout must be a positive number of seconds below 1000000 (got {self.timeout:g}).",
                 "Give seconds, such as --timeout 60.",
             )
+
+    def output_bytes(self, given_bytes: int) -> int:
+        """Return the maximum size of all outputs of an answer.
+
+        Args:
+            given_bytes: size of the model and the inputs of the command, in bytes.
+        """
+        return min(self.file, BASE_OUTPUT_BYTES + OUTPUTS_PER_INPUT * given_bytes)
+
+    def line_bytes(self, given_bytes: int) -> int:
+        """Return the maximum length of an answer; base64 needs a third more bytes than the outputs."""
+        return min(self.line, 2 * self.output_bytes(given_bytes))
+
+    def model_bytes(self, given_bytes: int) -> int:
+        """Return the maximum size of a rewritten model."""
+        return min(self.line, BASE_MODEL_BYTES + OUTPUTS_PER_INPUT * given_bytes)
 
 
 def parse_memory_size(text: str) -> int:

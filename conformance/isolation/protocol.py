@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from conformance.isolation.limits import MAX_ANSWER_VALUES
 from conformance.models.arrays import dtype_of, type_name, type_number
 from conformance.serialization.json_schema import schema_check
 from conformance.subjects.failures import SubjectFailure
@@ -129,18 +130,24 @@ def encode_tensor(name: str, array: Array) -> dict[str, Any]:
     return {"name": name, "dtype": type_name(array.dtype), "shape": array.shape, "data": data}
 
 
-def decode_tensor(message: Mapping[str, Any]) -> Array:
+def decode_tensor(message: Mapping[str, Any], limit: int | None = None) -> Array:
     """Return the tensor of a message that satisfies its schema, as a new writable array.
 
+    Args:
+        message: the message.
+        limit: largest size of the elements in bytes, or None for no limit.
+
     Raises:
-        ValueError: the data is not base64, or its length does not match type and shape. The text is a predicate:
-            "has data that is not base64".
+        ValueError: the data is not base64, is too long, or its length does not match type and shape. The text is a
+            predicate: "has data that is not base64".
     """
     dtype = _dtype(message["dtype"])
     try:
         data = a2b_base64(message["data"], strict_mode=True)
     except ValueError as error:
         raise ValueError(f"has data that is not base64 ({error})") from None
+    if limit is not None and len(data) > limit:
+        raise ValueError(f"has more than {limit} bytes")
     shape = message["shape"]
     if len(data) != prod(shape) * dtype.itemsize:
         type = f"{message['dtype']} of shape {list(shape)}"
@@ -185,12 +192,14 @@ def encode_command(message: Mapping[str, Any]) -> bytes:
     return _ENCODER.encode(message).encode() + b"\n"
 
 
-def parse_answer(line: bytes, command: str, seq: int) -> dict[str, Any]:
+def parse_answer(line: bytes | bytearray, command: str, seq: int) -> dict[str, Any]:
     """Return the answer in a line, checked against the schema of the answers to `command`.
 
     Raises:
         ProtocolViolation: the line is not a valid answer to the command with the number `seq`; the message quotes it.
     """
+    if (count := sum(map(line.count, (b",", b"[", b"{")))) > MAX_ANSWER_VALUES:
+        raise ProtocolViolation(f"answered `{command}` with about {count} values in one message: {quote_line(line)}")
     try:
         answer = _DECODER.decode(line.decode("utf-8", "surrogatepass"))
         is_valid = schema_check("protocol", f"{command}_answer")(answer)

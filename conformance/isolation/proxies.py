@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 
+from conformance.isolation.limits import MAX_MODEL_FIELDS
 from conformance.isolation.protocol import decode_tensor, encode_tensor, placeholder_for_type
 from conformance.isolation.tensor_files import FILE_THRESHOLD_BYTES, take_tensor, write_tensor
 from conformance.models.inputs import fed_input_names
@@ -152,11 +153,13 @@ class PreparedProxy:
         self.process: SubjectProcess | None = None
         self.placement: dict[str, dict[str, int]] | None = None
         self.prefetched_seconds = 0.0
+        self._given_bytes = len(model)
         self._commands: tuple[dict[str, Any], tuple[str, dict[str, Any]] | None] | None = None
 
     def load(self) -> None:
         """Send the command `load`, and wait for the answer."""
         fields = self._load_fields(f"model{self.slot or ''}.onnx")
+        self._backend.client.process.line_limit = self._backend.client.limits.line_bytes(len(self._model))
         self._backend.record_load(self)
         self._record_loaded(self._backend.client.ask("load", **fields))
 
@@ -172,6 +175,7 @@ class PreparedProxy:
     def start_prefetch(self) -> None:
         """Send the commands of `prepare_prefetch` without waiting for the answer."""
         assert self._commands is not None
+        self._backend.client.process.line_limit = self._backend.client.limits.line_bytes(self._given_bytes)
         self._backend.record_load(self)
         self._backend.client.send_ahead("load", *self._commands)
         self._commands = None
@@ -207,7 +211,9 @@ class PreparedProxy:
             client.begin_case()
             self.load()
         began = time.perf_counter()
-        answer = client.ask("run", **self._run_fields(inputs))
+        fields = self._run_fields(inputs)
+        client.process.line_limit = client.limits.line_bytes(self._given_bytes)
+        answer = client.ask("run", **fields)
         self._record_seconds(answer, began)
         if "invalid_return" in answer:
             return placeholder_for_type(answer["invalid_return"])
@@ -217,7 +223,10 @@ class PreparedProxy:
                 raise client.protocol_violation(f"reports that it changed input {number} of {len(inputs)}")
             _modify(inputs[number])
         messages = answer["outputs"]
-        outputs = [self._output(client, number, message) for number, message in enumerate(messages)]
+        outputs, remaining = [], client.limits.output_bytes(self._given_bytes)
+        for number, message in enumerate(messages):
+            outputs.append(self._output(client, number, message, remaining))
+            remaining -= getattr(outputs[-1], "nbytes", 0)
         observed = [
             output if "file" not in message else None for output, message in zip(outputs, messages, strict=True)
         ]
@@ -230,6 +239,7 @@ class PreparedProxy:
         known = self._names.get(len(inputs)) or self._names[min(self._names)]
         names = [*known, *(str(number) for number in range(len(known), len(inputs)))]
         in_files = client.info().files
+        self._given_bytes = len(self._model) + sum(array.nbytes for array in inputs)
         messages = [
             write_tensor(f"{client.process.scratch.models}/input_{number}", name, array)
             if in_files and array.nbytes >= FILE_THRESHOLD_BYTES
@@ -242,13 +252,14 @@ class PreparedProxy:
         """Return the field that selects the second model; no field for the first model."""
         return {"slot": self.slot} if self.slot else {}
 
-    def _output(self, client: SubjectClient, number: int, message: dict[str, Any]) -> Any:
+    def _output(self, client: SubjectClient, number: int, message: dict[str, Any], limit: int) -> Any:
+        """Return an output of an answer, which has at most `limit` bytes."""
         if "invalid_return" in message:
             return placeholder_for_type(message["invalid_return"])
         try:
             if "file" not in message:
-                return decode_tensor(message)
-            return take_tensor(message, f"{_output_prefix(client)}{number}", client.limits.file)
+                return decode_tensor(message, limit)
+            return take_tensor(message, f"{_output_prefix(client)}{number}", limit)
         except ValueError as error:
             raise client.protocol_violation(f"answered `run` with output {number} that {error}") from None
 
@@ -263,6 +274,54 @@ def _modify(array: Array) -> None:
     if array.size:
         first = array.reshape(-1)[:1].copy()
         array.reshape(-1)[:1] = (first.view("u1") ^ 1).view(array.dtype)
+
+
+def has_more_fields(content: bytes, most: int) -> bool:
+    """Return whether an encoded model has more than `most` fields, counted without decoding the model.
+
+    A decoded message takes 75 times the memory of its two encoded bytes. What is not a model has no more fields: its
+    decoder reports the fault.
+    """
+    parts: list[tuple[int, int, Any]] = [(0, len(content), onnx.ModelProto.DESCRIPTOR)]
+    count = 0
+    while parts:
+        start, end, message = parts.pop()
+        while start < end:
+            count += 1
+            if count > most:
+                return True
+            tag, start = _varint(content, start)
+            kind = tag & 7
+            if kind == _LENGTH_DELIMITED:
+                length, start = _varint(content, start)
+                field = message.fields_by_number.get(tag >> 3)
+                if field is not None and field.message_type is not None:
+                    parts.append((start, min(start + length, end), field.message_type))
+                start += length
+            elif kind == 0:
+                _, start = _varint(content, start)
+            else:
+                start += _FIXED_BYTES.get(kind, end)
+    return False
+
+
+_LENGTH_DELIMITED = 2
+_MAX_VARINT_BITS = 70
+_FIXED_BYTES = {1: 8, 5: 4}
+"""Size of a field by its wire type, for the types with a fixed size."""
+
+
+def _varint(content: bytes, start: int) -> tuple[int, int]:
+    """Return the number that begins at `start` in protobuf's encoding, and the position after it."""
+    value = shift = 0
+    while start < len(content) and shift < _MAX_VARINT_BITS:
+        byte = content[start]
+        start += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            break
+        shift += 7
+    return value, start
 
 
 class OptimizerProxy:
@@ -284,30 +343,33 @@ class OptimizerProxy:
         """
         self.client.begin_case()
         process = self.client.process
+        given = model.SerializeToString()
+        process.line_limit = self.client.limits.line_bytes(len(given))
         output = f"{process.scratch.work}/rewritten.onnx"
         answer = self.client.ask(
             "optimize",
-            model=process.write_input_file("model.onnx", model.SerializeToString()),
+            model=process.write_input_file("model.onnx", given),
             output=output,
             fixed_point=fixed_point,
         )
         if "invalid_return" in answer:
             return placeholder_for_type(answer["invalid_return"])
         if answer.get("changed_input"):
-            model.CopyFrom(self._read_changed_input(f"{output}.given"))
-        return self._read_model(output)
+            model.CopyFrom(self._read_changed_input(f"{output}.given", len(given)))
+        return self._read_model(output, len(given))
 
-    def _read_changed_input(self, path: str) -> onnx.ModelProto:
+    def _read_changed_input(self, path: str, given_bytes: int) -> onnx.ModelProto:
         """Return the input model after the changes that the subject made to it.
 
         If the harness did not write the changed model, the result is another model with a remark.
         """
         if os.path.lexists(path):
-            return self._read_model(path)
+            return self._read_model(path, given_bytes)
         return onnx.ModelProto(doc_string="changed by the graph optimizer; its harness does not report how")
 
-    def _read_model(self, path: str) -> onnx.ModelProto:
-        limit = self.client.limits.line
+    def _read_model(self, path: str, given_bytes: int) -> onnx.ModelProto:
+        """Return a model that the subject wrote; `given_bytes` is the size of the model that it was given."""
+        limit = self.client.limits.model_bytes(given_bytes)
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             with os.fdopen(descriptor, "rb") as stream:
@@ -317,6 +379,9 @@ class OptimizerProxy:
             raise self.client.protocol_violation(f"wrote no model to the file `output`: {error.strerror}") from None
         if len(content) > limit:
             raise self.client.protocol_violation(f"wrote a model of more than {limit} bytes")
+        most = MAX_MODEL_FIELDS + given_bytes
+        if len(content) > most and has_more_fields(content, most):  # a field has at least a byte
+            raise self.client.protocol_violation(f"wrote a model of more than {most} fields")
         try:
             rewritten: onnx.ModelProto = onnx.ModelProto.FromString(content)
         except Exception as error:  # noqa: BLE001 - the class of protobuf's error depends on its implementation

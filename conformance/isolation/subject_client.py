@@ -27,7 +27,7 @@ from conformance.isolation.protocol import (
     encode_command,
     parse_answer,
 )
-from conformance.subjects.failures import SubjectFailure
+from conformance.subjects.failures import MESSAGE_LIMIT, SubjectFailure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -291,11 +291,9 @@ class SubjectClient:
                 f"{self.named.text} is a {kind}, not a {self.named.kind.prose}.",
                 "Name backends with -b and graph optimizers with -o.",
             )
-        error = SubjectError(
-            "start-refused",
-            answer.get("error") or answer["unsupported"],
-            answer.get("hint", "The subject's harness reports this error; start the harness by hand for details."),
-        )
+        hint = answer.get("hint", "The subject's harness reports this error; start the harness by hand for details.")
+        problem = answer.get("error") or answer["unsupported"]
+        error = SubjectError("start-refused", problem[:MESSAGE_LIMIT], hint[:MESSAGE_LIMIT])
         error.code = answer.get("code", error.code)
         raise error
 

@@ -41,7 +41,46 @@ def main(arguments: list[str]) -> None:
         _write_status(status, ended)
     _kill_group(program)
     _kill_orphans()
-    _remove(scratch)
+    os.chdir("/")
+    remove_tree(scratch)
+
+
+_adopting: set[int] = set()
+"""Process in which `adopt_orphans` was called; empty if it was not called, and in a forked child another process."""
+
+_earlier_children: set[int] = set()
+"""The children that the process had when `adopt_orphans` was called."""
+
+
+def adopt_orphans() -> None:
+    """Make this process the parent of processes whose own parent has ended, on Linux.
+
+    A subject can kill its supervisor. `orphans` then finds the processes that it leaves, whatever their environment.
+    Call this function only in a process that belongs to the suite: another program may start processes of its own.
+    """
+    _prctl(_SUBREAPER, 1)
+    _earlier_children.update(_child_ids())
+    _adopting.add(os.getpid())
+
+
+def orphans(known: set[int]) -> list[int]:
+    """Return the adopted children of this process that are in another session; empty without `adopt_orphans`.
+
+    A process that the suite starts is in its session or in `known`. A subject cannot move a process to this session.
+
+    Args:
+        known: the children that the suite has started in other sessions.
+    """
+    if os.getpid() not in _adopting:
+        return []
+    return [child for child in _child_ids() if child not in known | _earlier_children and _is_elsewhere(child)]
+
+
+def _is_elsewhere(process: int) -> bool:
+    try:
+        return os.getsid(process) != os.getsid(0)
+    except ProcessLookupError:
+        return False
 
 
 def _prctl(option: int, value: int) -> None:
@@ -159,15 +198,31 @@ def _child_ids() -> list[int]:
     return found
 
 
-def _remove(directory: str) -> None:
-    """Remove a folder and ignore errors; importing shutil would take longer than this function."""
-    os.chdir("/")
+def remove_tree(directory: str) -> None:
+    """Remove a folder and ignore errors; importing shutil would take longer than this function.
+
+    A folder inside is not removed by recursion, because a subject can nest folders deeper than Python can call and than
+    the system accepts as a path. Its own folders are moved up instead, until none contains another.
+    """
+    prefix, count = f"{directory}/{os.urandom(8).hex()}", 0
     try:
-        with os.scandir(directory) as entries:
-            for entry in entries:
-                (_remove if entry.is_dir(follow_symlinks=False) else os.unlink)(entry.path)
+        while found := [(entry.path, entry.is_dir(follow_symlinks=False)) for entry in os.scandir(directory)]:
+            for path, is_folder in found:
+                if not is_folder:
+                    os.unlink(path)  # noqa: PTH108
+                    continue
+                os.chmod(path, 0o700)  # noqa: PTH101 - a subject can take away the permission to remove its files
+                with os.scandir(path) as entries:
+                    for entry in entries:
+                        if entry.is_dir(follow_symlinks=False):
+                            os.chmod(entry.path, 0o700)  # noqa: PTH101
+                            count += 1
+                            os.rename(entry.path, f"{prefix}-{count}")  # noqa: PTH104
+                        else:
+                            os.unlink(entry.path)  # noqa: PTH108
+                os.rmdir(path)  # noqa: PTH106
         os.rmdir(directory)  # noqa: PTH106
-    except (OSError, RecursionError):
+    except OSError:
         return
 
 

@@ -80,7 +80,7 @@ def take_tensor(message: Mapping[str, Any], path: str, limit: int) -> Array:
     Args:
         message: the message.
         path: path that the message must name.
-        limit: largest size in bytes that is read.
+        limit: largest size in bytes that is read, for all remaining outputs of the answer.
 
     Raises:
         ValueError: the message names another file, or the file cannot be read or has the wrong size. The text is a

@@ -11,6 +11,7 @@ worker disappears.
 
 from __future__ import annotations
 
+import json
 import logging
 import pickle
 import time
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.errors import ConformanceError, JobError, SuiteFault, UsageError
 from conformance.jobs.job import ChunkResult
 from conformance.plugins import suite_version
+from conformance.serialization.decoding import JsonDecoder, MalformedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -74,8 +76,8 @@ def open_job_on_worker(version: str, job: bytes) -> str:
     return ""
 
 
-def run_chunk(job: bytes, number: int) -> Any:
-    """Execute a chunk of a pickled job on this worker, and return its result."""
+def run_chunk(job: bytes, number: int) -> bytes:
+    """Execute a chunk of a pickled job on this worker, and return its result as JSON, which the command checks."""
     opened = _take_or_open(job)
     try:
         result = opened.run_chunk(number)
@@ -83,7 +85,7 @@ def run_chunk(job: bytes, number: int) -> Any:
         opened.closing.close()
         raise
     _keep_idle(opened)
-    return result
+    return json.dumps(result).encode()
 
 
 def _take_or_open(job: bytes) -> _OpenJob:
@@ -126,6 +128,9 @@ POLL_SECONDS = 1.0
 FETCH_TIMEOUT_SECONDS = 3.0
 """Time limit for transferring results; after it, the transfer is tried again."""
 
+MAX_RESULT_BYTES = 2**26
+"""Largest result of a chunk that is decoded."""
+
 CHUNKS_IN_FLIGHT = 3
 """Chunks submitted per worker thread: one is running, the others are queued."""
 
@@ -151,7 +156,7 @@ class DaskWorkers:
     def run(self, job: Job, numbers: Iterable[int]) -> Iterator[ChunkResult]:
         """Yield the result of each chunk when it is done; see `Workers`."""
         with self._client() as client:
-            run = _DaskRun(self, client, pickle.dumps(job))
+            run = _DaskRun(self, client, pickle.dumps(job), JsonDecoder(job.result_type))
             try:
                 yield from run.results(iter(numbers))
             except (OSError, CancelledError) as error:
@@ -195,6 +200,7 @@ class _DaskRun:
     """The run of one job on the workers of one scheduler.
 
     Attributes:
+        decode: decoder of the result of a chunk.
         usable: for each worker that can execute the job, its number of threads, by address.
         unusable: for each other worker, the reason, by address.
         checks: pending results of `open_job_on_worker`, by address.
@@ -204,6 +210,7 @@ class _DaskRun:
     workers: DaskWorkers
     client: Client
     job: bytes
+    decode: JsonDecoder
     usable: dict[str, int] = field(default_factory=dict)
     unusable: dict[str, str] = field(default_factory=dict)
     checks: dict[str, Future] = field(default_factory=dict)
@@ -225,7 +232,24 @@ class _DaskRun:
             if self.usable and not self.submitted:
                 return
             for future, result in self._fetch(self._wait_for_any()):
-                yield ChunkResult(self.submitted.pop(future)[0], result)
+                yield self._decode_result(self.submitted.pop(future)[0], result)
+
+    def _decode_result(self, number: int, content: object) -> ChunkResult:
+        """Return the result of a chunk as the state file would give it.
+
+        Raises:
+            JobError: a worker returned something else than a result of this job.
+        """
+        try:
+            if not isinstance(content, bytes) or len(content) > MAX_RESULT_BYTES:
+                raise MalformedError(f"not at most {MAX_RESULT_BYTES} bytes of JSON")  # noqa: TRY301 - one message
+            return ChunkResult(number, self.decode(content))
+        except MalformedError as error:
+            raise JobError(
+                "malformed-result",
+                f"A worker of {self.workers.address} returned for chunk {number} what is not a result: {error}.",
+                "Use only workers that you trust; the state file keeps the results of the other chunks.",
+            ) from None
 
     def cancel(self) -> None:
         """Cancel all submitted tasks."""

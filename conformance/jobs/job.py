@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypedDict, cast
 
 from conformance.errors import JobError
-from conformance.files.atomic_write import real_path
+from conformance.files.atomic_write import NEW_FILE_MODE, real_path
 from conformance.plugins import suite_version
 from conformance.serialization.decoding import Count, JsonDecoder, MalformedError, NonEmpty
 
@@ -174,7 +174,7 @@ class JobState:
         with self._report_os_errors():
             real.parent.mkdir(parents=True, exist_ok=True)
             flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK
-            descriptor = os.open(real, flags, 0o644)
+            descriptor = os.open(real, flags, NEW_FILE_MODE)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -7,7 +7,6 @@ that name a clause, of cases with a question that the specification leaves open 
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -17,7 +16,7 @@ import msgspec
 
 from conformance.errors import UsageError, did_you_mean
 from conformance.files.atomic_write import read_input
-from conformance.serialization.decoding import describe_error
+from conformance.serialization.decoding import decode_toml, describe_error
 from conformance.verdicts import Level
 
 if TYPE_CHECKING:
@@ -121,8 +120,8 @@ def read_profile(name: str) -> RequirementProfile:
                 "profile-unreadable", f"The profile {name} cannot be read ({getattr(error, 'strerror', error)}).", hint
             ) from None
     try:
-        document = tomllib.loads(content.decode())
-    except (ValueError, RecursionError) as error:  # a number with too many digits raises ValueError itself
+        document = decode_toml(content.decode())
+    except ValueError as error:  # also for text that is not UTF-8
         raise _malformed_error(f"The profile {name} is not TOML: {error}.", "Correct the syntax.") from None
     return _parse_profile(name, document, hashlib.sha256(content).hexdigest())
 

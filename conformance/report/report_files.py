@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from conformance.errors import ResultsError
+from conformance.errors import ConformanceError, OutputFault, ResultsError
 from conformance.files.atomic_write import (
     check_distinct_targets,
     check_target,
@@ -74,9 +74,12 @@ class ReportFiles:
 
 
 def write_reports(paths: Sequence[Path], outputs: ReportFiles) -> None:
-    """Write the reports of one or more results files.
+    """Write the reports of one or more results files. A report that fails does not stop the others.
 
     Raises:
+        OutputFault: a report could not be made because of an internal error.
+        UsageError: a report could not be written.
+
         ResultsError: a file is malformed or given twice, or a requested format cannot compare runs although the files
             belong to several corpora or have a subject in common.
     """
@@ -88,8 +91,29 @@ def write_reports(paths: Sequence[Path], outputs: ReportFiles) -> None:
     compares = all(FORMATS[name].compares for name in outputs.paths)
     runs = [read_results(path) for path in paths] if compares else read_results_of_one_corpus(paths)
     modules = {name: import_module(f"conformance.report.formats.{name}") for name in outputs.paths}
+    refusal: ConformanceError | None = None
+    fault: OutputFault | None = None
     for name, path in outputs.paths.items():
-        # A subject may print a lone surrogate, which UTF-8 cannot encode; the report is written nevertheless.
-        write_chunks_atomically(
-            path, (piece.encode("utf-8", "backslashreplace") for piece in modules[name].render(runs))
-        )
+        try:
+            # A subject may print a lone surrogate, which UTF-8 cannot encode; the report is written nevertheless.
+            write_chunks_atomically(
+                path, (piece.encode("utf-8", "backslashreplace") for piece in modules[name].render(runs))
+            )
+        except ConformanceError as error:
+            refusal = refusal or error
+        except BrokenPipeError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever fails, the other reports are written
+            what = f"the report --{name.replace('_', '-')} was not written: {type(error).__name__}: {error}"
+            fault = fault or _fault(what, error)
+    if fault is not None:
+        raise fault
+    if refusal is not None:
+        raise refusal
+
+
+def _fault(what: str, error: Exception) -> OutputFault:
+    """Return the fault for an exception, which stays its cause for the traceback."""
+    fault = OutputFault(what)
+    fault.__cause__ = error
+    return fault

@@ -118,6 +118,7 @@ def _worker_input(config: pytest.Config) -> dict[str, Any]:
 
 
 def _new_worker_session(config: pytest.Config, worker_input: dict[str, Any]) -> Any:
+    from conformance.isolation.supervisor import adopt_orphans
     from conformance.run.resume import completed_keys
     from conformance.run.session import ConformanceSession
     from conformance.run.settings import settings_from_options
@@ -131,6 +132,7 @@ def _new_worker_session(config: pytest.Config, worker_input: dict[str, Any]) -> 
     )
     config.pluginmanager.register(session, SESSION_PLUGIN_NAME)
     if RUN_COMMAND_KEY in worker_input:
+        adopt_orphans()
         exit_without_cleanup()
     return session
 
@@ -148,14 +150,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Remove the items that a resumed run has completed; in a worker of pytest-xdist, also form batches."""
     session: Any = config.pluginmanager.get_plugin(SESSION_PLUGIN_NAME)
     if session is not None:
-        session.is_collected = True
+        session.record_collected(items)
     if session is not None and session.completed:
         items[:] = [item for item in items if not _is_completed(item, session.completed)]
     ours = [item for item in items if isinstance(item, ConformanceItem)]
     if ours and hasattr(config, "workerinput"):
         from conformance.run.pytest_items import group_into_batches
 
-        items[:] = group_into_batches(items, ours, config.workerinput["workercount"])
+        expected = session.expected_items if session is not None else len(ours)
+        items[:] = group_into_batches(items, ours, config.workerinput["workercount"], expected)
 
 
 def _is_completed(item: pytest.Item, completed: frozenset[tuple[str, str]]) -> bool:

@@ -47,7 +47,9 @@ class Batch(pytest.Item):
         """Do nothing: `Worker` runs the batch in a hook of pytest."""
 
 
-def group_into_batches(items: list[pytest.Item], ours: Sequence[ConformanceItem], workers: int) -> list[pytest.Item]:
+def group_into_batches(
+    items: list[pytest.Item], ours: Sequence[ConformanceItem], workers: int, expected: int
+) -> list[pytest.Item]:
     """Return the items, with this suite's items in batches.
 
     The batches are small, so that no worker waits long for another one at the end.
@@ -56,6 +58,7 @@ def group_into_batches(items: list[pytest.Item], ours: Sequence[ConformanceItem]
         items: all items that pytest has collected.
         ours: the items of this suite.
         workers: number of worker processes.
+        expected: number of results that the run must have.
     """
     size = max(1, min(MAX_BATCH_CASES, len(ours) // (workers * MIN_BATCHES_PER_WORKER)))
     cases = len({item.case.id for item in ours})
@@ -64,7 +67,7 @@ def group_into_batches(items: list[pytest.Item], ours: Sequence[ConformanceItem]
     return [item for item in items if item not in own] + [
         Batch.from_parent(
             parent,
-            name=f"batch {start} of {cases} cases, {len(ours)} results",
+            name=f"batch {start} of {cases} cases, {expected} results",
             items=ours[start : start + size],
         )
         for start in range(0, len(ours), size)

@@ -18,12 +18,12 @@ from conformance.clauses import clauses
 from conformance.corpus.case_json import read_case_json
 from conformance.corpus.corpus import MANIFEST, manifest_bytes
 from conformance.diagnosis.collected_results import ResultCollector
-from conformance.errors import ConformanceError, CorpusError
+from conformance.errors import ConformanceError, CorpusError, OutputFault, UsageError
 from conformance.expectations.criterion import CaseFacts, case_facts
 from conformance.files.atomic_write import deferred_signals
 from conformance.results.environment import describe_environment
 from conformance.results.failure_groups import CaseResult, FailureGrouper
-from conformance.results.file import FORMAT
+from conformance.results.file import FORMAT, MAX_LINE_BYTES, encode_record
 from conformance.results.levels import effective_level
 from conformance.run.environment_versions import dependency_versions
 from conformance.run.resume import PartialResults, different_run_error
@@ -121,6 +121,9 @@ _RECORDER_KEYS = {"record", "level", "expected", "baseline", "baseline_level", "
 """The keys of a result record that the recorder adds; the worker sets all other keys."""
 
 
+_LONG_KEYS = {"placement", "recorded_outputs", "stderr", "hazards", "checks", "accuracy"}
+"""The keys of a result record that are left out if the record would be too large for readers."""
+
 _DIAGNOSIS_KEYS = {"subject", "case", "verdict", "phase", "message", "level", "checks", "recorded_outputs"}
 """The keys of a result that the diagnosis needs."""
 
@@ -137,7 +140,9 @@ class Recorder:
 
     Attributes:
         aborted_by: the error for which the run ends with status 2, or None.
+        fault: the internal error because of which failures are not explained, or None.
         results: number of results so far.
+        repeated: number of results that were ignored, because the case had a result on the subject already.
         has_begun: whether the header of the results file is written.
         diagnoses: mutants that explain failures, after `end`.
         unexplained: groups of failures that no mutant explains, after `end`.
@@ -165,13 +170,15 @@ class Recorder:
         self._for_diagnosis: list[tuple[Mapping[str, Any], Level]] = []
         self._before_first_result = before_first_result
         self.aborted_by: ConformanceError | None = None
+        self.fault: OutputFault | None = None
         self._archives = Archives(corpus)
         self._unexpected: dict[tuple[str, str], Any] = {}
         self._grouper = FailureGrouper(
             lambda subject, case: CaseResult(self._case_record(case), self._unexpected[subject, case])
         )
         self.criterion = criterion
-        self.results = 0
+        self.results = self.repeated = 0
+        self._judged: set[tuple[str, str]] = set()
         self.has_begun = False
         self.diagnoses: list[DiagnosisRecord] = []
         self.unexplained: list[UnexplainedRecord] = []
@@ -249,13 +256,21 @@ class Recorder:
         Raises:
             UsageError: the pass criterion judges a recorded result differently now.
         """
-        missing_archives = []
+        missing_archives, archived = [], set[str]()
+        for id, case in run.cases.items():
+            if id not in self._corpus.cases or case != self._case_record(id):
+                raise different_run_error(run, f"its description of case {id} is not that of the corpus")
         for result in run.results.values():
             record, _ = self._complete({name: value for name, value in result.items() if name not in _RECORDER_KEYS})
             if record != result:
                 raise different_run_error(run, f"its result of {result['case']} on {result['subject']} (see --expect)")
             if Verdict(record["verdict"]).is_defect and (archive := self._archive_record(record)):
+                if run.archives.get(result["case"], archive) != archive:
+                    raise different_run_error(run, f"its archive of case {result['case']} is not that of the corpus")
                 missing_archives += [archive] if result["case"] not in run.archives else []
+                archived.add(result["case"])
+        if unknown := run.archives.keys() - archived:
+            raise different_run_error(run, f"it has an archive of case {min(unknown)}, which did not fail")
         self._described.update(run.cases)
         self.has_begun = True
         if self._partial is not None:
@@ -272,6 +287,9 @@ class Recorder:
             result: a result record without the keys that the recorder adds.
         """
         with deferred_signals():  # an interruption must not separate counting from writing
+            if (result["subject"], result["case"]) in self._judged:  # another plugin runs items again
+                self.repeated += 1
+                return False
             record, expected = self._complete(result)
             if self._partial is None:
                 return expected
@@ -301,6 +319,7 @@ class Recorder:
         }
         expected = self.criterion.judge(record, lambda: self._facts_of(case))
         self.results += 1
+        self._judged.add((result["subject"], case))
         keys = _DIAGNOSIS_KEYS & result.keys()
         if not self._is_failure_of_base(record):
             self._for_diagnosis.append(
@@ -344,14 +363,11 @@ class Recorder:
             interrupted: whether the user ended the run.
             processes: number of processes that search for explanations.
         """
-        for result, level in self._for_diagnosis:
-            self._collector.add(result, level)
-        if self._collector.has_explainable_failure:
-            from conformance.diagnosis.run import diagnose_run
-
-            found = diagnose_run(self._collector, self._corpus, processes)
-            self.diagnoses, self.unexplained = found["diagnoses"], found["unexplained"]
-            self.undiagnosed = found.get("undiagnosed", [])
+        try:
+            self._diagnose(processes)
+        except Exception as error:  # noqa: BLE001 - the results must be written, whatever an explanation raises
+            self.fault = OutputFault(f"the failures were not explained: {type(error).__name__}: {error}")
+            self.fault.__cause__ = error
         counts = {
             subject: {str(level): {str(v): n for v, n in counter.items()} for level, counter in levels.items()}
             for subject, levels in self.criterion.verdicts.items()
@@ -372,6 +388,17 @@ class Recorder:
             self._write(footer)
             if self._partial is not None:
                 self._partial.finish()
+
+    def _diagnose(self, processes: int) -> None:
+        """Search for mutants that explain the failures, and set `diagnoses`, `unexplained` and `undiagnosed`."""
+        for result, level in self._for_diagnosis:
+            self._collector.add(result, level)
+        if self._collector.has_explainable_failure:
+            from conformance.diagnosis.run import diagnose_run
+
+            found = diagnose_run(self._collector, self._corpus, processes)
+            self.diagnoses, self.unexplained = found["diagnoses"], found["unexplained"]
+            self.undiagnosed = found.get("undiagnosed", [])
 
     def abandon(self) -> None:
         """Remove the partial results file, because its results are not valid. A file of an earlier run is kept."""
@@ -394,8 +421,19 @@ class Recorder:
         return self._facts[case]
 
     def _write(self, record: Mapping[str, Any]) -> None:
-        if self._partial is not None:
-            self._partial.write(record)
+        if self._partial is None:
+            return
+        line = encode_record(record)
+        if len(line) > MAX_LINE_BYTES and record["record"] == "result":  # a verdict must not be lost
+            kept = {name: value for name, value in record.items() if name not in _LONG_KEYS}
+            line = encode_record(kept | {"outputs": []})
+        if len(line) > MAX_LINE_BYTES:
+            raise UsageError(
+                "record-too-large",
+                f"--results: the {record['record']} record has {len(line)} bytes; readers accept {MAX_LINE_BYTES}.",
+                "Shorten the expectations file, or run fewer cases at a time with -k.",
+            )
+        self._partial.write(line)
 
 
 def _expected(entry: Expectation | None, case: str) -> Expected | None:

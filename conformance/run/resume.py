@@ -14,15 +14,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from conformance.errors import ResultsError, UsageError
-from conformance.files.atomic_write import real_path
-from conformance.results.file import IndexedLines, LazyRecords, encode_record, read_record
+from conformance.files.atomic_write import NEW_FILE_MODE, real_path
+from conformance.results.file import IndexedLines, LazyRecords, read_record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
     from conformance.results.file import Key
-    from conformance.results.records import Footer, Header, ResultRecord
+    from conformance.results.records import ArchiveRecord, CaseRecord, Footer, Header, ResultRecord
+    from conformance.run.settings import Settings
 
 
 PARTIAL_SUFFIX = ".partial"
@@ -49,7 +50,7 @@ class PartialResults:
         self._path = partial_path(self._target)
         with self._as_usage_error():
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, NEW_FILE_MODE)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -59,6 +60,7 @@ class PartialResults:
                 f"--results: another run is writing {target}.",
                 "Wait until that run has ended, or name another file.",
             ) from None
+        self._records = 0
         self._is_kept = os.fstat(self._descriptor).st_size > 0
         """Whether the file has records of an earlier run, which may still be resumed."""
 
@@ -77,9 +79,14 @@ class PartialResults:
         os.ftruncate(self._descriptor, size)
         self._is_kept = True
 
-    def write(self, record: Mapping[str, Any]) -> None:
-        """Append a record."""
-        self._append(encode_record(record))
+    def write(self, line: bytes) -> None:
+        """Append a record, encoded by `encode_record`. If the disk is full, the records before it can be resumed."""
+        try:
+            self._append(line)
+        except UsageError:
+            self._is_kept = self._is_kept or self._records > 1
+            raise
+        self._records += 1
 
     def finish(self) -> None:
         """Rename the file to its final path."""
@@ -120,7 +127,7 @@ class PartialResults:
 COMPLETED_KEY = "onnx_conformance_completed"
 """Key of the completed pairs of subject and case in the `workerinput` of pytest-xdist."""
 
-_EQUAL_KEYS = ("format", "suite", "subjects", "environment", "selection")
+_EQUAL_KEYS = ("format", "suite", "subjects", "environment", "selection", "clauses")
 """Keys of the header whose values must be equal in an interrupted run and the run that continues it."""
 
 
@@ -134,8 +141,8 @@ class InterruptedRun:
         size: size of the complete records in bytes, without a footer.
         header: the header record.
         results: the result records by subject and case; each is read from the file on access.
-        cases: ids of the cases that have a case record.
-        archives: ids of the cases that have an archive record.
+        cases: the case records by id of the case; each is read from the file on access.
+        archives: the archive records by id of the case; each is read from the file on access.
     """
 
     target: Path
@@ -143,8 +150,8 @@ class InterruptedRun:
     size: int
     header: Header
     results: Mapping[Key, ResultRecord]
-    cases: frozenset[str]
-    archives: frozenset[str]
+    cases: Mapping[str, CaseRecord]
+    archives: Mapping[str, ArchiveRecord]
 
     @property
     def completed(self) -> frozenset[Key]:
@@ -179,17 +186,69 @@ def read_interrupted_run(path: Path) -> InterruptedRun:
         header, size = header or record, size + len(line)
         if kind != "header":
             key = (record["subject"], record["case"]) if kind == "result" else record["case"]
-            if kind == "result" and key in found[kind]:
-                raise _malformed(source, "has two results of one case on one subject")
+            if key in found[kind]:
+                raise _malformed(source, f"has two {kind} records of one case")
             found[kind][key] = number
     if header is None:
         raise _malformed(source, "has no header")
-    results = LazyRecords(lambda number: read_record(lines, number, lines[number]), found["result"])
-    return InterruptedRun(target, source, size, header, results, frozenset(found["case"]), frozenset(found["archive"]))
+    results, cases, archives = (
+        LazyRecords(lambda number: read_record(lines, number, lines[number]), found[kind])
+        for kind in ("result", "case", "archive")
+    )
+    return InterruptedRun(target, source, size, header, results, cases, archives)
 
 
 def _malformed(source: Path, problem: str) -> ResultsError:
     return ResultsError("malformed", f"{source} {problem}.", "Run again without --resume.")
+
+
+PYTEST_SELECTION_KEYS = ("-m", "--deselect", "--lf", "--sw", "pytest")
+"""Keys of pytest's own options in a recorded selection; they are known only after pytest has started."""
+
+
+def check_before_start(
+    before: InterruptedRun, digest: str, settings: Settings, selection: Mapping[str, str], keys: Collection[Key]
+) -> None:
+    """Check what can be checked before a subject is started: nothing must start for a file of another run.
+
+    `check_can_resume` checks the remaining properties, such as the versions of the subjects.
+
+    Args:
+        before: the interrupted run.
+        digest: digest of the corpus.
+        settings: the settings of the new run.
+        selection: the selection that the new run would record, without pytest's own options.
+        keys: the pairs of subject and case that the new run would execute.
+
+    Raises:
+        UsageError: a property differs.
+        ResultsError: the file has a result that the run cannot have.
+    """
+    header: Mapping[str, Any] = before.header
+    if header["corpus"]["digest"] != digest:
+        raise different_run_error(before, "the corpus differs")
+    recorded = {name: value for name, value in header["selection"].items() if name not in PYTEST_SELECTION_KEYS}
+    pairs = [
+        ("subjects", [[each["kind"], each["id"]] for each in header["subjects"]], settings.subject_keys),
+        ("selection", recorded, dict(selection)),
+        ("level", header["criterion"]["level"], str(settings.fail_level)),
+        ("require", sorted(header["criterion"]["require"]), sorted(settings.require)),
+        ("options", _without_data(header["options"]), _without_data(settings.options_by_subject)),
+    ]
+    for name, old, new in pairs:
+        if old != new:
+            raise different_run_error(before, f"{name} is {_shorten(new)} instead of {_shorten(old)}")
+    for subject, case in before.results:
+        if (subject, case) not in keys:
+            raise _malformed(before.source, f"has a result of {case} on {subject}, which the run does not select")
+
+
+def _without_data(options: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Return the options of each subject without `--data`, because the digest identifies the corpus."""
+    return {
+        subject: [word for word, last in zip(words, ["", *words], strict=False) if "--data" not in (word, last)]
+        for subject, words in options.items()
+    }
 
 
 def check_can_resume(before: InterruptedRun, header: Mapping[str, Any]) -> None:

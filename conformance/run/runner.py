@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.errors import ExitStatus, SuiteFault, UsageError
+from conformance.errors import ExitStatus, OutputFault, SuiteFault, UsageError
 from conformance.files.atomic_write import deferred_signals, install_signal_deferral
 from conformance.run.pytest_items import RUN_COMMAND_KEY, SESSION_PLUGIN_NAME
 from conformance.run.session import ConformanceSession
@@ -57,12 +57,27 @@ class RunRequest:
     output: OutputOptions = field(default_factory=OutputOptions)
 
 
-def run_corpus(request: RunRequest) -> ExitStatus:
-    """Run the corpus, print the outcome, and return the exit status.
+@dataclass(frozen=True)
+class RunOutcome:
+    """The end of a run whose results are written.
+
+    Attributes:
+        status: the exit status of the command, if there is no fault.
+        is_resumable: whether results are missing, so that `--resume` can continue the run.
+        fault: an internal error after the verdicts, or None.
+    """
+
+    status: ExitStatus
+    is_resumable: bool = False
+    fault: SuiteFault | None = None
+
+
+def run_corpus(request: RunRequest) -> RunOutcome:
+    """Run the corpus, write the results, and print the outcome.
 
     Raises:
         ConformanceError: the settings, the corpus, a subject or an expectations file is wrong.
-        SuiteFault: pytest raised an internal error.
+        SuiteFault: pytest raised an internal error before the first result.
         KeyboardInterrupt: the user interrupted the run before its first result.
     """
     session = ConformanceSession(request.settings, interrupted_run=request.interrupted_run)
@@ -84,13 +99,22 @@ def run_corpus(request: RunRequest) -> ExitStatus:
         raise session.abandoned
     if session.interrupted and not (session.recorder and session.recorder.has_begun):
         raise KeyboardInterrupt  # before the first result
-    if status == pytest.ExitCode.INTERNAL_ERROR:
-        raise SuiteFault("pytest raised an internal error; its message is above")
+    fault: SuiteFault | None = session.recorder.fault if session.recorder else None
+    if status == pytest.ExitCode.INTERNAL_ERROR and fault is None:
+        fault = SuiteFault("pytest raised an internal error; its message is above")
+        if not (session.recorder and session.recorder.has_begun):
+            raise fault
     _check_has_results(session, status)
-    print_outcome(session, request.output)
-    if session.interrupted:
-        return ExitStatus.INTERRUPTED
-    return ExitStatus.FAILS if session.reasons else ExitStatus.PASSES
+    try:
+        print_outcome(session, request.output)
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the results are written, and the reports still must be
+        if fault is None:
+            fault = OutputFault(f"the outcome was not printed: {type(error).__name__}: {error}")
+            fault.__cause__ = error
+    ended = ExitStatus.FAILS if session.reasons else ExitStatus.PASSES
+    return RunOutcome(ExitStatus.INTERRUPTED if session.interrupted else ended, session.is_resumable, fault)
 
 
 class _SessionStarter:
@@ -134,7 +158,8 @@ class _SessionStarter:
 def _arguments(session: ConformanceSession, request: RunRequest) -> list[str]:
     """Return the arguments for pytest, which disable the user's configuration, other plugins and terminal output."""
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    os.environ.pop("PYTEST_ADDOPTS", None)
+    for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):  # the user's own pytest may need them, a run never does
+        os.environ.pop(name, None)
     arguments = [str(session.manifest), f"--rootdir={Path.cwd()}", "-c", os.devnull, "--noconftest"]
     arguments += ["-o", f"cache_dir={_cache_folder()}"]
     arguments += [part for name in _DISABLED_PLUGINS for part in ("-p", f"no:{name}")] + [

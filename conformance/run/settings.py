@@ -104,6 +104,16 @@ class Settings:
         values |= {"timeout": self.limits.timeout, "memory": self.limits.memory or ""}
         return {name: _plain(value) for name, value in values.items()}
 
+    @property
+    def subject_keys(self) -> list[list[str]]:
+        """Kind and name of each subject, in order."""
+        return [[str(named.kind), named.text] for named in self.subjects]
+
+    @property
+    def options_by_subject(self) -> dict[str, list[str]]:
+        """The command-line options on which the verdicts of each subject depend, by the name of the subject."""
+        return {named.text: self.options_of(named.kind) for named in self.subjects}
+
     def options_of(self, kind: SubjectKind) -> list[str]:
         """Return the command-line options on which the verdicts of a subject of this kind depend.
 

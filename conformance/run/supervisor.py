@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import secrets
 import signal
 import sys
 from contextlib import suppress
@@ -22,8 +23,11 @@ _FORWARDED_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _PR_SET_PDEATHSIG = 1
 """`PR_SET_PDEATHSIG` of Linux's prctl."""
 
-_status_pipe: list[int] = []
-"""File descriptor to which a supervised child writes its exit status; empty in any other process."""
+_status_pipe: list[tuple[int, str]] = []
+"""File descriptor to which a supervised child writes its exit status, and the secret text that proves its origin.
+
+A subject in the same process may write to any descriptor. The list is empty in any other process.
+"""
 
 
 class ChildDied(Exception):
@@ -37,13 +41,15 @@ def run_in_child() -> ExitStatus | None:
         ChildDied: the child ended without reporting an exit status.
     """
     reader, writer = os.pipe()
+    os.set_blocking(writer, False)  # a subject that fills the pipe must not make the end of the run wait
+    token = secrets.token_hex(16)
     sys.stdout.flush()
     sys.stderr.flush()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED_SIGNALS)
     parent, child = os.getpid(), os.fork()
     if child == 0:
         os.close(reader)
-        _status_pipe[:] = [writer]
+        _status_pipe[:] = [(writer, token)]
         _die_with(parent)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return None
@@ -55,7 +61,7 @@ def run_in_child() -> ExitStatus | None:
     try:
         _, ended = os.waitpid(child, 0)
         os.set_blocking(reader, False)
-        return _read_status(reader, ended)
+        return _read_status(reader, ended, token)
     finally:
         os.close(reader)
         for number, handler in handlers.items():
@@ -68,7 +74,7 @@ def report_status_and_exit(status: int) -> None:
     The process ends without clean-up, because a runtime may crash in its clean-up, and that is not tested.
     """
     if _status_pipe:
-        _end(_status_pipe[0], status)
+        _end(*_status_pipe[0], status)
 
 
 def exit_without_cleanup() -> None:
@@ -90,16 +96,21 @@ def _flush_streams() -> None:
             stream.flush()
 
 
-def _end(writer: int, status: int) -> NoReturn:
+def _end(writer: int, token: str, status: int) -> NoReturn:
     _flush_streams()
-    os.write(writer, f"{status}\n".encode())
+    with suppress(OSError):  # a subject has closed or filled the pipe: the parent then gets no status
+        os.write(writer, f"{token}{status}\n".encode())
     os._exit(status)
 
 
-def _read_status(reader: int, ended: int) -> ExitStatus:
+def _read_status(reader: int, ended: int, token: str) -> ExitStatus:
+    text = b""
     with suppress(BlockingIOError):  # a process of the subject may still have the other end
-        if text := os.read(reader, 16):
-            return ExitStatus(int(text))
+        while part := os.read(reader, 2**16):
+            text += part
+    _, proof, status = text.rpartition(token.encode())
+    if proof and status.rstrip(b"\n").isdigit():
+        return ExitStatus(int(status))
     code = os.waitstatus_to_exitcode(ended)
     raise ChildDied(f"exited with status {code}" if code >= 0 else f"was ended by {signal.Signals(-code).name}")
 

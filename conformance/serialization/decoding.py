@@ -8,6 +8,8 @@ rejects unknown keys, numbers outside of a field's limits, text that is not Unic
 from __future__ import annotations
 
 import keyword
+import re
+import tomllib
 from contextlib import contextmanager
 from enum import Enum
 from functools import cache
@@ -95,6 +97,30 @@ def decode_json(content: bytes) -> Any:
     """
     with _malformed_errors():
         return msgspec.json.decode(content)
+
+
+MAX_TOML_KEY_PARTS = 64
+"""Largest number of parts of a dotted TOML key. The time of Python's parser grows with the square of this number."""
+
+_TOML_PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
+_LONG_TOML_KEY = re.compile(rf"(?<![\w.\-\"']){_TOML_PART}(?:[ \t]*\.[ \t]*{_TOML_PART}){{{MAX_TOML_KEY_PARTS}}}")
+
+
+def decode_toml(text: str) -> dict[str, Any]:
+    """Return a TOML document; the caller checks its content.
+
+    Raises:
+        MalformedError: the text is not TOML, is nested too deeply, or has a key of too many parts.
+    """
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.count(".") >= MAX_TOML_KEY_PARTS and _LONG_TOML_KEY.search(line):
+            raise MalformedError(f"line {number} has a key of more than {MAX_TOML_KEY_PARTS} parts")
+    try:
+        return tomllib.loads(text)
+    except ValueError as error:  # also for a number with too many digits
+        raise MalformedError(str(error)[:MAX_REASON_LENGTH]) from None
+    except RecursionError:
+        raise MalformedError("it is nested too deeply") from None
 
 
 @contextmanager

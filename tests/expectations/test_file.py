@@ -7,7 +7,8 @@ from refusals import refused
 
 from conformance.errors import ExpectationsError
 from conformance.expectations.conditions import ConditionContext
-from conformance.expectations.file import read_expectations, read_expectations_by_subject
+from conformance.expectations.file import parse_expectations, read_expectations, read_expectations_by_subject
+from conformance.serialization.decoding import decode_toml
 from conformance.verdicts import Verdict
 
 HEAD = 'subject = "acme"\n'
@@ -197,3 +198,22 @@ def test_entry_has_its_issue(file):
 def test_entry_may_name_violated_checks(file):
     (entry,) = read_expectations(file(WHOLE + 'checks = ["mutation"]\n')).entries
     assert entry.checks == ("mutation",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "KEY = 1",
+        "[KEY]\nx = 1",
+        "x = {KEY = 1}",
+        'subject = "x"\n[[expect]]\ncases = "*"\nverdict = "fail"\nreason = "r"\nKEY = 1',
+    ],
+)
+def test_key_of_many_parts_is_refused_without_parsing_it(text):
+    with refused("expectations.malformed", "parts"):
+        parse_expectations(text.replace("KEY", "a" + ".a" * 20_000), "e.toml")
+
+
+@pytest.mark.parametrize("key", ['"a.b"', "a." * 60 + "a", "'" + "a." * 200 + "'"])
+def test_key_of_few_parts_is_read(key):
+    assert decode_toml(f"{key} = 1")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def _results(path: Path) -> object:
     read_results(path)
-    return comparable_records(path)
+    return [record.replace(str(path.parent), "") for record in comparable_records(path)]  # of `--data`
 
 
 def _page(path: Path) -> object:

@@ -84,9 +84,10 @@ class Activity:
 
 
 def _run(name: str, *more: str) -> Activity:
-    arguments = (*RUN, "--results", "out.jsonl", *REPORTS, *more)
-    made = ("out.jsonl", *REPORTS[1::2])
-    return Activity(name, arguments, made, ("run", "--resume", "out.jsonl"), {"out.html": "<p>old</html>"}, status=1)
+    """Return a run that writes results and reports, and that is resumed with the same options."""
+    rest, made = (*REPORTS, *more), ("out.jsonl", *REPORTS[1::2])
+    arguments, again = ((*RUN, option, "out.jsonl", *rest) for option in ("--results", "--resume"))
+    return Activity(name, arguments, made, again, {"out.html": "<p>old</html>"}, status=1)
 
 
 ACTIVITIES = (

@@ -87,7 +87,7 @@ def slow_verb_targets(seeds: Seeds) -> dict[str, st.SearchStrategy[Example]]:
         return strategy.map(lambda content: Example(arguments, {name: content}))
 
     return {
-        "resume": of(results, "r.jsonl.partial", *run, "--resume", "r.jsonl"),
+        "resume": of(results, "r.jsonl.partial", *run, "-b", WRONG, "--resume", "r.jsonl"),
         "expect": of(
             corrupted_toml(TOML.encode()), "e.toml", *run, "-b", WRONG, "--expect", "e.toml", "--case", SMALL[0]
         ),

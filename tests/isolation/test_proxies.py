@@ -74,6 +74,7 @@ class RecordingClient:
     """Replaces a client: records the commands, and answers without outputs."""
 
     def __init__(self, tmp_path):
+        self.limits = Limits()
         self.process = SimpleNamespace(write_input_file=lambda name, content: str(tmp_path / name))
         self.commands = []
 

@@ -93,3 +93,25 @@ def test_dask_workers_unreachable_scheduler_is_error():
 def test_dask_workers_invalid_address_is_error():
     with refused("job.scheduler-unreachable", "nowhere"):
         results(Squares(), DaskWorkers("nowhere", pytest.fail))
+
+
+@pytest.mark.parametrize(
+    "answer", [b"[]", b'{"square": "x"}', b"{}", {"square": 1}, b'{"square": 1}' + b" " * 200, None]
+)
+def test_answer_of_worker_that_is_not_a_result_is_refused(cluster, monkeypatch, answer):
+    monkeypatch.setattr("conformance.jobs.dask.run_chunk", AnswersOnly(answer))
+    monkeypatch.setattr("conformance.jobs.dask.MAX_RESULT_BYTES", 100)
+    with refused("job.malformed-result", cluster.scheduler_address):
+        results(Squares(), DaskWorkers(cluster.scheduler_address, lambda _: None))
+
+
+class AnswersOnly:
+    """A task of a hostile worker, which gives one answer for every chunk."""
+
+    __name__ = "answers_only"
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def __call__(self, job, number):
+        return self.answer

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
+import pytest
 from command_outputs import read_records
 from refusals import refused
 
@@ -35,7 +39,24 @@ def test_target_of_a_link_is_written(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "real")
     file = PartialResults(tmp_path / "link")
     file.begin()
-    file.write({"record": "header"})
+    file.write(b'{"record":"header"}\n')
     file.finish()
     assert (tmp_path / "link").is_symlink()
     assert read_records(tmp_path / "real") == [{"record": "header"}]
+
+
+@pytest.mark.parametrize(("records", "is_kept"), [(1, False), (3, True)])
+def test_records_before_a_full_disk_are_kept_for_resuming(tmp_path, monkeypatch, records, is_kept):
+    def fail(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    file = PartialResults(tmp_path / "results.jsonl")
+    file.begin()
+    for _ in range(records):
+        file.write(b"{}\n")
+    monkeypatch.setattr("conformance.run.resume.os.write", fail)
+    with refused("usage.cannot-write", "results.jsonl"):
+        file.write(b"{}\n")
+    monkeypatch.undo()
+    file.abandon()
+    assert partial_path(tmp_path / "results.jsonl").exists() == is_kept

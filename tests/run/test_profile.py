@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command_outputs import comparable_records, read_records, results_by_key
 from corpora import ADAM, write_corpus
-from refusals import assert_bad_input, assert_bad_input_by_pytest
+from refusals import assert_bad_input
 
 from conformance.profiles import read_profile
 from conformance.report.diff import compare_runs
@@ -116,8 +116,9 @@ def test_resume_keeps_profile_and_refuses_different_profile(run, here):
     (here / "r.jsonl").unlink()
     (here / "r.jsonl.partial").write_text("".join(lines[:3]))
     (here / "house.toml").write_text(HOUSE)
-    assert_bad_input_by_pytest(run("-b", NUMPY, "--resume", "r.jsonl", "--profile", "house.toml"), "--profile differs")
-    assert run("-b", NUMPY, "--resume", "r.jsonl").status == 0
+    ended = run("-b", NUMPY, "--resume", "r.jsonl", "--profile", "house.toml")
+    assert_bad_input(ended, "usage.resume-other-run", "house.toml")
+    assert run("-b", NUMPY, "--resume", "r.jsonl", "--profile", "sonnx").status == 0
     assert len(current_results()) == 3
 
 

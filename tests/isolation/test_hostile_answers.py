@@ -1,0 +1,92 @@
+"""Hostile answers of a harness: each is a verdict, the results can be read, and the suite stays under a gibibyte."""
+
+from __future__ import annotations
+
+import sys
+
+import hostile_harnesses
+import onnx
+import pytest
+from repository import DATA, SUPPORT
+
+from conformance.isolation.proxies import has_more_fields
+from conformance.results.file import read_results
+
+PASS_CASE = "test_argmax_pass_surroundings_above_64_kib"
+"""The case with the largest model, and so with the largest limits."""
+
+MOST_MEBIBYTES = 1024
+
+PEAK = """
+import resource, sys
+from conformance.cli import main
+sys.argv[0] = "onnx-conformance"
+try:
+    main()
+finally:
+    print("PEAK", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, file=sys.stderr)
+"""
+
+# the attack, the verdict and a part of the message
+ATTACKS = [
+    ("claims_endless_seconds", "error", "violates the protocol"),
+    ("writes_three_sparse_gibibytes", "error", "output 0 that has more than "),
+    ("writes_sparse_outputs_up_to_the_limit", "fail", "1 outputs instead of"),
+    ("writes_a_line_of_250_megabytes", "error", "bytes in one line"),
+    ("writes_the_longest_line", "error", "\U0001f600"),
+    ("writes_an_endless_line_byte_by_byte", "timeout", "did not answer"),
+    ("nests_five_million_lists", "error", "values in one message"),
+    ("returns_a_million_outputs", "fail", "200001 outputs instead of"),
+    ("places_nodes_on_long_names", "fail", "0 outputs instead of"),
+    ("overwrites_what_is_not_there", "error", "reports that it overwrote output 0 of run 0"),
+    ("refuses_with_a_long_text", "unsupported", "xxx"),
+    ("writes_a_model_of_two_million_nodes", "error", "fields"),
+    ("writes_a_model_with_an_endless_number", "error", "not a model"),
+    ("writes_a_sparse_model_of_a_gibibyte", "error", "wrote a model of more than "),
+]
+
+
+@pytest.mark.programs
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss has another unit elsewhere")
+@pytest.mark.parametrize(("attack", "verdict", "message"), ATTACKS, ids=[row[0] for row in ATTACKS])
+def test_hostile_answer_is_a_verdict_and_memory_stays_below_a_gibibyte(process, here, attack, verdict, message):
+    is_optimizer = "model" in attack
+    harness = f"exec:{sys.executable} {SUPPORT / 'hostile_harnesses.py'} {attack}"
+    subject = ("-o", harness) if is_optimizer else ("-b", harness)
+    case = PASS_CASE if is_optimizer else "test_momentum_multiple"
+    told = ("run", *subject, "--case", case, "--data", DATA, "--results", "out.jsonl", "--timeout", "20")
+    ended = process(sys.executable, "-c", PEAK, *told)
+    (row,) = read_results(here / "out.jsonl").rows.values()
+    peak = int(ended.err.rpartition("PEAK ")[2])
+    assert (row["verdict"], ended.status) == (verdict, 1)
+    assert message in row["message"]
+    assert peak < MOST_MEBIBYTES
+
+
+def test_every_attack_of_the_harness_is_tested():
+    functions = {name for name, value in vars(hostile_harnesses).items() if callable(value)}
+    helpers = {"write", "answer", "varint", "main", "Path", "Any"}
+    assert functions - helpers == {row[0] for row in ATTACKS}
+
+
+@pytest.mark.parametrize(
+    ("content", "fields"),
+    [
+        (b"", 0),
+        (b"\x08\x01", 1),
+        (onnx.ModelProto(ir_version=300, producer_name="name").SerializeToString(), 2),
+        (onnx.ModelProto(graph=onnx.GraphProto(node=[onnx.NodeProto(input=["a", "b"])] * 3)).SerializeToString(), 10),
+        (b"\x3a\x04\x0a\x00\x0a\x00", 3),
+        (b"\x09" + bytes(8) + b"\x0d" + bytes(4), 2),
+    ],
+)
+def test_fields_of_a_model_are_counted_without_decoding(content, fields):
+    assert not has_more_fields(content, fields)
+    assert has_more_fields(content + b"\x08\x01", fields)
+
+
+@pytest.mark.parametrize(
+    "content", [b"\x3a" + b"\xff" * 10**6, b"\x3a\x80", b"\x0b\x0c\x0f", b"\x3a\xff\xff\xff\xff\x7f"]
+)
+def test_counting_of_what_is_not_a_model_ends(content):
+    assert not has_more_fields(content, 10**7)
