@@ -1,1 +1,1 @@
-BX_newJdÁd4z>
+BX_newJÅÔ-k…>

@@ -1,1 +1,1 @@
-BX_newJdq‡Y”H‰<
+BX_newJÞ¡Œ<

@@ -1,1 +1,1 @@
-BX_newJ]\/h>
+BX_newJP1¡ëcl>

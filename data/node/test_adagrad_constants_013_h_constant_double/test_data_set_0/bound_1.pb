@@ -1,2 +1,1 @@
-BH_newJoJ
-4<
+BH_newJ14u,eÀ,<

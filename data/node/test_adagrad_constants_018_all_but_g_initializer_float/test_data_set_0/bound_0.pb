@@ -1,1 +1,1 @@
-BX_newJ ¡FOKn>f9…&Cm>²[m˜p>òiXÛðp>
+BX_newJ µöº~ãn>ùßÜØ´n>€uÜ¬jp>'£¸cip>

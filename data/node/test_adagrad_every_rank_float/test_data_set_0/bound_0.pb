@@ -1,1 +1,1 @@
-BX1_newJòdÈK(‰>
+BX1_newJ‘W1ýÞY•>

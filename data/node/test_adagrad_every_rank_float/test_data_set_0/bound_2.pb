@@ -1,1 +1,1 @@
-BX3_newJ 2liv9þx>ÓôBLÂk€>Vdtbº“>X¹MEi‘>
+BX3_newJ Y™PÓÞ|>®k0c¸ˆ>¸-¤,r‘ >e#¢ýPw >

@@ -1,1 +1,1 @@
-BX7_newJ/l“8pZ‚>
+BX7_newJ|Ý“T-”Š>

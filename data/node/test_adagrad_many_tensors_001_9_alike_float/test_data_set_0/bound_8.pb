@@ -1,1 +1,1 @@
-BX9_newJéûnú‡L>jZåþpt>
+BX9_newJ|öTqƒdN>]5º!mq|>

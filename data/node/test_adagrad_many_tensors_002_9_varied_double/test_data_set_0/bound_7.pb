@@ -1,1 +1,1 @@
-BX8_newJ¸GÇÈ·z¨<
+BX8_newJoàB|ðž¶<

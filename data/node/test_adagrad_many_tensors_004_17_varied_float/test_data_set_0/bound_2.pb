@@ -1,1 +1,1 @@
-BX3_newJçUPŽ>
+BX3_newJQgý­õ™>

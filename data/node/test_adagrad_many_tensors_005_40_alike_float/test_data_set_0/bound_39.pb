@@ -1,1 +1,1 @@
-BX40_newJi¼p¢s>(a(“!s>
+BX40_newJjPªïd>`A3¬8y>

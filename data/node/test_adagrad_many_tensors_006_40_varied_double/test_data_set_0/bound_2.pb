@@ -1,1 +1,1 @@
-BX3_newJ§,nFÁ<
+BX3_newJ5uådoÎ<

@@ -1,1 +1,1 @@
-BX_newJ —ßOBH>BEŒIde;;B>Ô7=Bçœ ­Åg=B
+BX_newJ ®4~BH>B8Jge;;BÅçÔ7=B¥ô1­Åg=B

@@ -1,1 +1,1 @@
-BX_newJ ƒV{Ç’µBwGÌMÐB0ŸºØï	B½"jþSóB
+BX_newJ ii~åÚBC•éx°OB‹÷Ë“BÕ¼&×JËB

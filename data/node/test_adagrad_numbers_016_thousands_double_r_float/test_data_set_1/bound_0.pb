@@ -1,1 +1,1 @@
-BX_newJ ;7l¡7BåSÆ°n°3Bsx@üe6Bv\†uü7B
+BX_newJ ­rl¡7BÿÚü°n°3B°²@üe6BêXV†uü7B

@@ -1,1 +1,1 @@
-BX_newJ F«™~vtB+Ú‘¢4—sBiëÂÇqMsB1šÊÕýtB
+BX_newJ Š'Ë²[™tB÷ªzbœ±sBduÛâåfsB¸†ëÉ{uB

@@ -1,1 +1,1 @@
-BX_newJ *yG­ÁrBYQüYœ/uBxêf	8uBS	35{sB
+BX_newJ v@?GýtB¼U-;ywByœF®=wBÛRqvB

@@ -1,1 +1,1 @@
-BX_newJ øﬂäG5"sB4íK®‹qBWcÔørêrBi/0ÊtB
+BX_newJ ¨’„-!vB‡ºWdWEvB	ëh≠©tBCqRh®∂vB

@@ -1,1 +1,1 @@
-BX_newJ €V M^ô>Ba@hŽö>BÅª¤k†?Bá„÷€;„=B
+BX_newJ Áæ'M^ô>BkqhŽö>BO#ªk†?B]ü€;„=B

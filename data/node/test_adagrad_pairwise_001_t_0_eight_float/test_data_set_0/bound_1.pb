@@ -1,1 +1,1 @@
-BX2_newJ…sbÕ U=ªoíc`?S=
+BX2_newJÕö÷x\b=‘\¡KL?[=

@@ -1,1 +1,1 @@
-BX7_newJóCG]èR=
+BX7_newJe’›¢Ç`=

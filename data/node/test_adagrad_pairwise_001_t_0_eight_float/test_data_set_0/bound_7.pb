@@ -1,1 +1,1 @@
-BX8_newJ8ŽÈn‘U$I=§u"DN=ä·)¡X=«ƒx]F>=LõmFS=%È¿~‡D=!b´gÿõR=
+BX8_newJ8"FHt*T=HJ¶è´°Y=åZÿæb=rVaÂÜ>=C´‘ÌÕ{a=KcÑ"Ù¿E= fvåÎÑ`=

@@ -1,1 +1,1 @@
-BX3_newJÿ1MZW=:´x.C,P=fKõ¥b=
+BX3_newJî3&Êd=?y›ü»4X=JYÁ¼èTh=

@@ -1,1 +1,1 @@
-BX4_newJ ๔B}฿S=ุu‘5G=9ัwE=ืS`ฃ=\=
+BX4_newJ ัฒvXKY=]๘Q็ES=ฦ๘นh฿Q=v$?Wjh=

@@ -1,1 +1,1 @@
-BX1_newJ÷êzes>V‹FµÿÐ€>
+BX1_newJ¾LNG2r>ëm†Ì€>

@@ -1,1 +1,1 @@
-BX7_newJŒúCÚ—™I>
+BX7_newJÀ-wÚ—™I>

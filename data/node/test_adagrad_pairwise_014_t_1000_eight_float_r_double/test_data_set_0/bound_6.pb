@@ -1,2 +1,1 @@
-BX7_newJýrQ
-LYt>
+BX7_newJŽ‹u	Ò—u>

@@ -1,1 +1,1 @@
-BX2_newJ‰mCZmôS>øü¹åÞëW>
+BX2_newJ+)`môS>oDçÞëW>

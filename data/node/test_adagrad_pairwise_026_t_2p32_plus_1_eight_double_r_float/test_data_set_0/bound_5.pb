@@ -1,1 +1,1 @@
-BX6_newJ0Å’4grU>Br§-yG>y›rA÷Q>¢¥ÂE;œ,>I™ÛLM>¸¡UYm]>
+BX6_newJ0í¢ÚrU>dÂ’.yG>¤ˆJzA÷Q>áïBœ,>-«YþLM>UƒšYm]>

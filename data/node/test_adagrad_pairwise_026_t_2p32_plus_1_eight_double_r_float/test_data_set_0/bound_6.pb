@@ -1,1 +1,1 @@
-BX7_newJRísˆW>
+BX7_newJíx‰W>

@@ -1,1 +1,1 @@
-BH_newJÖaUñ<
+BH_newJ”9d À”<

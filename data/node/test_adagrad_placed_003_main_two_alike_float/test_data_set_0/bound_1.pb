@@ -1,1 +1,1 @@
-BX1_new_negativeJ †!8¤ôŠ>ð9ÛE*SŽ>nIÿãµ+’>Š˜Kßs>
+BX1_new_negativeJ ™;–<Ò˜š>a,,Í_¾›>cçÕûy‰ž>Ãgu)•Êy>

@@ -1,1 +1,1 @@
-BX2_new_twin_negativeJ ¸^0¬<>îú$è{>vkîÂ;‰>¸ñõÚ¡o>
+BX2_new_twin_negativeJ xO2~ã¼š>lW[Ø‚>YÓÅxŒ×“>Åä€÷›>

@@ -1,1 +1,1 @@
-BX1_new_twin_negativeJ ?)j$øŠ>W&trƒš‘>;Õâ'³“>äÞ£hw>
+BX1_new_twin_negativeJ †T³¥É©š>Ö¼4}ÕNž>L³ÿáa >òš¶/}>

@@ -1,1 +1,1 @@
-BX1_new_capturedJ Ë0ÔW.·ø<ºÄ|œ$∂<QoHYö<Gªjï>Oπ<
+BX1_new_capturedJ tQ<E~!À<’ú˚æKê√<⁄‡9ù•<UÛT≈√]∆<

@@ -1,1 +1,1 @@
-BX2_new_twin_capturedJ Ž§)+ú5¼<‹»J‰«è©<¢\™($é»<ûÜõ¶¨<
+BX2_new_twin_capturedJ  3i}ÎÄ<WK‡Ñøú²<é“5ÖðÊ<uEA‚ã³<

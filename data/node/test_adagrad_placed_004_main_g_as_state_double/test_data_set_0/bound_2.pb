@@ -1,1 +1,2 @@
-BX2_new_capturedJ núxÖ«<–dzÍT<´™œ½¶<u TI]<¤<
+BX2_new_capturedJ ¶¹Ìø·ˆ·<ÂC´œ0«<›;Ã!øÄ<£é
+îiü±<

@@ -1,1 +1,1 @@
-BX1_new_twin_capturedJ 7evªÈ<ËjyŒ¤6Â<®b*ŠYµ<72×f}Ã<
+BX1_new_twin_capturedJ ö¢V÷s¹Ò<ÙCEikjÉ<b¸j·<¼ò#Ê-ÐË<

@@ -1,1 +1,1 @@
-BX1_new_twin_laterJ óŒrÿ-ß<»ùžFÕ<º"·•$œÅ<å"¶&P×<
+BX1_new_twin_laterJ ÕÛ1užæ<ÉÒjÞÌyÜ<sd#®¬Ç<iãŠðqß<

@@ -1,1 +1,1 @@
-BX_new_laterJ©k½_`©Ê<
+BX_new_laterJ=a±r6Õ<

@@ -1,1 +1,1 @@
-BX_new_twin_atJÕ-n‰·<
+BX_new_twin_atJ6–«ÆØÃ<

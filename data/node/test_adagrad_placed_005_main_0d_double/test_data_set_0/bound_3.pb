@@ -1,3 +1,1 @@
-BX_new_twin_laterJH
-лг
-П<
+BX_new_twin_laterJG'd\­ЫЧ<

@@ -1,1 +1,1 @@
-BX1_new_negative_ifJ AÃ×\£¾<²Ó@±»<$­KŽªÀ<Ë°nuÀ<
+BX1_new_negative_ifJ øF†T˜Í<z³@q6É<£|ºŽ>žÍ<ÚKM“xÍ<

@@ -1,1 +1,1 @@
-BX3_new_twin_negative_ifJÊêßö³5>»<èÌ¦_1>
+BX3_new_twin_negative_ifJÜh’òö³5>ääÔ¦_1>

@@ -1,1 +1,1 @@
-BX4_new_twin_ifJ”$ôÖ|>>IB‹°%>
+BX4_new_twin_ifJrƒýí|>>u;_7‹°%>

@@ -1,1 +1,1 @@
-B	X3_new_ifJ­~VGËµ<P•‹.¤<
+B	X3_new_ifJ¹—þÁ„oÄ<šDøbÁx±<

@@ -1,1 +1,1 @@
-BX3_new_negative_ifJ­~VGËµ<P•‹.¤<
+BX3_new_negative_ifJ¹—þÁ„oÄ<šDøbÁx±<

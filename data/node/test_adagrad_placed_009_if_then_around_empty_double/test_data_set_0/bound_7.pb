@@ -1,1 +1,1 @@
-BX4_new_negative_ifJL¢ÔÀ<"ARY³<
+BX4_new_negative_ifJÌ?ÃÊ¥Ë<-±ÃòžÂ<

@@ -1,2 +1,1 @@
-BX1_new_negative_ifJ §ÝÂÍAyŒ>C3EB´
-‘>nþ¿C³€>C;œ;Pª‡>
+BX1_new_negative_ifJ ”^|5Ý˜>Â°þ9>åÌÉ›#ˆ>)ŠØK1;“>

@@ -1,1 +1,1 @@
-BX2_new_negative_ifJ 4'©¼Í7Ž>ŒDL¢w€>wð&‰V,z>Ë¡þ¿‹>
+BX2_new_negative_ifJ 2ƒ ¼5›>ólb,6H‰>ýºSþ‚f„>ñÇöâÉc—>

@@ -1,1 +1,2 @@
-BX1_new_twin_negative_ifJ Pi˜}Å	ˆ>!àž&“>UÓ›3z†>iÌÒk[¢‡>
+BX1_new_twin_negative_ifJ ”Xµ}Î`–>÷Á½'*QŸ>GØ°”»o>Î£
+“>

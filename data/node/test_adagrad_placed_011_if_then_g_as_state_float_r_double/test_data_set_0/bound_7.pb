@@ -1,1 +1,2 @@
-BX2_new_twin_negative_ifJ šqt©µ’>çè«¢—„>ýÀ7Lï"y>˜îÁ0O‹>
+BX2_new_twin_negative_ifJ øø¡*"Ož>Û¡
+>Õ‰?ÀÕƒ>¤™a(—>

@@ -1,1 +1,1 @@
-BX_new_at_ifJå&&¿Mÿ‹>
+BX_new_at_ifJû½­2Àk–>

@@ -1,1 +1,1 @@
-BX_new_later_ifJëq™©¢>
+BX_new_later_ifJ1HÌÂnª>

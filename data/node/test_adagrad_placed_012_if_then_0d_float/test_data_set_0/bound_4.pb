@@ -1,1 +1,1 @@
-BX_new_twin_at_ifJïžT÷‡ >
+BX_new_twin_at_ifJ”/|Í!Ó¦>

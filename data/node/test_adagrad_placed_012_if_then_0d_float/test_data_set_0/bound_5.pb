@@ -1,1 +1,1 @@
-BX_new_twin_later_ifJn–Ü?êú²>
+BX_new_twin_later_ifJaQO”F¹>

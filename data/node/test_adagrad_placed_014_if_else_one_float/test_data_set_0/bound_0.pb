@@ -1,1 +1,1 @@
-BX_new_capturedJ0WV@~ Š>=“T§adˆ>ÈšÄî*Ž>6^ýfèŠ>ñ$AÔÝ	…>%q?NS€>
+BX_new_capturedJ0zYb˜³½˜>G¸‚ƒ˜>u+¯÷¦Éœ>8ÐE>y> Ó¬­:â“>ÈèxuŒò‰>

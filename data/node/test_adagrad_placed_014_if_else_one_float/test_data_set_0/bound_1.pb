@@ -1,1 +1,1 @@
-BX_new_laterJ0LL{Õº|¢>rzÜ—ÿ¢>Gzb™Yh¥>d1hc¦>ÅKYëÇ>tˆ’Ö÷ó”>
+BX_new_laterJ0 Y/ê­>V<ßPT®>6i<žDŽ±>ÈšÝ24Ÿ±>NyAA¨>>ukm“ž>

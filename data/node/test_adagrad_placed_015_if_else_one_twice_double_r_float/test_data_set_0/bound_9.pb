@@ -1,1 +1,2 @@
-BX1_new_twin_laterJ0e‰ézIN>Pîå£#>ÿSX#pE>¿‰Ç|™+<>PØÚiÉå(>÷ûñæ'D>
+BX1_new_twin_laterJ0Y5d
+zIN>Ð‰i6£#>Ò*õt#pE>Ô]5—™+<>dbóuÉå(>^<aý'D>

@@ -1,2 +1,2 @@
 B
-X_new_sameJ›ñºm«ª<
+X_new_sameJG ø⁄0*…<

@@ -1,1 +1,1 @@
-BX_new_laterJ4pj80NΣ<
+BX_new_laterJEK\ύτή<

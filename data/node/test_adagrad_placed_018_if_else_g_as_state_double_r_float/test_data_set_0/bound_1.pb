@@ -1,1 +1,1 @@
-BX1_new_negativeJ ”ÌØl‡+»<§µQaº<­bètîX•<’J<iò¹º<
+BX1_new_negativeJ î@¿—’É<ßpM[‹Ç<~ØwP¢<şÜ€¶ÊÉ<

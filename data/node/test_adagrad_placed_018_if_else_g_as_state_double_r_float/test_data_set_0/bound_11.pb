@@ -1,1 +1,1 @@
-BX2_new_twin_negativeJ „»/¸<LºD<üÁ<ÀÄWj^Œ®<	‰å07µ<
+BX2_new_twin_negativeJ ´µI—h˜À<{È:ò8Ò<%±„jì¸<!l³qcÉÅ<

@@ -1,1 +1,1 @@
-BX2_new_negativeJ £Ësª’ª<qÙ´Fe¾<‘Ôëvp§<.UÙšýƒ¹<
+BX2_new_negativeJ ŠÆ¦†k¸<ËEU³hrÌ<r¶­ðª¶<QÕe+Æ<

@@ -1,1 +1,1 @@
-BX1_new_twinJ K¥„ÁÁ<©'=slÂ<E>XN´«¤<°pÒrF»Á<
+BX1_new_twinJ ‡KrgÍ<TöÅ4sÏ<Aå!¼¬<ÍøSö®ÇÍ<

@@ -1,1 +1,1 @@
-BX1_new_twin_negativeJ K¥„ÁÁ<©'=slÂ<E>XN´«¤<°pÒrF»Á<
+BX1_new_twin_negativeJ ‡KrgÍ<TöÅ4sÏ<Aå!¼¬<ÍøSö®ÇÍ<

@@ -1,1 +1,1 @@
-BX1_new_capturedJ ∫<>,›j¿<•≤˚›ı¬<õ®UrIt•<wI•«ì€¬<
+BX1_new_capturedJ *rsµ˘?“<â V‘Cÿ“<ﬂË©ÿÇZ≤<[Õõ∑¬5”<

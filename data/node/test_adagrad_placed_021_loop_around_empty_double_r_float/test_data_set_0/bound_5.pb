@@ -1,1 +1,1 @@
-BH3_new_laterJÈ4bk¥`Å<Ÿ´DùË%=
+BH3_new_laterJœ¿­HJwÅ<Í•îqÉF=

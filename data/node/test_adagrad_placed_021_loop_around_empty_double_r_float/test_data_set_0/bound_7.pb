@@ -1,1 +1,1 @@
-BH4_new_laterJ»x½‚÷<CMtlØ=
+BH4_new_laterJ_¦9m¦÷<âŸ¿£ýû=

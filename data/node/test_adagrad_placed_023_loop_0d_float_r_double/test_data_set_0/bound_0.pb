@@ -1,1 +1,1 @@
-BX_new_capturedJÒ$¬"‘>
+BX_new_capturedJù)¼^„æ£>

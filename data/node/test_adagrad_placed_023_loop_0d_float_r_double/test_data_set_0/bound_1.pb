@@ -1,1 +1,1 @@
-BX_new_laterJµËôÝéo¦>
+BX_new_laterJW®¢F#¶>

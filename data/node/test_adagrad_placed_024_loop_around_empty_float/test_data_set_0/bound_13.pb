@@ -1,1 +1,1 @@
-BH3_new_negativeJö9Y¡”‰ª>@¹,±¿>
+BH3_new_negativeJA¼nå«>›Zr•À>

@@ -1,1 +1,1 @@
-BH4_new_negativeJFËÛh ¥¢>¹ù‹czŸÌ>
+BH4_new_negativeJ¡‰•u¿(£>V˜Þ”×Ì>

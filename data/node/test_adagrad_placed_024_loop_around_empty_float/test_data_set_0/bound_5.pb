@@ -1,1 +1,1 @@
-BX3_new_laterJ«õ{jÚª¦>‡äLoÙˆ®>
+BX3_new_laterJoüÂ*z´>·_Ž‡ÄWº>

@@ -1,1 +1,1 @@
-BX4_new_sameJxÑn[&€>v§à¥h}>
+BX4_new_sameJH\‹¹ž‹>$Í´E…>

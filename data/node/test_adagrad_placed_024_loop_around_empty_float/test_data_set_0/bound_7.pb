@@ -1,1 +1,1 @@
-BX4_new_laterJ‘,•4ëÝ’>ócì>
+BX4_new_laterJÓ¾²IVž>ñ¼TFN¯–>

@@ -1,1 +1,1 @@
-BH_new_atJÛk“§¹>
+BH_new_atJ[:…žjd»>

@@ -1,1 +1,1 @@
-BH_new_laterJ°‚oTÑÍ>
+BH_new_laterJ}Òô°)Ð>

@@ -1,1 +1,1 @@
-BX1_new_laterJ £ÈFØŽ>¸VR¾V€>ï|ª5©>oB)\W“>
+BX1_new_laterJ ÄszÌe“>‹¿Ûme€>Ïþ›”S´>µsm6š>

@@ -1,1 +1,1 @@
-BX2_new_laterJ töw|Ü3’>Ë6Ñ(!§>WØ…Ÿ&Å‡>NH™‘š>
+BX2_new_laterJ ›csIáWœ>ÙPL²>®A¨a¨>ÿ›P27c£>

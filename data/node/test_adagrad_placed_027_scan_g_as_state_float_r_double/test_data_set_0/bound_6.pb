@@ -1,1 +1,1 @@
-BX1_new_twin_sameJ 6 ‰wŠi >ÈÙöwƒ›>yG=àœ>z—Æ	Õ >
+BX1_new_twin_sameJ YÊnµ¡>²/¥â…›>÷g7g ©>å!? 9<£>

@@ -1,2 +1,1 @@
-BX2_new_twin_laterJ µIlK›‰›>"
-Š˜´>s>_Œe£>ýôF™žM©>
+BX2_new_twin_laterJ *=¤¸d¢¢>?ˆJºnº>§5­ÐÛ–¤>/+—®¬p®>

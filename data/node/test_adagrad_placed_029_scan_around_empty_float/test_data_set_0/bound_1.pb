@@ -1,1 +1,1 @@
-BX1_new_laterJ —Õú-c”>X†YY|˜>2Œyåm>íK{zô=>
+BX1_new_laterJ æþ÷ãªž>£pE/“Q¢> 2Ä*Iv>Ctú£5î–>

@@ -1,1 +1,1 @@
-BX1_new_twin_capturedJ ØÍI¹nL>0¾Ó¨š…>»=VhŠ·W>RM€ê€>
+BX1_new_twin_capturedJ Ú2ñúÄ‘Š>§Ûq¼>ì¥Y‚}"c>oMaNyÄ‡>

@@ -1,2 +1,1 @@
-BX1_new_twin_laterJ IKÔ
-…”>/é©r›>"{a6î˜n>ÎQÕJß”>
+BX1_new_twin_laterJ Õ÷‚}˜pŸ>©Î‰¨£>`Œb/“v>ï½¤nH›>

@@ -1,1 +1,1 @@
-BX3_new_twin_capturedJ´oFE€>'8'0s>
+BX3_new_twin_capturedJÑ©»DÇ‹‡>>g*ö;œ>

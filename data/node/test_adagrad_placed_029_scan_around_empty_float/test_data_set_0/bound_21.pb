@@ -1,1 +1,1 @@
-BX3_new_twin_laterJ>~F¶žS“>4MqÑ¤>
+BX3_new_twin_laterJ)”Lïšš>´.'Ó	±>

@@ -1,1 +1,1 @@
-BX4_new_twin_capturedJ_[øFu‡>c\6Æm’>
+BX4_new_twin_capturedJuŸt4Òg“>ï¤Îv®Ÿ>

@@ -1,1 +1,1 @@
-BX4_new_twin_laterJX¢ðVŸ>ýL²ˆO¨>
+BX4_new_twin_laterJªqÜ7Z8§>2r!éÇ²>

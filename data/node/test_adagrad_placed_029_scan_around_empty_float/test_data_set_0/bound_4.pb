@@ -1,1 +1,1 @@
-BX3_new_capturedJ ï«×\w>CžŠ>
+BX3_new_capturedJüäE à>0~ï(}™>

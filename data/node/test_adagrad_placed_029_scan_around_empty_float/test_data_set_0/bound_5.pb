@@ -1,1 +1,1 @@
-BX3_new_laterJÌëKû¢ùŒ>ŽÞ-A-Ï¢>
+BX3_new_laterJœ&N„®”>Ylrß?¯>

@@ -1,1 +1,1 @@
-BX4_new_capturedJhÑCðê²ƒ><ÿ{³>
+BX4_new_capturedJËÌ,˜0¬‘>¹® a›>

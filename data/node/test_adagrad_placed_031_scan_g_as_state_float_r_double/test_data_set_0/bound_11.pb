@@ -1,1 +1,1 @@
-BX2_new_twin_negativeJ >Ä–pQ>à¢Lª¿‘>LAo”>ž$Œ>
+BX2_new_twin_negativeJ ^oÆqU>Þ@Î¹¤>Êy›D«‘ >ZI9ì˜>

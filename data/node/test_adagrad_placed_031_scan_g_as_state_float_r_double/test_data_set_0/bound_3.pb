@@ -1,1 +1,1 @@
-BX2_new_negativeJ Ùë›»â¿H>äô~]¶~”>–PDš„`“>~-Ø!‰>
+BX2_new_negativeJ ,k³ç½Q>@6Ðq¤>I ÿÝ N >ÜXcf•>

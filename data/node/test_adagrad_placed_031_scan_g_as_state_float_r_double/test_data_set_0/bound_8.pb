@@ -1,1 +1,1 @@
-BX1_new_twinJ çC¦×Ç…>WaGŸŠ“>³§¯¹ÿ–>§ÕÚ¦aã’>
+BX1_new_twinJ Ã%êfÀSŒ>h¦iTQ5 >ŒšV³Á¡>OéÝi½%ž>

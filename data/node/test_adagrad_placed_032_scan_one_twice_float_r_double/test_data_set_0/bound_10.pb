@@ -1,1 +1,1 @@
-BX2_new_twin_capturedJ0Aì½yø„>Sm¡{pŒ>•UÉK¼†>“{9’sk“>M"°•‘>‹ôn´5x>
+BX2_new_twin_capturedJ0Û—@¢>.1œ×+›>jU™ßM‘>ÿ>âÀb¢>{·rI‚¿š>X–*ñûr‡>

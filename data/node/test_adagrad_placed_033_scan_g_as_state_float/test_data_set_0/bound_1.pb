@@ -1,1 +1,1 @@
-BX1_new_laterJ ŠdO”‚>êHÏ{Í’ >r.m>J°>õ <n¦>
+BX1_new_laterJ X¦¶bn4‹>{žø9©>Çú–vúS¸>tƒj‚°°>

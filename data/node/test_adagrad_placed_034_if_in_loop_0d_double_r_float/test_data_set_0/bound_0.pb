@@ -1,1 +1,1 @@
-BX_new_at_if_loopJsjyP³<sjyP³<
+BX_new_at_if_loopJŽ©UÃbÁ<Ž©UÃbÁ<

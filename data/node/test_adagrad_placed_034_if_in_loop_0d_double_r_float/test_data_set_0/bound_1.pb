@@ -1,1 +1,1 @@
-BX_new_later_if_loopJ…(Xf« <…(Xf« <
+BX_new_later_if_loopJvü}Ã9’<vü}Ã9’<

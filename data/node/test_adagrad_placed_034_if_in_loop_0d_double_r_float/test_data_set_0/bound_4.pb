@@ -1,1 +1,1 @@
-BX_new_twin_later_if_loopJu°…ÞÉ¾Ï<u°…ÞÉ¾Ï<
+BX_new_twin_later_if_loopJˆö´/ŸJ×<ˆö´/ŸJ×<

@@ -1,3 +1,1 @@
-BX_new_twin_later_if_loopJ`rŒøû_!>-b=A`9>ÌcA¤@>Æ¹sIÝ'@>l
-…•b@>l­ÔáF>rŒøû_!>-b=A`9>ÌcA¤@>Æ¹sIÝ'@>l
-…•b@>l­ÔáF>
+BX_new_twin_later_if_loopJ`Ém4Dü_!>N	sL`9>*²a;¤@>ÀÃ•XÝ'@>D» •b@>ôCm&áF>Ém4Dü_!>N	sL`9>*²a;¤@>ÀÃ•XÝ'@>D» •b@>ôCm&áF>

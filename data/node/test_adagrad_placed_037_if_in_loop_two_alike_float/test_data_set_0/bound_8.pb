@@ -1,1 +1,1 @@
-BX1_new_twin_captured_if_loopJ@¥—¬Âž>”MI*9>Šù»·>Ã•!:Œ>¥—¬Âž>”MI*9>Šù»·>Ã•!:Œ>
+BX1_new_twin_captured_if_loopJ@k7•©§>IV•òÄ£>xÿô€[¥>aÃ'´úz’>k7•©§>IV•òÄ£>xÿô€[¥>aÃ'´úz’>

@@ -1,1 +1,1 @@
-BX1_new_negativeJ [nªèš{>Ï-Quü3”>zé¡wŠ>¹´nV 9“>
+BX1_new_negativeJ péƒ¯[ƒ>øLœª¡>Ä-‚FÅé•>K?–^¥Ÿ>

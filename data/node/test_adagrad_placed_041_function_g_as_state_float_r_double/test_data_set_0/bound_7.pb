@@ -1,1 +1,2 @@
-BX1_new_twin_negativeJ ŠKw¯É¬…>:Æ±ZB;˜>bÓ­m¢‘>Œlì ¢¢”>
+BX1_new_twin_negativeJ e¤*!ÛŠ>SšË^’£>Æ
+fÊæš>õ°8©€ >

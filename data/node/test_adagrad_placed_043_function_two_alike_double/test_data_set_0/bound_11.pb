@@ -1,1 +1,1 @@
-BX2_new_twin_laterJ yGOfØ<bµøï Ì<°QÚ	ÂÛÖ<¤ÿ¿Í’¶»<
+BX2_new_twin_laterJ RÀìâ<'ïìÅ—Ö<#‰ë‘á<ïT™DÛÃ<

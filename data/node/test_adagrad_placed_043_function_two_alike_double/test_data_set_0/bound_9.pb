@@ -1,2 +1,2 @@
-BX1_new_twin_laterJ ‚¥WêÇ°<R
- NWpÇ<fâu‡Ú<ZÏæZ;Ä<
+BX1_new_twin_laterJ Å|
+ˆÎ—´<àh ?Ó<÷ÌßFtHå<Û®•ëÍ<

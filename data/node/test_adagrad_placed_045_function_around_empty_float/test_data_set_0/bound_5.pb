@@ -1,1 +1,1 @@
-BX3_new_laterJøÕ¢"«>Š0*øªa¨>
+BX3_new_laterJö›5Ñâ´>G"—½ló²>

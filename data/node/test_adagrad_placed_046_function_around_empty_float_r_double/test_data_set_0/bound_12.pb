@@ -1,1 +1,2 @@
-BX3_new_twin_sameJÛõ8dwË‚>Øq“Ù¨Ø™>
+BX3_new_twin_sameJ[ÂV”>
+²Îèš>

@@ -1,1 +1,1 @@
-BX3_new_twin_laterJMÈ¨>i™>²l¸<«>
+BX3_new_twin_laterJñï¡w”¥§>)Â¶ML¬>

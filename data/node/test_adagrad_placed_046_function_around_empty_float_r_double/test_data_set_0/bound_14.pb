@@ -1,1 +1,1 @@
-BX4_new_twin_sameJ˜UMÕg•>CQ_Æœ>
+BX4_new_twin_sameJˆë°H¨>1Û’œë¥>

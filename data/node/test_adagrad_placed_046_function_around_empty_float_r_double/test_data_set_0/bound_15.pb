@@ -1,1 +1,1 @@
-BX4_new_twin_laterJjm½R(/«>«à¬Uä°>
+BX4_new_twin_laterJ>•3A¶+»>+Z¨6È¸>

@@ -1,1 +1,1 @@
-BX3_new_sameJ0‹¤¯óÂ€>¹ßUPq>
+BX3_new_sameJ-ï^¯³­>L®='%-t>

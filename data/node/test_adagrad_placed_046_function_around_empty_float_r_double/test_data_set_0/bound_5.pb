@@ -1,1 +1,1 @@
-BX3_new_laterJkò!š—>¾ò¥?‡<ƒ>
+BX3_new_laterJCË¯†pB£>sÓje™†>

@@ -1,1 +1,1 @@
-BX3_new_againJ	Ó$ÅÈs1>Ãi+dY->
+BX3_new_againJeWhãÈs1>ï þ}Y->

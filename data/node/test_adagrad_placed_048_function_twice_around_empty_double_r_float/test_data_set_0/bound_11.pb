@@ -1,1 +1,1 @@
-BX4_new_againJuö-÷>…ðdÖ:>
+BX4_new_againJæ´·T.÷>âS¡'dÖ:>

@@ -1,1 +1,1 @@
-BX1_new_againJ ú-v„å5>’ü>p>Ì²L¯;>'½HYj”6>
+BX1_new_againJ Z+(ˆå5>ÛDþ¬p>Ëâ#h¯;>Xè@uj”6>

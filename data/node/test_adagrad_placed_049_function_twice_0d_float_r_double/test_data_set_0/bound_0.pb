@@ -1,1 +1,1 @@
-BX_newJŸ^zÿ¶T>
+BX_newJzj<²ð™‰>

@@ -1,1 +1,1 @@
-BX_new_negativeJŸ^zÿ¶T>
+BX_new_negativeJzj<²ð™‰>

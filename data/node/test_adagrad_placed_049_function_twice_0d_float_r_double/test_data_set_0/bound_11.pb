@@ -1,1 +1,1 @@
-BX_new_twin_againJªKû/T±˜>
+BX_new_twin_againJ¡®•BòT>

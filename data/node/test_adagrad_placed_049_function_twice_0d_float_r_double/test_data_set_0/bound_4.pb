@@ -1,2 +1,2 @@
 B
-X_new_twinJªKû/T±˜>
+X_new_twinJ¡®•BòT>

@@ -1,1 +1,1 @@
-BX_new_twin_negativeJªKû/T±˜>
+BX_new_twin_negativeJ¡®•BòT>

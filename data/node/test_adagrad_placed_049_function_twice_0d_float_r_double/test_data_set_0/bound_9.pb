@@ -1,1 +1,1 @@
-BX_new_againJŸ^zÿ¶T>
+BX_new_againJzj<²ð™‰>

@@ -1,1 +1,1 @@
-BX1_new_twin_againJ ¢u´-ã¯<ý¥ñ†Hû¾<·\WøE;Á</ Ä¨.Œ<
+BX1_new_twin_againJ 8QAÌŽ¹<oêëPmäÉ<HŸ­2¼Ì<öÚ¸ò‘<

@@ -1,1 +1,1 @@
-BX_new_capturedJ0æ´½GmFƒ>pœñs>P1d.b{>ÞÈéÓ¼ËŠ>c.r®Gr>çR`8x’>
+BX_new_capturedJ0€î’Ue>Žäˆsh¦x>}Îàí¯#„>&¸ý`˜>ÂãP‹w>zB$éCü >

@@ -1,1 +1,2 @@
-BX_new_twin_capturedJ0[ÿÏúˆ>š2p)™‚>á[ðY„4‹>ŠÂ4œ)–>…æd{‚>òzÜfpÓ{>
+BX_new_twin_capturedJ0+PGp•>WXnP`>ŽÇVöï™>ú
+r)“Ù¢>øŽ±¯A’>Ñ]È ·ÄŒ>

@@ -1,1 +1,1 @@
-BX1_new_negativeJ Ï¨™Ù¡'t>Úq¾Œ>×úmGÔˆ>M«ÄBˆ>
+BX1_new_negativeJ 9VOC˜}>ðgx¶aH›>}Å(¦1s–>24§½‚.–>

@@ -1,1 +1,1 @@
-BX1_new_twin_negativeJ k://Pk~>jš["„O‘>N ‚Åý‡Ž>z•TòƒŽ>
+BX1_new_twin_negativeJ ÂfbA„>­’ì„é²Ÿ> —k¸2š>XÄƒó™>

@@ -1,1 +1,1 @@
-BX3_new_twinJ?xµ´t¼–>¦ç1¶Õƒ>
+BX3_new_twinJ¸äY—%%¥>HMXCR‰>

@@ -1,1 +1,1 @@
-BX3_new_twin_negativeJ?xµ´t¼–>¦ç1¶Õƒ>
+BX3_new_twin_negativeJ¸äY—%%¥>HMXCR‰>

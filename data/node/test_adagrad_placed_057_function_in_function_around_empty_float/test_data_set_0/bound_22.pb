@@ -1,1 +1,1 @@
-BX4_new_twinJAØ&{”>ÙvWøƒ>
+BX4_new_twinJcr­gÑ¿Ÿ>µÇ{+“>

@@ -1,1 +1,1 @@
-BX4_new_twin_negativeJAØ&{”>ÙvWøƒ>
+BX4_new_twin_negativeJcr­gÑ¿Ÿ>µÇ{+“>

@@ -1,1 +1,1 @@
-BX3_new_negativeJ$ÐMfbD—>"˜s‰%|>
+BX3_new_negativeJv¸áºx¤>qcíëÆðƒ>

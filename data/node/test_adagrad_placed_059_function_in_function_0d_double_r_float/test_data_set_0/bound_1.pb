@@ -1,1 +1,1 @@
-BX_new_negativeJÓ_|2‹µ<
+BX_new_negativeJ4¦4ÎÆæÃ<

@@ -1,1 +1,1 @@
-BX1_new_twin_captured_ifJ0ºÏáÊÄ¶¾<\Æg† ¦<4¢ê…{©<M[0é+æÃ<Z	kœ*d±<ôxË„»<
+BX1_new_twin_captured_ifJ0¦ÈmİUÿÈ<¸¼µZ¢}±<YNi·|¶<X„'^ÙÑ<„=[t¿< ¯HëVÖÉ<

@@ -1,1 +1,1 @@
-BX1_new_twin_later_ifJ0ûé¾ƒãÓ<gx‘*ÈU¼<eˆşc›mÁ<ÌdgZˆÕÚ<6—¿råÇ<àbLË3¼Ó<
+BX1_new_twin_later_ifJ0ÕÛæ6w‡İ<¾•ÊlCXÄ<£…rš,Ë<	Ã–‡‘ä<öÉl°úÒ<õ—ØPHËß<

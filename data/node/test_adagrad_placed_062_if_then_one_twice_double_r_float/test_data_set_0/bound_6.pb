@@ -1,1 +1,1 @@
-BX2_new_twin_captured_ifJ0ñ`·SgGπ<:+9gπß<¸ò™´<Œø8∑√<3Åﬁå∂<Q]%%6¡<
+BX2_new_twin_captured_ifJ0√eûPA«<ü”-n≤<∂]§∫˚∑<Í>dè“<"„∑çô√<x”5˚nºÃ<

@@ -1,1 +1,1 @@
-BX2_new_twin_later_ifJ0pÈ7ªA¾Ñ<×&¹ cv½<TÉpMEÂ<ï°îd‹aÚ<†—ƒ¾OÎ<(J÷*ÍÖ<
+BX2_new_twin_later_ifJ0ç}åPš[Ü<nÑÆ3ìéÄ<)¿½Ì<£â»È¼å<Kîñýz×<O­æ1=á<

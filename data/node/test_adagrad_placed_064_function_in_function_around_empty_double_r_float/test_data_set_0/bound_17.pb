@@ -1,1 +1,1 @@
-BX1_new_twin_laterJ Â|Ìc·Ô–<u(9g%Ÿ<ﬂ˘T"¨˜ñ<uf€≥±π±<
+BX1_new_twin_laterJ îÒY»=„Ÿ<ÊmP&L„<4∫!ßQòú<+∑Uâ*∑<

@@ -1,1 +1,1 @@
-BX3_new_twin_sameJ:o#ùN³<>K_Ú·X«<
+BX3_new_twin_sameJÆ?Ïs›¿<[\Xµìƒµ<

@@ -1,1 +1,1 @@
-BX3_new_twin_laterJÂB£İÈ<…ìVœNÁ<
+BX3_new_twin_laterJÓ/7×"JÒ<AÈ-&É<

@@ -1,1 +1,1 @@
-BX4_new_twin_sameJ— ø>)õ–<È±.›À<
+BX4_new_twin_sameJ;,c1è§<°’/ŸŠÏ<

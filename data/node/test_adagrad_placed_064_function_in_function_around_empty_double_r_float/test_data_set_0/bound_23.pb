@@ -1,1 +1,1 @@
-BX4_new_twin_laterJ«¤Bî°d°<D#„»×<
+BX4_new_twin_laterJšZò±MÒ¼<sôñÕ€Uã<

@@ -1,1 +1,1 @@
-BX3_new_sameJ]!A J5²<te2GO¦<
+BX3_new_sameJÊ6€1\¾<”üáŸád³<

@@ -1,1 +1,1 @@
-BX3_new_laterJáÇÅRj"È<Ç¼>ıB¾<
+BX3_new_laterJ¨î‚Ù¨$Ò< ¦¦¼^Ç<

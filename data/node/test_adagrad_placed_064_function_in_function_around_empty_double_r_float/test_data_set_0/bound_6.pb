@@ -1,1 +1,1 @@
-BX4_new_sameJzÎVö<1~Zxeæ<
+BX4_new_sameJ⁄! ÒCD®<˚¸qáŒ<

@@ -1,1 +1,1 @@
-BX4_new_laterJ"Ïeµƒ²<=€Ö±Ö<
+BX4_new_laterJøíÈR*½<lb â<

@@ -1,2 +1,2 @@
 B
-X_new_sameJÞÈñOR…>
+X_new_sameJW@Ü<,’>

@@ -1,1 +1,1 @@
-BX_new_laterJþ-'Ïœ>
+BX_new_laterJ“Ð_îê¥>

@@ -1,1 +1,1 @@
-BX_new_twin_sameJ"*ö;;…>
+BX_new_twin_sameJª j³!’>

@@ -1,1 +1,1 @@
-BX1_new_twin_same_ifJ â‹´HÛ…¨<±Ÿh^ª)À<@qÕú“¸<ætV õ¿<
+BX1_new_twin_same_ifJ Øün’Ã´<tUÛ=qlË<…Ÿb[ÚÅ<CÙ"P'˜Ë<

@@ -1,1 +1,1 @@
-BX3_new_twin_same_ifJóÒgm°<©ýï»¬=¿<
+BX3_new_twin_same_ifJ½¸$»‚º<}ËCÀÌ<

@@ -1,1 +1,1 @@
-BX3_new_twin_later_ifJÍ)öõûÄ<-‰Ù˜Õ<
+BX3_new_twin_later_ifJ—ÊoIàÏ<Ü ®ßw	á<

@@ -1,1 +1,1 @@
-BX4_new_twin_same_ifJÖ»>yuqy<+×î?­<
+BX4_new_twin_same_ifJQBjc1<¢|éÅ¹<

@@ -1,1 +1,1 @@
-BX4_new_twin_later_ifJˆUÆrÇŸŠ<ôÝW\²™Ã<
+BX4_new_twin_later_ifJnÒ±Ú/<ïIað	Î<

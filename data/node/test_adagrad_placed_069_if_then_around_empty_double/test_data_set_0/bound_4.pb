@@ -1,1 +1,1 @@
-BX3_new_same_ifJÃÞÓV¾§ª<Q/z¯ô³À<
+BX3_new_same_ifJ/#”L¥{·<×òìõÏ?Í<

@@ -1,1 +1,1 @@
-BX3_new_later_ifJêOnô)Â<c—¿×Ö<
+BX3_new_later_ifJÑzºQÌ<F½nÍ±á<

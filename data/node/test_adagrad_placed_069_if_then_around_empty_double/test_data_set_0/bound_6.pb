@@ -1,1 +1,1 @@
-BX4_new_same_ifJŒïºV_[i<Iäø¬<
+BX4_new_same_ifJd´¢K?q<Z¶Í€¢„¸<

@@ -1,1 +1,1 @@
-BX1_new_negativeJ d[’¬y>¬f–sü§‡>§“pþP>õnd8+}>
+BX1_new_negativeJ vÌ™æ,‡>²>à^Ã“>;âCZnV>U—]01>

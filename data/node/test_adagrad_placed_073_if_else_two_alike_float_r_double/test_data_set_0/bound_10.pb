@@ -1,1 +1,1 @@
-BX2_new_twinJ ƒÆ!²aX“>glD„p>çÒýÜ×”> ¶1g‡>
+BX2_new_twinJ G’¤ŽÅž>;xšÚ¶Kv>ÌµJ¶Pñ¡>\	„x”>

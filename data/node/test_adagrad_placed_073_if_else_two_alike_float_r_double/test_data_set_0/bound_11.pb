@@ -1,1 +1,1 @@
-BX2_new_twin_negativeJ ƒÆ!²aX“>glD„p>çÒýÜ×”> ¶1g‡>
+BX2_new_twin_negativeJ G’¤ŽÅž>;xšÚ¶Kv>ÌµJ¶Pñ¡>\	„x”>

@@ -1,1 +1,1 @@
-BX2_new_negativeJ /Y„G‘>a>÷"w¬l>ÇïÂŠaÃ‘>Àèôã}Œ„>
+BX2_new_negativeJ Û­‰rw½œ>á8þRy›t>|S&ù¡>eÏ)w‡E“>

@@ -1,1 +1,1 @@
-BX1_new_twin_negativeJ ì+¯'< }>ÿ†~¯ˆ>ÝiáR>×<Ù®¦„‚>
+BX1_new_twin_negativeJ 0—]®ïB‰>×‡`D”>Ä€*‹œX>-É‰w,Ž>

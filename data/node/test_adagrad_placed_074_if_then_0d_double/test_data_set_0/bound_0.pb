@@ -1,1 +1,1 @@
-BX_new_ifJÛ®É‡Ž¾<
+BX_new_ifJ4„©kÉ<

@@ -1,1 +1,1 @@
-BH_newJËïoµ{GY>ZÎ¨§©$a>v)¢Nc>
+BH_newJ†¯½{GY>^¿Uª©$a>‡×ÿNc>

@@ -1,1 +1,1 @@
-BX_newJþçÒÁbH>)ž7ÅHJI>ŽÙmPvH>
+BX_newJþçÒÁbH>./ÁÄHJI>H}üPvH>

@@ -1,1 +1,1 @@
-BX_newJµºjnE´“>l¸××E­‡>WBqá¶¦†>
+BX_newJµºjnE´“> ÐuÏgÀ†>®àiþÃ…>

@@ -1,2 +1,2 @@
-BW1_newJ@Gs§QÄ3D>CleZiD>…˜aó[jD>‰¦UUZÿD>ØFÙ	-
-D>¢"c¯SC>}*A¿ÃD>Gøì2›D>
+BW1_newJ@­JKÄ3D>Fð–aZiD>PåGð[jD>K7ÉUZÿD>ŠPÄ-
+D>õCªSC>Æ‹¯D¿ÃD>Xç2›D>

@@ -1,1 +1,1 @@
-BB1_newJ  ÏOz§C>¬,'É>LD>Iƒ9JD>º‰{üîD>
+BB1_newJ yÙ	‹z§C>Š^QÈ>LD>¥¹9JD>BŒüîD>

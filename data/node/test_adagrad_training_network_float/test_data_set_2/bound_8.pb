@@ -1,1 +1,1 @@
-BH_B2_newJâóWTbh·>
+BH_B2_newJŸ!S©i7´>

@@ -1,1 +1,1 @@
-BlossJxÃÄqÓMº>
+BlossJ‰2Èí0õµ>

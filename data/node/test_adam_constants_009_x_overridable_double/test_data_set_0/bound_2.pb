@@ -1,1 +1,1 @@
-BH_newJEÌiY²DÓ<
+BH_newJÅ:ÉmÝ<

@@ -1,1 +1,1 @@
-BV_newJ{P•èfÚ€>
+BV_newJÆoy¡nðŠ>

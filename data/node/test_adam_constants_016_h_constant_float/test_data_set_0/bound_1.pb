@@ -1,1 +1,1 @@
-BV_newJ #clèÁŒS>Qß_vì”|>oÃ™wÿÖu>AoÍ„^>
+BV_newJ z)7y\>Qß_vì”|>oÃ™wÿÖu>òeld>

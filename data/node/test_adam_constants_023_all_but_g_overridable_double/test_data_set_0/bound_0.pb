@@ -1,1 +1,1 @@
-BX_newJeòAK~sa>
+BX_newJAubV~sa>

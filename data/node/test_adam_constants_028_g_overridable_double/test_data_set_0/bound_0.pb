@@ -1,1 +1,1 @@
-BX_newJ½C1pÉal>
+BX_newJÀâCÉal>

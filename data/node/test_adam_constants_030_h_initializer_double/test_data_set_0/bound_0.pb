@@ -1,1 +1,1 @@
-BX_newJ0<’æC‚Y>
+BX_newJ–e°÷C‚Y>

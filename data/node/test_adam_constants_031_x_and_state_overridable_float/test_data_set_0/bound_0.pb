@@ -1,1 +1,1 @@
-BX_newJS"vՑ>
+BX_newJIt5B䙓>

@@ -1,1 +1,1 @@
-BX_newJ ¥iJ‘ô¦K>G="É…g>O$GîûT>C¦M^>
+BX_newJ Q¢LÔô¦K>ü…ÇBÉ…g>y‘+bîûT>N1ðk^>

@@ -1,1 +1,2 @@
-BV_newJ Op¥KUt>²Øª^+z>¨MC¡Ÿå‡>auðÆ}€>
+BV_newJ Op¥KUt>v/¥
+}>¨MC¡Ÿå‡>auðÆ}€>

@@ -1,1 +1,1 @@
-BX2_newJAáÉîäPa>nªY¼,»K>Ó%ìdõg>
+BX2_newJdCÃ	åPa>ñ99G-»K>Oe›tõg>

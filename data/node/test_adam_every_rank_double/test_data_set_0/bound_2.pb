@@ -1,1 +1,1 @@
-BX3_newJ ?ë±5¥•J>/dOG°V>nú‚¼z¢]>89dõpU>
+BX3_newJ q¡¥•J>psJÖG°V>¿d¢Ëz¢]>Ë…)‡õpU>

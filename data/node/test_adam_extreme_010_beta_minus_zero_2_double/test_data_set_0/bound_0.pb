@@ -1,1 +1,1 @@
-BX_newJ U®(„N!>@VÎB6ñA>Òá–™D>ðšÍ›XP>
+BX_newJ NÎ†N!>sbQ]6ñA>7ü–™D>Xö…í›XP>

@@ -1,1 +1,1 @@
-BX_newJ Q—ô†¼La>O;õÔÀBc>ØÀtC¦P>¿uèt'›I>
+BX_newJ ·ÊQ•¼La>?xíÀBc>ár¶C¦P>+a±©'›I>

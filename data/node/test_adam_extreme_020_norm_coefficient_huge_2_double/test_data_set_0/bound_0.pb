@@ -1,1 +1,1 @@
-BX_newJ £ãkDŽ˜S>=ÎáCŽ˜S>eÞxEŽ˜S>»õCŽ˜S>
+BX_newJ É=õ[Ž˜S>V®x\Ž˜S>mã]Ž˜S>ôÑnZŽ˜S>

@@ -1,1 +1,2 @@
-BX_newJ€×AÑxÑ”>Geç%JlŠ>è(+€>X†>
+BX_newJ°BzÊ#Œ >¨Ka
+4H’>J x/lç‹>

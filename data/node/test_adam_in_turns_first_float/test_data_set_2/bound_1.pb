@@ -1,1 +1,1 @@
-BV_newJ éˆ¹fä}>òp ™Wsg>h0WFzC>Üâs¶|L~>
+BV_newJ éˆ¹fä}>òp ™Wsg>|ÎUDS>rt[Êªÿ…>

@@ -1,1 +1,1 @@
-BX_newJ ÕªT×0OX>@ÂSÖ>l±*ž¡~>Ry‰ŸÈšr>
+BX_newJ :pWv1OX>cZÖ>BVQž¡~>es±ÒÈšr>

@@ -1,1 +1,1 @@
-BX3_newJïa¦+uT>
+BX3_newJ.%{¼+uT>

@@ -1,1 +1,1 @@
-BX14_newJä	cŸîhw>
+BX14_newJcQF£%GŽ>

@@ -1,1 +1,1 @@
-BX7_newJìS¡÷}š8>
+BX7_newJšqÇx?T>

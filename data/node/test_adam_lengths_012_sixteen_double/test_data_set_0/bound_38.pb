@@ -1,1 +1,1 @@
-BH7_newJUÂ1õweÕ<
+BH7_newJŠ„½MºKÚ<

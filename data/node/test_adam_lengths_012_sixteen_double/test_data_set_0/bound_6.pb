@@ -1,1 +1,1 @@
-BX7_newJQ#¡'Á9S>
+BX7_newJr5Á9S>

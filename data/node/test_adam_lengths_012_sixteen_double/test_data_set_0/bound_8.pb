@@ -1,1 +1,1 @@
-BX9_newJ,»tVL$V>cˆ½µCT>JÈhB>
+BX9_newJ¯ÿjL$V>luÕµCT>UhB>

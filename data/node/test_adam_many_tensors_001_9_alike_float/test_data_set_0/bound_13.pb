@@ -1,1 +1,1 @@
-BV5_newJ±¤çsP&w>eot¦®o>
+BV5_newJWè,-Ñj‚>„í/t¾Üx>

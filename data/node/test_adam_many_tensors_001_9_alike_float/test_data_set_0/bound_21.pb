@@ -1,1 +1,1 @@
-BH4_newJ*Úb"1r>5XiJ¦>
+BH4_newJVP“Eu>5XiJ¦>

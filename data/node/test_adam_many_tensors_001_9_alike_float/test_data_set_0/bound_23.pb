@@ -1,1 +1,1 @@
-BH6_newJs°wÜt¨>aLamî¦ž>
+BH6_newJ…UÈÏ*l±>aLamî¦ž>

@@ -1,1 +1,1 @@
-BX3_newJÖZA•T@>
+BX3_newJ~z•T@>

@@ -1,1 +1,1 @@
-BX12_newJ/È,6D±U>H*A£K>
+BX12_newJgùìKD±U>aWÑU£K>

@@ -1,1 +1,1 @@
-BV14_newJo-!Ygë¸<µÒ¤óhq¶<
+BV14_newJo-!Ygë¸<DäTÅ A»<

@@ -1,1 +1,1 @@
-BX6_newJÐŸ€UIG>Ã3ÙoQ>
+BX6_newJ{ÅÌUIG>Y‰(ÙoQ>

@@ -1,1 +1,1 @@
-BX7_newJ½<$eU>>€¯sŽNU>
+BX7_newJj»F³eU>l“'•ŽNU>

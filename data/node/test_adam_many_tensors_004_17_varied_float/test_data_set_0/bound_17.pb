@@ -1,1 +1,1 @@
-BV1_newJàyö’ép>ŽâqŽXÛx>
+BV1_newJU÷›AÓy>ŽâqŽXÛx>

@@ -1,1 +1,1 @@
-BH8_newJT€„]G¨>
+BH8_newJQ£zÜ­>

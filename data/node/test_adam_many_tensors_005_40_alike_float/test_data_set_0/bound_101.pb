@@ -1,1 +1,1 @@
-BH22_newJ×Üxz >dãÃN²>
+BH22_newJgõ?B%¦>osÇQq¹>

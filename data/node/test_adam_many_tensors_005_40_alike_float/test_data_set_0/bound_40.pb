@@ -1,1 +1,1 @@
-BV1_newJl]ûýÃ>§B¸kla€>
+BV1_newJGpv=ëWŠ>§B¸kla€>

@@ -1,1 +1,1 @@
-BV2_newJvT,—Fr>Ý¸„³Æ†>
+BV2_newJvT,—Fr>f²Ž‰W‹>

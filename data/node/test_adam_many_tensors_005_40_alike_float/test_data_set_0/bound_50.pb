@@ -1,1 +1,2 @@
-BV11_newJpÙmm»q>ü•Ú†ó¸z>
+BV11_newJpÙmm»q>úXöqÊ
+‡>

@@ -1,1 +1,1 @@
-BV32_newJCŠ€gu"q>NKg¾ÌGx>
+BV32_newJG$•`Äz>NKg¾ÌGx>

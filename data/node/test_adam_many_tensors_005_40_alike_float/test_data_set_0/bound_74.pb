@@ -1,1 +1,1 @@
-BV35_newJÇqþMÍrx>[N>¨*ƒs>
+BV35_newJÇqþMÍrx>ÝRŒ…—z>

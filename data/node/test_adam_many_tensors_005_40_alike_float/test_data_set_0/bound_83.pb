@@ -1,1 +1,1 @@
-BH4_newJŒ-tŠT¯>stÒZ¸ž>
+BH4_newJô;úeJ&µ>stÒZ¸ž>

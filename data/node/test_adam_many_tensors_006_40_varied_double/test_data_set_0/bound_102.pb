@@ -1,1 +1,1 @@
-BH23_newJdVj;X9×<
+BH23_newJUs¼dØ§Ú<

@@ -1,1 +1,1 @@
-BX13_newJ{ EüQ`>
+BX13_newJÚ¤ùTüQ`>

@@ -1,2 +1,1 @@
-BX33_newJ
-àZßL>
+BX33_newJÝêjzßL>

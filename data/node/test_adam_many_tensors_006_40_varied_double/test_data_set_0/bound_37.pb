@@ -1,1 +1,1 @@
-BX38_newJtfFk5>
+BX38_newJ–Àk5>

@@ -1,1 +1,2 @@
-BX6_newJkûp+Pßa>Žy-¢jÂU>
+BX6_newJO
+<Pßa>Ï¾®jÂU>

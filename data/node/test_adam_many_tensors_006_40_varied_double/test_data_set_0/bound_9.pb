@@ -1,1 +1,1 @@
-BX10_newJ£¦Ècw¸H>BæS#Zn7>
+BX10_newJI‰Âµw¸H>>5ÙZn7>

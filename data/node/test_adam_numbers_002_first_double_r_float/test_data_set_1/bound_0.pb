@@ -1,1 +1,1 @@
-BX_newJ ¸oŠ™t>tëªHl>Šü-H[bi>¿™ïl>
+BX_newJ 7£ËŠ™t>E³Y«Hl>sO¸H[bi>ÁÆÀïl>

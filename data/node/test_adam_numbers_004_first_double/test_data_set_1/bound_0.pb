@@ -1,1 +1,1 @@
-BX_newJ kz8ä¸ìcA¡”2Ôðë²A˜r™¹çY°AàÕäT©˜A
+BX_newJ I]½þõìcA5ÝŠpóë²AH¼éY°AZ¨©˜A

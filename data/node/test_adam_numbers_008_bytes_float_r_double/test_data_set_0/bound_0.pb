@@ -1,1 +1,1 @@
-BX_newJ %Ó­–BŠhóÃBh4E<UÄ’B®[f>Ù¸•B
+BX_newJ BÔÎVÅ˜BÆäïHd‘Bò&‰Tr”BÄŒÈÜõó—B

@@ -1,1 +1,1 @@
-BH_newJ n¢Éþ÷r>]_u÷öjr>$¹Êû7u>ÛÛstz>
+BH_newJ Ax¸s>Š‹`¨ur>röûFŒXu>âzez>

@@ -1,1 +1,1 @@
-BH_newJ ·x¹òNds>Ô@=¬{:u>ZhÎÔå´r>|SÇÇ­w>
+BH_newJ ·x¹òNds>Ô@=¬{:u>äÈr>g9žª‚w>

@@ -1,1 +1,1 @@
-BH_newJ #^¦íáq>”VûŒÕ¡q>%éÖ^Át>/°D¼zÙv>
+BH_newJ ?n8N	r>Ðo|Fðq>‡rvØ÷t>UÁêîw>

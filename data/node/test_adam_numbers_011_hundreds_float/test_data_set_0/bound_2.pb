@@ -1,1 +1,2 @@
-BH_newJ è!ENN¨s>©VªÞjo>öˆOBI0p>×lˆzÛh>
+BH_newJ WÁ U}¨s>BS
+üjo>6e´{0p>È3NªÔÛh>

@@ -1,1 +1,1 @@
-BX_newJ |ëzcGB©ÞV•Õ'AB°YÍAÙiEB¹ò&„IB
+BX_newJ @êcGB×í§Õ'AB>«§VÙiEBèiy&„IB

@@ -1,2 +1,1 @@
-BX_newJ íYô:B…
-üÐ¯Ë7Bû=7lZ9BDŠÌ3B
+BX_newJ XÍoô:BB€Û¯Ë7BGByZ9B†ÙŠÌ3B

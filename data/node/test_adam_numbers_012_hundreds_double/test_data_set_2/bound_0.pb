@@ -1,1 +1,1 @@
-BX_newJ ”ò‹÷«ò5BÉîJÕ;O8BøZ®,a3Bu„x@6B
+BX_newJ ÑÇÍ¬ò5BŽLÔà;O8B"„b,a3BÛ• …@6B

@@ -1,2 +1,1 @@
-BX_newJ 	Þ5_LY?SI¬I•Z?¤+[‘#[?“dâ
-X?
+BX_newJ çr¦ªŽY?k«šGZ?z$µi|j[?Y*pFôIX?

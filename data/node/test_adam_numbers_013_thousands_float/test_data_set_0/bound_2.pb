@@ -1,2 +1,1 @@
-BH_newJ êw A4q>
-Œ}%`qs>?ÇP|Ós>ö~Èy\r>
+BH_newJ ÖA°ÓBq>yqùXÑœs>}£ìâ˜ìs>™“Ör>

@@ -1,2 +1,1 @@
-BX_newJ ÚTÏF*|kB¤iS»òlB
-†I©qB˜aOµ€øiB
+BX_newJ ‡iÏpºjnB@RN3pBàtÃpËsBõŽ;[º§lB

@@ -1,1 +1,1 @@
-BX_newJ ζª…¦hBOέ¬{"δ}Be ν‘«pB½™¨κέpB
+BX_newJ 8bvKkBIιwζϊ€B/±rBΦ‚“*όμrB

@@ -1,1 +1,1 @@
-BX_newJ Cώ,mrBΰυΎχόrBΎ}Μ±‰asB'χƒ£»ΌrB
+BX_newJ ΊeΧ™?tB’|m_juB^ΡRνήuBτ¦KθιuB

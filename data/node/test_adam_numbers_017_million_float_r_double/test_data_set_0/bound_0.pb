@@ -1,1 +1,2 @@
-BX_newJ йEЬк	Ъt?Џ`Ic:u?XeХk$s?_бЂw?
+BX_newJ ШъзvІw?ЪЃAшx?KО7Бu?С
+ы™µz?

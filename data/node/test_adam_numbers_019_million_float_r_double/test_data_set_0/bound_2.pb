@@ -1,1 +1,1 @@
-BH_newJ ŒH3]iin>ó›#u>®©?Æ»t>r <uæv>
+BH_newJ *¤³'Â¡n>æîS1R1u>#»¶EÒt>D}PLôKv>

@@ -1,1 +1,1 @@
-BX_newJ uÓ	«.OCÖéÐð UCD¯çU›ÁRCË@Xu§QC
+BX_newJ e<«J¬.OCééÐð UC]bäù›ÁRCÚ@Xu§QC

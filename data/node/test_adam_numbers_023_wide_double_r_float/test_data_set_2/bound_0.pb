@@ -1,1 +1,1 @@
-BX_newJ ¶MOžqår>ißßÉ˜)u>’'#eï–t>wxäÀÖ­j>
+BX_newJ S­´qår>A­‰ã˜)u>ÈO0ï–t>˜U7ßÖ­j>

@@ -1,1 +1,1 @@
-BX_newJ วhลย๎9BfๆตุC๖BBtลฅX;BบFว@B
+BX_newJ ฯ๐ลย๎9B sูC๖BB&ÛฅX;Be,ว@B

@@ -1,1 +1,1 @@
-BX_newJ °àÔ°3Bµið–KB‰Œ††d@BerrkÂù>B
+BX_newJ Ý±3Bà¢sñ–KBU‡d@Bj°lÂù>B

@@ -1,1 +1,2 @@
-BX_newJ s”:5C?wH$÷N·L?Ø&àûG?wìÆ©âC?
+BX_newJ 
+Ç¡-v5C?zçël·L?;‡±üG?fh¡æâC?

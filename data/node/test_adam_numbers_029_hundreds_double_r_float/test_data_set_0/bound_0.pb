@@ -1,1 +1,1 @@
-BX_newJ v•å$tQBzP½ˆÏMUBÿÂ÷yÝJB¿%-‹SB
+BX_newJ K´&tQB>æÏ‰ÏMUBJLÎùyÝJBÚý‹SB

@@ -1,1 +1,1 @@
-BX_newJ UÙ{‚ÚrJB9”[#iÍUBDæ¿ŽÜNBI×%†)®SB
+BX_newJ )‹M„ÚrJBLY%iÍUBçP»ÂŽÜNB¬‡)®SB

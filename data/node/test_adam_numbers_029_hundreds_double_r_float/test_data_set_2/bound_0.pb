@@ -1,1 +1,1 @@
-BX_newJ ÕDÅ[KåMBÄÀºQÜZBÓ›ôÅÕMBábÐÆ	VB
+BX_newJ CÏÇ]KåMB^œ)TÜZBüòSÉÕMB™EÈÑÆ	VB

@@ -1,1 +1,2 @@
-BX_newJ š«umïlByÖïmhhZB¯ä\ojBƒ®æ¾UrB
+BX_newJ 
+­umïlBÉ×ïmhhZBÿ	ä\ojBh¯æ¾UrB

@@ -1,1 +1,1 @@
-BX_newJ N#^17¢IB*ª~XGB¿_\æ’CB"Gh4ýNB
+BX_newJ í$^17¢IB¤«~XGBÊÀ_\æ’CBt$Gh4ýNB

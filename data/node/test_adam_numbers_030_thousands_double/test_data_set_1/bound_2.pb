@@ -1,1 +1,1 @@
-BH_newJ ù>‹L;§/8DÐhG;$b"}‰A;<Î‰¬»HT;
+BH_newJ cäxwÈA;TN¸zü<;¼hMR6;('ÒÀÏH;

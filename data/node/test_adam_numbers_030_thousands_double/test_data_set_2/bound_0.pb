@@ -1,1 +1,1 @@
-BX_newJ 8L#Ôê°NBváÃ¤^|IBažòÞ"±6BŸQÏÊöHB
+BX_newJ (N#Ôê°NBãÃ¤^|IBÐŸòÞ"±6B3SÏÊöHB

@@ -1,1 +1,1 @@
-BH_newJ  Ue>ß=Ù‹ìKd>S)¼VÍss>ô0M¼«Wo>
+BH_newJ @¤Ð(~ëp>ÅQ·ì!b>!ð(,u~>BúëF€&x>

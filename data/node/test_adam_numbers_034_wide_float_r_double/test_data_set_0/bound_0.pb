@@ -1,1 +1,1 @@
-BX_newJ ˆx°Y^rB[Z]ŽWeDB½äÓT-ísBwgu“i8B
+BX_newJ Ìü÷2EwBvwOþPiBaT+DÕxBoÅ‰Ž¬ƒmB

@@ -1,1 +1,1 @@
-BX_newJ †´Ü¬M.mB)¡Ôô"„RB	’“É,sB¸Ž ™`B
+BX_newJ ÆÞÃarBÙÃ®8PpB˜œ¾t¹¿wB"\“’MÛvB

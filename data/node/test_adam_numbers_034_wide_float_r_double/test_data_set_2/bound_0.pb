@@ -1,1 +1,3 @@
-BX_newJ 'µ'1tB{Ñ«*¬°@Bë-îµ8ëpBÑVŠcJVB
+BX_newJ ´v`°
+£zBõÓvÎglB
+ª%S%uBÿ8ÁqG2qB

@@ -1,1 +1,1 @@
-BV_newJ a¬h„?R>¹Rš˜ÌQg>ÍI	Hb>©öV¹ãgc>
+BV_newJ T–TQS‰K>|°5Ôzwa>.¨ÌÓ\>ƒÇÉ ‰ø\>

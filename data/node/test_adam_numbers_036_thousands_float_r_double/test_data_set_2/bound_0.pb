@@ -1,1 +1,1 @@
-BX_newJ 'e³Ðh°E?Fªï‹HH?ö³çfjI?«3;wC?
+BX_newJ *p¥¶E?¬}µAïNH?u‘hqI?ž€xA|C?

@@ -1,1 +1,1 @@
-BX_newJ¸¬m¤îjd>†þ¼pqmT>
+BX_newJVô®îjd>—»Q…qmT>

@@ -1,1 +1,1 @@
-BV_newJ0Jz‚N°u>¥O4 ¡X{>öKmufŒ‹>	}ýzG„>Ð‘[»Z?y>?jn~-o>
+BV_newJ0Jz‚N°u>CsP'Çt‚>š–\>	}ýzG„>Ð‘[»Z?y>ÅÆÚ¼u>

@@ -1,1 +1,1 @@
-BV7_newJØØ…2np>
+BV7_newJ«~ÓjJay>

@@ -1,1 +1,1 @@
-BX3_newJ(cROeНN?МG"rвM?с'ЫhЛ{S?
+BX3_newJLc²ЯgНN?╟^┬sьM?D!сеЛ{S?

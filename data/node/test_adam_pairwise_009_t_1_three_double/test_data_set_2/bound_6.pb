@@ -1,1 +1,2 @@
-BH1_newJ вшхC!?з¤╚ЕUF?
+BH1_newJ¤t:sW!?
+cWXF?

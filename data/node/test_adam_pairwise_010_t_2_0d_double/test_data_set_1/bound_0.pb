@@ -1,1 +1,1 @@
-BX_newJD¬â5m>
+BX_newJ»¼Sâ5m>

@@ -1,1 +1,1 @@
-BH_newJèES1≥≥<
+BH_newJœk-o∂<

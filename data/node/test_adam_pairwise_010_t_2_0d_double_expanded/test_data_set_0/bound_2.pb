@@ -1,1 +1,1 @@
-BH_newJà≤òuPy≈<
+BH_newJ€⁄pàΩñΩ<

@@ -1,1 +1,1 @@
-BV_newJ´c…À?<
+BV_newJjxB®¹q…<

@@ -1,1 +1,1 @@
-BV2_newJ p¸ñ=ÀR>K+Z¡Õh>ˆâp…ÿxz>\Þ&t¦îk>
+BV2_newJ ¯Å\~ÅlY>W¹xJ¥r>ÞMwI¥†>žôvŸæz>

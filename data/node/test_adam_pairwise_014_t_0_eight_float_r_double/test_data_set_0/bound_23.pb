@@ -1,1 +1,1 @@
-BH8_newJ8÷5¾,€õA#ÀúíxDAÓÓ,Q¸(APšè¡)AlÁ©‘*P)AŒ»iÕkAù>:v!A
+BH8_newJ8ÍvVLöAI|e¥DA‹Âï—»(Aá²0p/¡)A%_P)Av8yrAUI$Bª!A

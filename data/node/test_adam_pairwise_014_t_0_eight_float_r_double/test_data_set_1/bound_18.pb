@@ -1,1 +1,1 @@
-BH3_newJ†c!a¥x$AC¶FûÂûA#¿MÃB~%A
+BH3_newJ“ê¯ï¨x$AûàÁuÄûA±­bF-%A

@@ -1,1 +1,1 @@
-BX7_newJuø}òwÉ?
+BX7_newJfM¼§KÍ?

@@ -1,1 +1,1 @@
-BH2_newJdò²md}!A¨öuu‹%A
+BH2_newJ¹„Øäç!AQÛËû%A

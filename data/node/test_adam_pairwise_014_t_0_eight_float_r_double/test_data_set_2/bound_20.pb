@@ -1,1 +1,1 @@
-BH5_newJ(ø[¦h*A)WìHæAxéÃiTbA±µ¨·‚A½©]ÿ•+A
+BH5_newJ(ÊHM”Õ*AKJ>ÂùAC´DÃiA]¤)O¹ŠAÕ}Ž–+A

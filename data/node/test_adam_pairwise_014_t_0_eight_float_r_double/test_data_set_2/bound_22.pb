@@ -1,1 +1,1 @@
-BH7_newJ©j:]©A
+BH7_newJ‘!kh²A

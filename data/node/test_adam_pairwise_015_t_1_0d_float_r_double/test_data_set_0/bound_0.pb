@@ -1,1 +1,1 @@
-BX_newJdš0ßýi=
+BX_newJqÂùgƒ=

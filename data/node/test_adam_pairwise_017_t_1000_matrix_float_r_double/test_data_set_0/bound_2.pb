@@ -1,1 +1,1 @@
-BH_newJ0ø)„@A¼63'K&AVbtT)AÝ¨ª-.)AAk€‰y%+Aj/9½µ(A
+BH_newJ0Ö:‹…f@AÔï ãK&Aq e#T)AÝBàw`.)A·È—}%+A¾SŽ¶(A

@@ -1,1 +1,1 @@
-BX7_newJ¥wÎPB÷ì<
+BX7_newJDCO®B÷ì<

@@ -1,1 +1,2 @@
-BH_newJ+Q¬<*QÕ;
+BH_newJ’ƒR
+üSÕ;

@@ -1,1 +1,1 @@
-BH_newJêu6YÕ<
+BH_newJÃLà;FYÕ<

@@ -1,1 +1,1 @@
-BV_newJ0N£îzi>ùtD8Y…>SåFzÑf>bÆ	Åk>t<þ‹~>AÉk™Qq>
+BV_newJ0ÊŽt'[0c>ùtD8Y…>SåFzÑf>bÆ	Åk>t<þ‹~>xMm„ªm>

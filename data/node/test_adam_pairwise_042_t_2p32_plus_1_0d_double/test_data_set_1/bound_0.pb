@@ -1,1 +1,1 @@
-BX_newJ™TÍA±{?
+BX_newJó4dB±{?

@@ -1,1 +1,1 @@
-BH_newJV©q!E]?
+BH_newJZë›ĞE]?

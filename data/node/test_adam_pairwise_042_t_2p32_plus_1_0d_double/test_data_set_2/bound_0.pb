@@ -1,1 +1,1 @@
-BX_newJ∆*håﬂ¿Q?
+BX_newJ≈KiËﬂ¿Q?

@@ -1,1 +1,1 @@
-BV1_newJm¤4Â"q;
+BV1_newJM°UnŠr;

@@ -1,1 +1,1 @@
-BV_newJ™’þwOŸ&<
+BV_newJL®¶àA—2<

@@ -1,1 +1,1 @@
-BX1_newJ}B´’E,ò<®ÜBdl)=
+BX1_newJTp^$F,ò< z+Odl)=

@@ -1,1 +1,1 @@
-BH_new_twin_capturedJá´;—:Ê<
+BH_new_twin_capturedJø©åÅöÊ<

@@ -1,1 +1,1 @@
-BH_new_twin_laterJ~ΊύBάνΰ<
+BH_new_twin_laterJά4°σKα<

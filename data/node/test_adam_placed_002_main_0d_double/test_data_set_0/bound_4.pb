@@ -1,1 +1,1 @@
-BH_new_capturedJá´;—:Ê<
+BH_new_capturedJø©åÅöÊ<

@@ -1,1 +1,1 @@
-BH_new_laterJ~ΊύBάνΰ<
+BH_new_laterJά4°σKα<

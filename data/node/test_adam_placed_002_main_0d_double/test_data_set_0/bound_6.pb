@@ -1,2 +1,3 @@
 B
-X_new_twinJซ8๋สง<
+X_new_twinJคิh
+eภ<

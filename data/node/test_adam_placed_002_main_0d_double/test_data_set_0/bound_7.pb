@@ -1,1 +1,2 @@
-BX_new_twin_negativeJซ8๋สง<
+BX_new_twin_negativeJคิh
+eภ<

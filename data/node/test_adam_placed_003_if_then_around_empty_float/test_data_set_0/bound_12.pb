@@ -1,1 +1,1 @@
-BV3_new_captured_ifJFÈ&Þc„>Õfmæ„>
+BV3_new_captured_ifJøƒÖ¢m‹>Ô…Ð*ö>

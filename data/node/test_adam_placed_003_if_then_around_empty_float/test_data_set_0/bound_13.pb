@@ -1,1 +1,1 @@
-BV3_new_later_ifJ$à‰Ê×¸™>:ÞÃVg™>
+BV3_new_later_ifJwÍød±a >I8%;³2¢>

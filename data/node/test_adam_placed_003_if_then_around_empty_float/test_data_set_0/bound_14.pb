@@ -1,1 +1,1 @@
-BV4_new_captured_ifJC#µÖRs>mú¬ð8‘>
+BV4_new_captured_ifJŸl3*D>eì§×•>

@@ -1,1 +1,1 @@
-BV4_new_later_ifJùùÓ Z´‰>Ç]3†a¥>
+BV4_new_later_ifJiXÕÖÒ’>¿<ó„è.©>

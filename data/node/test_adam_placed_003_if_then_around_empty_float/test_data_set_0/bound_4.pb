@@ -1,1 +1,1 @@
-BX3_new_same_ifJ1_U"•U®>Ë®±Ò¥>
+BX3_new_same_ifJ<ZKŸº>w»`ºÑ^²>

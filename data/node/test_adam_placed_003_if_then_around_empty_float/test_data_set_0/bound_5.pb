@@ -1,1 +1,1 @@
-BX3_new_later_ifJ*zUØ³À>>Ð¢·>
+BX3_new_later_ifJ'‡ùa(Ì>1¿n¿FÃ>

@@ -1,1 +1,1 @@
-BX4_new_same_ifJºÃK=a >7‹%Öéy¢>
+BX4_new_same_ifJ}ås)§>¢ ç{IÀ¨>

@@ -1,1 +1,1 @@
-BX4_new_later_ifJﬂ∫gr<±>uü<RO≥>
+BX4_new_later_ifJÈ‹ü'®∏>jßË±ïπ>

@@ -1,2 +1,1 @@
-BV_new_ifJ0")Mf‚O„>UJèÌOˆ>¸x”†>ïØnù+s>9YC`æl>D}…Žú
-q>
+BV_new_ifJ0DQ}DÒˆ>UJèÌOˆ>¸x”†>ïØnù+s>(;+ÏÛw>U04#Tby>

@@ -1,1 +1,1 @@
-BV_new_twin_negative_ifJ0LÍÏr—>0oüC>AI·²¢>Ä[œ¨‘>0:Þg¿Ív>t4–‹y”‚>
+BV_new_twin_negative_ifJ0ëfk5Øª>ú}eèžÍ©>TõI¹Yˆ²>™Ê§dj²©>óžÄ×›>L-Eté¾¤>

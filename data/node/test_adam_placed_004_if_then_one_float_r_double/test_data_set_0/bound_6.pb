@@ -1,1 +1,1 @@
-BH_new_twin_at_ifJ0Œ«ž½P>KOHûƒ§>U¨DÑ·À±>˜Iµç}Ý“>EÓZG|>¸èHýSž>
+BH_new_twin_at_ifJ0/pÉhÆ£>‹÷ñÃ]%°>Ò¼dÏcQ¹>	S«-Ÿ>EÓZG|>¸èHýSž>

@@ -1,2 +1,2 @@
-BH_new_twin_later_ifJ0•4©;Ü°>LoöÐ³»>&`÷äÄ>Kê,ˆ¨>­¬¡÷_>ÞrNU
+BH_new_twin_later_ifJ0â—6Eúµ>t§ûƒä<Â>¡ ¶ü¼tÌ>®šjÒë±>­¬¡÷_>ÞrNU
 ¦±>

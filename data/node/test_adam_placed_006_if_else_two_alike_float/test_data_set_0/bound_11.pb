@@ -1,1 +1,2 @@
-BH2_new_negativeJ Y&sûA«©>æjÆ*ÿ§>'9Gkµ>HC¸ÚpÌ„>
+BH2_new_negativeJ ôãT¸“±>
+'ihþÑ°>"jÂ¼»>HC¸ÚpÌ„>

@@ -1,1 +1,1 @@
-BX1_new_twin_capturedJ ÏK:«ÙÌ>q(zJëëÁ>2]ÜÈ>Ïê¦¶×¾>
+BX1_new_twin_capturedJ L=ð²b—Ñ>6ÓÕ˜aË>ÿñA)cÑ>*‰ÒÍhÃ>

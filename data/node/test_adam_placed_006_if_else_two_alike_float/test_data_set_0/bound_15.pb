@@ -1,1 +1,1 @@
-BX2_new_twin_laterJ Š#ÃÊúÒ>&ñfðhÛ>Äcr@í×>KÃu5rIâ>
+BX2_new_twin_laterJ æhfFùØ>èÇðÚømÞ>h‡ù0ÏÊÝ>®ñ*rå>

@@ -1,1 +1,1 @@
-BV1_new_twin_laterJ äL„&ë¨>µnQ?> ú!3˜>A÷îŠ‰>
+BV1_new_twin_laterJ ÚõlFª>8FÞª-G–>ÎNïP´¡>+ÔÕqk’>

@@ -1,1 +1,1 @@
-BV2_new_twin_laterJ »ô31Ä->®/SN¼¢>ÕÿfaÕ·¢>€cV¦ä_–>
+BV2_new_twin_laterJ »ô31Ä->®/SN¼¢>ÕÿfaÕ·¢>ÃÅZëªŸ>

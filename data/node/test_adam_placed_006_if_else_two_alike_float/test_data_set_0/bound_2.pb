@@ -1,1 +1,2 @@
-BX2_new_capturedJ ´~O8f¤>‹8É%’Ÿ>ð01Ý˜¦>¤ü„rÄä­>
+BX2_new_capturedJ n	ðïC2¶>.j0mYF¢>£Ò"e
+ª¶>-dGÚî¥º>

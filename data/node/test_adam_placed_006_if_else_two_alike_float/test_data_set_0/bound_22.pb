@@ -1,1 +1,2 @@
-BH2_new_twinJ Y&sûA«©>æjÆ*ÿ§>'9Gkµ>HC¸ÚpÌ„>
+BH2_new_twinJ ôãT¸“±>
+'ihþÑ°>"jÂ¼»>HC¸ÚpÌ„>

@@ -1,1 +1,1 @@
-BH1_new_negativeJ Ú„K›"Ò´>†–\	m >}w£[ñ¤¤>à!/|U®—>
+BH1_new_negativeJ Ã§¡]wû¼>†–\	m >}w£[ñ¤¤>à!/|U®—>

@@ -1,2 +1,1 @@
-B	X1_new_atJ †6<AfJb>ÝôlfËO>ê
-hñãÕ[>ð‹´c­&>
+B	X1_new_atJ ào^fJb>‡!e€fËO>öU«äÕ[>FÈ.¯&>

@@ -1,1 +1,1 @@
-BH3_new_negativeJÎéùqëÅ<›äé½,¥×<
+BH3_new_negativeJÎéùqëÅ<bkgV¡á<

@@ -1,1 +1,1 @@
-BH4_new_negativeJ«Yúáí³<ğû‰ŸÁ<
+BH4_new_negativeJØu#1´<ğû‰ŸÁ<

@@ -1,1 +1,1 @@
-BX1_new_twin_atJ }CÇÐj[>8±wŽ­R>–z/Y>‚Bú¿ƒ2N>
+BX1_new_twin_atJ ’íÐj[>K¢Ž­R>7Ë†¨z/Y>Z–Úýƒ2N>

@@ -1,1 +1,1 @@
-BX1_new_twin_laterJ †0WÊÐjk>¶5ÉŽ­b>.ÒÙ’z/i>t,#Åƒ2^>
+BX1_new_twin_laterJ %¶“ðÐjk>É&^Ž­b>JŽÊªz/i>L€„2^>

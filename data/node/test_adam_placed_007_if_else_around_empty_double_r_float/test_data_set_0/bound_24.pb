@@ -1,1 +1,1 @@
-BX3_new_twin_atJJ5?®qïA>'æ¸«EVW>
+BX3_new_twin_atJ‘:ç"rïA>Èü[¶EVW>

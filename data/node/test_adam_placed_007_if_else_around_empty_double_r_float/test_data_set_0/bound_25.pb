@@ -1,1 +1,1 @@
-BX3_new_twin_laterJ¯Ò³qïQ>Øex¬EVg>
+BX3_new_twin_laterJö×'(rïQ>y|·EVg>

@@ -1,1 +1,1 @@
-BX4_new_twin_atJIq7:¾8S>$Ñ%y?7>
+BX4_new_twin_atJ SZ¾8S>¶ÊìÂy?7>

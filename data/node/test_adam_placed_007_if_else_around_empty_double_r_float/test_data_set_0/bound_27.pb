@@ -1,1 +1,1 @@
-BX4_new_twin_laterJ"é¡<¾8c>ù–&y?G>
+BX4_new_twin_laterJyËw\¾8c>¨¸²Ãy?G>

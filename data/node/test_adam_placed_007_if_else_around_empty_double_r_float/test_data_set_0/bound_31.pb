@@ -1,1 +1,1 @@
-BV4_new_twinJ!█gc╙<Ъ Р,√╖<
+BV4_new_twinJНиpPч,я</j#2РDф<

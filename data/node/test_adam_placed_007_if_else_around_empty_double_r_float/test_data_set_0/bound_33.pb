@@ -1,1 +1,1 @@
-BH1_new_twin_negativeJ F·…‹m7Á<Ëy'¼ìå¥<¯k4h¦á<©ItØÎ<
+BH1_new_twin_negativeJ Þ·\áx"É<Ëy'¼ìå¥<„'é<_@Å¾Ò<

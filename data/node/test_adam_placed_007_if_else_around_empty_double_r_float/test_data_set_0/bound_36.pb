@@ -1,1 +1,1 @@
-BH3_new_twinJ@ž†^yÞÉ<ÈCDÚ<
+BH3_new_twinJÛOYN¾ìÉ<›HDbçeå<

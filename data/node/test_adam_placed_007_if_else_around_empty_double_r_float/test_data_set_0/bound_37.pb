@@ -1,1 +1,1 @@
-BH3_new_twin_negativeJ@†^yŞÉ<ÈCDÚ<
+BH3_new_twin_negativeJÛOYN¾ìÉ<›HDbçeå<

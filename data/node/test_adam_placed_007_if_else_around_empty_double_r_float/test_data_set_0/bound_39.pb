@@ -1,1 +1,1 @@
-BH4_new_twin_negativeJQÂJ?4?∏<J9œî!ø<
+BH4_new_twin_negativeJ‚e–¿<J9œî!ø<

@@ -1,1 +1,1 @@
-BX4_new_laterJ`ÒC¨^öU>Gæf¯‘a>
+BX4_new_laterJ›ø^öU>{ì=Þ‘a>

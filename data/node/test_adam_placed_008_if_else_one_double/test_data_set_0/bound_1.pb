@@ -1,1 +1,3 @@
-BX_new_laterJ0l·å;cL3>~Ù÷ÿ>9ÈúÊca>­ÍÕÄÐU>¨×eÓš\s>$ž®¤Q1e>
+BX_new_laterJ0Žý©?dL3>QP
+>JI
+Êca>²C…ôÄÐU>£½îš\s>Ó>ÁÑQ1e>

@@ -1,1 +1,1 @@
-BX_new_capturedJ¥b×T9i©>
+BX_new_capturedJúºj—°>

@@ -1,1 +1,1 @@
-BX_new_laterJK­!¨º>
+BX_new_laterJò’Bp!çÀ>

@@ -1,1 +1,1 @@
-BX1_new_laterJ YmÙ@s>[]ÙZUr>~yÈ§’ói>¶k#4G4|>
+BX1_new_laterJ ‹,ŒÙ@s>ê®õZUr>'ä>“ói>¨	cVG4|>

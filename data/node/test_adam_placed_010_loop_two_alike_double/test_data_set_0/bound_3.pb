@@ -1,1 +1,1 @@
-BX2_new_laterJ X¿…È1r>Å3äd>K,&Ë\y>ÛB÷%d>
+BX2_new_laterJ A™ïæ1r>B¹id>ØŒYË\y>(ÔÍX÷%d>

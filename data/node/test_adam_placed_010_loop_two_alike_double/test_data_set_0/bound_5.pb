@@ -1,1 +1,1 @@
-BV1_new_negativeJ QRé*dž>i®h¿©>°pÈ*ác>¯å«oÙ>
+BV1_new_negativeJ ô$rSdž>U\¼¿©>–^þác>»5ÒÝoÙ>

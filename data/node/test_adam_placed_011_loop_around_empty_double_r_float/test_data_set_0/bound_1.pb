@@ -1,1 +1,1 @@
-BX1_new_negativeJ }ž²5Xn>t¬dE	a>[0Žƒ3ºr>@D={)9q>
+BX1_new_negativeJ çýÕ5Xn>ª!cc	a>Áé&˜3ºr>¡Í‰)9q>

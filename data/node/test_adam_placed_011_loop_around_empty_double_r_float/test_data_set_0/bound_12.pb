@@ -1,1 +1,1 @@
-BV3_new_sameJ¾`ïÇªe)>Lz¸ú‡=
+BV3_new_sameJ9ÝP	«e)>TKp´§ú‡=

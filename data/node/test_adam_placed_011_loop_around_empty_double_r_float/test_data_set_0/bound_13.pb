@@ -1,1 +1,1 @@
-BV3_new_laterJษFาชe9>yโ'๚—=
+BV3_new_laterJEจซe9>ณ}ฒ๚—=

@@ -1,1 +1,1 @@
-BV4_new_sameJŸÞ½/°¨!>M³hÂ>
+BV4_new_sameJ.LC°¨!>¯ŸgéhÂ>

@@ -1,1 +1,1 @@
-BV4_new_laterJBëç8°¨1>o&GÌhÂ'>
+BV4_new_laterJÐ'vL°¨1>Ñ¨ iÂ'>

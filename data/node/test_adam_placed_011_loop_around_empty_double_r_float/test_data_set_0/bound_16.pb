@@ -1,1 +1,2 @@
-B	H1_new_atJ ‡b:ku4>æb%‚L9>«/: ¡³E>AŠR_Œ&>
+B	H1_new_atJ æ
+VMku4>~—	M9>nµ6A¡³E>‡amŒ&>

@@ -1,1 +1,1 @@
-BH3_new_laterJ\MЪuІN>N\™rкК®=
+BH3_new_laterJшvІN>ѓраФЛ®=

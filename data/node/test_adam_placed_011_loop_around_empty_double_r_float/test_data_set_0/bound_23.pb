@@ -1,1 +1,1 @@
-BH4_new_laterJ=©VçÐH>å@63I>
+BH4_new_laterJE÷¦/çÐH>1¬þY3I>

@@ -1,1 +1,1 @@
-BX3_newJÀæq*x>v©OÝF>
+BX3_newJš¾Eq*x>à¶NîOÝF>

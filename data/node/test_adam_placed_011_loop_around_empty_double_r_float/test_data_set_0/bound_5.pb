@@ -1,1 +1,1 @@
-BX3_new_negativeJÀæq*x>v©OÝF>
+BX3_new_negativeJš¾Eq*x>à¶NîOÝF>

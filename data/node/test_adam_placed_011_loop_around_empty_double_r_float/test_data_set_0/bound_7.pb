@@ -1,1 +1,1 @@
-BX4_new_negativeJ¥„Œ®´q>¤÷êûÃÿi>
+BX4_new_negativeJ_&í™®´q>ÿPÄÿi>

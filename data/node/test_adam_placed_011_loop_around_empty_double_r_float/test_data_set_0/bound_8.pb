@@ -1,1 +1,1 @@
-BV1_new_sameJ ÷ÌÆ°¹÷>¨‘ÄVT	>PAð5{ç">FlFä!>
+BV1_new_sameJ Lå¦º÷>ôx§WT	>¢^b{ç">øÍzqä!>

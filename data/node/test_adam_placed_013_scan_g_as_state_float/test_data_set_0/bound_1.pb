@@ -1,1 +1,1 @@
-BX1_new_negativeJ ~וgÞ=±>ד°“Tz³>.NJ;¶ת>Nחז¢¥>
+BX1_new_negativeJ  ›czZ¿¼>קליִ<%¹>¿²A¶¬>¢ֽQֳsµ>

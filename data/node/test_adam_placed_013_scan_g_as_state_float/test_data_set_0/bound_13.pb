@@ -1,1 +1,1 @@
-BX1_new_twin_negativeJ sL£Ôã˜>7(¶ÑH.>ó2lGŸ'‹>sŸ¶Ì+ “>
+BX1_new_twin_negativeJ g$:=§±>jæV×Q¤¡>¦SÚòt£>K‡~¶[®>

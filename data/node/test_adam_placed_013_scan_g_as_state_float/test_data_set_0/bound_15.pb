@@ -1,1 +1,1 @@
-BX2_new_twin_negativeJ $ju2˜>½o^dy;‹>»á´÷öw>Î)9‹>
+BX2_new_twin_negativeJ Ãær|^±>âƒ àç¾¤>£UD|2PŠ>`äY8>³£>

@@ -1,1 +1,1 @@
-BV1_new_twin_capturedJ OâŸRbˆ>ˆÍtùøuƒ>.);/7‚>p¬Ã6©|z>
+BV1_new_twin_capturedJ Ð@ofs>0T_j>šÍô`q~ˆ>¡ª.vZ…>

@@ -1,1 +1,1 @@
-BH1_new_twin_laterJ W]awâë >ÇaHô¥Åx>®_P?©>¿fA,áJ¡>
+BH1_new_twin_laterJ Ô¢JaÂ¥>ÇaHô¥Åx>®_P?©>¿fA,áJ¡>

@@ -1,1 +1,1 @@
-BH2_new_twin_sameJ býÌ¤£>ÀŸø&º‘>vW_|"•>4EDÏæ½£>
+BH2_new_twin_sameJ ¦=Öf¢uª>ÀŸø&º‘>vW_|"•>µŸù5A¥>

@@ -1,1 +1,1 @@
-BH2_new_twin_laterJ _é¹PÃ”¸>QDf@Î¦>ŠÓ¹¿ª>,Ã”¹>
+BH2_new_twin_laterJ àKÁ˜e¿>QDf@Î¦>ŠÓ¹¿ª>®8àîã‡º>

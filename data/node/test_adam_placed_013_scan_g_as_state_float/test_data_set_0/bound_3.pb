@@ -1,1 +1,1 @@
-BX2_new_negativeJ Sø?°ÎÉ¦>‡³õ"°Ä>šß›•i#Ÿ>ý”*Ã×ˆ >
+BX2_new_negativeJ ,hÀ¬F¼¶>˜œ?g§ô¬>S@pxg¤>SO¤î(®>

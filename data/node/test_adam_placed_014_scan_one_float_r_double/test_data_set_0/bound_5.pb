@@ -1,1 +1,2 @@
-BH_new_negativeJ0\ºp‡1¡>&’|²¶ú©>Fëï˜æ£>to)e¬N¢>4Î7@%e•>È]™ z›>
+BH_new_negativeJ0\ºp‡1¡>ºÞ7è¸³>ø bUt,«>to)e¬N¢>_”
+z[1š>È]™ z›>

@@ -1,1 +1,1 @@
-BX1_new_laterJ ù]	Òf>gZüÊp>TVwÓ:“b>=¯YF¥Úl>
+BX1_new_laterJ ;áîYÒf>sj­Êp>‹‰Å;“b>ÙãŒ[¥Úl>

@@ -1,1 +1,1 @@
-BX2_new_twin_laterJ ¡~mR0f>ÅË¨*kjk>G$xq¸?>ø_¤ÀŒ3f>
+BX2_new_twin_laterJ ãÌ”R0f>V²À3kjk>òîõLº?>ÜŽ"ÚŒ3f>

@@ -1,1 +1,1 @@
-BH1_new_twin_capturedJ Íå£úNn°<@Ö½Ò<›G‹˜PÃ<9DJòÂ<
+BH1_new_twin_capturedJ «´Å¿´<”É†¦Ó<›G‹˜PÃ<9DJòÂ<

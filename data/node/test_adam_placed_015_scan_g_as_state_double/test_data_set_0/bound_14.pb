@@ -1,1 +1,1 @@
-BH2_new_twin_capturedJ t.ª*ƒÊÜ<€j»DzÖ<ùA¼í¿F«<T:ÃWåŞ´<
+BH2_new_twin_capturedJ ­á¦p¤ã<<²Ôk‹Câ<ùA¼í¿F«<T:ÃWåŞ´<

@@ -1,1 +1,1 @@
-BX2_new_laterJ }þåßÑÚd>pÍq¾†q>¢IA5.ùi>ñ7oÍo>
+BX2_new_laterJ 8é¹øÑÚd>-G3È†q>ÑW©x.ùi>¨”Ío>

@@ -1,1 +1,1 @@
-BH1_new_twin_laterJ ¿µCæ¯“Ç<±›bëNÌà<	Ûº£7Ð<ýMaQˆ·Õ<
+BH1_new_twin_laterJ =8ñÐOuÐ<±›bëNÌà<iô]•=Õ<Á	¥%ô!Þ<

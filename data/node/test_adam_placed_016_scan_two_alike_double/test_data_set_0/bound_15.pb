@@ -1,1 +1,1 @@
-BH2_new_twin_laterJ hI_Là<µ-ÛXVÛ<•q"jàá< 6 üŠ®<
+BH2_new_twin_laterJ Á_¬âýã<7i.Â«Ñâ<•q"jàá< 6 üŠ®<

@@ -1,1 +1,1 @@
-BX_new_at_if_loopJ‰±×*õ?‹>‰±×*õ?‹>
+BX_new_at_if_loopJãb¼÷J¿‘>ãb¼÷J¿‘>

@@ -1,1 +1,1 @@
-BX_new_later_if_loopJ´¦ƒ|,œ>´¦ƒ|,œ>
+BX_new_later_if_loopJÛ­û§Ž5¢>Û­û§Ž5¢>

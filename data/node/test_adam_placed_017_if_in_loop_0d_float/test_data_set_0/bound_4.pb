@@ -1,1 +1,1 @@
-BH_new_if_loopJS:7g#«>S:7g#«>
+BH_new_if_loopJOíôvâ°>Oíôvâ°>

@@ -1,1 +1,1 @@
-BX_new_twin_at_if_loopJësk†>ësk†>
+BX_new_twin_at_if_loopJÕ~µû_>Õ~µû_>

@@ -1,1 +1,1 @@
-BX_new_twin_later_if_loopJ5_Ü@—>5_Ü@—>
+BX_new_twin_later_if_loopJðôyH >ðôyH >

@@ -1,1 +1,3 @@
-BV_new_twin_negative_if_loopJ¸ˆû'€>¸ˆû'€>
+BV_new_twin_negative_if_loopJÁ
+AªÜÛ¬>Á
+AªÜÛ¬>

@@ -1,1 +1,1 @@
-BH_new_twin_if_loopJ“ü$<¬Êª>“ü$<¬Êª>
+BH_new_twin_if_loopJ¤Aþ;O²>¤Aþ;O²>

@@ -1,1 +1,1 @@
-BX2_new_later_if_loopJ`Ær:â’>°ÀÓ›†®>F:‹ÓßÄ>Ãõ@5áµ>1‘·rÈd¼>mgßxOµ>Ær:â’>°ÀÓ›†®>F:‹ÓßÄ>Ãõ@5áµ>1‘·rÈd¼>mgßxOµ>
+BX2_new_later_if_loopJ`ªoÞt:W›>FÎ˜ wi¹>D;nà(SÑ>J!ñ·¾>ýWö—LË>ô¿DCB»>ªoÞt:W›>FÎ˜ wi¹>D;nà(SÑ>J!ñ·¾>ýWö—LË>ô¿DCB»>

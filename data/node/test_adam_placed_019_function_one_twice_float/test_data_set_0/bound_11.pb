@@ -1,1 +1,1 @@
-BX1_new_twin_negativeJ0F)4:ÃTº>^ì—ø¶¶>ud£á±>…J8Å[s¢>û<ù«aX¿>8™È&«Ë>
+BX1_new_twin_negativeJ0–DA½–½>*]¿ÌO¹>’9Õi¼>µ¹oß$Ñ¹>KÂÌ‡ Á>Sõ]ù¥Ð>

@@ -1,1 +1,1 @@
-BX2_new_twin_negativeJ0òE¡‘Ö“>,NÃ;~%Í>$‡?ÔŸÁ> üŠøó0Ô>»:­{yÿ±>&©TL`Ä>
+BX2_new_twin_negativeJ0Æ€UH«>	óçìÛ?Ð>»7jçãkÄ>AÌÇŒ`×>GZ ÀiÁ>ˆgòb,ŠÆ>

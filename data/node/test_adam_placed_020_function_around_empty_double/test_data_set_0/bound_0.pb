@@ -1,2 +1,1 @@
-BX1_new_capturedJ 
-÷QqXb>!µ±ò™>„„½ËöD>ª:Ç'CMb>
+BX1_new_capturedJ [³_qXb>¿`¸É÷™>/p´ôöD>xÚ»;CMb>

@@ -1,1 +1,1 @@
-BX1_new_laterJ Ñ$¢RqXr>Ù4cþò™>Ž'ÍöT>{X)CMr>
+BX1_new_laterJ  ^`qXr>†tfø™>¿yööT>èM=CMr>

@@ -1,1 +1,1 @@
-BV4_new_laterJdQRÛJÌ<kÞL1N/Ã<
+BV4_new_laterJiIsÌÉÒÓ<ÇjÃýo‰Ï<

@@ -1,2 +1,1 @@
-BX3_new_capturedJ
-ûG‹fW>Á!ƒÄØI5>
+BX3_new_capturedJ¹r5™fW>l¼?6ÚI5>

@@ -1,1 +1,1 @@
-BX3_new_laterJ÷_¦‹fg>d{ÍØIE>
+BX3_new_laterJ¦×“™fg>Àþ7?ÚIE>

@@ -1,1 +1,1 @@
-BX4_new_capturedJ¯z`a>Íz~b“qY>
+BX4_new_capturedJ­>ja>óÎœ“qY>

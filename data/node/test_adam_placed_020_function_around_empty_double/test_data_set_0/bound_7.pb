@@ -1,1 +1,1 @@
-BX4_new_laterJ©ñ«`q>ßÁ²e“qi>
+BX4_new_laterJ-ïojq>Y “qi>

@@ -1,1 +1,1 @@
-BV1_new_againJ ñWƒâ>¿ƒ³æ#í>ö2›ház>ÎO¹Rbý€>
+BV1_new_againJ 8Q;¸hÈž>Ws¼µÉ˜>~“eÀÏŠ>[ÿ‚YòI•>

@@ -1,1 +1,1 @@
-BV2_new_againJ éœˆþ[›>¦!7Üqˆ‘>÷vàt¢>ŒqHa˜r[>
+BV2_new_againJ ÿNM‹£T¨>b†ÖÆ«f©>úþKG¥æ²>ÜuÆvËõ|>

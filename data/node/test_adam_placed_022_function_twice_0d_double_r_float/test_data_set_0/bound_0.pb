@@ -1,1 +1,1 @@
-BX_new_capturedJ*š(¢ºZ>
+BX_new_capturedJDÇ‚¿ºZ>

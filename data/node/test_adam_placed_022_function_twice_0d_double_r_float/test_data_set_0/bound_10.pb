@@ -1,1 +1,1 @@
-BH_new_twin_atJz ’±è,ä<
+BH_new_twin_atJTiÍàb"ì<

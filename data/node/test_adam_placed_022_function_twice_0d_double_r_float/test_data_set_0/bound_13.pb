@@ -1,1 +1,1 @@
-BX_new_againJ*š(¢ºZ>
+BX_new_againJDÇ‚¿ºZ>

@@ -1,1 +1,1 @@
-BH_new_againJz ’±è,ä<
+BH_new_againJTiÍàb"ì<

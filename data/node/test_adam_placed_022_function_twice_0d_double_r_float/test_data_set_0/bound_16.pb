@@ -1,1 +1,1 @@
-BX_new_twin_againJÐ…%œ=c‡>
+BX_new_twin_againJÿß¨=c‡>

@@ -1,1 +1,1 @@
-BH_new_twin_againJz ’±è,ä<
+BH_new_twin_againJTiÍàb"ì<

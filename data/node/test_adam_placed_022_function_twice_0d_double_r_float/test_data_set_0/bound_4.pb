@@ -1,1 +1,1 @@
-BH_new_atJz ’±è,ä<
+BH_new_atJTiÍàb"ì<

@@ -1,1 +1,1 @@
-BX_new_twin_capturedJÐ…%œ=c‡>
+BX_new_twin_capturedJÿß¨=c‡>

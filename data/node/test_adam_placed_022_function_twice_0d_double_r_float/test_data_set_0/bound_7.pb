@@ -1,1 +1,1 @@
-BX_new_twin_laterJÈµPœ=c—>
+BX_new_twin_laterJ‡/©=c—>

@@ -1,2 +1,1 @@
-BV2_new_negativeJ0”zš
-kŠ>GBDâ„>–kæU¤õx>ìš?xx>®±g>å«¸PÎ|>
+BV2_new_negativeJ0àþBnÜ7>GBDâ„>–kæU¤õx>ìš?xx>®±g>å«¸PÎ|>

@@ -1,1 +1,1 @@
-BH1_new_capturedJ0œÂf¡N–¢>wFJ%Aª>¯dÿ-Ó>>©…6è÷‰˜>c)N0ì_¥>‰é0Øw§>
+BH1_new_capturedJ0QÁò¢ÅN§>½&…²>¯dÿ-Ó>>)UÈÄxÖ>Kè“FÃ¬>†ª|jE*©>

@@ -1,1 +1,1 @@
-BH2_new_negativeJ ·åMºŠÚ<‘æçÜµÔ<ðàúxen³<e„dÙÑ<
+BH2_new_negativeJ –“e¯þ1â<û¢”Ò½½Ú<ËU	r¶<Â[ºÔ<

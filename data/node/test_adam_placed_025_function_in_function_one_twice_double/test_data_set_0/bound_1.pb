@@ -1,1 +1,1 @@
-BX1_new_laterJ0MøZj¨Hi>:€&þ„Êf>v»ò•s>HòÈ!|/q>¾Ceƒñn>˜›ÇGBšX>
+BX1_new_laterJ0Rw€¨Hi>Vg…Êf>Ž€£Éò•s>±sí*|/q>BÑ(~ƒñn>ük BšX>

@@ -1,1 +1,1 @@
-BX2_new_twin_sameJ0'ÕpsŽ>0sï‚’>á+Z¨˜ëQ>«-;?*Ñƒ>ŽMy}Ôy>ŸHœ½Ô>
+BX2_new_twin_sameJ0glæ*psŽ>Ngûú‚’>“â‡É˜ëQ>ufV*Ñƒ>ü€÷©Ôy>.ïIß½Ô>

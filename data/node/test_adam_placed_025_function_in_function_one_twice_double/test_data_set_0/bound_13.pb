@@ -1,1 +1,2 @@
-BH1_new_twin_laterJ0wŸÕ`ó<ÄèÜ'iÒà<è>š*4Á<•myFM°ë<È<ô7³ó<ub¥e"§Ğ<
+BH1_new_twin_laterJ0?BKe.ø<Yqq…FËæ<s!òQ
+È<c4úòò<¾¼ƒıú<ub¥e"§Ğ<

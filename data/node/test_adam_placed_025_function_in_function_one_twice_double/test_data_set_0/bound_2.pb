@@ -1,1 +1,1 @@
-BX2_new_sameJ0˜=?/‰fa>RÀ-[´d>4œ`¤÷z$>õ$ç¥V>@%OÎ§L>zÓ6Zl0R>
+BX2_new_sameJ0Ùa&C‰fa>,ãi´d>·½â÷z$>9Ÿw?ç¥V>Z¶‘”Î§L>;Ðl0R>

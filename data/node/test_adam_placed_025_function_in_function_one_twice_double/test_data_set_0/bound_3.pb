@@ -1,1 +1,1 @@
-BX2_new_laterJ0G0‰fq>(‚‘[´t>Æª¨÷z4>à«?$ç¥f>ë|RÎ§\>^üŒZl0b>
+BX2_new_laterJ0VkD‰fq>AGj´t>6ç÷z4>$:ª?ç¥f>7–è—Î§\><&‚l0b>

@@ -1,1 +1,1 @@
-BX1_new_twin_laterJ0é~òX“–>´I]4ñ“>bþb4#¡>¾¯a;ž>6RïóR›>iýù†…>
+BX1_new_twin_laterJ0PhTd“–>ùšIg4ñ“>|Ðsn4#¡>ÍBÎJž>ƒ–ÀS›>ú?69ú†…>

@@ -1,2 +1,2 @@
 B
-X_new_sameJ¤×ŒSX>
+X_new_sameJüî€{X>

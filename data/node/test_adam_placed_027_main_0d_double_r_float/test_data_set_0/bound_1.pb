@@ -1,1 +1,1 @@
-BX_new_laterJ®Uh>
+BX_new_laterJ^%¢}h>

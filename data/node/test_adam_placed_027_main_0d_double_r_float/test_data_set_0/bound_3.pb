@@ -1,1 +1,1 @@
-BH_newJtğËù¤Á<
+BH_newJrZe›'Â<

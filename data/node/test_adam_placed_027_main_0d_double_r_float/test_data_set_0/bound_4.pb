@@ -1,1 +1,1 @@
-BH_new_negativeJtğËù¤Á<
+BH_new_negativeJrZe›'Â<

@@ -1,1 +1,2 @@
-BX1_new_capturedJ WÛRCV>õl„?u™T>ŽPýÀÜ§9>Ì÷ggóO>
+BX1_new_capturedJ æ+ÁtCV>1«æƒu™T>›
+-0Ý§9>LÌ.}óO>

@@ -1,1 +1,1 @@
-BX1_new_laterJ Öµ6VCf> ü‰Au™d>5¨]ÆÜ§I>›É_hó_>
+BX1_new_laterJ ¢ŠxCf>\:ì…u™d>Cb5Ý§I>ž&~ó_>

@@ -1,1 +1,1 @@
-BH2_new_laterJ Ãu©ôùï<ÈTRÂ_æ<VÁxíë<5eaV"Ø<
+BH2_new_laterJ 4ª¥7îñ<ÈTRÂ_æ<ôúÒFº™ò<5eaV"Ø<

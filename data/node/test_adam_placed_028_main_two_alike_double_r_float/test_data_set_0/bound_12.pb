@@ -1,1 +1,1 @@
-BX1_new_twin_capturedJ ?æ/÷aO>ÓI½r^95>|¤ (3O>.Hæ>³R>
+BX1_new_twin_capturedJ e!©)aO>Àºx_95>›°šR3O>¥,F³R>

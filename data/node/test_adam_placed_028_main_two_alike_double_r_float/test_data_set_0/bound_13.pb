@@ -1,1 +1,1 @@
-BX1_new_twin_laterJ U¶zþa_>ƒœ|^9E>Ðå+3_>ÞÈg?³b>
+BX1_new_twin_laterJ {ñó0a_>o^‚_9E>ïñ—U3_>U‘­F³b>

@@ -1,1 +1,1 @@
-BX2_new_twin_capturedJ îûJ>‹Wäßg>UºàÃP>ÓQvµó@>
+BX2_new_twin_capturedJ ‚æ€ùûJ>öN¦âg>;ÐÄP>!Ã×µó@>

@@ -1,1 +1,1 @@
-BX2_new_twin_laterJ `FQ–ûZ>z¦\àg.>Ô1õãÃ`>ö´q}µóP>
+BX2_new_twin_laterJ ô(»ÿûZ>^/SÉâg.>¹IÄ`>D€/ßµóP>

@@ -1,1 +1,1 @@
-BV1_new_twin_laterJ Ák!HÛ4¹<oï«k]·<=›µ<àXÆ<y§4Ÿg×<
+BV1_new_twin_laterJ …7!äŒKÓ<)dØ<eYK:Ü~á<Ô^–ÑÙµæ<

@@ -1,2 +1,1 @@
-BV2_new_twin_capturedJ <Ì1Ñ<ËÀ¯íS³<ØˆVô¹pÃ<
-îƒû»¡<
+BV2_new_twin_capturedJ »”¿ãcÈß<	Ÿ™w ´<§¼!’YFß<Q¯a´àÒÅ<

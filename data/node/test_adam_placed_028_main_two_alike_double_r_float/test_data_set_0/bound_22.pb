@@ -1,1 +1,1 @@
-BH2_new_twin_capturedJ pØà4A>à<ÙÅ:ÝŒ¹Ð<—Cy¢6¾×<ó×ôÁ<
+BH2_new_twin_capturedJ ÷h&x pæ<ÙÅ:ÝŒ¹Ð<¥á~«.á<ó×ôÁ<

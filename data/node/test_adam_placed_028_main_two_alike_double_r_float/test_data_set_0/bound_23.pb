@@ -1,2 +1,2 @@
-BH2_new_twin_laterJ Yh‚WKó<Žc1æ
-ã<©bæoDÚì<Ö>û2yXÔ<
+BH2_new_twin_laterJ áŸ­Å6}ù<Žc1æ
+ã<.q5’5ô<Ö>û2yXÔ<

@@ -1,1 +1,1 @@
-BX2_new_negativeJ içéÈ;>Oæ>Pv¬>+æ8Š&Îˆ>)(øºNH—>
+BX2_new_negativeJ ´5zKu›>¹¥åaO¾¹>XÍ.»ž>`Í™ŽÂ3£>

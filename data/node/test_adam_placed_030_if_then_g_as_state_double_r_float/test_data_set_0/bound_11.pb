@@ -1,1 +1,1 @@
-BH2_new_later_ifJ ∂jı„<ò|ky3Á›<£ˆ/ŒQZ¡<!Æ¿aù‡‘<
+BH2_new_later_ifJ ´˙˜	MÓÎ<Tëcv,€„<£ˆ/ŒQZ¡<!Æ¿aù‡‘<

@@ -1,2 +1,2 @@
-BX2_new_twin_same_ifJ }Æ#•èÎz>ýœ;…’‹>Ò
-Ëu£â•>)®òÙqw>
+BX2_new_twin_same_ifJ ©³¦èÎz>
+.¼”’‹>R?É£â•>O[dÚqw>

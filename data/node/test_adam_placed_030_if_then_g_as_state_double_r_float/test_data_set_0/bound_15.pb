@@ -1,1 +1,1 @@
-BX2_new_twin_later_ifJ ?œ±•èÎŠ>`Ïs…’›>ejßu£â¥>Š;cóÙq‡>
+BX2_new_twin_later_ifJ Ó~A§èÎŠ>n`ô”’›>åžÝ£â¥>ÊmÚq‡>

@@ -1,1 +1,1 @@
-BX2_new_later_ifJ uÔNS£^>¾dßØY‚o>ñ”y>ÂÇaBËZ>
+BX2_new_later_ifJ ˜úNKS£^>C€ýY‚o>ÜMªy>¢ÂÁŸBËZ>

@@ -1,1 +1,1 @@
-BX1_new_captured_ifJ IWaŒÆ0¢>š"´wÞc >#O¸0•>¢>¿*ªè¦>
+BX1_new_captured_ifJ YXÉ*´>[búê’´>#žÛ7B±>´ù5_.a´>

@@ -1,1 +1,1 @@
-BX2_new_captured_ifJ ÓC¡6:JŸ>Ùiƒ&2™>žKyóŽ›>¶îY*>
+BX2_new_captured_ifJ >ô'ä>²>¦¥E“°>lýP+ü®>Ë›Þßª›>

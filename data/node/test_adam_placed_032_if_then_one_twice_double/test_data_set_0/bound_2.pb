@@ -1,1 +1,1 @@
-BX2_new_captured_ifJ0~æYòÚQ>—œ@$þ_Y>"uÜ­Ž„\>ØE8+>p•,¿L>+Ë¢Þ“_=>
+BX2_new_captured_ifJ0±n?ÚQ>>Iaþ_Y>g‰ÓÅŽ„\>;í›7G8+>Ðñ¿L>jbì™”_=>

@@ -1,1 +1,1 @@
-BX1_new_twin_captured_ifJ06Ã—Ã¨¢<uI¨ëeÃ<B	(¼¹·<Èíßð7ÊŸ<k–éUpq±<»AûÆ«aÅ<
+BX1_new_twin_captured_ifJ04ÄVŒ¶<A«vkÞ<-wö—‘Ñ<ç<µ}Ä³<³üŸ“=ËÉ<OÝî¿¦Zá<

@@ -1,1 +1,1 @@
-BX3_new_twin_ifJ×˜[ƒQœ>IOË›>
+BX3_new_twin_ifJ€‚À§‹À°>ZxýøX­°>

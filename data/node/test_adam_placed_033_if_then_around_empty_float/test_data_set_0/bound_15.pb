@@ -1,1 +1,1 @@
-BX4_new_twin_ifJo¾Yò'@—>ÿ‚;ó/‰>
+BX4_new_twin_ifJ¤Äž­\W¥>×*iÝêY>

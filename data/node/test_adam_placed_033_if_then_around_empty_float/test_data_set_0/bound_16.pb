@@ -1,1 +1,1 @@
-BH1_new_twin_captured_ifJ ¡eL'!=¤>yìh¹„–>ŒSO(¤>—JîÎ)‹¡>
+BH1_new_twin_captured_ifJ š¦è#¤>p«ž¡>ŒSO(¤>—JîÎ)‹¡>

@@ -1,1 +1,1 @@
-BH1_new_twin_later_ifJ @Ù¢·>³äö«>(Û{2“X·>fty,N’³>
+BH1_new_twin_later_ifJ ÅíîÖ!æ·>ïÛVŠ"´>(Û{2“X·>fty,N’³>

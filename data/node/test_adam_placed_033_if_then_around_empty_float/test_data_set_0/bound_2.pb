@@ -1,1 +1,1 @@
-B	X3_new_ifJËÒGUÞœ>³g®JGU—>
+B	X3_new_ifJAÉSý_t³>GSÔúâ±>

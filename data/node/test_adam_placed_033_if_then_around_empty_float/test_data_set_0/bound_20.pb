@@ -1,1 +1,1 @@
-BH3_new_twin_captured_ifJÛ¸`ô<ñ¤>Bu9îÍï¦>
+BH3_new_twin_captured_ifJ}b!œ;h­>S§'%A/¯>

@@ -1,1 +1,1 @@
-BH3_new_twin_later_ifJÐõQ9Di¸>0C)ÍÝ6»>
+BH3_new_twin_later_ifJÏÄt!pÀ>=t+†(»Á>

@@ -1,1 +1,1 @@
-BH1_new_captured_ifJ À5À‰¢>·ƒï{7‡>·Ówhþ]£>¼ì™•X¡>
+BH1_new_captured_ifJ ji5eî ¢>©ã¾ÆÃˆ‘>·Ówhþ]£>¼ì™•X¡>

@@ -1,1 +1,1 @@
-BH1_new_later_ifJ ÆI>r%„¶>¦ÿLÆ‰Yž> ÒÕcCÚ·>ÊòÇ#gµ>
+BH1_new_later_ifJ ÏWVŠœ¶>o§G¸Ê¥> ÒÕcCÚ·>ÊòÇ#gµ>

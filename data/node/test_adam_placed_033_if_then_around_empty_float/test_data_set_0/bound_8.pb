@@ -1,1 +1,1 @@
-BH3_new_captured_ifJ»‡·›åû¢>&‚ðiù÷¥>
+BH3_new_captured_ifJÄ(…mÝ©>!jáŠ­>

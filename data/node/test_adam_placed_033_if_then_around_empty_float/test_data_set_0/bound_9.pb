@@ -1,1 +1,1 @@
-BH3_new_later_ifJF*“©l¶>	rÓöme»>
+BH3_new_later_ifJsCv1N½>29+Ï*|Á>

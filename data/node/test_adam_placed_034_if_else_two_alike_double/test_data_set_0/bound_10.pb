@@ -1,1 +1,1 @@
-BV2_new_twinJ jYë–Ð®<™r4MTµ<¨c¾nT¨<wŒÕc½³<
+BV2_new_twinJ jYë–Ð®<™r4MTµ<<Ïÿ¼=Îµ<wŒÕc½³<

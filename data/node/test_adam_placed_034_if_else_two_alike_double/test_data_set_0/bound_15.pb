@@ -1,1 +1,1 @@
-BH2_new_twin_negativeJ ·¹-÷†“Ñ<P+ÑðÚ0Ú<Žwu½Ð<ØÒ7O…Õ<
+BH2_new_twin_negativeJ [ÒÓ˜×<ù¡½åbá<Žwu½Ð<ÏŸ<iÜ<

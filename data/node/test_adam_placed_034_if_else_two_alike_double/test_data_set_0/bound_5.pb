@@ -1,1 +1,1 @@
-BH1_new_negativeJ »M&ö‹ÓÙ<ôè&TNÌ<é$‹Ú4À<@£²§¸A–<
+BH1_new_negativeJ ¬y·Yp0á<ôè&TNÌ<5n%m\Æ<@£²§¸A–<

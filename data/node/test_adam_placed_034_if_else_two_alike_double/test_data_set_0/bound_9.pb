@@ -1,1 +1,1 @@
-BV1_new_twin_negativeJ ğøä¹{¿<+4lê­<á#Í&‚¦<{œ¯SyV°<
+BV1_new_twin_negativeJ ½ÿÊß­©Â<j„ğ9Ëµ<á#Í&‚¦<œX`ø"»<

@@ -1,1 +1,1 @@
-BV3_new_laterJe`(þJ„“>e´Âv´ÂŽ>
+BV3_new_laterJe`(þJ„“>ÑTv—>

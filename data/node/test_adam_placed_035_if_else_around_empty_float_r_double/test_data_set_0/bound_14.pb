@@ -1,1 +1,1 @@
-BV4_new_sameJáe¢\†>œ¾ªLog>
+BV4_new_sameJe‹¡Êã’><ì”¹·q>

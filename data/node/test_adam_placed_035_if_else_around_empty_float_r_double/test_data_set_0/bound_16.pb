@@ -1,1 +1,1 @@
-BH1_new_sameJ –FkX|>æL82Óöˆ>êZì*=®>|”JˆQ‹>
+BH1_new_sameJ –FkX|>Œ¤]H‰Œ>à\L‹ø³>|”JˆQ‹>

@@ -1,1 +1,1 @@
-BH4_new_sameJ}V'¦>i2ˆª‘f†>
+BH4_new_sameJwð²×y¬>i2ˆª‘f†>

@@ -1,1 +1,1 @@
-BX1_new_twin_negativeJ Õ…‰£ý”>Â…ÝP¹à¡>ø_Øy›>…@ÚŠŠ>
+BX1_new_twin_negativeJ ˆÚyú¤>AËÐìÝ³>°éVK¬> %#7ÌC¢>

@@ -1,1 +1,1 @@
-BX3_new_twinJY™<«0›>`óa­µh >
+BX3_new_twinJ£¨yoØ­>ý@èÐùÔ²>

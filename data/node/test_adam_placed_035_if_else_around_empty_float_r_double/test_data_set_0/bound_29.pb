@@ -1,1 +1,1 @@
-BX3_new_twin_negativeJY™<«0›>`óa­µh >
+BX3_new_twin_negativeJ£¨yoØ­>ý@èÐùÔ²>

@@ -1,1 +1,1 @@
-BX4_new_twin_negativeJŸ‹§Ø >öà®”…>
+BX4_new_twin_negativeJ£[kè ²>Á¥èKSž>

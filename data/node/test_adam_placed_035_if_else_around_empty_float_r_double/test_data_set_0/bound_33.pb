@@ -1,2 +1,2 @@
-BV1_new_twin_laterJ 1õï©ÅóŽ>’â7D™Ü¢>H7ýÿ[ð±>
-fŒö»q>
+BV1_new_twin_laterJ ÕÄ-rbù¢>0ªœX
+¸¿>)RÿBOñÀ>‚ ÀO×>

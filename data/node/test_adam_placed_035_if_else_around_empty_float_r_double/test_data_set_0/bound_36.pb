@@ -1,1 +1,1 @@
-BV3_new_twin_sameJ>úª3¡>“¦Ávò÷„>
+BV3_new_twin_sameJ‡I×½ª¯>ó!c7Ç²š>

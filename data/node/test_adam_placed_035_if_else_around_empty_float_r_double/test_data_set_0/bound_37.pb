@@ -1,1 +1,1 @@
-BV3_new_twin_laterJÿ1¡HoÈ²>ËJ²=™>
+BV3_new_twin_laterJGdÐŸÀ>4¦ÔÄìÄ¬>

@@ -1,1 +1,1 @@
-BV4_new_twin_laterJ(/ö¿n'´>“µ–œƒ>
+BV4_new_twin_laterJÐåeÇ>Q…ùeÝ‘>

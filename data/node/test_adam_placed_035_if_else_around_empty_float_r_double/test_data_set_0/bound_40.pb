@@ -1,1 +1,1 @@
-BH1_new_twin_sameJ CqJâ.~>&ÙÑÂt >zwœÔ¶b­>¸»Ã&q0Š>
+BH1_new_twin_sameJ CqJâ.~>ý(™—>ÿtiøC¬´>¸»Ã&q0Š>

@@ -1,1 +1,1 @@
-BH3_new_twin_sameJ(Sb	Ü9®>Ó2¢ž	?’>
+BH3_new_twin_sameJL%–É´>Ó2¢ž	?’>

@@ -1,1 +1,1 @@
-BH3_new_twin_laterJœ	IöTwÁ>r<áŒP÷¤>
+BH3_new_twin_laterJÍÖ‚i#Ç>r<áŒP÷¤>

@@ -1,1 +1,1 @@
-BH4_new_twin_sameJ™/l!°>!MA ¨•†>
+BH4_new_twin_sameJN%\I-a¶>!MA ¨•†>

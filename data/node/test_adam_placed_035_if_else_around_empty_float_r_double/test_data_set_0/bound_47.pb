@@ -1,1 +1,1 @@
-BH4_new_twin_laterJ¼Ú,Ö÷Â>ÒGƒ¾c™>
+BH4_new_twin_laterJÄÄÊˆIÉ>ÒGƒ¾c™>

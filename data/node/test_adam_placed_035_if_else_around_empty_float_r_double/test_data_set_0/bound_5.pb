@@ -1,1 +1,1 @@
-BX3_new_negativeJ×k\G•>üvàJ!§>
+BX3_new_negativeJZ}Ëï¯>ºnB+P·>

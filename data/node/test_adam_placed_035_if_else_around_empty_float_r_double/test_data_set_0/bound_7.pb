@@ -1,1 +1,1 @@
-BX4_new_negativeJåîõŽÖ¬>«&_BÞó”>
+BX4_new_negativeJ+¤½¼êd¹>ð'ÖàÂ"¤>

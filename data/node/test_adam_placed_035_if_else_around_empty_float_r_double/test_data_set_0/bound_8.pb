@@ -1,1 +1,1 @@
-BV1_new_sameJ v‹n>s>T•**„>*ÝB’†>W¨$½bJ>
+BV1_new_sameJ ð+T†´-~>äÖ+iT£>*ÝB’†>ŠlhOmW>

@@ -1,1 +1,1 @@
-BX_new_capturedJ”]VfašR>
+BX_new_capturedJz’ÊøašR>

@@ -1,1 +1,1 @@
-BX_new_laterJÃ8Ügašb>
+BX_new_laterJ©mPúašb>

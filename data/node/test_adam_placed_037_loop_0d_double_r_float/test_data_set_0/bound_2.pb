@@ -1,1 +1,1 @@
-BV_new_atJ´xöCÖ>
+BV_new_atJ¾âbDÖ>

@@ -1,1 +1,1 @@
-BV_new_laterJ¬Ng÷CÖ#>
+BV_new_laterJN®ÐcDÖ#>

@@ -1,1 +1,1 @@
-BH_new_capturedJMgÏg"5>
+BH_new_capturedJ•ñ38h"5>

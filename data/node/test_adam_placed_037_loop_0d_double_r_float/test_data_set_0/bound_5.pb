@@ -1,1 +1,1 @@
-BH_new_laterJwžô×g"E>
+BH_new_laterJ¿(Ah"E>

@@ -1,1 +1,1 @@
-BV4_new_capturedJK3Ynƒ4†>r%|–St>
+BV4_new_capturedJ™V¬Þ­‡>5«Ù}>

@@ -1,1 +1,1 @@
-BV4_new_laterJ¹¶¨Ó™>	y}¨ßû…>
+BV4_new_laterJx,þaš>áõÇeŠ>

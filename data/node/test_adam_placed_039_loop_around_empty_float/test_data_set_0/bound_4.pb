@@ -1,1 +1,1 @@
-BV1_new_capturedJ }’së­”>ñµˆ—…›>•Â65ëP>‘¸¦®UKq>
+BV1_new_capturedJ Š‹á	‰–>$¬G >IQö©Er¡>dqíSY>

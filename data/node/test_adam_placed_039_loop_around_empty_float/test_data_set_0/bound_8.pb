@@ -1,1 +1,1 @@
-BV3_new_capturedJã1ê¸°ì>Ü©·I9,“>
+BV3_new_capturedJŽÞÒíé‘>½qÈúáš>

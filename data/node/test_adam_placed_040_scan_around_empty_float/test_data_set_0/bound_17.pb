@@ -1,1 +1,1 @@
-BX1_new_twin_laterJ 6~¦QpÀ«>ùÅ„ å(ƒ>‡èœ^©>²­‰¿˜j>
+BX1_new_twin_laterJ zæi¨»Â>G»×‰ø>Så¶%ÝÏ¾>ùeÈÖUkw>

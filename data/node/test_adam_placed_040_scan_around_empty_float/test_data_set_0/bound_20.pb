@@ -1,1 +1,1 @@
-BX3_new_twin_sameJØ6PnwÉ—>y»H>
+BX3_new_twin_sameJ¼±Ü¯pY±>7â·¨î8¦>

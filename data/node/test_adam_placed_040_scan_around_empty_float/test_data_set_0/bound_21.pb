@@ -1,1 +1,1 @@
-BX3_new_twin_laterJ5Œ+2L®>_F1}„™£>
+BX3_new_twin_laterJžÄSúÂ>àÐð¬3¸>

@@ -1,1 +1,1 @@
-BX4_new_twin_sameJn¾¨H–>?	|Àä¢–>
+BX4_new_twin_sameJ3°+°>oÐÄŽy¯>

@@ -1,1 +1,1 @@
-BV1_new_twin_atJ ì{¤ ³¸c>óåŠj›>D×pú(k>Ruý)‡´i>
+BV1_new_twin_atJ ì{¤ ³¸c>G_öÍN‘>	ÖÆ÷½w>¤OG‡bm>

@@ -1,1 +1,1 @@
-BV1_new_twin_laterJ Œ/] -ðt>¯À$ùÐ¢>€¿Jþx>>þØh(€>
+BV1_new_twin_laterJ Œ/] -ðt>=ê­gyW¥>'Í„öà¯‹>^ëT–hÿ>

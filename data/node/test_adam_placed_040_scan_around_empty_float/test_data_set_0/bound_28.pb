@@ -1,1 +1,1 @@
-BV3_new_twin_atJ$C-Kx>2>” t´‚>
+BV3_new_twin_atJ$C-Kx>%gªÔŒ>

@@ -1,1 +1,1 @@
-BV3_new_twin_laterJþ‰ñóÂÒŒ>‚FK²H™>
+BV3_new_twin_laterJþ‰ñóÂÒŒ>Ét]t´¡>

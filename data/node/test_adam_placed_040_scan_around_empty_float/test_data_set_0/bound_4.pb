@@ -1,1 +1,1 @@
-BX3_new_sameJv>ùPµŸ>ó)	f[B£>
+BX3_new_sameJÒ€CÙÿr³>­¤/çí°>

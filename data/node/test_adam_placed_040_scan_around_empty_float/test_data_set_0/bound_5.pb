@@ -1,1 +1,1 @@
-BX3_new_laterJ'8qH³>Y…K*&µ>
+BX3_new_laterJ‹!	PÅ>J”’ÎßÁ>

@@ -1,1 +1,1 @@
-BX4_new_laterJ»s”ÞÈ-·><&‚ë8Î¹>
+BX4_new_laterJAB‡¨Æ>õU_ïÇ>

@@ -1,1 +1,1 @@
-BV2_new_twin_negative_if_loopJ@Î*›	œƒ>Åm:Ú{éˆ>´K°HHŽ>k‰ïºäô>Î*›	œƒ>Åm:Ú{éˆ>´K°HHŽ>k‰ïºäô>
+BV2_new_twin_negative_if_loopJ@MÒ¡ß˜Z‡>Åm:Ú{éˆ>\Ç6V·¡Ž>ÉïìöJ‚>MÒ¡ß˜Z‡>Åm:Ú{éˆ>\Ç6V·¡Ž>ÉïìöJ‚>

@@ -1,1 +1,1 @@
-BH1_new_twin_if_loopJ@qyI€J’‡>N—è6A¬>ó¿|–¡× >xg¾u”>qyI€J’‡>N—è6A¬>ó¿|–¡× >xg¾u”>
+BH1_new_twin_if_loopJ@œØXYB/>…y7²>2“£è\¦>ÚŸèB“4—>œØXYB/>…y7²>2“£è\¦>ÚŸèB“4—>

@@ -1,1 +1,1 @@
-BH_new_same_if_loopJÀ¡-nÊÆ<À¡-nÊÆ<
+BH_new_same_if_loopJ±@cÐ<±@cÐ<

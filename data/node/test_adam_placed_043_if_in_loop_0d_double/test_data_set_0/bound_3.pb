@@ -1,1 +1,1 @@
-BV_new_twin_if_loopJ)TŠ·ñyª<)TŠ·ñyª<
+BV_new_twin_if_loopJUùá~«<Uùá~«<

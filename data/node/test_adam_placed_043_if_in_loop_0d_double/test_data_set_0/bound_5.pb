@@ -1,1 +1,1 @@
-BH_new_twin_later_if_loopJ?ﬂÃ|Û‹<?ﬂÃ|Û‹<
+BH_new_twin_later_if_loopJXÏò¡ºw„<XÏò¡ºw„<

@@ -1,1 +1,1 @@
-BH1_new_twin_later_if_loopJ@£($¼É±<ÓàüG¤*×<¸Rqà<SÜo¨©ä<£($¼É±<ÓàüG¤*×<¸Rqà<SÜo¨©ä<
+BH1_new_twin_later_if_loopJ@£($¼É±<Íì~MjÞ<¸Rqà<SÜo¨©ä<£($¼É±<Íì~MjÞ<¸Rqà<SÜo¨©ä<

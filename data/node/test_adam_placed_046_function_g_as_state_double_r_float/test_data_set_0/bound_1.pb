@@ -1,2 +1,1 @@
-BX1_new_laterJ §f±fSn>«,.!´Q>©‘Ú=ÍU>*
-{ößf>
+BX1_new_laterJ ‰ªƒêfSn>ŸŠ›Y!´Q>oNæù=ÍU>~ÈU²ößf>

@@ -1,1 +1,1 @@
-BX2_new_twin_laterJ R\tÌ¯ùŠ>|³åfë k>I´¢~Òk>ü­S’ÍPˆ>
+BX2_new_twin_laterJ n¾ñ	°ùŠ>t„ï6í k> ˜ú½~Òk>N–ÖõÍPˆ>

@@ -1,1 +1,1 @@
-BH2_new_twin_negativeJ õ‘±ëÁ<İÇªÈ¾<ëŒÌ¾Ñ<D~œdPÉ<
+BH2_new_twin_negativeJ õ‘±ëÁ<„“§9ªyÇ<ëŒÌ¾Ñ<<S¨¦ÑÉ<

@@ -1,2 +1,2 @@
-BV3_new_capturedJgB˜¢ó+€>Ñ
+BV3_new_capturedJhZøZõ„>Ñ
 }6]\>

@@ -1,1 +1,1 @@
-BV3_new_laterJ	6Äjâå”>hÙ/?”>
+BV3_new_laterJ`µÅI¯™>hÙ/?”>

@@ -1,1 +1,1 @@
-BV4_new_capturedJž[¯˜v>\Ö±Ö£Æk>
+BV4_new_capturedJ„½t‹>ÿ‹Q•¤v>

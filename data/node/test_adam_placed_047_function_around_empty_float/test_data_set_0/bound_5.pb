@@ -1,1 +1,1 @@
-BX3_new_laterJVî1 &¤>hIíƒª>
+BX3_new_laterJf€õ¼c§>{R<Ö·>

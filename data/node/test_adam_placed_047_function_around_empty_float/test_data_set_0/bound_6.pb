@@ -1,1 +1,1 @@
-BX4_new_sameJi±€ŽÛ¯>iAöc26œ>
+BX4_new_sameJ=MdZ&æ»>AˆpWt±>

@@ -1,1 +1,1 @@
-BV1_new_capturedJ ¦Í#x->}ß’µš\>ã;×u>:n¼G{>
+BV1_new_capturedJ Ë’œh¶eƒ>}ß’µš\>W·Ò±â1€>—AIÆUµ}>

@@ -1,2 +1,2 @@
 B
-H_new_sameJ¶o#¥®U >
+H_new_sameJ¥5‚‰¦>

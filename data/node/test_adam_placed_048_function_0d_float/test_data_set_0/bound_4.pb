@@ -1,1 +1,1 @@
-BH_new_laterJœ”9³>
+BH_new_laterJ<lßíöÿ¸>

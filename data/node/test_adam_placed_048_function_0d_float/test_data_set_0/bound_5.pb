@@ -1,2 +1,2 @@
 B
-X_new_twinJ\<lûÑf”>
+X_new_twinJQð°>

@@ -1,1 +1,1 @@
-BH_new_twin_sameJ¶o#¥®U >
+BH_new_twin_sameJ¥5‚‰¦>

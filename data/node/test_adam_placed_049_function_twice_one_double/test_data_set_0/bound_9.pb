@@ -1,1 +1,1 @@
-BH_new_twin_againJ0X>Flew–<Ï¸V_≥l∆<˝ç:—F”∑<%ÿáØHq‘<˝[öÍ⁄<åZë~èå»<
+BH_new_twin_againJ0j™u¥‰”<Ï¸V_≥l∆<˝ç:—F”∑<ﬂ˙Zpùi’<K©=¢¿·<åZë~èå»<

@@ -1,1 +1,1 @@
-BX1_new_sameJ B³J3^>àÊ¿DKC>vJ€›aW>‰öIŽTW>
+BX1_new_sameJ WšÏe3^>·×Ÿ&OC>NÀ¸0›aW>š¿¸WŽTW>

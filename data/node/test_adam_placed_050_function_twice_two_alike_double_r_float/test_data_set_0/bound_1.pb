@@ -1,1 +1,1 @@
-BX1_new_laterJ ÍK3n>ÅìuKC+>Káf›ag>)ŒIŽTg>
+BX1_new_laterJ âÆf3n>çÑÌWOC+>#WŸ1›ag>:ã(XŽTg>

@@ -1,1 +1,1 @@
-BX2_new_laterJ ‘íy?n>BJ»*U|\>sN—æ73N>ô!7»‚yA>
+BX2_new_laterJ @-èz?n>7£mU|\>›r%93N>ÌÝÃ,„yA>

@@ -1,1 +1,1 @@
-BX_new_atJ^‰žù3>
+BX_new_atJI×Òù3>

@@ -1,1 +1,1 @@
-BX_new_laterJfæÆ¡ùC>
+BX_new_laterJ"ÖùC>

@@ -1,1 +1,1 @@
-BX_new_twin_atJ+,fW¢¦<
+BX_new_twin_atJš04]ËÎÀ<

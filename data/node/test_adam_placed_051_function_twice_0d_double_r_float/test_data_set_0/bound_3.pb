@@ -1,1 +1,1 @@
-BX_new_twin_laterJÜaTþ¼<
+BX_new_twin_laterJ†ær\ÇeÒ<

@@ -1,1 +1,1 @@
-BX_new_againJ^‰žù3>
+BX_new_againJI×Òù3>

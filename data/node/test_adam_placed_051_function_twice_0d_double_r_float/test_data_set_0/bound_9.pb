@@ -1,1 +1,1 @@
-BX_new_twin_againJ+,fW¢¦<
+BX_new_twin_againJš04]ËÎÀ<

@@ -1,1 +1,1 @@
-BX1_new_negativeJ ÀÜ†bõª>Hk¡YERœ>'á™uÊs>pÌà®`ç–>
+BX1_new_negativeJ ,ŠÄ‚>Z¹>n'¯±×i­>Å¾Í˜>ñ¨ãÊ¥±¤>

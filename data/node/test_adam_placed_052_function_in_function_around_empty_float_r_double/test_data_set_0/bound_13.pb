@@ -1,1 +1,1 @@
-BV3_new_negativeJ<~º“›PŠ>ž<Ùi©>
+BV3_new_negativeJ]"Ïà§Þ‘>ž<Ùi©>

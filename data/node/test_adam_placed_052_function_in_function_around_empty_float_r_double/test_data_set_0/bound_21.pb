@@ -1,1 +1,1 @@
-BX1_new_twin_negativeJ Õ—úÍ>¿¶®»>“;¸g@³>ÿ:±ˆüº>
+BX1_new_twin_negativeJ <ù¬’ÈeÒ>†’óÕ8*Ã>Cí£Yûµ>±ŸH•-Â>

@@ -1,1 +1,1 @@
-BX3_new_twin_negativeJzÆxàµÏ>5ýÊµÝ]È>
+BX3_new_twin_negativeJò£’2Ì<Ò>¤a˜³©Í>

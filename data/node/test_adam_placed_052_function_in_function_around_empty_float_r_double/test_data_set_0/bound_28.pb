@@ -1,1 +1,1 @@
-BV1_new_twinJ Œ!hCÐ‚>«Øï@1žw>­]wÇ‰up>ˆ£A¹ywo>
+BV1_new_twinJ “!h›ZA‰>Å‰#DSÆy>3öV×-v>/wŠÈ²z>

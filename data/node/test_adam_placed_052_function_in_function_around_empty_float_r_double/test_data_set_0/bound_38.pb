@@ -1,1 +1,1 @@
-BH3_new_twinJ3»JÓá¢>gZŠ¨Œú²>
+BH3_new_twinJ3»JÓá¢>sÌáÐ¹>

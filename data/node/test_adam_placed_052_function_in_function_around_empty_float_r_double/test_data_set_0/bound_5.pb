@@ -1,1 +1,1 @@
-BX3_new_negativeJjÁkÝá£>27V…¦>
+BX3_new_negativeJNµ6¾³ú©>Ç´! µ>

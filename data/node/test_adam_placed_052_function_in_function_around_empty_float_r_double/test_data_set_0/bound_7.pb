@@ -1,1 +1,1 @@
-BX4_new_negativeJÉ¦7HÍ‚–>_Z¦R×¨“>
+BX4_new_negativeJ>ƒÿ³Ît¨>e©·HZÎ¨>

@@ -1,1 +1,1 @@
-BH_new_capturedJ|)ª»õ¢>
+BH_new_capturedJÆG×SIš¦>

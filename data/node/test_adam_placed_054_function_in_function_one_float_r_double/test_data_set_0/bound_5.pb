@@ -1,1 +1,1 @@
-BX_new_twin_capturedJ0c[iJ6[†>Þk¯‰_ë†>—D³(Ãy‰>¡…:ð<X“>'ïz€>Åšã K|>
+BX_new_twin_capturedJ0“eÿ/°¡>”óþ2¢>E´=3¤>SRÖ)ÔŽ¯>>ø“>"†³’ô•>

@@ -1,1 +1,1 @@
-BV4_new_laterJÎŠM\¡Ê<RÄÉ¨fÄ<
+BV4_new_laterJp2QLÕ±Ó<RÄÉ¨fÄ<

@@ -1,1 +1,1 @@
-BH3_new_negativeJœpÇ>º/Æ<)®¬iÚÓ<
+BH3_new_negativeJ5Ýt‡ÖÐ<)®¬iÚÓ<

@@ -1,1 +1,1 @@
-BH4_new_negativeJ¿–¡Òý…Ê<¼@ñSšÝ<
+BH4_new_negativeJ¿–¡Òý…Ê<< Ñé|¾ã<

@@ -1,1 +1,1 @@
-B	X3_new_atJô¦ÖQ­o:>ˆª:sÃK>
+B	X3_new_atJ?®o:>›¸sÃK>

@@ -1,1 +1,1 @@
-BX3_new_laterJ„}TV­oJ>s</“sÃ[>
+BX3_new_laterJ•ôC®oJ>þ,¼sÃ[>

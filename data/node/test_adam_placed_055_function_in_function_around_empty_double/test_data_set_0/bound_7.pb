@@ -1,1 +1,1 @@
-BX4_new_laterJËU¾³rp>àš#·,—E>
+BX4_new_laterJlÔ÷Î³rp>ÚtgŸ-—E>

@@ -1,1 +1,2 @@
-BV2_new_twin_negativeJ0"¡‹>–Ç<¶úŒ´9=¶<X¡TVp˜Å<$WÞL¥<y—¨ïCÕ<BÃw ½<
+BV2_new_twin_negativeJ0QD]Ä$Ü<wÄÚÈºË<„w¦DeÜ<V(Oƒ»”Æ<yZ~wã<K’
+dÑ<

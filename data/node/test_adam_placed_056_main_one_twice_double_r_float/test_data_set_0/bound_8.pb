@@ -1,2 +1,2 @@
-BX1_new_twin_sameJ0@õY× TC>?AÓà?YR>žù²Þi8V>²tÏ íè0>2V/WÆN>ð9Ÿ
+BX1_new_twin_sameJ0ižl5¡TC>ŽX@YR>²A&òi8V>ŽýWîè0>0üŠWWÆN>/¹1”Ÿ
 1>

@@ -1,2 +1,2 @@
-BX1_new_twin_laterJ0Ã°Ý TS>+Òä?Yb>‰$ái8f>ºnªíè@> ’WÆ^>72FŸ
+BX1_new_twin_laterJ0ìY”;¡TS>|˜@Yb>É—ôi8f>—÷S`îè@>8r[WÆ^>Nû=¡Ÿ
 A>

@@ -1,1 +1,1 @@
-BX_new_ifJ•÷|2gZ >
+BX_new_ifJw'4Ž3˜¢>

@@ -1,1 +1,1 @@
-BX_new_twin_ifJîÕ[	>
+BX_new_twin_ifJ³ïz¯ê”>

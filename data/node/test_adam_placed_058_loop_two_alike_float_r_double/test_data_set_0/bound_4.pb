@@ -1,1 +1,2 @@
-BH2_new_capturedJ CçÇ#A‡š>Äwpûôr>+`ðÌšãz>Ç‡Í½zš>
+BH2_new_capturedJ g¦‚@$¡>u²r=t>Å|[È4K}>‰)i¢
+œ>

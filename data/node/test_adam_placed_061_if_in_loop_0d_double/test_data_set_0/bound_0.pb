@@ -1,1 +1,1 @@
-BX_new_if_loopJÕÝæA>ÕÝæA>
+BX_new_if_loopJ’¾gâD>’¾gâD>

@@ -1,1 +1,1 @@
-BX_new_twin_if_loopJŸýX…Q´9>ŸýX…Q´9>
+BX_new_twin_if_loopJÖeøR´9>ÖeøR´9>

@@ -1,1 +1,1 @@
-BV_new_twin_at_if_loopJ¡fXee¥<¡fXee¥<
+BV_new_twin_at_if_loopJ²³³çÉ ¾<²³³çÉ ¾<

@@ -1,1 +1,1 @@
-BV_new_twin_later_if_loopJÒMº7Ðª¸<ÒMº7Ðª¸<
+BV_new_twin_later_if_loopJK§äCÃÏ<K§äCÃÏ<

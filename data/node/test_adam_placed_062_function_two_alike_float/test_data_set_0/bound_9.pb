@@ -1,1 +1,1 @@
-BH1_new_laterJ UÓJÒð±>xfAñ®>’<mÚbÂ½>OJ‡ä5W·>
+BH1_new_laterJ nã›õÃ·>‘s4{´>7.p¢²Ã½>°z&¦-e½>

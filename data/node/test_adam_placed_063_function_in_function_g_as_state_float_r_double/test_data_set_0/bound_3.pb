@@ -1,1 +1,1 @@
-BV1_new_negativeJ önTú¶s>GùäþÎz>E¬¥–|>JÇ^`­v>
+BV1_new_negativeJ önTú¶s>GùäþÎz>m¹HÕÝ…>œürUw?>

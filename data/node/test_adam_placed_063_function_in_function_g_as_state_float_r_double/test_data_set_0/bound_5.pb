@@ -1,1 +1,1 @@
-BV2_new_negativeJ IŠ×²êy>¼öëXÑ(ƒ>©¶`ÉÚm>g"Ä•Ô€`>
+BV2_new_negativeJ IŠ×²êy>ÃçŠ"Š>zøþ ?t>üË•CkPq>

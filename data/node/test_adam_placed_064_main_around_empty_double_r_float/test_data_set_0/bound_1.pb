@@ -1,1 +1,1 @@
-BX1_new_laterJ z~Ø)ÙnN>¬ÝÔ¡»B2>ÉÇõŸ.b>r%*št`>
+BX1_new_laterJ Ì´IÎÙnN>Q#Øû½B2>;M¯+ .b>%pyÞt`>

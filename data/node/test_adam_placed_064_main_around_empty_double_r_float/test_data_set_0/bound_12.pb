@@ -1,1 +1,1 @@
-BH3_new_sameJÕ=2W0¡‹<AâË´$’<
+BH3_new_sameJ]Ê7boÏ„<ÍÕCƒª;‡<

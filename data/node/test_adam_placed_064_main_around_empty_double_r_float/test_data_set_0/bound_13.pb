@@ -1,1 +1,1 @@
-BH3_new_laterJº1ÛeÎñ<Š8ÅÍê<
+BH3_new_laterJ~Ğ=Z÷<’kû”ó<

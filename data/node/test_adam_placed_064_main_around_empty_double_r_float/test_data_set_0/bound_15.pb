@@ -1,1 +1,1 @@
-BH4_new_laterJЪ╠мsок<ox+`<©А<
+BH4_new_laterJB@■B┘[с<ox+`<©А<

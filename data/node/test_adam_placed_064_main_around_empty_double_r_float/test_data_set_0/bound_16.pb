@@ -1,1 +1,1 @@
-BX1_new_twin_atJ Ox”¸ØÄ<¿ÛN&«F¶<ïj‹â,É<Õåík˜é¬<
+BX1_new_twin_atJ L©¶)c%á<õêNHÑ<u°¾Ùÿjâ<üŠF×.®Ä<

@@ -1,2 +1,1 @@
-BX1_new_twin_laterJ ¨ÿþ"W¬Û<rù,¶UÌ<ü`Ã¦®
-à<ÿUWíLÄÁ<
+BX1_new_twin_laterJ "KQðJÚò<í|üùÝâ<8†}ôP%ô<‡¼ö2ïUÖ<

@@ -1,2 +1,1 @@
-BX3_new_twin_laterJì¸iH­<
-õäoÏ<
+BX3_new_twin_laterJ]2¯pÅ<TÌD‡1æ<

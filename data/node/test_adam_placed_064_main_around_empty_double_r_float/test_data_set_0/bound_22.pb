@@ -1,1 +1,2 @@
-BX4_new_twin_atJ‰≥êp©£<v°ÙŒÍπµ<
+BX4_new_twin_atJ
+≠ÖëL2ª<‘YÓ1sÕ<

@@ -1,1 +1,1 @@
-BX4_new_twin_laterJ˜<âŠƒ¸<Ö¸¡2WæÊ<
+BX4_new_twin_laterJdq.NŸÍ<Ãrô´à<

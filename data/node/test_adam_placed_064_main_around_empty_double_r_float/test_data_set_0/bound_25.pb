@@ -1,1 +1,2 @@
-BH1_new_twin_laterJ Q»ƒÉˆAß< bDÝ>/ë<{”/u%üá<"÷’rãÜ<
+BH1_new_twin_laterJ ¥t=h#â<GÑ
+ª¸ñ<{”/u%üá<ŒÊ÷NSŠâ<

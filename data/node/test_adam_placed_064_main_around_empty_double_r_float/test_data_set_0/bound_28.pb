@@ -1,1 +1,1 @@
-BH3_new_twin_sameJÕ=2W0¡‹<AâË´$’<
+BH3_new_twin_sameJ]Ê7boÏ„<ÍÕCƒª;‡<

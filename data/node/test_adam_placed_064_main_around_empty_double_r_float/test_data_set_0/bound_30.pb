@@ -1,1 +1,1 @@
-BH4_new_twin_sameJŽþœn/Aµ<µ“©Ì<
+BH4_new_twin_sameJ‰æScÀ<µ“©Ì<

@@ -1,1 +1,1 @@
-BH4_new_twin_laterJЪ╠мsок<ox+`<©А<
+BH4_new_twin_laterJB@■B┘[с<ox+`<©А<

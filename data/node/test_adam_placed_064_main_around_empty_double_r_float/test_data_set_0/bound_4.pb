@@ -1,1 +1,1 @@
-B	X3_new_atJÙJ‡õ/ô=žVS²˜>
+B	X3_new_atJðÚr±0ô=Tôig¢>

@@ -1,1 +1,1 @@
-BX4_new_laterJ†øŒŸýôh>½”c…§e>
+BX4_new_laterJ!s´ýôh>Å‰…§e>

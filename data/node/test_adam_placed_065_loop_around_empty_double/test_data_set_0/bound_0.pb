@@ -1,1 +1,1 @@
-BX1_new_sameJ švXÆ)h>À©w)»Ér>Aaƒ¼oT>”@ªf4þf>
+BX1_new_sameJ Á(s„Æ)h>aºÿ=»Ér>Xeù“¼oT>è|z4þf>

@@ -1,1 +1,1 @@
-BX1_new_laterJ ×ÕKYÆ)x>c“ò)»É‚>Ñ`¢¼od>/Åìf4þv>
+BX1_new_laterJ ý‡¨…Æ)x>¤z>»É‚>èd–¼od>‚‘¾z4þv>

@@ -1,1 +1,1 @@
-BV3_new_laterJyM„£9>Z^>
+BV3_new_laterJíE™#9>cšŸ^>

@@ -1,2 +1,2 @@
-BV4_new_sameJ¶}j9
-!>\ö¸o…&>
+BV4_new_sameJ³bx¢9
+!>kxéo…&>

@@ -1,1 +1,1 @@
-BX3_new_sameJï¦êÕP>~_wä)`>
+BX3_new_sameJÉAÝŽÕP>ß˜g)`>

@@ -1,1 +1,1 @@
-BX3_new_laterJßúÍÕ`>ôš—å)p>
+BX3_new_laterJ¹•ÀÕ`>UÔ‡)p>

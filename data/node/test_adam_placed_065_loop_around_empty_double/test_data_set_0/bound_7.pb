@@ -1,1 +1,1 @@
-BX4_new_laterJBz&Å+$€> @x[‹5†>
+BX4_new_laterJ‘aýÚ+$€>±8s‹5†>

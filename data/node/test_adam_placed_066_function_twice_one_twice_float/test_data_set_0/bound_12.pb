@@ -1,1 +1,1 @@
-BV1_new_twin_capturedJ0ÿW´PŸ°ˆ>=ÿƒžp>«ó£Ä€t>åDog¬Ðˆ>Uê;ƒ«o>I*û-†(ˆ>
+BV1_new_twin_capturedJ0LqãØ°>=ÿƒžp>gxÍé›>‡‚ñ±‰>ËUåÐDu>\¶-!">

@@ -1,1 +1,1 @@
-BV1_new_twin_laterJ0£ôcÃ[	 >Ûˆz,C>JZÌetÃŠ>‹`¢RÒž>«¶sWê„>w°#F.ðŸ>
+BV1_new_twin_laterJ0ëdû$x‰¢>Ûˆz,C>ü(½¿€“>35ÕÛý²Ÿ>œk)^«XŠ>Þ>l¥ät¢>

@@ -1,1 +1,2 @@
-BX1_new_twin_againJ0`'ÉwÒr>_$HÜd‘>6µšJr…>PiéþÔ>†ˆ4B2Ó>Û*ÿbCÉo>
+BX1_new_twin_againJ0ýŸíj?‚>V‰o Çó¨>VÔç9‘jœ>†¾vÌ‘£¤>ç
+³º[¨>»[*‹Âw>

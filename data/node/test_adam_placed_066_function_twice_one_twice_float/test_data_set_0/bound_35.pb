@@ -1,2 +1,2 @@
-BH2_new_twin_againJ0N£BÇ¨>JŽ zÞ7˜>/
+BH2_new_twin_againJ0d;IÄ©°>Ü0üiÇ›>/
 µD™>Á)ï		¡>QÂûVÂ™>É‚† Ïx>

@@ -1,2 +1,2 @@
-BH2_new_negativeJ0N£BÇ¨>JŽ zÞ7˜>/
+BH2_new_negativeJ0d;IÄ©°>Ü0üiÇ›>/
 µD™>Á)ï		¡>QÂûVÂ™>É‚† Ïx>

@@ -1,1 +1,1 @@
-BX1_new_negativeJ 1a½»`~—>Šçgç(s>›çWë •>Ç€±—>
+BX1_new_negativeJ q¶ÉÚz¦>ê„ïS‘>@âF3„§>D­ÇQ¢²>

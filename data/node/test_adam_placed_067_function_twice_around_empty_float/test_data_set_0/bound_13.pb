@@ -1,1 +1,1 @@
-BV3_new_laterJýSdÃ*#œ>–#i½lõŽ>
+BV3_new_laterJýSdÃ*#œ>¥ªø>

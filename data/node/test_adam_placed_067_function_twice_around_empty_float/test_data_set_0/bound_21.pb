@@ -1,1 +1,1 @@
-BH3_new_negativeJˆX"€©>ªöN-øþœ>
+BH3_new_negativeJˆßò°¾°>ªöN-øþœ>

@@ -1,1 +1,1 @@
-BH4_new_negativeJSiÏë•Ê§>Ç¾¯eS[>
+BH4_new_negativeJ¶^LAc­>é$âúT„¤>

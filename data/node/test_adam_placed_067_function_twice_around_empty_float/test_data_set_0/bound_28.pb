@@ -1,1 +1,2 @@
-BX3_new_againJµŠ±¬#L›>rúßFœu>
+BX3_new_againJÞ?àV’E«>ò÷
+»›§€>

@@ -1,1 +1,1 @@
-BV3_new_againJ_Ë]mªº >kr(ðÃö>
+BV3_new_againJ»ÃeZ„â°>¨ 63—l>

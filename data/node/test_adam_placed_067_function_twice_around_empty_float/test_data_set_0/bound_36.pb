@@ -1,1 +1,1 @@
-BH3_new_againJŠ«tÂŸG®>»XÔ§Ÿ>
+BH3_new_againJ¬ßìaK´>»XÔ§Ÿ>

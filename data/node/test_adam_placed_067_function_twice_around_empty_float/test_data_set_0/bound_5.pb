@@ -1,1 +1,1 @@
-BX3_new_negativeJÙˆfv >ÞÀÛKïj‚>
+BX3_new_negativeJSM$î¬¯>ÏN…Q»>

@@ -1,1 +1,1 @@
-BX4_new_negativeJ†>×:Â†‚>;Ž±ë÷$‘>
+BX4_new_negativeJ²PBú5š>v71SºQ«>

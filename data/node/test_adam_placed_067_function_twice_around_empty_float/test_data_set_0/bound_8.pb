@@ -1,1 +1,1 @@
-B	V1_new_atJ ñò·lÚkp>gXSß1³v>¡¸•	•Nˆ>“Ÿw1†>
+B	V1_new_atJ âÑÝz>gXSß1³v>3.Vß¶Q‰>“Ÿw1†>

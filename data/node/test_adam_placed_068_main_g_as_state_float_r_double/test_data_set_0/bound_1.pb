@@ -1,1 +1,1 @@
-BX1_new_negativeJ Ô¢í«Š¥>^7™G[˜>%4S°˜>d£Iwt’ >
+BX1_new_negativeJ s9MV¤ö±>ýL	˜`¥®>¹ÃíX†òª>1à0¤¯>

@@ -1,1 +1,1 @@
-BX2_new_twinJ 7æ¶b¢>O‰.öC?ˆ>h'‚ÃPŽ>bcŠ ]l”>
+BX2_new_twinJ =0†=³>Z9<%¼J”>Æ³[Å}ž>skQ×C£>

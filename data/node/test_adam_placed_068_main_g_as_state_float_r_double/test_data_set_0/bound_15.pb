@@ -1,1 +1,1 @@
-BX2_new_twin_negativeJ 7æ¶b¢>O‰.öC?ˆ>h'‚ÃPŽ>bcŠ ]l”>
+BX2_new_twin_negativeJ =0†=³>Z9<%¼J”>Æ³[Å}ž>skQ×C£>

@@ -1,2 +1,1 @@
-BV1_new_twinJ .PÖ{ð‚…>”2F	;Š>L” ¨é–>Kùi*ÿ
-y>
+BV1_new_twinJ Ód¥¸Uä§>ÂOí„n–>P;òÇÌa¦>` ?ÉJc‚>

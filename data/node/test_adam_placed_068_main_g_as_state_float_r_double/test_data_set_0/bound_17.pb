@@ -1,2 +1,1 @@
-BV1_new_twin_negativeJ .PÖ{ð‚…>”2F	;Š>L” ¨é–>Kùi*ÿ
-y>
+BV1_new_twin_negativeJ Ód¥¸Uä§>ÂOí„n–>P;òÇÌa¦>` ?ÉJc‚>

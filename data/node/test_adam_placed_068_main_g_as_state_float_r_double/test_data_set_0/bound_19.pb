@@ -1,1 +1,1 @@
-BV2_new_twin_negativeJ 6‘¸ì t›>OÍûˆ"–>8+O˜[††>À#j9í…š>
+BV2_new_twin_negativeJ +g£eø¯>!‡¡zG~¤>u“åÄ…Ä>·¦úRI¼²>

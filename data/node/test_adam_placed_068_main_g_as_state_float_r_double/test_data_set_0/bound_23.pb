@@ -1,2 +1,1 @@
-BH2_new_twin_laterJ “©X[©·>ª\r…œó°>T$ð”óR˜>±
-sOÀ>
+BH2_new_twin_laterJ ¦s!¦’è½>*5«ªÜ§µ>T$ð”óR˜>aÁÆôlÈ>

@@ -1,1 +1,1 @@
-BX2_new_negativeJ ÔÂ'ÑÏ¬>`"û^á}>k¯èµ‰›¨>qßgÍ>_˜>
+BX2_new_negativeJ W‘kM¯¹>Ð_N–b“>Ø8o^±>lw	!þ¥>

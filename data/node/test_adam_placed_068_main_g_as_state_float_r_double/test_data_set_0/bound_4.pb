@@ -1,1 +1,1 @@
-BV1_newJ Ô©·.‡>?”€Faw>¢“FWÝw€>ù5fyÇv>
+BV1_newJ ¥EV£G’>?”€Faw>¢“FWÝw€>þ™öpÈzx>

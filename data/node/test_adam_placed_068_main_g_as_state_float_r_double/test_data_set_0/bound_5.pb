@@ -1,1 +1,1 @@
-BV1_new_negativeJ Ô©·.‡>?”€Faw>¢“FWÝw€>ù5fyÇv>
+BV1_new_negativeJ ¥EV£G’>?”€Faw>¢“FWÝw€>þ™öpÈzx>

@@ -1,1 +1,1 @@
-BH3_new_sameJQg[¶IÙ¬<³#êyEŸ½<
+BH3_new_sameJÚô!Uu¶<I¸ÎJÆ<

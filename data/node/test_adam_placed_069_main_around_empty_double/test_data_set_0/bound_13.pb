@@ -1,1 +1,1 @@
-BH3_new_laterJb	¯“9äÂ<å…ÅvpÒ<
+BH3_new_laterJ“J‡ÙéìÊ<‹§Ö²Ù<

@@ -1,1 +1,1 @@
-BH4_new_laterJ©?Råjfò<yÀç…‡ÿÞ<
+BH4_new_laterJ{¶Œ’÷<Xq­õšä<

@@ -1,1 +1,1 @@
-BV4_new_sameJХвyН‚®Д<ѕzl&«<
+BV4_new_sameJV@{)tИ<e­Cяlі<

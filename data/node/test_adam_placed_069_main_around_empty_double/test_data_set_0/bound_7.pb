@@ -1,1 +1,1 @@
-BV4_new_laterJTgrû’Ù<˜\ÑÜCÂ<
+BV4_new_laterJ„ˆ- ¢XÝ<í\bš¶ÙÇ<

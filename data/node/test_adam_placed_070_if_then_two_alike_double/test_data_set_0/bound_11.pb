@@ -1,1 +1,1 @@
-BH2_new_negative_ifJ {²²ƒ¹Ó<U)ÜË_ÔÈ<5›UÐÕ<‰$*€éiÏ<
+BH2_new_negative_ifJ d’Û"OÌØ<U)ÜË_ÔÈ<4ëcPà<‰$*€éiÏ<

@@ -1,1 +1,1 @@
-BX2_new_later_ifJ 4}tÈètW>™·oðÇji>N&Ò/’s>EŸëwÐ\C>
+BX2_new_later_ifJ ÆèóæètW>VÖAÈji>c®¶A’s>sÑ\C>

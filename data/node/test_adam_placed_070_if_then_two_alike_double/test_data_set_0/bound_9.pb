@@ -1,1 +1,1 @@
-BH1_new_negative_ifJ ­V°{SüÏ<qæÅÑ¼ÈÌ<†´¼t^Ò<ÕÒUªÕ<
+BH1_new_negative_ifJ ZtR°òÕ<ÇkºÅánÏ<†´¼t^Ò<ÖåÓ†oŞ<

@@ -1,1 +1,1 @@
-BX_new_negative_ifJ0#fø³¨¥>SìÇb¡>ìEMj¡>ødgŒ›>“ŒÕIà˜>šdd–¼d¤>
+BX_new_negative_ifJ0{EáÂm²>,]k?³>ÜA2ZÙµ>M2;”½ >u“¸ÓùÃ¥>ªÚE`Ã«³>

@@ -1,1 +1,1 @@
-BH_new_twin_captured_ifJ0çGï«>Ä%QÛ©Ÿ>I™‰"‚‚>éÂÎÕ¸>–e*j¦Ž>´¨i„¦>
+BH_new_twin_captured_ifJ0!œ	*s‘³>×HÝh+$¥>éáê¥ñ …>éÂÎÕ¸>–e*j¦Ž>ÔêZµÃª®>

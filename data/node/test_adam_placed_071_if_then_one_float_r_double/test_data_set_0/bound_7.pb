@@ -1,1 +1,1 @@
-BX_new_twin_negative_ifJ0~@L¨)‘>–Ö‚ô~¾’>®³„¬VÔ•>¬¶‡p>w—&<ù„>JŸrä’–>
+BX_new_twin_negative_ifJ0ãZ.Ýª§>Šm|@Šr­>ƒXYéh±>'ÐdKï*€>ª¼<®û'>;çÞ`*®>

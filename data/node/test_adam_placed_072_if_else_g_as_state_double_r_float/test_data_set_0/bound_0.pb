@@ -1,1 +1,2 @@
-BX1_new_capturedJ ã)…¬|ñH>[p×ãr:R>‚«§Hl4B>ßƒ‚ƒŠU>
+BX1_new_capturedJ Êá'»|ñH>¬§s:R>í
+l4B>5ój²ƒŠU>

@@ -1,1 +1,1 @@
-BX1_new_laterJ ×ß¬|ñX>°ðœår:b>™Ml4R>PÎ<ƒƒŠe>
+BX1_new_laterJ ¾É»|ñX>ls:b>”Úk‘l4R>§¿$³ƒŠe>

@@ -1,1 +1,2 @@
-BX2_new_capturedJ &_!L|_>µC”Æ~¿V>—4:>N>iŒq¤‚]b>
+BX2_new_capturedJ »•|_>dô×~¿V>
+Ç®d>N>Ô‚ß»‚]b>

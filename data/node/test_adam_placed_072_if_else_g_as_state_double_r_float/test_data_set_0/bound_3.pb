@@ -1,1 +1,1 @@
-BX2_new_laterJ tÊùN|o>:…zÇ~¿f>õC>>>^>W©o¥‚]r>
+BX2_new_laterJ 	ì—|o>éYÚØ~¿f>ûs¸h>^>ÂŸÝ¼‚]r>

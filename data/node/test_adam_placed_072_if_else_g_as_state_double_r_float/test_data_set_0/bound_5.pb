@@ -1,1 +1,1 @@
-BX1_new_twin_laterJ ì&jéò`>—ÒÅ1£S>†V°¡ÑÈ>uˆ‹ü`é4>
+BX1_new_twin_laterJ E/›éò`>5Ã°ò1£S>ågK€ÕÈ>§És–bé4>

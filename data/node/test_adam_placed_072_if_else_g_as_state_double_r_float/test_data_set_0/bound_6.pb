@@ -1,1 +1,1 @@
-BX2_new_twin_capturedJ `ãrt>ÁPëD¸X>íD[*T>EÖ¿ayšZ>
+BX2_new_twin_capturedJ 8ÊƒW’t>ªþµöD¸X>^ÑBU[*T>Èƒ¯yšZ>

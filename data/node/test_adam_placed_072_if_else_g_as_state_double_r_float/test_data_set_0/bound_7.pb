@@ -1,1 +1,1 @@
-BX2_new_twin_laterJ Š=qRt">ñæFìD¸h>•@F[*d>³öËcyšj>
+BX2_new_twin_laterJ b$‚‹’t">{$¬÷D¸h>ttfW[*d>6¤»yšj>

@@ -1,1 +1,1 @@
-BV4_new_laterJZl;¹ŸQ»<÷†BO¿¡¾<
+BV4_new_laterJMúw?š«¾<i/’Â<

@@ -1,1 +1,1 @@
-BH3_new_laterJ!÷•ÖÊ<-Ìc¦*é<
+BH3_new_laterJ!÷•ÖÊ<é{Nëoğ<

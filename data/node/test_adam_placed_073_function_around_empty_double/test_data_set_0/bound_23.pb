@@ -1,1 +1,1 @@
-BH4_new_laterJ?√ÒΩx€<£ª•a–<
+BH4_new_laterJÓ!4BDÌ„<£ª•a–<

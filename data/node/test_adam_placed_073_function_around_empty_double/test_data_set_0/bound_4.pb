@@ -1,1 +1,1 @@
-BX3_new_sameJ ½i“cEù=¨²<û%>
+BX3_new_sameJ«ƒÅiEù=Šféü%>

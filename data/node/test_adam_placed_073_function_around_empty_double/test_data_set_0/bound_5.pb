@@ -1,1 +1,1 @@
-BX3_new_laterJ"(ÞÂcE	>>_þ=û5>
+BX3_new_laterJ­ø÷ôiE	>½A²êü5>

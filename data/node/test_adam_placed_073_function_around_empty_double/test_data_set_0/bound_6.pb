@@ -1,1 +1,1 @@
-BX4_new_sameJ¦LƒçlA>ip!<kV>
+BX4_new_sameJ¹)&¶mA>Z\T<kV>

@@ -1,1 +1,2 @@
-BX4_new_laterJ÷‹ìlQ>ƒ­½#<kf>
+BX4_new_laterJ
+ì-»mQ>^ jV<kf>

@@ -1,2 +1,2 @@
 B
-X_new_twinJ]üPÆçE›>
+X_new_twinJ r)¬>

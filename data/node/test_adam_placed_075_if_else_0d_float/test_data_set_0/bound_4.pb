@@ -1,2 +1,2 @@
 B
-V_new_twinJqø`BjŽ>
+V_new_twinJ›Êlg¦>

@@ -1,2 +1,2 @@
 B
-H_new_twinJËÎ XŽ>
+H_new_twinJ¿ŠÞ¾9f—>

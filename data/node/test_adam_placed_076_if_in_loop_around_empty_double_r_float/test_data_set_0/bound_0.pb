@@ -1,1 +1,1 @@
-BX1_new_captured_if_loopJ@óW•wb@>¯£Ò§–9>¥Å4>V3>¸£Ø–‘P>óW•wb@>¯£Ò§–9>¥Å4>V3>¸£Ø–‘P>
+BX1_new_captured_if_loopJ@Þ#Ñçwb@>›—¨r¨–9>a©7@?V3>¦ë–‘P>Þ#Ñçwb@>›—¨r¨–9>a©7@?V3>¦ë–‘P>

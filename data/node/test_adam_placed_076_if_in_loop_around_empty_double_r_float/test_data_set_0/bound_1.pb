@@ -1,1 +1,1 @@
-BX1_new_later_if_loopJ@9•–wbP>“•¦§–I>á?>VC>W˜Ù–‘`>9•–wbP>“•¦§–I>á?>VC>W˜Ù–‘`>
+BX1_new_later_if_loopJ@$aÒíwbP>‰Úz¨–I>Ó|J?VC>ó^ì–‘`>$aÒíwbP>‰Úz¨–I>Ó|J?VC>ó^ì–‘`>

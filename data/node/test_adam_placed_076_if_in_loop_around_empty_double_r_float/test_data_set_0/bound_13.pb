@@ -1,1 +1,1 @@
-BH3_new_negative_if_loopJ z¢Û_R¡È<'C±L²>Ô<z¢Û_R¡È<'C±L²>Ô<
+BH3_new_negative_if_loopJ z¢Û_R¡È<µˆšõU+Õ<z¢Û_R¡È<µˆšõU+Õ<

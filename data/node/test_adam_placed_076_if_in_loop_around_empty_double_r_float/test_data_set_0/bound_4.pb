@@ -1,1 +1,1 @@
-BX3_new_captured_if_loopJ ÷ðVÔ¥îT>#dáë1ý)>÷ðVÔ¥îT>#dáë1ý)>
+BX3_new_captured_if_loopJ …2æ¥îT>.óÊX4ý)>…2æ¥îT>.óÊX4ý)>

@@ -1,1 +1,1 @@
-BX3_new_later_if_loopJ ×AmÕ¥îd>Rkj2ý9>×AmÕ¥îd>Rkj2ý9>
+BX3_new_later_if_loopJ aÖHç¥îd>]úSo4ý9>aÖHç¥îd>]úSo4ý9>

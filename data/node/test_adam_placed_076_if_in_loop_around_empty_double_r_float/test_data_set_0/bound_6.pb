@@ -1,1 +1,1 @@
-BX4_new_captured_if_loopJ xzè¡ÑcA>R@î§|ÁH>xzè¡ÑcA>R@î§|ÁH>
+BX4_new_captured_if_loopJ $vßÁÑcA>P¬}ÁH>$vßÁÑcA>P¬}ÁH>

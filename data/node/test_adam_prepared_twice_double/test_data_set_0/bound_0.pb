@@ -1,2 +1,1 @@
-BX_newJ ôAåE¿O>
-CFºH@>ëûÕl)o3><W4©¦äe>
+BX_newJ °S[F¿O>¢>s—ºH@>\y¸*o3>näè¾¦äe>

@@ -1,2 +1,3 @@
-BX_newJ æ.¾ZaF\>î2Vnm>ƒXaÖ
-c>]æœô8ºL>
+BX_newJ '
+ªyaF\>uäZÓx>-à)oÖ
+c>R—²9ºL>

@@ -1,2 +1,1 @@
-BX_newJ`ûÎçÌrd>!E§îd·ó='“¯ïpvc>
-ÚìéU>ø¢@Yxc>zÿE1þX>Tšš¬ÖH>7]—ÖJXP>ï0‘~h×I>êARC	[P>ÄX¨@}V>]$JôÍHS>
+BX_newJ`9ªsßrd>P-¨x·ó=žÚÿpvc>B£Ì!éU>±ê'Yxc>j…g1þX>‹­¬ÖH>]îJXP>O·i×I>_³Q	[P>ØÆ›i}V>šl&ÎHS>

@@ -1,1 +1,1 @@
-BX3_newJ(sZl_yÓU>¤HŸêùb>åëÞ9Øb>HJb’¬A>ºLÑV,ác>
+BX3_newJ(MÇ¸yÓU>’¶–ùb>¨C“ì9Øb>‘·ŠÝ¬A>—*Gb,ác>

@@ -1,1 +1,1 @@
-BX_newJ·'(&w>VøåOEx>0ql‘ÉOx>
+BX_newJ“(‡&w>2’kQEx>>c{“ÉOx>

@@ -1,1 +1,1 @@
-BV_newJ¶{ÅàOþr>÷øJ…¢‡m>R‰„xxy>
+BV_newJ~žrèOþr>­µWˆ¢‡m>p<{xy>

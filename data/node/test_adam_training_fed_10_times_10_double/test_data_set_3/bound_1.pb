@@ -1,1 +1,1 @@
-BX_newJ°ÿ0gùr>ðµHâ™‹u>RwðQ$÷r>
+BX_newJÌ3k5gùr>Ðpã™‹u>,PžT$÷r>

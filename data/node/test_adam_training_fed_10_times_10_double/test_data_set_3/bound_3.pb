@@ -1,1 +1,1 @@
-BH_newJ2ãåfÓ›f>bjÒ½1f>[åtöW€m>
+BH_newJÞ©–lÓ›f>W5„Ò½1f>¸ûW€m>

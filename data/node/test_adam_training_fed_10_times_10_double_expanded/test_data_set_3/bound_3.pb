@@ -1,1 +1,1 @@
-BH_newJV¨Âu‚ı<Ò‰…&ﬁA€<ck‰mªˆ<
+BH_newJì7±ëÙKÛ<Wc!æSÁŸ<æRFÑksˆ<

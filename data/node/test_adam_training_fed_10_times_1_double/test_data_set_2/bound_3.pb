@@ -1,1 +1,1 @@
-BH_newJ*DimaÄ<mŸ,İÈğÇ<ëÊAïcîÖ<
+BH_newJ*DimaÄ<HHƒögRÆ<HŒ1PRÕ<

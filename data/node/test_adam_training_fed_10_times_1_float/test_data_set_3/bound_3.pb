@@ -1,1 +1,1 @@
-BH_newJfýaèsy–>ðÖ0ê²à›>1Ðwlœ ¨>
+BH_newJfýaèsy–>å]…b=Qš>pÔµB§>

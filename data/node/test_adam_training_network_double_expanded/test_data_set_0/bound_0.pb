@@ -1,2 +1,1 @@
-BlossJ
-…b·Ú<
+BlossJ≈c∑–xqÏ<

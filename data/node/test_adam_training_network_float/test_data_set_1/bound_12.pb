@@ -1,1 +1,1 @@
-BH_B2_newJN8’FœhÈ>
+BH_B2_newJW¾-r2…Â>

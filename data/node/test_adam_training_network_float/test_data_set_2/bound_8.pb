@@ -1,1 +1,1 @@
-BV_B2_newJkïB¸ßX¥>
+BV_B2_newJzLÐ„Ÿ>

@@ -1,1 +1,1 @@
-BB2_newJˆIüRÙtŠ>
+BB2_newJxÏcÑX9†>

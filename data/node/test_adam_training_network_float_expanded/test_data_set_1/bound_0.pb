@@ -1,1 +1,1 @@
-BlossJ|Â~™,É½>
+BlossJ[x±Kq·>

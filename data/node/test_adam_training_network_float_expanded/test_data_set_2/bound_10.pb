@@ -1,1 +1,1 @@
-BH_B1_newJ œÖ7°&> ¦OÍC9p>½¦2hc¨~>dEy…|Ç>
+BH_B1_newJ A¬” )˜> ¦OÍC9p>vbZVn~>žXQrÉÂ>

@@ -1,2 +1,3 @@
-BX2_newJ ý2œF
-P>7ò¼æ1aP>nÛÚÉPW><„NRZ>
+BX2_newJ ýaT£F
+P>¿6¢2aP>€¹FâÉPW>]
+ö.NRZ>

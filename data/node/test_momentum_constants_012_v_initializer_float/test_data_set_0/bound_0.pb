@@ -1,1 +1,1 @@
-BX_newJšªK X“>
+BX_newJ(²fw"²>

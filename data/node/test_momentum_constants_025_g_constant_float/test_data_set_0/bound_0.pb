@@ -1,1 +1,1 @@
-BX_newJrmÆV£ë•>
+BX_newJuO^æò³>

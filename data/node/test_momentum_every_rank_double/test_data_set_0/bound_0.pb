@@ -1,1 +1,1 @@
-BX1_newJ‡OêAÆ≥<
+BX1_newJÊØqëO¡<

@@ -1,1 +1,1 @@
-BX_newJ B(½Α!ϋνHίU	ρ…εH°h‚¬·H ;«κfI
+BX_newJ ]{4ÒΫϊH~ΕλsDςHΫGVyΔH²¤{TgI

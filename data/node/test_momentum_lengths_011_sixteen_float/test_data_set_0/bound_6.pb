@@ -1,1 +1,1 @@
-BX7_newJÿç¦«Ô>
+BX7_newJUèYl‡V­>

@@ -1,1 +1,1 @@
-BX4_newJ{HÚŠZp€>ëÆðIVs—>
+BX4_newJUäÎ›Æì”>–rKíA›²>

@@ -1,1 +1,1 @@
-BX6_newJàðþMTRƒ>«(eÅpE¡>
+BX6_newJOáP´ >Qª›#B3À>

@@ -1,1 +1,1 @@
-BX1_newJcÖTt‘>
+BX1_newJ÷ÚY>ÑS >

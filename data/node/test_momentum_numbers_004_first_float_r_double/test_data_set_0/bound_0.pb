@@ -1,1 +1,1 @@
-BX_newJ ™*ËðoB½ÊÃh"reB5²IÏ÷hBÜLrS^B
+BX_newJ ™*ËðoB½ÊÃh"reBwcƒ//iBð»í‘×:`B

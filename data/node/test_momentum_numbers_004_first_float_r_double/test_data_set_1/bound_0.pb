@@ -1,1 +1,1 @@
-BX_newJ ® ‡tBΦΛ21dB­Ά)σmBψεFGuB
+BX_newJ Eϊω^­vB8ν7†…eB­Ά)σmBV6ΓL4vB

@@ -1,1 +1,1 @@
-BV_newJ aWÍ.‰>sñôCh„>¥.æ³æ‚>6¥'„EÓ€>
+BV_newJ @ØW¶ˆW€>·x jQz>¥¿¾înSx>B~cñu>

@@ -1,1 +1,1 @@
-BX_newJ B[åuu¶eB1ÓSFn1iB¯gòG|9gB6Œ¼/íhB
+BX_newJ ?±î2(yBÿYzˆ·ÿxBhcvGCzB§T2A9vB

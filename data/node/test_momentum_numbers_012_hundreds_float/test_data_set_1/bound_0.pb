@@ -1,1 +1,1 @@
-BX_newJ ЙЧBebB	)x'··fBЅу_§Я~mBM‡гXРbB
+BX_newJ 'su7з3wBІ3Чхк}tBы#G±уІЃBБвбqьqB

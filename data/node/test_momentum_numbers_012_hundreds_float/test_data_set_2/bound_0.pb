@@ -1,1 +1,1 @@
-BX_newJ z6”Q\›qB\ƒR¡gBÊ)ÝVâ`BË¼nåëfB
+BX_newJ ÏÏò¹{…BèBsúÚçuB”Î85ÍxB5r’(bvB

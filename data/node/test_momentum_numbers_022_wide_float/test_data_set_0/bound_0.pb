@@ -1,1 +1,2 @@
-BX_newJ ªÚ¼hmi>ÀK;…Hs>ž‹†Aùée>×=jæt>
+BX_newJ ÷2úxl{h>s‚®…s>•;
+­%9f>kåMÔïÓt>

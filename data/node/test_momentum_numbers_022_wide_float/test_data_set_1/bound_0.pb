@@ -1,1 +1,1 @@
-BX_newJ Â,êO}q>{Å>jšÊj>´drÂMb>dá…Wm>
+BX_newJ ¥è´ª¸q>x(Æµ±&k>à^T³Šb>gÂthF2l>

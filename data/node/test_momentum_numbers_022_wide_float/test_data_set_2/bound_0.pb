@@ -1,1 +1,2 @@
-BX_newJ *ì¹Ë®°v>]%n1w¡v>,—ú“çYx>±®Îplx>
+BX_newJ þzMçI×u>
+ª*O—Æu>m÷¿½xw>5Iºé}0w>

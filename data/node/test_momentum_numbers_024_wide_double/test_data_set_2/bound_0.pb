@@ -1,1 +1,1 @@
-BX_newJ ]÷@)My@.наґISВ@;J]—MГ@7XXюИs@
+BX_newJ «{ШЌЪ@LQm3їК@ЇfІъoМ@wпIlH≤v@

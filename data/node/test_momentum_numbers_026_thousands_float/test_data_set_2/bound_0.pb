@@ -1,1 +1,1 @@
-BX_newJ ÉÆêŽu>ŸNÁž™p>yØßqÜ´c><À +T	r>
+BX_newJ As|+ Úv>Q©É	è˜q>	³2¢Q–b>~uQµÿr>

@@ -1,1 +1,1 @@
-BX_newJ •üŽG²oBj?ÂÖ†~kBÇqâ¸ÓnBän©!~kB
+BX_newJ ž·H>rBÐæÍ£HŠlBÇqâ¸ÓnBeú@û÷pB

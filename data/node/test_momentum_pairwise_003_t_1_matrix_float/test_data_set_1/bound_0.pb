@@ -1,1 +1,1 @@
-BX_newJ0…ç²õÑR=PAh®$/E=ãlBd²Ü`= 9æYzQK=Ï”&Pè7J=T—Mëyi`=
+BX_newJ0ËšÝÈH^=ø…`+”O=nü±´Dj=Ô’žA¦WW=ì¸õjôW=òœÿp™j=

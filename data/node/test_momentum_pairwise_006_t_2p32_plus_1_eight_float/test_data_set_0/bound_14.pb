@@ -1,1 +1,1 @@
-BV7_newJıÜáFuŒ?
+BV7_newJtO•ò*y?

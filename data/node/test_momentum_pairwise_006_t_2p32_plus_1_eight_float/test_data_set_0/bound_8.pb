@@ -1,1 +1,1 @@
-BV1_newJ`úÃf¨Q±?
+BV1_newJ´© nSA ?

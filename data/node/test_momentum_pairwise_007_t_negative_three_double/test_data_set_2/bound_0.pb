@@ -1,1 +1,1 @@
-BX1_newJÜ∏}soäa<∫´iqÿ≤<
+BX1_newJNSDTOpe<∫´iqÿ≤<

@@ -1,1 +1,1 @@
-BV7_newJ#Q®ò’p;
+BV7_newJƒÁ=îkÃh;

@@ -1,1 +1,1 @@
-BX4_newJ D‰ÊYZñŒ;úýU*œfM;PrcoQ§h;WŽy	‡;
+BX4_newJ *'môBq˜;!Ó²7öY;Ãd/s“t;’×|X_‘;

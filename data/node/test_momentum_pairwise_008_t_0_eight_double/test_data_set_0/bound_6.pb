@@ -1,1 +1,1 @@
-BX7_newJoνι¦hΙ;
+BX7_newJ΄7ΟmzΏ;

@@ -1,1 +1,1 @@
-BX_newJBJ÷d‹;
+BX_newJú“Qÿ˜;

@@ -1,1 +1,1 @@
-BX_newJcV¿,Wh;
+BX_newJÏI­ßØw;

@@ -1,1 +1,1 @@
-BX_newJ@Úd“uä};
+BX_newJ²rm…|;

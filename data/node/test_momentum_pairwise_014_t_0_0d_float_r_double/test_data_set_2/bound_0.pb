@@ -1,1 +1,1 @@
-BX_newJïO÷œ©>
+BX_newJûOCÞÔ§>

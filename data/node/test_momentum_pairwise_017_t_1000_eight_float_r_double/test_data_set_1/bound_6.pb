@@ -1,1 +1,1 @@
-BX7_newJGÿOFñ¢>
+BX7_newJ½s•=	áª>

@@ -1,1 +1,1 @@
-BX7_newJ‚x‡'å<C<
+BX7_newJ5XP<

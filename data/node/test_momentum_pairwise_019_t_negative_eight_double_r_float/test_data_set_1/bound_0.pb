@@ -1,1 +1,1 @@
-BX1_newJh°¨Y.Q<
+BX1_newJùr:FbZ<

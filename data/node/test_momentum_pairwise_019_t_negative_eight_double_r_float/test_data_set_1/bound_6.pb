@@ -1,1 +1,1 @@
-BX7_newJxx2ÏDﬁ'<
+BX7_newJ®†VÉÅ3<

@@ -1,1 +1,1 @@
-BX7_newJx¤®¸°K>
+BX7_newJÅ!PKP>

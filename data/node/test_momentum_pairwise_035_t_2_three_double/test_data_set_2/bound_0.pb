@@ -1,1 +1,1 @@
-BX1_newJPG·<q;;I›5xs;
+BX1_newJC}«»8q;«xI³KÛs;

@@ -1,1 +1,2 @@
-BX7_newJŸgU	@Þõ=
+BX7_newJWŽJ^
+¹>

@@ -1,1 +1,1 @@
-BX1_new_negativeJ €Õ6»‹>÷R‹qŸ>žvî±˜>fÄ”IZo>
+BX1_new_negativeJ œ^¼Q»§> ŽÜòCf»>ù…Æsª¶>ˆ‰^=;ƒ>

@@ -1,1 +1,1 @@
-BX2_new_twin_negativeJ äÎ©SÞ®“>Àâ‡a_G‰>9ˆy;ìÔ‹>VÚlå¯CŠ>
+BX2_new_twin_negativeJ 4Ëä˜6²>‡I|‰¦>ÆÓxãoŒ©>¯ó½(Ÿ¦>

@@ -1,1 +1,1 @@
-BX1_new_twinJ žu‰NSFˆ>/Á9ù¡›>fw!‹™‘–>Õî÷Ý¸§j>
+BX1_new_twinJ ¾x÷&¦>sNaZº>ò’v·µ>oGC÷c&>

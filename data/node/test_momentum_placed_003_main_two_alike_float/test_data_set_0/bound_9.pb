@@ -1,1 +1,1 @@
-BX1_new_twin_negativeJ žu‰NSFˆ>/Á9ù¡›>fw!‹™‘–>Õî÷Ý¸§j>
+BX1_new_twin_negativeJ ¾x÷&¦>sNaZº>ò’v·µ>oGC÷c&>

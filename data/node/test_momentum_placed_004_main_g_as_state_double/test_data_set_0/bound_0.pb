@@ -1,1 +1,1 @@
-BX1_new_capturedJ !%5ßKÉ<»ðYPTª<|sb‹—¶<g¥Nƒ„½<
+BX1_new_capturedJ Â`ßŠç<ÙSü22Ç<³“¹$"{«<óYÄ…ê|Û<

@@ -1,1 +1,1 @@
-BX2_new_twin_capturedJ Râ=cË<½N!Ş<¸7­ÙoÙÂ<Gë¨¹‹Í<
+BX2_new_twin_capturedJ oÿFv•£ì<PÓQÏU/ú<êG‚¨¼òÜ<Ÿ[4Ä%´ã<

@@ -1,1 +1,1 @@
-BX2_new_twin_laterJ +±<3Èà<×ËºJò<c×70¤Õ<A0CBàsà<
+BX2_new_twin_laterJ ¯Ðì¤ß.þ<wÙò±=¿2×Xî<Û!{'‹ô<

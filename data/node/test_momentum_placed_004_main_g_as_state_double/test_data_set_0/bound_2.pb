@@ -1,2 +1,1 @@
-BX2_new_capturedJ à¦Ë9ú™É<I§Ú¿JãÒ<
-zýÜŒª<ÊHB|!z·<
+BX2_new_capturedJ …Unnè<C4°^:ñ<’De(|Å<q*ÊSØ<

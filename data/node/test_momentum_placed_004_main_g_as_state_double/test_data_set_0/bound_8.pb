@@ -1,1 +1,1 @@
-BX1_new_twin_capturedJ õ)R¾H´Ä<=MÆ)ÃTÌ<êu?©³<ÎÎÈ¾Ž‚¸<
+BX1_new_twin_capturedJ R³<ä<í$–˜—à<Á.®h±lÓ<h=1Ù<

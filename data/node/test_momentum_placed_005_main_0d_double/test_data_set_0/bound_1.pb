@@ -1,1 +1,1 @@
-BX_new_laterJbâÜŠÝà<
+BX_new_laterJ(]ÃjÕ¢û<

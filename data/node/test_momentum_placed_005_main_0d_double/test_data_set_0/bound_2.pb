@@ -1,1 +1,1 @@
-BX_new_twin_atJ@ЦуЏ|нИ<
+BX_new_twin_atJjINбаvй<

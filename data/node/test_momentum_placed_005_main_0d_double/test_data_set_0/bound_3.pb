@@ -1,1 +1,1 @@
-BX_new_twin_laterJpM’‚»ñﬁ<
+BX_new_twin_laterJ7ßˆ3·˙<

@@ -1,2 +1,1 @@
-BX3_new_twin_ifJpwˆR,
-Î<ˆø£ˆ-,Ò<
+BX3_new_twin_ifJz‡`<Áí<ƒ°c½Å†ð<

@@ -1,2 +1,1 @@
-BX3_new_twin_negative_ifJpwˆR,
-Î<ˆø£ˆ-,Ò<
+BX3_new_twin_negative_ifJz‡`<Áí<ƒ°c½Å†ð<

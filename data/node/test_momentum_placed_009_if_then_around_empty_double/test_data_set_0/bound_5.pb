@@ -1,1 +1,1 @@
-BX3_new_negative_ifJå[íM‹Í<Â¶VĞÓ<
+BX3_new_negative_ifJyÌèNî<í~ºÖe;ñ<

@@ -1,1 +1,1 @@
-BX4_new_negative_ifJ€¢Ñ69°<—žˆÇmÑ<
+BX4_new_negative_ifJ&FüÄÉ<ÃÃSXéŒð<

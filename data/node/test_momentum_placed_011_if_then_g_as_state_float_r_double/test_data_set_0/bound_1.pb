@@ -1,2 +1,1 @@
-BX1_new_negative_ifJ 
-ëæ¿ªš>")Ñ#š>mq®b >j~j¹Ê>
+BX1_new_negative_ifJ  N+ãÊ·>¡=Ö¹Ëæ¸>6ù –Ö¾¿>Ž†u«©®>

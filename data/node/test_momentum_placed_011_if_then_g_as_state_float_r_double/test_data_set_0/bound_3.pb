@@ -1,1 +1,1 @@
-BX2_new_negative_ifJ b÷zÙ³˜¡>¼€ì{ŽYy>Ý0$W)j>Ç!m0¾™>
+BX2_new_negative_ifJ nÂ{Û'À>³š3ç)”>ia>šýfz>­4¸¯¶>

@@ -1,1 +1,1 @@
-BX1_new_twin_negative_ifJ :Lò„Ó±—>±ƒ§•+lš>¼«Êš˜y >¡RFŒ>>
+BX1_new_twin_negative_ifJ 8ˆZZ·>ÊÐ»½¸>õŒŠçï¿>Ô×f+8®>

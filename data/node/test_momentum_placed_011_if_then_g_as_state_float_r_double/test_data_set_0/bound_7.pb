@@ -1,1 +1,1 @@
-BX2_new_twin_negative_ifJ w†ø&šîŸ>vJìT`u>ÕÀJú[·`>Ÿ[áéÞ¤—>
+BX2_new_twin_negative_ifJ ·M‘«¿>x«V·íÂ“>HíV1\Äv>Ý¦SÊ=òµ>

@@ -1,1 +1,1 @@
-BX_new_at_ifJh_Æ„—>
+BX_new_at_ifJfÐ¤kÏœ¶>

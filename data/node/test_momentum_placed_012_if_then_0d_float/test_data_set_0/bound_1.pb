@@ -1,1 +1,1 @@
-BX_new_later_ifJítØsTˆ¬>
+BX_new_later_ifJÒŸA8_úÇ>

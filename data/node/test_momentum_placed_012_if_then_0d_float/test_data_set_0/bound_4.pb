@@ -1,1 +1,1 @@
-BX_new_twin_at_ifJ6[ !H2š>
+BX_new_twin_at_ifJ>4N¸g¶>

@@ -1,1 +1,1 @@
-BX_new_twin_later_ifJX£Ò“ÿh®>
+BX_new_twin_later_ifJöÄµ¤>uÇ>

@@ -1,2 +1,2 @@
 B
-X_new_sameJ9êt≈·~ò<
+X_new_sameJRòˇ‘êÇ≤<

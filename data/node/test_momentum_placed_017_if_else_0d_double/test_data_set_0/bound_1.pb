@@ -1,1 +1,1 @@
-BX_new_laterJ‡Тpох€¬<
+BX_new_laterJжЁ>Я…Г<

@@ -1,1 +1,1 @@
-BX2_new_twin_negativeJ r+Ð<ÊúOºÜ<”ÐÖ<ˆ‚¥fâö×<
+BX2_new_twin_negativeJ )ð˜á£é<’ç• Rõ<<e“­Êô<Â{›vyé<

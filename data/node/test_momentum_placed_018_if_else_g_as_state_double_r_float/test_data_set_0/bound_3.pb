@@ -1,1 +1,1 @@
-BX2_new_negativeJ μqτα­Έ<»dC•v3Θ<ªΎCΡIΠ<σ±H|βgΜ<
+BX2_new_negativeJ K]·Φ<΅xkε<Δ7Q|π<‘rΉ-Swκ<

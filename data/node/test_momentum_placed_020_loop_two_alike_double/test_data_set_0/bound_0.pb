@@ -1,2 +1,1 @@
-BX1_new_capturedJ ¨¬;VÖ<¤z^d
-Ó<ú6DÁ¼<sr¨·“Û<
+BX1_new_capturedJ —ÝSUÚÏö<m¢$˜6hó<ð‘8øüÕ<Èù·'Øëú<

@@ -1,1 +1,1 @@
-BX2_new_capturedJ @.G)1ğØ<Œ’·™AÕ<·K¬Ğ<:‚Ö÷±>Ğ<
+BX2_new_capturedJ GjR—fù<ùÒ…oö<Ôµ­.œî<ˆPG``pî<

@@ -1,1 +1,1 @@
-BV3_new_sameJßiØÎL#À<íï®	O,²<
+BV3_new_sameJ§XÇëÉ<kkS/	 µ<

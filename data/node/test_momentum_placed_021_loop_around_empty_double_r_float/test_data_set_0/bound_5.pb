@@ -1,1 +1,1 @@
-BV3_new_laterJm„7àùÒ<ga^wïuÂ<
+BV3_new_laterJÕ0¨ÁÜ<åÜ©iÅ<

@@ -1,1 +1,1 @@
-BV4_new_sameJsiÚôª¿<SÓÉî›¤İ<
+BV4_new_sameJÆrvRÒŒÂ<üåP5á<

@@ -1,1 +1,1 @@
-BV4_new_laterJ“§Bè©wÑ<O>ÊÂVñ<
+BV4_new_laterJŸåK@x/Ô<¢:éX{ó<

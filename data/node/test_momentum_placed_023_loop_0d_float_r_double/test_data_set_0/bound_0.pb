@@ -1,1 +1,1 @@
-BX_new_capturedJYõ¨ÛÜ›>
+BX_new_capturedJ	E¿3ÚE»>

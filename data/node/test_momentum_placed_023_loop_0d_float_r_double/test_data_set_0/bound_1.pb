@@ -1,1 +1,1 @@
-BX_new_laterJõßBŸùñ®>
+BX_new_laterJú!Ì>

@@ -1,1 +1,1 @@
-BX1_new_sameJ ÊcQï5Þ£>‰æVÎmƒ•>èn‰"š‘>¨RÄèì¤>
+BX1_new_sameJ AnWLo¿Ã>áS}šd¶³>ýß‚&9ê±>¤zùÄ>

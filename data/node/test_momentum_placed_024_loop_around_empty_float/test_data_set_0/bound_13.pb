@@ -1,1 +1,1 @@
-BV3_new_negativeJÁ¡µ„“>Å!	›¨•>
+BV3_new_negativeJ?¤Ô6Už>ˆäÝ¦j¢>

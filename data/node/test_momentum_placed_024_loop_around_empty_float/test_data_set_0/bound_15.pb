@@ -1,1 +1,1 @@
-BV4_new_negativeJ÷•Ú_¥^¯>HyÍ?~Ó“>
+BV4_new_negativeJã•Fø9²>‹m¯­›>

@@ -1,1 +1,1 @@
-BX3_new_sameJ:OwñõÜ¬>vNÃYw§¥>
+BX3_new_sameJöazÖÍ>bÎ,óÉíÄ>

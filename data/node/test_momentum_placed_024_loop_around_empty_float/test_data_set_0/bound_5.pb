@@ -1,1 +1,1 @@
-BX3_new_laterJ–"*ÓNaÀ>7=óE*“¸>
+BX3_new_laterJ~pÞdäÏÞ>Þ´ž¶¨Õ>

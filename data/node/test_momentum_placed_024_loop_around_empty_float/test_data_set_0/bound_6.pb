@@ -1,1 +1,1 @@
-BX4_new_sameJ5T‹PÜö¨>›þJz¥>
+BX4_new_sameJ…Lò¿yÈ>Ã¨¥rmŠÅ>

@@ -1,1 +1,1 @@
-BV1_new_negativeJ ¦³; ©>KÃ¶¦>Ç„ÂÄä–>Î#Ä&15™>
+BV1_new_negativeJ àB®VL­>ârø¥X4¨>¬¨X²þ™>qý¯e ½ >

@@ -1,1 +1,1 @@
-BX_new_negativeJ0Råá„Ú<X+ML"3Ù<®Í­ÈÍ<ÆùÓN¤»Û<y:XHÔ<F™’…¨¶<
+BX_new_negativeJ0`ÕÖoÆÉü<jôú<Ü™îA‰ì<–)­WŒ1ü<Y—ükëøñ<Oñd)EÊ<

@@ -1,1 +1,1 @@
-BV_new_atJë6þQ†>
+BV_new_atJzÉZdá–>

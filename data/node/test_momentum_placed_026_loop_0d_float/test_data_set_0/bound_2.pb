@@ -1,1 +1,1 @@
-BV_new_laterJéQaZ8°—>
+BV_new_laterJ-<Ğò§>

@@ -1,1 +1,1 @@
-BX1_new_twin_sameJ N¹WÈ± >–6žƒeŸ¦>PNWœ=™>3g¨»¢é€>
+BX1_new_twin_sameJ X6c==È»>K>¡RRÄ>Sà{f¶>Ì¢ÄrPæž>

@@ -1,1 +1,1 @@
-BX1_new_twin_laterJ tkàþ±>œ=²­@º>öEøL@a±>ï	’œàp‘>
+BX1_new_twin_laterJ •s+•[nÌ>ìV»¤:Õ>ïº®Ì°Ç>?óªyï)¯>

@@ -1,1 +1,1 @@
-BX2_new_twin_sameJ ëò®Y®¨>ˆ¹•8>˜¶hŒE¨>ùr|OÊž>
+BX2_new_twin_sameJ No§"Á>‚þC2ƒ›>ÖÅSÝÂ¹>CNŠŽñ°>

@@ -1,1 +1,1 @@
-BX2_new_twin_laterJ ÁD¡›q¼>ÖÍ¸jUž>9kyB•¹>K[,å‡¯>
+BX2_new_twin_laterJ °p‡­èÒ>a´bË#¬>µåê»ÛŒÊ>.Ü˜+1?À>

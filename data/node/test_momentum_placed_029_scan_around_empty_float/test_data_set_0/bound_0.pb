@@ -1,1 +1,1 @@
-BX1_new_capturedJ ã„¥«AW“> /¼j`u”>Ô5gV’ >\üA¥O”>
+BX1_new_capturedJ ý‡2±>®!hÕü°>Ïe#T¿>§>5UnR±>

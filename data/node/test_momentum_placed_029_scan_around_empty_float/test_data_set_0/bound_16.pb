@@ -1,1 +1,1 @@
-BX1_new_twin_capturedJ QPD?ó“>ãÜwøK•>²ç&øA•Ÿ>Â²ŠÖ)–>
+BX1_new_twin_capturedJ Ä[¼D±> f'Ds±>‹	µï¾>IùWÈÛî±>

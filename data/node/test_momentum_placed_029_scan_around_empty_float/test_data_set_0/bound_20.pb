@@ -1,1 +1,1 @@
-BX3_new_twin_capturedJ·¡v1œ“>¶?S¿B‹>
+BX3_new_twin_capturedJí½Ö²•7±>ØnRÓ©>

@@ -1,1 +1,1 @@
-BX3_new_twin_laterJè=z‹á§>â.Ú‹[×ž>
+BX3_new_twin_laterJ S@ìHÂ>7GêŽØÅº>

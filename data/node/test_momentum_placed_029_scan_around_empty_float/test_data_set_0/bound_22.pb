@@ -1,1 +1,1 @@
-BX4_new_twin_capturedJ¯\‰BÉ–>¡bÖ/\[ƒ>
+BX4_new_twin_capturedJÛ‹%0Wµ>š›7™* >

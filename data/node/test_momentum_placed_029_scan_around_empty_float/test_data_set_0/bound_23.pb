@@ -1,1 +1,2 @@
-BX4_new_twin_laterJ¡–¬«ˆ«>Ñ¾1“ª•>
+BX4_new_twin_laterJt¡“^
+‡Æ>3ÆM=þ°>

@@ -1,1 +1,1 @@
-BX3_new_capturedJ=!\´ç’>ÖxÛÆ«ÜŒ>
+BX3_new_capturedJO#H…òä°>¿Q~vqª>

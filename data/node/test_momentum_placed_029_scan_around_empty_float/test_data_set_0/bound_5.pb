@@ -1,1 +1,1 @@
-BX3_new_laterJfˆš«Áú¦>¥rõ§ >
+BX3_new_laterJ´·lÜµéÁ>{F›EŽ»>

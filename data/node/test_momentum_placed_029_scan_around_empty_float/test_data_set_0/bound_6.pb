@@ -1,1 +1,1 @@
-BX4_new_capturedJˆà¬3‰–>CvMOïnƒ>
+BX4_new_capturedJ‚hœ[µ>§ôÿB€ >

@@ -1,1 +1,1 @@
-BX4_new_laterJ!¡à´¬g«>8x³›•>
+BX4_new_laterJo!|ù;“Æ>;ÆŠþs±>

@@ -1,1 +1,1 @@
-BX1_new_twinJ +—üÉo¡<xç­»Ÿ<?Egå«%Ë<<bh¿<
+BX1_new_twinJ Q˜®@ª¥<OM04ƒ¨°<a/d4Üé<ëQßPk~ß<

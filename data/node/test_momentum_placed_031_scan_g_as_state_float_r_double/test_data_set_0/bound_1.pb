@@ -1,1 +1,1 @@
-BX1_new_negativeJ ÊjÅX~š>«X­ìCÛŸ>(§¹Pp„>cýŸžo.>
+BX1_new_negativeJ ³à×©Aó¶>"+vˆÁ¼>3ò¼Ž¡>4' []¡>

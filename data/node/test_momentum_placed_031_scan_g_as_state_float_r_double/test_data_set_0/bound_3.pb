@@ -1,1 +1,1 @@
-BX2_new_negativeJ N„Æ¸>X§vÄ3Ÿ>ï[„j+¢“>ávãHü>
+BX2_new_negativeJ ØÃØÏÈ“¼>hQ„Ê©»>nxƒ†AÃ²>˜TóÒ)­¯>

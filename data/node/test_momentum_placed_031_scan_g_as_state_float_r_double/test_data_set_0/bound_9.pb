@@ -1,1 +1,1 @@
-BX1_new_twin_negativeJ ÚD:vAœ™>êµH¿¿Ÿ>|“;÷#„>Ž€Ùk<û„>
+BX1_new_twin_negativeJ pé‚m¿¶>ÑM Edß¼>+Åæ«¡>¯¹5ZQ¢>

@@ -1,1 +1,1 @@
-BX2_new_twin_capturedJ0¥Jyf„>ØÖ¿âïß‡>yÔ·Ô¾Î‹>6éf¦ôï‡>Lê¨92o’>È„ûÊ3ü˜>
+BX2_new_twin_capturedJ0-óYC0ìŽ>!nØ,§>Ì„öÓ;Á¤>òŽñìM¤>ëwÂPC±>,úÑF>>¸>

@@ -1,1 +1,1 @@
-BX1_new_twin_capturedJ0læM´û;f>#Ãoß3¡’>÷»Lë~>7ðë ƒ‚>¼Ë:7¥™>0ì`AMÜ™>
+BX1_new_twin_capturedJ0d›AÄp…>MÿMõU®>Œà,Ra[š>Äy-‘G¢>Ñ	ï8Èº³>8Ã¿F2|·>

@@ -1,1 +1,1 @@
-BX1_new_twin_laterJ0!â‰z\œy>&Y8uf¦>”¡SgÇ‘>#¾s®7m–> dçÃÒ­>q9=Ãü§®>
+BX1_new_twin_laterJ0(´±1H–>±L·òJÀ>ÞAˆr0«>6UÁëB³>Ñ×èÄ>õ;8¯È>

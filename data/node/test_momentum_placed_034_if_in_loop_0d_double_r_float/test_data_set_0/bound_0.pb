@@ -1,1 +1,1 @@
-BX_new_at_if_loopJzvÀm‚Î<zvÀm‚Î<
+BX_new_at_if_loopJiè½´ò¬î<iè½´ò¬î<

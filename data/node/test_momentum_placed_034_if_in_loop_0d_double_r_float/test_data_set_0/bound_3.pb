@@ -1,1 +1,1 @@
-BX_new_twin_at_if_loopJ.V±,X±Ë<.V±,X±Ë<
+BX_new_twin_at_if_loopJQ`Dxì<Q`Dxì<

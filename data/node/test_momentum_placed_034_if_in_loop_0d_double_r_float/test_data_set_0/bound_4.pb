@@ -1,3 +1,1 @@
-BX_new_twin_later_if_loopJ
-Йлџвп<
-Йлџвп<
+BX_new_twin_later_if_loopJ9І/тЅ§<9І/тЅ§<

@@ -1,1 +1,1 @@
-BX_new_twin_later_if_loopJ`Çb1œıy‘<9¯ˇ0lu’<L¢ª≤!h“<∞C]t‘eê<B.jûµª<á—ÖÕr≥›<Çb1œıy‘<9¯ˇ0lu’<L¢ª≤!h“<∞C]t‘eê<B.jûµª<á—ÖÕr≥›<
+BX_new_twin_later_if_loopJ`˛∂N˙I,Ò<‚áÖ5æÒ<òY`lZòÎ<?n“ª€©<¿ÔJÅ∆Æ÷<Œ< rNˆ˜<˛∂N˙I,Ò<‚áÖ5æÒ<òY`lZòÎ<?n“ª€©<¿ÔJÅ∆Æ÷<Œ< rNˆ˜<

@@ -1,1 +1,3 @@
-BX1_new_captured_if_loopJ@¯'÷³ÝÕ’>`"yÃ©Z>Þ†ØO¤>ÛVz¦\•>¯'÷³ÝÕ’>`"yÃ©Z>Þ†ØO¤>ÛVz¦\•>
+BX1_new_captured_if_loopJ@RµöZm±>3ZuàI­>°ÏpHÁ>åô
+ñ‹±>RµöZm±>3ZuàI­>°ÏpHÁ>åô
+ñ‹±>

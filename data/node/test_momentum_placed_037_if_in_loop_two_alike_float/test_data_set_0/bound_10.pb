@@ -1,1 +1,1 @@
-BX2_new_twin_captured_if_loopJ@ˆRè‹kÿ¤>”Í“Ö—>Uˆö]“}ž>@F‚ÁÒ¢>ˆRè‹kÿ¤>”Í“Ö—>Uˆö]“}ž>@F‚ÁÒ¢>
+BX2_new_twin_captured_if_loopJ@Ç¹ŸkdÁ>Mk†	7º>FT9+ÁV½>o·hH&Á>Ç¹ŸkdÁ>Mk†	7º>FT9+ÁV½>o·hH&Á>

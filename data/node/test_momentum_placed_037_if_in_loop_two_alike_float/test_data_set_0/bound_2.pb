@@ -1,1 +1,1 @@
-BX2_new_captured_if_loopJ@›P'HI™>	”Ó#œ>ÅÍžzíJ¡>çEÆÔR›>›P'HI™>	”Ó#œ>ÅÍžzíJ¡>çEÆÔR›>
+BX2_new_captured_if_loopJ@A]ÐÚšàµ>¥s~Ê+2»>è`F”hº¿>ûa²øf¹>A]ÐÚšàµ>¥s~Ê+2»>è`F”hº¿>ûa²øf¹>

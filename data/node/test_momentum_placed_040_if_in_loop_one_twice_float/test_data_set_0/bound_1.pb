@@ -1,1 +1,1 @@
-BX1_new_negative_if_loopJ`ùÇ”ÕG/>òÝ¤lF‹>¼Þd5ï(¥>Ujrod–>^Q	ÅSÃ>‘ç>/kà}>ùÇ”ÕG/>òÝ¤lF‹>¼Þd5ï(¥>Ujrod–>^Q	ÅSÃ>‘ç>/kà}>
+BX1_new_negative_if_loopJ`thQÆP Ÿ>ã~Cˆ•¨>Pû‘ó²Á>óŠhB-³>ˆ?ÖcŒ >;yé´¬•›>thQÆP Ÿ>ã~Cˆ•¨>Pû‘ó²Á>óŠhB-³>ˆ?ÖcŒ >;yé´¬•›>

@@ -1,1 +1,1 @@
-BX2_new_negativeJ •Æ~åçˆ >sÌmLCd>­jÓ7}iu>ØÒé|»½>
+BX2_new_negativeJ ™s'¹Á½>Y“è'Ä»>ü°!bW‘>—D4sŸî¸>

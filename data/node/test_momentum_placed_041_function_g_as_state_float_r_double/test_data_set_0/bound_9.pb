@@ -1,1 +1,1 @@
-BX2_new_twin_negativeJ gl:U½>ó»1#F >Jn*	w>ˆ½uÕžr>
+BX2_new_twin_negativeJ ©@©¢!½>p£Õj†x¼>Xø†9¤‘>è²¡¶Ä¸>

@@ -1,2 +1,2 @@
-BX1_new_twin_atJ i†ç:–<G∞/·
-ì–<iîfπ≤cπ<íh◊lB™<
+BX1_new_twin_atJ ≥ö˛ãIÌ<
+õA≤±≈Ó<MuÊæ/ßÀ<5zy2îã¡<

@@ -1,1 +1,1 @@
-BX3_new_laterJ:oG¡‡œ>^c<X¿	²>
+BX3_new_laterJmìs¬·>ÎLIcÈ%Î>

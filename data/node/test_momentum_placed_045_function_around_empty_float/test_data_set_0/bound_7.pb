@@ -1,1 +1,1 @@
-BX4_new_laterJ½´n\¬>ì,—.¦x¯>
+BX4_new_laterJ×¶uYÆ>,cÑdË>

@@ -1,1 +1,1 @@
-BX3_new_twin_sameJÛ†ÙœN–«>¶ø¥ùD]Ÿ>
+BX3_new_twin_sameJ„SÚ	±Å>ËJ€­½>

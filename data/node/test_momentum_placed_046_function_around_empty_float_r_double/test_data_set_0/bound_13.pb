@@ -1,1 +1,2 @@
-BX3_new_twin_laterJ´Å3<À>ØžÈÍ±>
+BX3_new_twin_laterJë&”ÕÖ>K
+÷Y•¼Î>

@@ -1,1 +1,1 @@
-BX4_new_twin_sameJ¬@ÿš:Þ>N¾û®œy¡>
+BX4_new_twin_sameJÔ5ZÂQ§>ýHI¶AÕµ>

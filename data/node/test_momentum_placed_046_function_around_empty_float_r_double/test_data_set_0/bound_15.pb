@@ -1,1 +1,1 @@
-BX4_new_twin_laterJ¤½nQ$¡>n=~*Â³>
+BX4_new_twin_laterJ/øaM\l¸>H•¼ˆùÆ>

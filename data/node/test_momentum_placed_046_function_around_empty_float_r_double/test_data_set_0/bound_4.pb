@@ -1,1 +1,1 @@
-BX3_new_sameJ9dŸéò˜>ô|¹o{ž>
+BX3_new_sameJ[s"ÂÏ¶>­Z*Î«»>

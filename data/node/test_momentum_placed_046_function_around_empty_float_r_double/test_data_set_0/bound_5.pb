@@ -1,1 +1,1 @@
-BX3_new_laterJ-#WPª^®>²H[l]²>
+BX3_new_laterJ“ñþ*È>{fÕóü:Í>

@@ -1,1 +1,1 @@
-BX4_new_laterJOdQÙ’>&v/;œ	’>
+BX4_new_laterJSýêàR­>—ZùµH©>

@@ -1,1 +1,1 @@
-BX1_new_twin_laterJ ßbÁ¿>âW×³>9 GX¡>	§\Rl­>
+BX1_new_twin_laterJ ”ì^\Õ>óm³¨íÍ>£^$ož¿>'$oåŠÇ>

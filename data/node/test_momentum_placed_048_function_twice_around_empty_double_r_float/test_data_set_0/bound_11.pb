@@ -1,1 +1,1 @@
-BX4_new_againJуЪг>*xА<‰з†\Ђ8В<
+BX4_new_againJЄc%Џа<EFТ'}а<

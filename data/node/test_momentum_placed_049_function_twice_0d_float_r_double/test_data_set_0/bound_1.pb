@@ -1,1 +1,1 @@
-BX_new_negativeJü‹Ê:ëˆŸ>
+BX_new_negativeJt¦‰ûÙ÷½>

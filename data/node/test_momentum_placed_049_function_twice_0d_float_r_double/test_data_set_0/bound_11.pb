@@ -1,1 +1,1 @@
-BX_new_twin_againJá›Á>¨ª¨>
+BX_new_twin_againJÞ+¨¿è.Æ>

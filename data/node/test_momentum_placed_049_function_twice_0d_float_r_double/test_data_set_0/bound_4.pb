@@ -1,2 +1,2 @@
 B
-X_new_twinJá›Á>¨ª¨>
+X_new_twinJÞ+¨¿è.Æ>

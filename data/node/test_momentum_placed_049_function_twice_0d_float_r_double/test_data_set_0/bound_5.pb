@@ -1,1 +1,1 @@
-BX_new_twin_negativeJá›Á>¨ª¨>
+BX_new_twin_negativeJÞ+¨¿è.Æ>

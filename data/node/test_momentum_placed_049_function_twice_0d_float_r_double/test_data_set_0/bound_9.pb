@@ -1,1 +1,1 @@
-BX_new_againJü‹Ê:ëˆŸ>
+BX_new_againJt¦‰ûÙ÷½>

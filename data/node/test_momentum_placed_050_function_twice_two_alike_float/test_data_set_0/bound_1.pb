@@ -1,1 +1,1 @@
-BX1_new_laterJ ¡«ì‹X?ƒ>åøØ¼Az>ðù{e–°>¹®}A˜>
+BX1_new_laterJ pºÍt‰2”>è¤ýcÛÉŽ>KÈ²PõCË>IHÒQ3³>

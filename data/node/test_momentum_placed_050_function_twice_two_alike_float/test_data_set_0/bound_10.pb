@@ -1,1 +1,1 @@
-BX1_new_againJ `EL3Vh>‚ ùÄ¦$d>ÓïíKúš>îÓÒW¥„>
+BX1_new_againJ w#ÎöïQ€>[®P&"{>v’Ú¹>?Æ/b‘¢>

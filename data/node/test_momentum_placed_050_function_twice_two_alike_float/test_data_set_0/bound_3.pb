@@ -1,1 +1,1 @@
-BX2_new_laterJ 5$EŒ!‰>[%ùv)»´>Ù>@Wv§±>Œô‚vr‚>
+BX2_new_laterJ c‡²rmP¢>ÚWƒZ½Ñ> )˜VÍ>ã~÷Œ›>

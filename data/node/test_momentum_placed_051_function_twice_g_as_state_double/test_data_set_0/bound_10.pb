@@ -1,1 +1,1 @@
-BX2_new_twin_againJ ¬$XØcÃ<2o®>H/³< ´³é^­Ë<¡è0hvµ<
+BX2_new_twin_againJ  ¤^8±Žá<ˆ•…2AÐ<AêÏüé<…°¸aƒÝÒ<

@@ -1,1 +1,2 @@
-BX1_new_twinJ eC—êANÏ<üOâÊ<Ú& è~t<õ®P6n¶<
+BX1_new_twinJ s@'Íiî<ÎX˜$é<4ä
+9Ía <æ"tßCÓ<

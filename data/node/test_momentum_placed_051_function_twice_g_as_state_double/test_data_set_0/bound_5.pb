@@ -1,1 +1,1 @@
-BX1_new_againJ N‚œþkRÏ< Ú(¿Í<Ã¶ä:lw<¯qVšF2³<
+BX1_new_againJ èH¤5‡î<×u])¿ïé<Á¤M9t <2€•žaÒ<

@@ -1,1 +1,1 @@
-BX_new_twin_capturedJ0ã)Ö€ >p6»õ~*‡>áw7…o¡†>J…»râ•>X%‘—‚~>l¶ÒÊnaˆ>
+BX_new_twin_capturedJ0'œá,Ô½>F†•%â”>¸o)/:Ÿ¥>ÇúU#ûò±>_nç>(Ž˜>^]«£¡>

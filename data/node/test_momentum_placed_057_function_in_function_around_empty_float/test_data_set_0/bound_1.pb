@@ -1,1 +1,2 @@
-BX1_new_negativeJ íÑîih›>tˆ;«Ù§‰> l×ÐÎÀc>Å,LÚK€>
+BX1_new_negativeJ 
+;GxÇº>UY¥4Üù§>ñù¿a3d~>J6¡µ%N•>

@@ -1,1 +1,1 @@
-BX3_new_twinJ«£Xh¥‹ >2ç¯È‹>
+BX3_new_twinJ¹Wï•¾>ì‘(‰bl¨>

@@ -1,1 +1,1 @@
-BX3_new_twin_negativeJ«£Xh¥‹ >2ç¯È‹>
+BX3_new_twin_negativeJ¹Wï•¾>ì‘(‰bl¨>

@@ -1,1 +1,2 @@
-BX4_new_twin_negativeJð%ôÑ7'>èÍ¦!\”>
+BX4_new_twin_negativeJ$rº>=kº>wr™w
+²>

@@ -1,1 +1,1 @@
-BX3_new_negativeJ.ÖÐ¦ž>iíeÀðÔ‰>
+BX3_new_negativeJ¬´{b†½>ÑÔ¦L¨>

@@ -1,1 +1,1 @@
-BX4_new_negativeJÓòfî>§X“>
+BX4_new_negativeJü¡W‘ Eº>oŒÒ1€À±>

@@ -1,1 +1,1 @@
-BX1_new_capturedJ ‘GˆrtÄ<•/ÀÚƒÇ<ğ,­V6®³<Ë‘•ds¸<
+BX1_new_capturedJ ‘I[Ãã<nT&&fõä<]q`ÑÒÑ<wSHÔç±×<

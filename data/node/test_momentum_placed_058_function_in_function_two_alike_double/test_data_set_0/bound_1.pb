@@ -1,1 +1,1 @@
-BX1_new_laterJ Ô¿ýjˆ5Ø<iA	™jÜ<Wh`JÆ<7¨JH†Í<
+BX1_new_laterJ ®ï-ß ³ô<ƒ¿¼/ö<7ÀötÛyâ<™õa0Øè<

@@ -1,1 +1,1 @@
-BX_new_negativeJ®D¼¥4Ð<
+BX_new_negativeJþD2wÂ+î<

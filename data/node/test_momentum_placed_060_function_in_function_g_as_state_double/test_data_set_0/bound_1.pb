@@ -1,1 +1,1 @@
-BX1_new_laterJ 7àÕ5‡Aã<^.kqÚ<Tøpj;ì³<6ÁX¦CzÒ<
+BX1_new_laterJ  âsûÿ<ÉGmö<ÄŠ"’Ó<D¯<`î<

@@ -1,1 +1,1 @@
-BX1_new_twin_captured_ifJ0œuJÑ<K+1¿ëÉÍ<Ž„~Æ<»n}µÙìÏ<±G¼£gw·<xÈÈdF™Ë<
+BX1_new_twin_captured_ifJ0CjãÉï<qÊÖØw›ì<ÏÚð	å<Ä^y—ùÒî<iO­:Ó<×®¦®;ké<

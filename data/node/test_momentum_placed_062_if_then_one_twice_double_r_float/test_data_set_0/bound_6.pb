@@ -1,1 +1,1 @@
-BX2_new_twin_captured_ifJ0 ¥´ğÑÎ<VÌÖAHĞ<%¥U¡ªÅ<±OÍÑĞ<ŠVLÕù«<Â²WË<
+BX2_new_twin_captured_ifJ0Úîµ;&Bî<xJT}éµí<½ƒ°'ä<C®P¿’î<oêAFGÊ<	n û–Ùé<

@@ -1,1 +1,1 @@
-BX1_new_twin_laterJ ¹"`ŸZìÛ<Ú®4i±É<ˆl¢vµ<FÆîõIÀ<
+BX1_new_twin_laterJ Ã%¬ÓI÷<ØÏbOã<	¿;¼Ñ<Ñ<Ü­7 Ò<

@@ -1,1 +1,2 @@
-BX3_new_twin_sameJ€õ‰£Æ<Ë³}ÕŸõ°<
+BX3_new_twin_sameJÜ
+èJËgä<3ŒäVÌ<

@@ -1,1 +1,1 @@
-BX3_new_twin_laterJn½piÚ<þÑXdå_Â<
+BX3_new_twin_laterJXÕ4>~jõ<N~FÝ<

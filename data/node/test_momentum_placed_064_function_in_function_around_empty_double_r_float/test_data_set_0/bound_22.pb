@@ -1,1 +1,1 @@
-BX4_new_twin_sameJˆ¾²ÔKÓ·<QQÑÜŸrÅ<
+BX4_new_twin_sameJÿ•è!ÖãÄ<ÄÝ·â<

@@ -1,1 +1,1 @@
-BX4_new_twin_laterJ"ÙE0–÷Ê<XäPXÄÅÙ<
+BX4_new_twin_laterJL#²OûuÖ<Ï¨½4ÞËó<

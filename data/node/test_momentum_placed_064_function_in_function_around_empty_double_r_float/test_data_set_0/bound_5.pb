@@ -1,1 +1,1 @@
-BX3_new_laterJãÊA‘Œ€Ú<6mN_¹Á<
+BX3_new_laterJ+	ğõ<Çm„ooİ<

@@ -1,1 +1,2 @@
-BX4_new_laterJtøîXŸeÅ<ÿÖt4ºÖ<
+BX4_new_laterJY7Wá]«Ô<¸tı.Æ
+ó<

@@ -1,2 +1,2 @@
 B
-X_new_sameJ,åTkŠ¹u>
+X_new_sameJí4÷¼T:’>

@@ -1,1 +1,1 @@
-BX_new_laterJ?y‹uˆ>
+BX_new_laterJê§x8é¢>

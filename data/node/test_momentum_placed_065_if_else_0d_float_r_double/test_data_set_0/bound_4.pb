@@ -1,1 +1,1 @@
-BX_new_twin_sameJçH¦Ìzæs>
+BX_new_twin_sameJ]àœú;ý‘>

@@ -1,1 +1,1 @@
-BX_new_twin_laterJ³ÃŒÕ‡>
+BX_new_twin_laterJXš—’Ë¢>

@@ -1,1 +1,1 @@
-BX_new_twin_capturedJ0i<~q™>Æúeáa» >šËð‚#ˆ>þo bÇHš>½)zFš>ƒèk¦T’>
+BX_new_twin_capturedJ0Fcˆƒ€w¶>U|Þ¾>·/áúçc¥>"ÿ¸dŒ¹>ùÎÐâ,¹>G¨@Á±>

@@ -1,1 +1,1 @@
-BX3_new_twin_later_ifJµùñëüxá<5tå“ÌS¶<
+BX3_new_twin_later_ifJg|’Gý<Ø¶1µÔ<

@@ -1,1 +1,1 @@
-BX4_new_twin_same_ifJKÄžœN¦¶<[øŠº<
+BX4_new_twin_same_ifJù`µ¶2Ô<Ô|ÿû{Ø<

@@ -1,1 +1,1 @@
-BX4_new_twin_later_ifJ.×ð¶VZË<·	¾ÊUÏ<
+BX4_new_twin_later_ifJ½}õ»¸_å<(¥³îßé<

@@ -1,1 +1,1 @@
-BX3_new_same_ifJª†'Ï<LèÞà¢<
+BX3_new_same_ifJƒñ…™¥ùë<t&~RÁÃ<

@@ -1,1 +1,1 @@
-BX4_new_later_ifJ„-n€9ÎÇ<K*Å@Ï<
+BX4_new_later_ifJÒ×÷Ãiä<w¡j“E³é<

@@ -1,1 +1,1 @@
-BX1_new_twin_laterJ00E´úò<$\ãıóx×<C}÷ÎrÌ<ª«¥ãmAĞ<Tvì¡ºÓÎ<¡cD`¼Î<
+BX1_new_twin_laterJ0ÔEvÓi=¿=0Fó<TæÈ[ã<ºgRÜ|í<D»w®1?â<•¡)Q9Eç<

@@ -1,1 +1,1 @@
-BX1_new_negativeJ ´â^žN˜>Æ’³˜Vx>GYŸ¤b‚>xr¤æ”ˆ>
+BX1_new_negativeJ Ká¤©S·>Y::Wð6’>:Ûï >-þ2`¼|¥>

@@ -1,1 +1,1 @@
-BX1_new_twin_negativeJ Ì©&[‰ªš>£”cµ$w>kˆ©œŸ?‚>D„‚Œm‰>
+BX1_new_twin_negativeJ 0\Þ–<¸>PTcw¶¯‘>§*XjŸ>üêCÁN¥>

@@ -1,1 +1,1 @@
-BX_new_ifJЪoЈkЩКЗ<
+BX_new_ifJ±ХџxЩж<

@@ -1,1 +1,2 @@
-BX2_newJ úciZjw>^²ùÚ`>Ëàn~O¡>WsTéš>
+BX2_newJ 5#Œƒ>ãCndej>èHqØ°¬>t°
+Kí¥>

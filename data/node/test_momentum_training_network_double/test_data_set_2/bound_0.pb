@@ -1,1 +1,1 @@
-BlossJbA§”=
+BlossJ„	ﬂ∑ÓD=

@@ -1,1 +1,1 @@
-BB2_newJjNðG}Ñ<
+BB2_newJßVôÓbFÔ<

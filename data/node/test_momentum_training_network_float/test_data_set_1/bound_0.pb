@@ -1,1 +1,1 @@
-BlossJã­ÙBÏ>
+BlossJëW©;0XÈ>

@@ -1,1 +1,1 @@
-BB2_newJxhzèÜq•>
+BB2_newJõwVlMM›>

@@ -1,0 +1,1 @@
+BX_other_negativeJ^ÿh¿DH©¾t°¡>åðú?

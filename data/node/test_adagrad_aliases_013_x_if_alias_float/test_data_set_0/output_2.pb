@@ -1,0 +1,1 @@
+BX_other_negativeJvö“>9+>5ó¾¡3'>

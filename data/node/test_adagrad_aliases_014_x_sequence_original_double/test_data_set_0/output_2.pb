@@ -1,0 +1,1 @@
+BX_other_negativeJ HuҐz§лн?HG^†ў5г?pЭf2¬йњф•≈Е„збњ

@@ -1,0 +1,1 @@
+BG_other_negativeJ0Ú2¿ä3¾WN¿W˜?

@@ -1,0 +1,1 @@
+BG_other_negativeJ Ð9Ø²XLÇ¿”ÍPŽ¤Ýí?RU¤¦h5ü?43¦°…Ýñ¿

@@ -1,0 +1,1 @@
+BG_other_negativeJ+cÇ¿þ¿Ž;¿ábþ¿

@@ -1,0 +1,1 @@
+BH_other_negativeJ |³¾„Àz×9ş¿`òjcÚXí¿L;Ÿ‹…°ó¿

@@ -1,0 +1,1 @@
+BH_other_negativeJ¯õı¿W­¿Ìöî¿ø¤1À

@@ -1,0 +1,1 @@
+B	H_negatedJDCÀHbI¿ÿ·À‹*^À

@@ -1,0 +1,1 @@
+BH_other_negativeJDCÀHbI¿ÿ·À‹*^À

@@ -1,0 +1,1 @@
+BX_newJ áØ	ZV>ÎgRþlt`>žyO«aU>qŽœE¯Y>

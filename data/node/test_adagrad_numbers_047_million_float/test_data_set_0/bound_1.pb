@@ -1,0 +1,1 @@
+BH_newJ  }¶Xš>yÅWcàqž>ì¦g ša¶>n¬DE{N±>

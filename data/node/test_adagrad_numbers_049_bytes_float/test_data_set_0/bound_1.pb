@@ -1,0 +1,1 @@
+BH_newJ h¼YÜ=¡>	LVîc2•>îÕ¨cSy¥>iVKš¸Z£>

@@ -1,0 +1,1 @@
+BX_newJ Ισωπ_§vB°N¥aΑsB K1ItB}ό¬υuB

@@ -1,0 +1,1 @@
+BX_new_negativeJ6¢i6C`ù?

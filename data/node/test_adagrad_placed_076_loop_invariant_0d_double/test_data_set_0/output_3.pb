@@ -1,0 +1,1 @@
+BH_new_laterJ6ЫвdћP-А

@@ -1,0 +1,1 @@
+BX1_new_capturedJ ÃË×€š>;Üge”>r®AÛ«‹>3HÐºþxŸ>

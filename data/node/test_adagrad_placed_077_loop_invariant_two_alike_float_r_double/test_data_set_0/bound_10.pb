@@ -1,0 +1,1 @@
+BX2_new_twin_capturedJ ðÿmE>mqy¬0|>ÀÆ¹ãˆ\˜>msNC1’>

@@ -1,0 +1,1 @@
+BH1_new_twin_laterJ ›n ¬È«>˜p²IÚÅ³>>Ð[e7¸>·ìDîY®>

@@ -1,0 +1,1 @@
+BX2_new_capturedJ X—Xj>®>rMåv>ßž@ìŸ•>Ãwá/.½‘>

@@ -1,0 +1,3 @@
+BX1_new_twin_capturedJ ®:
+Ñ³‡>U”ÚËt•>
+y¶õK»Œ>žd»Â# >

@@ -1,0 +1,1 @@
+BX2_new_twin_capturedJfj?d6>อิฟÿ6_ฟ

@@ -1,0 +1,1 @@
+BX2_new_twin_laterJfê¿d¶¾ÍÔ@ÿ6ß?

@@ -1,0 +1,1 @@
+BH1_new_laterJ‚î…ÀZS¸À’NËÀAI‘À

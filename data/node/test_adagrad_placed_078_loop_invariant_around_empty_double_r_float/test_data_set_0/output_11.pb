@@ -1,0 +1,1 @@
+BG4_negativeJtæs¹yoà?f=¸ÏÄ{ÿ¿

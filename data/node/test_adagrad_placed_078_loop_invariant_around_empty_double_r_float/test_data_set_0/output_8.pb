@@ -1,0 +1,1 @@
+BG1_negativeJ TX5&t%ú¿Øi,¶ï?¼$pdtð?h2î€éÝ?

@@ -1,0 +1,1 @@
+BH2_new_twin_negativeJ0‹•F<âo´>öÆði.¼>FEWw}£>?Ú­>+qrrZƒ›>¸5³•>

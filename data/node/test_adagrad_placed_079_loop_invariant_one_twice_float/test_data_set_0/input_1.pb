@@ -1,0 +1,1 @@
+BX1_rearrangedJ³žW¿«K˜>DÐ¾§§Â?HO¿ª¿

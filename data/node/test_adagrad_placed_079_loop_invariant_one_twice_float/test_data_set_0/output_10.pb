@@ -1,0 +1,1 @@
+BX2_new_twin_sameJZCїs#Ёѕ',Yї7Xl>ЋpА?геї

@@ -1,0 +1,1 @@
+BH1_new_twin_negativeJ_AÑ¿GÀÀs&|ÀªÀäÀ°3À¡®'À

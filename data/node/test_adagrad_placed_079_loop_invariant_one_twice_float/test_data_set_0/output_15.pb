@@ -1,0 +1,1 @@
+BH2_new_twin_negativeJ¡~¡ÀˆòÄÀÛ…Àm*~ÀzÀÕò À

@@ -1,0 +1,1 @@
+BH2_new_capturedJk™@ùtï@J&@0³`?

@@ -1,0 +1,1 @@
+BX_new_negativeJQi‰¨m‰Ð<

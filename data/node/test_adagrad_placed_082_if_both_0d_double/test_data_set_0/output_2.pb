@@ -1,0 +1,2 @@
+B
+H_new_sameJ¿«n•4Ô@

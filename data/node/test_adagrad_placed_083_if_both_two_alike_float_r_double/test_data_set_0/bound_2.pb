@@ -1,0 +1,1 @@
+BX2_new_capturedJ ‚YÖJ‡>íX½7¥†¢>Á´$àSrš>æœ×à<Cj>

@@ -1,0 +1,1 @@
+BX1_new_laterJCi@äN™?,`Àk…u@

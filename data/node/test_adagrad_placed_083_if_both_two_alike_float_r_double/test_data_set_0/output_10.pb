@@ -1,0 +1,1 @@
+BX2_new_twin_capturedJÁ?ÕWð¿‰´²?É{>

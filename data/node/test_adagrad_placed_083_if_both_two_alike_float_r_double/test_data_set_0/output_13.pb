@@ -1,0 +1,1 @@
+BH1_new_twin_laterJ“òR¡FOe¿À¿aQ¡

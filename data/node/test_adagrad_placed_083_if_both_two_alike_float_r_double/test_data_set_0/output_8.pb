@@ -1,0 +1,1 @@
+BX1_new_twin_capturedJ1±ç¿…¿BÇŞ?‰ó¿

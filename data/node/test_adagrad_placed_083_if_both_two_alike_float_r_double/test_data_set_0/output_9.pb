@@ -1,0 +1,1 @@
+BX1_new_twin_laterJ1±g@…?BÇ^À‰s@

@@ -1,0 +1,1 @@
+BX3_new_twin_againJLKÉ¶s¾<¤Ü9‚\µ<

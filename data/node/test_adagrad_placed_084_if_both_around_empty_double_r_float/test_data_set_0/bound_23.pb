@@ -1,0 +1,1 @@
+BX4_new_twin_againJƒâ…WºÆ<Wý³ ÎæÍ<

@@ -1,0 +1,1 @@
+BH3_new_twin_againJ´ÿ!æÜCÃ<’èw¤<

@@ -1,0 +1,1 @@
+BH4_new_twin_againJí"Q} Þ<À%HlÕè<

@@ -1,0 +1,1 @@
+BH4_new_twin_againJÑ¨“•ñÀ@qBŞmîŠ@

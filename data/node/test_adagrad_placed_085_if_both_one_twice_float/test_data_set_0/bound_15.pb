@@ -1,0 +1,3 @@
+BH2_new_twin_negativeJ0"voK"–>I
+ï§86³>ivòø¿¨>ŸGj
+ú¸>«LàÎÝ±>Þà£åRê¤>

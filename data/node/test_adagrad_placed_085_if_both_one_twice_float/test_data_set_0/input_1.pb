@@ -1,0 +1,1 @@
+BX1_rearrangedJ´¿‹½RÌã?d°¿®xq?ƒ?W?

@@ -1,0 +1,2 @@
+BH1_new_twin_negativeJ÷«X¿
+¿:›G¿úZX¿Ÿ≤ò¿É∂¡¿

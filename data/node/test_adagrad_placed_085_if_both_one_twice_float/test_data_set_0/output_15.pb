@@ -1,0 +1,1 @@
+BH2_new_twin_negativeJL¡ÀñªÅÀÈTÀ)GÔÀ³”¸Àmß-À

@@ -1,0 +1,1 @@
+BH2_new_twin_againJL¡@ñªÅ@ÈT@)GÔ@³”¸@mß-@

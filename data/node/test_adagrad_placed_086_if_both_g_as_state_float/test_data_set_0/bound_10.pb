@@ -1,0 +1,1 @@
+BH1_new_againJ Òòbò3Ó>o(¬àØ³>exSh¨±³>clkzñÖ›>

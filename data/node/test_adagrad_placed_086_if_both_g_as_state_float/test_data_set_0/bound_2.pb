@@ -1,0 +1,1 @@
+B	X2_new_atJ Ür}Øe•>I“ðt·œ>tZnÀ >‚ÿh<yZ>

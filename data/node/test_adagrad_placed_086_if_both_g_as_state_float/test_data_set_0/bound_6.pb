@@ -1,0 +1,1 @@
+BH2_new_capturedJ úâwod°£>3É>†™D›> Iu°>Öið·hYx>

@@ -1,0 +1,1 @@
+BX1_new_laterJ½Eß>JÂ @G~ÀG·NÀ

@@ -1,0 +1,1 @@
+BT_other_negativeJþÿÿÿÿÿÿÿ

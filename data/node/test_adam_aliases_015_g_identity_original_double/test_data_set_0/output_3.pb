@@ -1,0 +1,1 @@
+BG_other_negativeJ ®)Q_~¹ð¿»~ëžñ?P6bUò¿O-\â©ÿ?

@@ -1,0 +1,1 @@
+BG_other_negativeJ (y“ÅŞ?Ğ¢nÖ\Æ?mZzñ÷¿qòÍÓ¿

@@ -1,0 +1,1 @@
+BG_other_negativeJ ŞôdÁó¿ıËG!CÜ¿&\h<Üøó¿ P™ûEá?

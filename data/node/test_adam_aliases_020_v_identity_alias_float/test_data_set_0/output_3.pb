@@ -1,0 +1,1 @@
+BV_other_negativeJç¸\¿=Ö?aDí>t1{?

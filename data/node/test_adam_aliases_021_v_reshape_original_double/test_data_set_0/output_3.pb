@@ -1,0 +1,2 @@
+BV_other_negativeJ d%
+eÂgí?¨”bQ†Æ¿àe¾³ëöÔ?¸¥z(	Ğ?

@@ -1,0 +1,1 @@
+BV_other_negativeJÀ‰D?Ð»!¿ EÜ>­ó‡¾

@@ -1,0 +1,1 @@
+BX_newJ ú,ï˜hc>r¦_XR>k·xf)*>¦DkVØùX>

@@ -1,0 +1,1 @@
+BH_other_negativeJ ˆנױ&;׀¿ׂJOl}צ¿d‏ץ,ְCûנסְ

@@ -1,0 +1,1 @@
+BX_newJ »êŠº4oB|î2cíkoBFÛ½T›tB;v'Øz¦`B

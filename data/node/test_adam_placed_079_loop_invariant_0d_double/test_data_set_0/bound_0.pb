@@ -1,0 +1,2 @@
+B
+X_new_sameJºc°ƒCVY>

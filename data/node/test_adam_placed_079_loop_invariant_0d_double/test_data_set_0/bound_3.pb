@@ -1,0 +1,2 @@
+BV_new_laterJj!
+∏d–<

@@ -1,0 +1,3 @@
+B
+X_new_sameJüÒD
+3TÖ¿

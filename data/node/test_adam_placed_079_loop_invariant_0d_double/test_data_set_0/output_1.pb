@@ -1,0 +1,2 @@
+BX_new_laterJüÒD
+3Tæ?

@@ -1,0 +1,1 @@
+BV_new_laterJëC~“%ù¿

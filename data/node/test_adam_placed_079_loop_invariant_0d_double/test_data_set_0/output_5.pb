@@ -1,0 +1,1 @@
+BH_new_laterJ¸j‡ÞôÀ

@@ -1,0 +1,1 @@
+BH_new_againJ0ï]‚jsê¶>}ùªFµ>lr%¾×n°>$GšG²ó‘>TsnN´½>ñÂßCðY >

@@ -1,0 +1,1 @@
+BV_rearrangedJ:uE?s7SΩÁ≤Ωõ;HøJ_Ä>ÿ’ ?

@@ -1,0 +1,1 @@
+BH_new_againJ\ÇE*ÿÅ<

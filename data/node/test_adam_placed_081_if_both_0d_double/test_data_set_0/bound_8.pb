@@ -1,0 +1,1 @@
+BX_new_againJÜfÑŒe¯F>

@@ -1,0 +1,1 @@
+BH_rearrangedJŽ*è+ðl@

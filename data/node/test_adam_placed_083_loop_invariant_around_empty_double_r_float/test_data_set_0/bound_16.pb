@@ -1,0 +1,1 @@
+BX1_new_twinJ {x¥xýs>\]ú­MM>ÆÈ²Òna‰>&FmdÂw>

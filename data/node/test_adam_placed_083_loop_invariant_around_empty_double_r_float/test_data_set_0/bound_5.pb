@@ -1,0 +1,1 @@
+BX3_new_negativeJ³³ÚÖ{@>t5•VsC>

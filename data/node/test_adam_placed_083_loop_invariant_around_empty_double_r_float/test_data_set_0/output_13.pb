@@ -1,0 +1,1 @@
+BV3_new_negativeJ9BrœÂ?Öj^¹¹¿

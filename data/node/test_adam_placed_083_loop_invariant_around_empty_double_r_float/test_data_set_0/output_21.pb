@@ -1,0 +1,2 @@
+BX3_new_twin_negativeJHP0Lj†ü¿î
+ÆNØú?

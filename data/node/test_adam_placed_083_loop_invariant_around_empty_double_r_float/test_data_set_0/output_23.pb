@@ -1,0 +1,1 @@
+BX4_new_twin_negativeJ,}~½ó¿”aUì8ú¿

@@ -1,0 +1,1 @@
+BV1_new_twin_negativeJ ^Êÿ¼ÇÎ?P¨”ñ°¿kcd{¶è?XLDA;å?

@@ -1,0 +1,1 @@
+BV4_new_twin_negativeJLæž…Â?6¶äçÆæ·¿

@@ -1,0 +1,1 @@
+BX3_new_negativeJôE›pú¿|)Ohí÷?

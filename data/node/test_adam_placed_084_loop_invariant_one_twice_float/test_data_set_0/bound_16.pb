@@ -1,0 +1,1 @@
+BV1_new_twin_sameJ0&üVvD†>½¬«¹^š|>X‰Üöíu>ZPfFÌ}>zâw½Óe>²%Ac>

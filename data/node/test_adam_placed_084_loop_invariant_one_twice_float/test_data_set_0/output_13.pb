@@ -1,0 +1,1 @@
+BX1_new_twin_laterJs§¿˜]&¿cX–¾FÀ?v·@CbK¿

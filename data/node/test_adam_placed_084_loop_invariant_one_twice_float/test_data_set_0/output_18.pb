@@ -1,0 +1,1 @@
+BV2_new_twin_sameJÎs‚?mB>€¢q>—W-=Ú¥²½gu_?

@@ -1,0 +1,1 @@
+BV2_new_twin_laterJÎsÀmÂ¾€¢ñ¾—W­½Ú¥2>guß¿

@@ -1,0 +1,1 @@
+BX2_new_capturedJÔ/?Ã¤—>x¸=_PG¿QDŒ¿2œ>

@@ -1,0 +1,1 @@
+BH1_negativeJPU¿TÖI¿	V‰¾éh]ÀM	þ¿µdÀ

@@ -1,0 +1,1 @@
+BV1_new_twin_againJป็อ>nþ“ฟtิFฟr‘uฟ

@@ -1,0 +1,1 @@
+BH1_new_twin_againJvÃ–?Mk,@½ñ?siŒ?

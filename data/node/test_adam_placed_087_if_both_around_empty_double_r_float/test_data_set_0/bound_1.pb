@@ -1,0 +1,1 @@
+BX1_new_negativeJ 3)÷<„!>TêuÝ»¯P>à<9àLˆJ>ùSKžDÍY>

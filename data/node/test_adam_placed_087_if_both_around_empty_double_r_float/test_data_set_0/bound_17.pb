@@ -1,0 +1,1 @@
+BX1_new_twin_negativeJ sØúÉR=D>Ú*üŠˆ3}>¢C7w>L»ì›“†>

@@ -1,0 +1,1 @@
+BX3_new_negativeJq.JΧ3>πή?Rw[>

@@ -1,0 +1,1 @@
+BX4_new_twin_againJSÊ%íŒ>5Ž‘¤A†t>

@@ -1,0 +1,1 @@
+BX4_new_negativeJáoô¼Ð`>¦aÝtG>

@@ -1,0 +1,1 @@
+BX1_new_twin_negativeJ ˆ+z Y‚í¿LY`ó!ğ?‹-Üø±ş?\²ŸùÍä¿

@@ -1,0 +1,1 @@
+BX4_new_twin_negativeJ=&D}ö†ç?2•ŸÚþ7²?

@@ -1,0 +1,1 @@
+BV3_new_twin_negativeJ²y0²C/Å?#¸¹Lú²é?

@@ -1,0 +1,1 @@
+BV4_new_twin_negativeJ“Г‹ШПл?Давк†Уї

@@ -1,0 +1,1 @@
+BG3_negativeJˆïüÊÈõ¿ V€WQî?

@@ -1,0 +1,1 @@
+BX3_new_againJ,Îİ(üø?n2rrBå?

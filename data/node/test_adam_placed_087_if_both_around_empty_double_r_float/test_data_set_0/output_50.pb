@@ -1,0 +1,1 @@
+BX3_new_twin_againJn¨œu§ù?æ(0Cx‚ò?

@@ -1,0 +1,1 @@
+BH4_new_twin_againJæAOxHÿ?È/+”qş?

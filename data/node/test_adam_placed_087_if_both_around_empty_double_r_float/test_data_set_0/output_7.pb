@@ -1,0 +1,1 @@
+BX4_new_negativeJÝ¥ÎTøeõ?/GìzÖ	Ã¿

@@ -1,0 +1,1 @@
+BH2_new_twin_laterJÚ´WÀş¦ÀÃÖ	ÀßırÀcSİ¿-ı(À

@@ -1,0 +1,1 @@
+BH1_negativeJGšÀJH?À@äÀcƒ8À êHÀ ¨IÀ

@@ -1,0 +1,1 @@
+BH1_new_againJÃE2@Fc?w’R@ãe@5Ñ?”o?

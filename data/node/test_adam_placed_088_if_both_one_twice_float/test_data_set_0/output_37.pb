@@ -1,0 +1,1 @@
+BV2_new_twin_againJ¬Ís>ˇê?ı≥î>@L˝æ∂ûc>ÍUKΩ

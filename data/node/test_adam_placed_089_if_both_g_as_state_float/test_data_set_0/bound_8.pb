@@ -1,0 +1,1 @@
+BH1_new_capturedJ òO¬ÖG>êp—–ä>Ž¤¬×Q<†>uZecq	w>

@@ -1,0 +1,1 @@
+BV1_new_laterJ¼K?PèÇ?…j?GD>

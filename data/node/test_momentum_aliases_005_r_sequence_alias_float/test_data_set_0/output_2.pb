@@ -1,0 +1,1 @@
+BR_other_negativeJмлл╫

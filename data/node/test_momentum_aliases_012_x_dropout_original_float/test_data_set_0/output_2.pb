@@ -1,0 +1,1 @@
+BX_other_negativeJŽ„ñ?~ž¯?²	ò? ä¿

@@ -1,0 +1,1 @@
+BX_other_negativeJ Аѓњ	АhР?ннДHIбї(Ќk„fсї–ћ…їсауї

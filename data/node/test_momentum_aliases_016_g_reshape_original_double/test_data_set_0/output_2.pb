@@ -1,0 +1,1 @@
+BG_other_negativeJ 0%lBì¿èLÅª¢Õ¿`ü%´¡zÕ¿¤oô~Lgê¿

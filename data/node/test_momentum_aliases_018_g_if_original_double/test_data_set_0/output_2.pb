@@ -1,0 +1,1 @@
+BG_other_negativeJ  ÔûÜurÕ¿øµ³»¥Ğ?D—a:dÔè?fq‡*¹ó?

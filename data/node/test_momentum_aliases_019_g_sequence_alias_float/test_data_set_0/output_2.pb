@@ -1,0 +1,1 @@
+BG_other_negativeJ"î\?J£?Cn›¿©ú¬¿

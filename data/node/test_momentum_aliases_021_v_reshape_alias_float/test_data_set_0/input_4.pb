@@ -1,0 +1,1 @@
+B	V_negatedJgMo¿{1I?›4?¡wj?

@@ -1,0 +1,1 @@
+BV_other_negativeJgMo¿{1I?›4?¡wj?

@@ -1,0 +1,1 @@
+BV_other_negativeJ ¾	/ךû׀ח?׀·xם״¡¼?‚kEכמ?הqpxWײא¿

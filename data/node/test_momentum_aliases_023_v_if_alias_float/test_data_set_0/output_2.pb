@@ -1,0 +1,1 @@
+BV_other_negativeJÏô€>•æ½\ß>U g?

@@ -1,0 +1,1 @@
+BX_newJ öâ,yjÓjBÐ„”–$ÓcB,NÂ°ysBCË¬‘<ødB

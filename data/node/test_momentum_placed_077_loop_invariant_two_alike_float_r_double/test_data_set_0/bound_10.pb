@@ -1,0 +1,1 @@
+BX2_new_twin_capturedJ ž_zë0Û¯>ãtŠC8ƒ>:_Œjzì±>¤¾¶VvQ±>

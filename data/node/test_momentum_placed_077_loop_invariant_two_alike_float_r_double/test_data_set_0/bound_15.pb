@@ -1,0 +1,1 @@
+BV2_new_twin_laterJ Sð18Ú„>TÁ%LÉ>}^þ‚>eJÇòo„t>

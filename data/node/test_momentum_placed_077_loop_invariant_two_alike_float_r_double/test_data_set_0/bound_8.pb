@@ -1,0 +1,1 @@
+BX1_new_twin_capturedJ ÆO•åöÀ>›ìI;€>*_ó¹ci¤>;Áó¬¬ã±>

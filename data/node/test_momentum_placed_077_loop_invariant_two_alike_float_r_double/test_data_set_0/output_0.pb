@@ -1,0 +1,1 @@
+BX1_new_capturedJ¡zï?×Àÿ½vW¿YŠ?

@@ -1,0 +1,2 @@
+BX1_new_laterJ¡zoÀ×À>vW˜?Y
+À

@@ -1,0 +1,1 @@
+BV2_new_twin_laterJø¯¾fH¿2¾>Ôk=

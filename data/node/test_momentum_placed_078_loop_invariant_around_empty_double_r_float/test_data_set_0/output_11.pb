@@ -1,0 +1,1 @@
+BG4_negativeJ¶›ûmˆuþ¿X{J ÷ç?

@@ -1,0 +1,1 @@
+BV2_negativeJÌF’æd5Fø9j°ºsXt?ZÆ7ø}u≥æ

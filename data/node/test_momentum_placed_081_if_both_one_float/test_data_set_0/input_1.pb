@@ -1,0 +1,1 @@
+BV_rearrangedJOJP¿FâM¿\è??K>?ä²þ=s£ò¾

@@ -1,0 +1,1 @@
+BV_new_againJnñò˜9 <

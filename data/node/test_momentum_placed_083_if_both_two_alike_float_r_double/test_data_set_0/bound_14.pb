@@ -1,0 +1,1 @@
+BV2_new_twin_atJ ¥|ŠGS[r>†]a§Ri>@ðØî	¥v>XqF+l>

@@ -1,0 +1,1 @@
+BX2_new_twin_againJ f‹í€j¥>x½ä/nNÀ>óðx]¤ç·>·t‰Ü~‹±>

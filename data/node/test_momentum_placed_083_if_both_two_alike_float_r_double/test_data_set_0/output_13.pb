@@ -1,0 +1,1 @@
+BV1_new_twin_laterJÄÃ[¿(Ù½mlÈ>b´k>

@@ -1,0 +1,1 @@
+BV2_new_twin_laterJE}¿8œI=»Z-?^ãª½

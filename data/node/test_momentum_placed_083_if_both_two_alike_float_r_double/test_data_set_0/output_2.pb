@@ -1,0 +1,1 @@
+BX2_new_capturedJ1N?QÀô¿¤#±¿ëq‡¿

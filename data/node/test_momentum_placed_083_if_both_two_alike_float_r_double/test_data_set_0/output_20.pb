@@ -1,0 +1,1 @@
+BV1_new_againJÄÃÛ>(Y=mlH¾b´ë½

@@ -1,0 +1,1 @@
+BX1_new_twin_laterJ`íÀÌ–tÀNÔGÀªúf@

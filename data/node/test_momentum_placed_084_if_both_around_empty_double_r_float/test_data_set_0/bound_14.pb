@@ -1,0 +1,1 @@
+BX3_new_againJ!ğnJ­å<Å3‘¡ypá<

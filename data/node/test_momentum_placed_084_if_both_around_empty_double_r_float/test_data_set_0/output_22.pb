@@ -1,0 +1,1 @@
+BX3_new_twin_againJî:î+Aýþ¿ñõtøã¿

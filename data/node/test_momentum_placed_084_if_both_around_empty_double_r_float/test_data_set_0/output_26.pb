@@ -1,0 +1,1 @@
+BV3_new_twin_againJÙ‘¶@:&Î?P8ÆK)H’ø

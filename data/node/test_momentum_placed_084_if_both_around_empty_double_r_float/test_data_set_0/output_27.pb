@@ -1,0 +1,1 @@
+BV4_new_twin_againJÎù’¯fÄ?’Ëe²Gé¿

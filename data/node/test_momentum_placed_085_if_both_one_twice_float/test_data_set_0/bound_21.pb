@@ -1,0 +1,1 @@
+BV2_new_againJ0ê{~ÄxÑw>]gº\Ìi>b˜fŠACƒ>a£,ûa>X‹î‡Á{>hávÛËHc>

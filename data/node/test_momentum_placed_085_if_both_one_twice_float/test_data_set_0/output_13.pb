@@ -1,0 +1,1 @@
+BV1_new_twin_negativeJo8y?XMÉ=E?Å^˜>µñÑ>žî@

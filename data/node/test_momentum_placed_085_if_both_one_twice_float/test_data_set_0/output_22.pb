@@ -1,0 +1,1 @@
+BX1_new_twin_againJŸl¿NN¨¿û?¸¿?ÌÖ¼nk¡?‰šè½

@@ -1,0 +1,1 @@
+BV1_new_twin_againJo8y¿XMÉ½E¿Å^˜¾µñÑ¾îÀ

@@ -1,0 +1,1 @@
+BV1_new_negativeJÞ'?OI‚>úQX>é,©>ÝS<>9Ñœ?

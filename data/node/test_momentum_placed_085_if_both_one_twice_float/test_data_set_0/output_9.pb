@@ -1,0 +1,1 @@
+BX1_new_twin_laterJŸì?NN(@û?8@?ÌV=nk!À‰šh>

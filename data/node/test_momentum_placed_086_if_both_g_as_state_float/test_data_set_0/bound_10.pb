@@ -1,0 +1,1 @@
+BV1_new_againJ ç±¥5×Zd>tk†®†|>¦%>R0b>ÞO,I¥žt>

@@ -1,0 +1,1 @@
+BV1_new_capturedJ∞≠EænQø‚W/æ¿(?

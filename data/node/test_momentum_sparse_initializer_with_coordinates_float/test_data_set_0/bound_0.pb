@@ -1,0 +1,1 @@
+BX_newJ0Ud,1‰Êz>óIxºëdd>B†HÊáC…>iuæhg>àZVÌ‘>æI¨c‹pm>

@@ -1,0 +1,1 @@
+BlargestJ1`cvที>

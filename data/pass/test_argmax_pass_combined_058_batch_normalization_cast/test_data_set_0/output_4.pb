@@ -1,0 +1,1 @@
+BlargestJU2A

@@ -1,0 +1,1 @@
+BlargestJ±PÚ1O©>

@@ -1,0 +1,1 @@
+BlargestJè7z2å?
