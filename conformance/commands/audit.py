@@ -18,6 +18,9 @@ from conformance.commands.options import (
     report_option,
 )
 
+MAX_VALUES_BYTES = 2**33
+"""Maximum size of all exposed values of one run."""
+
 
 @add_options
 def audit(
@@ -85,7 +88,9 @@ def audit(
     for data_set in data_sets:
         echo(f"inputs ({data_set.name}): {input_text(names, data_set) or 'none'}", err=takes_output)
     named = [SubjectName.parse(text, SubjectKind.BACKEND) for text in backend]
-    starting = StartingSubjects(named, Limits(timeout), {}, in_process=no_isolation)
+    starting = StartingSubjects(
+        named, Limits(timeout, file=MAX_VALUES_BYTES, base_output=MAX_VALUES_BYTES), {}, in_process=no_isolation
+    )
     audits = []
     try:
         for subject in starting.subjects():

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from conformance.files import temp_dir
 from conformance.files.atomic_write import open_standard_streams
 from conformance.isolation.environment import ScratchFolders
-from conformance.isolation.protocol import QUOTE_LIMIT, Crashed, ProtocolViolation, TimedOut, quote_line
+from conformance.isolation.protocol import QUOTE_LIMIT, Crashed, ProtocolViolation, TimedOut, max_line_bytes, quote_line
 from conformance.isolation.supervisor import orphans, remove_tree
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class SubjectProcess:
         self._limits = limits
         self._stderr = bytearray()
         self._next_answer = bytearray()
-        self.line_limit = limits.line_bytes(0)
+        self.line_limit = max_line_bytes(limits, 0)
         open_standard_streams()  # a pipe must not get the number of a standard stream that is closed
         control, self._control = os.pipe()
         self._status, status = os.pipe()

@@ -10,15 +10,6 @@ from conformance.errors import UsageError
 BASE_OUTPUT_BYTES = 2**23
 """Size of all outputs that an answer to any command may have."""
 
-BASE_MODEL_BYTES = 2**22
-"""Size that any rewritten model may have."""
-
-OUTPUTS_PER_INPUT = 16
-"""Bytes that an answer may have more, for each byte of the model and its inputs.
-
-An ArgMax returns eight bytes for an element of one byte.
-"""
-
 MAX_ANSWER_VALUES = 2**20
 """Maximum number of commas and opening brackets in an answer: Python needs up to 200 bytes for an empty object."""
 
@@ -40,12 +31,14 @@ class Limits:
         memory: maximum address space, in bytes; 0 for no limit.
         line: maximum length of an answer to any command, in bytes.
         file: maximum size of all outputs of an answer to any command, in bytes.
+        base_output: size that all outputs of an answer may have whatever the model and the inputs are, in bytes.
     """
 
     timeout: float = 60.0
     memory: int = 0
     line: int = 2**28
     file: int = 2**30
+    base_output: int = BASE_OUTPUT_BYTES
 
     def __post_init__(self) -> None:
         """Check the time limit.
@@ -59,22 +52,6 @@ class Limits:
                 f"--timeout must be a positive number of seconds below 1000000 (got {self.timeout:g}).",
                 "Give seconds, such as --timeout 60.",
             )
-
-    def output_bytes(self, given_bytes: int) -> int:
-        """Return the maximum size of all outputs of an answer.
-
-        Args:
-            given_bytes: size of the model and the inputs of the command, in bytes.
-        """
-        return min(self.file, BASE_OUTPUT_BYTES + OUTPUTS_PER_INPUT * given_bytes)
-
-    def line_bytes(self, given_bytes: int) -> int:
-        """Return the maximum length of an answer; base64 needs a third more bytes than the outputs."""
-        return min(self.line, 2 * self.output_bytes(given_bytes))
-
-    def model_bytes(self, given_bytes: int) -> int:
-        """Return the maximum size of a rewritten model."""
-        return min(self.line, BASE_MODEL_BYTES + OUTPUTS_PER_INPUT * given_bytes)
 
 
 def parse_memory_size(text: str) -> int:

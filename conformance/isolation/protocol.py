@@ -25,9 +25,19 @@ from conformance.verdicts import Unsupported, Verdict
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from conformance.isolation.limits import Limits
     from conformance.models.arrays import Array
 
 PROTOCOL_VERSION = 1
+
+BASE_MODEL_BYTES = 2**22
+"""Size that any rewritten model may have."""
+
+OUTPUTS_PER_INPUT = 16
+"""Bytes that an answer may have more, for each byte of the model and its inputs.
+
+An ArgMax returns eight bytes for an element of one byte.
+"""
 
 QUOTE_LIMIT = 200
 """Characters of a subject's output that a message shows."""
@@ -220,3 +230,23 @@ def _refuse_constant(constant: str) -> None:
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"))
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
+def max_output_bytes(limits: Limits, given_bytes: int) -> int:
+    """Return the maximum size of all outputs of an answer.
+
+    Args:
+        limits: the limits of the subject.
+        given_bytes: size of the model and the inputs of the command, in bytes.
+    """
+    return min(limits.file, limits.base_output + OUTPUTS_PER_INPUT * given_bytes)
+
+
+def max_line_bytes(limits: Limits, given_bytes: int) -> int:
+    """Return the maximum length of an answer; base64 needs a third more bytes than the outputs."""
+    return min(limits.line, 2 * max_output_bytes(limits, given_bytes))
+
+
+def max_model_bytes(limits: Limits, given_bytes: int) -> int:
+    """Return the maximum size of a rewritten model."""
+    return min(limits.line, BASE_MODEL_BYTES + OUTPUTS_PER_INPUT * given_bytes)

@@ -17,7 +17,14 @@ import numpy as np
 import onnx
 
 from conformance.isolation.limits import MAX_MODEL_FIELDS
-from conformance.isolation.protocol import decode_tensor, encode_tensor, placeholder_for_type
+from conformance.isolation.protocol import (
+    decode_tensor,
+    encode_tensor,
+    max_line_bytes,
+    max_model_bytes,
+    max_output_bytes,
+    placeholder_for_type,
+)
 from conformance.isolation.tensor_files import FILE_THRESHOLD_BYTES, take_tensor, write_tensor
 from conformance.models.inputs import fed_input_names
 
@@ -159,7 +166,7 @@ class PreparedProxy:
     def load(self) -> None:
         """Send the command `load`, and wait for the answer."""
         fields = self._load_fields(f"model{self.slot or ''}.onnx")
-        self._backend.client.process.line_limit = self._backend.client.limits.line_bytes(len(self._model))
+        self._backend.client.process.line_limit = max_line_bytes(self._backend.client.limits, len(self._model))
         self._backend.record_load(self)
         self._record_loaded(self._backend.client.ask("load", **fields))
 
@@ -175,7 +182,7 @@ class PreparedProxy:
     def start_prefetch(self) -> None:
         """Send the commands of `prepare_prefetch` without waiting for the answer."""
         assert self._commands is not None
-        self._backend.client.process.line_limit = self._backend.client.limits.line_bytes(self._given_bytes)
+        self._backend.client.process.line_limit = max_line_bytes(self._backend.client.limits, self._given_bytes)
         self._backend.record_load(self)
         self._backend.client.send_ahead("load", *self._commands)
         self._commands = None
@@ -212,7 +219,7 @@ class PreparedProxy:
             self.load()
         began = time.perf_counter()
         fields = self._run_fields(inputs)
-        client.process.line_limit = client.limits.line_bytes(self._given_bytes)
+        client.process.line_limit = max_line_bytes(client.limits, self._given_bytes)
         answer = client.ask("run", **fields)
         self._record_seconds(answer, began)
         if "invalid_return" in answer:
@@ -223,7 +230,7 @@ class PreparedProxy:
                 raise client.protocol_violation(f"reports that it changed input {number} of {len(inputs)}")
             _modify(inputs[number])
         messages = answer["outputs"]
-        outputs, remaining = [], client.limits.output_bytes(self._given_bytes)
+        outputs, remaining = [], max_output_bytes(client.limits, self._given_bytes)
         for number, message in enumerate(messages):
             outputs.append(self._output(client, number, message, remaining))
             remaining -= getattr(outputs[-1], "nbytes", 0)
@@ -344,7 +351,7 @@ class OptimizerProxy:
         self.client.begin_case()
         process = self.client.process
         given = model.SerializeToString()
-        process.line_limit = self.client.limits.line_bytes(len(given))
+        process.line_limit = max_line_bytes(self.client.limits, len(given))
         output = f"{process.scratch.work}/rewritten.onnx"
         answer = self.client.ask(
             "optimize",
@@ -369,7 +376,7 @@ class OptimizerProxy:
 
     def _read_model(self, path: str, given_bytes: int) -> onnx.ModelProto:
         """Return a model that the subject wrote; `given_bytes` is the size of the model that it was given."""
-        limit = self.client.limits.model_bytes(given_bytes)
+        limit = max_model_bytes(self.client.limits, given_bytes)
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             with os.fdopen(descriptor, "rb") as stream:
