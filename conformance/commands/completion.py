@@ -5,6 +5,7 @@ Ids of cases, tags and operators come from the corpus that `--data` names, or fr
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -98,7 +99,8 @@ def _corpus(context: typer.Context) -> Corpus | None:
     from conformance.errors import ConformanceError
 
     try:
-        return read_manifest(context.params.get("data") or bundled_corpus_path())
+        given = context.params.get("data")  # text, in some versions of typer
+        return read_manifest(Path(given) if given else bundled_corpus_path())
     except (ConformanceError, OSError):
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from corpora import ADAM, EXACT, INDEX, SMALL, case_title
 from refusals import assert_bad_input
 
@@ -35,7 +36,7 @@ class TestList:
         assert ended.status == 0
         *_, placed = ended.out.split("momentum placed: ")
         assert placed.startswith("0 cases\n  scope: main, if_then, ")
-        assert "\n  0 of 324 triples" in placed
+        assert re.search(r"\n  0 of \d+ triples", placed)
 
     def test_backends_have_a_line_each(self, command):
         assert {"reference", "onnx-reference", "onnxruntime"} <= {

@@ -195,7 +195,8 @@ def test_fault_is_on_the_page_of_its_runtime(fault):
 @each_fault
 def test_command_runs_the_case_on_the_subject(fault):
     assert fault.command.startswith("onnx-conformance run ")
-    assert (options(fault)[fault.kind], options(fault)["case"]) == ([fault.subject], [fault.case])
+    given = options(fault)
+    assert (list(given[fault.kind]), list(given["case"])) == ([fault.subject], [fault.case])
 
 
 @each_fault
