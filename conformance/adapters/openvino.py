@@ -22,7 +22,7 @@ _INVALID_PLACEHOLDER = "While validating node 'util::NotSupportedONNXNode "
 """Text of an error about the placeholder of an operator that OpenVINO did not convert."""
 
 _FAILED_CONVERSIONS = re.compile(r"^-- Conversion is failed for: (.+)$", re.MULTILINE)
-"""The line of a message that lists every operator whose conversion exists and raised an error, as `Loop-13, TopK-11`."""
+"""The line of a message that lists the operators whose conversion exists and raised an error: `Loop-13, TopK-11`."""
 
 _CONTROL_FLOW = {"If", "Loop", "Scan"}
 """Operators with bodies."""
