@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import openvino
 
-from .server import Adapter, Unsupported, raise_unsupported
+from .server import Adapter, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,11 +18,33 @@ if TYPE_CHECKING:
 
 _UNSUPPORTED_TEXTS = ("No conversion rule found for operations:", "Unsupported data type")
 
+_INVALID_PLACEHOLDER = "While validating node 'util::NotSupportedONNXNode "
+"""Text of an error about the placeholder of an operator that OpenVINO did not convert."""
+
+_FAILED_CONVERSIONS = re.compile(r"^-- Conversion is failed for: (.+)$", re.MULTILINE)
+"""The line of a message that lists the operators whose conversion exists and raised an error: `Loop-13, TopK-11`."""
+
+_CONTROL_FLOW = {"If", "Loop", "Scan"}
+"""Operators with bodies."""
+
 _DATA_NODE_TYPES = {"Const", "Constant", "Input", "Output", "Parameter", "Result"}
 """Types of nodes that only hold or pass data; they do not count for the placement."""
 
 _COMPILE_OPTIONS = {"EXECUTION_MODE_HINT": "ACCURACY", "INFERENCE_NUM_THREADS": 1}
 """Without the hint, OpenVINO computes float in bfloat16 on processors that support it."""
+
+
+def is_unsupported(message: str) -> bool:
+    """Return whether a message of OpenVINO says that it has no conversion for an operator or a type.
+
+    A body is converted with placeholders for such operators. If the shapes around a placeholder change, the conversion
+    of the Loop fails with an error about the placeholder, before the operator is reported. An operator whose own
+    conversion raised has a placeholder too, but is listed among the failed conversions, and its error stays an error.
+    """
+    if any(text in message for text in _UNSUPPORTED_TEXTS):
+        return True
+    failed = [one.partition("-")[0] for line in _FAILED_CONVERSIONS.findall(message) for one in line.split(", ")]
+    return _INVALID_PLACEHOLDER in message and bool(failed) and _CONTROL_FLOW.issuperset(failed)
 
 
 class PreparedOpenVinoModel:
@@ -104,9 +127,13 @@ class OpenVinoBackend(Adapter):
             Unsupported: OpenVINO has no conversion for an operator.
         """
         core = openvino.Core()
-        with raise_unsupported(_UNSUPPORTED_TEXTS, RuntimeError):
+        try:
             read = core.read_model(model)
             compiled = core.compile_model(read, device, _COMPILE_OPTIONS)
+        except RuntimeError as error:
+            if is_unsupported(str(error)):
+                raise Unsupported(str(error)) from None
+            raise
         return PreparedOpenVinoModel(read, compiled, device)
 
     @classmethod

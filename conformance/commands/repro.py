@@ -23,8 +23,12 @@ from conformance.commands.options import (
 if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.judging.outcome import Outcome
-    from conformance.results.records import SubjectRecord
+    from conformance.results.records import DiagnosisRecord, SubjectRecord
     from conformance.run.settings import Settings
+
+
+_OF_THIS_INTERPRETER = {"python", "onnx", "numpy"}
+"""Versions in the environment that say nothing about a subject that another interpreter or program ran."""
 
 
 @add_options
@@ -41,7 +45,8 @@ def repro(
 ) -> None:
     """Write a folder that reproduces a failing case: model, data, a script that needs only the runtime, an issue text.
 
-    Without -b and -o, the subject is the first subject in the results file of -r that fails the case.
+    Without -b and -o, the subject is the first subject in the results file of -r that fails the case. The issue text
+    names the mistake that the diagnosis in this file found for the case.
 
     Exit status: 0 if the folder is written, 2 if the case passes, a name is wrong, or the folder is not empty.
     """
@@ -74,7 +79,8 @@ def repro(
         limits=Limits(timeout),
     )
     corpus = open_corpus(data or bundled_corpus_path())
-    files, verdict = _files(settings, corpus, find_case(corpus, case))
+    diagnosis = _diagnosis(from_results, settings.subjects[0].text, case) if from_results is not None else None
+    files, verdict = _files(settings, corpus, find_case(corpus, case), diagnosis)
     write_folder(output, files)
     echo(f"Wrote {output}. The verdict of {case} on {settings.subjects[0].text} is {verdict}.")
     echo(f"Run {output / 'reproduce.py'}.")
@@ -102,7 +108,19 @@ def _failing_subject(path: Path, case: str) -> tuple[SubjectRecord, list[str]]:
     )
 
 
-def _files(settings: Settings, corpus: Corpus, case: CorpusCase) -> tuple[dict[str, bytes], str]:
+def _diagnosis(path: Path, subject: str, case: str) -> DiagnosisRecord | None:
+    """Return the diagnosis in a results file that explains a case alone; None if there is none, or more than one."""
+    from conformance.results.file import read_results
+
+    found = [
+        one for one in read_results(path).footer["diagnoses"] if one["subject"] == subject and case in one["cases"]
+    ]
+    return found[0] if len(found) == 1 and not found[0]["indistinguishable"] else None
+
+
+def _files(
+    settings: Settings, corpus: Corpus, case: CorpusCase, diagnosis: DiagnosisRecord | None
+) -> tuple[dict[str, bytes], str]:
     """Run the case; return the contents of the reproduction folder's files by path, and the verdict.
 
     Raises:
@@ -119,9 +137,13 @@ def _files(settings: Settings, corpus: Corpus, case: CorpusCase) -> tuple[dict[s
     level = outcome_level(case, outcome)
     judged = [] if level is Level.MUST else ["--fail-level", str(level)]
     header: Any = {"options": {named.text: [*settings.options_of(named.kind), *judged]}}
-    versions = describe_environment() | dependency_versions([named.text])
+    versions = describe_environment()
+    if named.release or named.python or named.is_command or settings.python is not None:
+        versions = {name: value for name, value in versions.items() if name not in _OF_THIS_INTERPRETER}
+    versions |= dependency_versions([named.text])
     command = rerun_command(header, subject, case.id)
-    return reproduction_files(corpus, case, named, version, outcome, versions, command, stderr), str(outcome.verdict)
+    files = reproduction_files(corpus, case, named, version, outcome, versions, command, stderr, diagnosis)
+    return files, str(outcome.verdict)
 
 
 def _outcome(settings: Settings, corpus: Corpus, case: CorpusCase) -> tuple[Outcome, str, str]:

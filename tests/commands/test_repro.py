@@ -50,9 +50,7 @@ class TestBackends:
         reproduced(ADAM, "-b", WRONG, "--data", small_corpus)
         text = (here / "out" / "ISSUE.md").read_text()
         assert "`adam.x_new`" in text
-        assert re.search(
-            r"onnx\.defs ai\.onnx\.preview\.training Adam-1, summary, characters \d+ to \d+ \(sha256", text
-        )
+        assert re.search(r"onnx \S+: onnx\.defs ai\.onnx\.preview\.training Adam-1, summary\n  > \S", text)
         assert f"- {WRONG} 0.0.7" in text
         assert "- numpy: " in text
 
@@ -76,6 +74,46 @@ class TestBackends:
         assert any("float[0, 2, 3], axis = -1, keepdims = 0" in line for line in text)
         assert "   index = ArgMax <axis: int = -1, keepdims: int = 0> (X)" in text
 
+    @pytest.mark.parametrize(
+        ("case", "subject", "title"),
+        [
+            (ADAM, WRONG, "Adam: wrong X_new"),
+            ("test_momentum_main_domain_by_name_float", "onnx-reference", "Transpose: RuntimeError: Domain"),
+            ("test_argmax_placed_200_log_if_in_loop_double", "onnxruntime", "SequenceAt: InvalidArgument: The output"),
+            ("test_softmax_argmax_opset_11_axis_0", WRONG, "ArgMax of Softmax: wrong index"),
+            ("test_adagrad_placed_026_loop_0d_float", WRONG, "Adagrad in a Loop: wrong X_new"),
+            (OF_TYPE, "onnx-reference", "Adam: X_new has type double instead of float"),
+        ],
+    )
+    def test_title_names_the_operator_at_fault(self, command, here, case, subject, title):
+        assert command("repro", case, "-b", subject, "--output", "out").status == 0
+        first = (here / "out" / "ISSUE.md").read_text().splitlines()[0]
+        assert re.match(rf"# \S+(?: \S+)? \d\S+: {re.escape(title)}", first), first
+
+    def test_title_is_the_finding_that_names_the_case(self, command, here):
+        command("repro", "test_adam_training_10_steps_float", "-b", "onnx-reference", "--output", "out")
+        lines = (here / "out" / "ISSUE.md").read_text().splitlines()
+        assert lines[0].endswith(": Adam with T above 0 gives double for one float tensor")
+        assert lines.index("The smallest model that shows this fault:") < lines.index("With the model of this folder:")
+
+    @pytest.mark.parametrize("case", ["test_argmax_pass_domains_function_exp", "test_argmax_pass_uses_exp_captured"])
+    def test_issue_for_a_runtime_demands_nothing_of_a_pass(self, command, here, case):
+        command("repro", case, "-b", WRONG, "--output", "out")
+        text = (here / "out" / "ISSUE.md").read_text()
+        assert (
+            re.search(r"\b(?:pass|optimizer|stays|removed)\b", re.sub(r"~~~~.*?~~~~|`.*?`", "", text, flags=re.DOTALL))
+            is None
+        )
+
+    def test_issue_has_what_diagnosis_found(self, command, here, small_corpus):
+        command("run", "-b", "first_tensor_subject", "--data", small_corpus, "--results", "r.jsonl")
+        (found,) = read_results(here / "r.jsonl").footer["diagnoses"]
+        ended = command("repro", found["cases"][0], "-r", "r.jsonl", "--data", small_corpus, "--output", "out")
+        assert ended.status == 0
+        text = (here / "out" / "ISSUE.md").read_text()
+        assert f"Probable cause: {found['text']}" in text
+        assert f"{found['explained']} of the {found['failing']} Momentum models" in text
+
     def test_repro_of_harness_needs_no_suite(self, reproduced):
         host = DATA.parent / "conformance" / "adapters" / "server.py"
         ended = reproduced(OF_TYPE, "-b", f"exec:{sys.executable} {host} onnx-reference", alone=True)
@@ -98,6 +136,12 @@ class TestOptimizers:
         assert ended.out.splitlines()[0].startswith("--- ")
         assert '+    name: "renamed"' in ended.out
         assert ended.status == 1
+
+    def test_issue_of_changed_argument_expects_it_unchanged(self, command, here):
+        command("repro", "test_argmax_pass_uses_exp_captured", "-o", "onnxscript", "--output", "out")
+        title, *lines = (here / "out" / "ISSUE.md").read_text().splitlines()
+        assert ": the caller's model is changed" in title
+        assert not any("monotone." in line for line in lines)
 
     def test_repro_script_prints_removed_and_expected_nodes(self, reproduced):
         ended = reproduced("test_argmax_pass_domains_elsewhere", "--optimizer", NEVER, "--implements", PASS)

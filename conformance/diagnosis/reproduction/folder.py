@@ -19,9 +19,11 @@ from conformance.corpus.case_json import read_case_json
 from conformance.diagnosis.reproduction.subject_file import subject_files
 from conformance.errors import UsageError
 from conformance.files.temp_dir import supervised_temp_dir
+from conformance.models.graphs import all_nodes, subgraphs_of
 from conformance.models.spec_text import installed_version, quote_passage, text_package
+from conformance.mutants import FAMILIES, FAMILY_OPERATORS
 from conformance.results.evidence import short_evidence, truncate_line
-from conformance.results.failure_groups import INVALID_MODEL_SIGNATURE, first_violation, violated_clauses
+from conformance.results.failure_groups import first_violation, violated_clauses
 from conformance.results.known_faults import known_faults_in
 from conformance.results.levels import effective_level
 from conformance.serialization.text import one_line
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.judging.outcome import Outcome
     from conformance.results.known_faults import KnownFault
-    from conformance.results.records import CaseRecord, ResultRecord
+    from conformance.results.records import CaseRecord, DiagnosisRecord, ResultRecord
     from conformance.subjects.naming import SubjectName
 
 
@@ -79,10 +81,43 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
 
 _FENCE = "~~~~"
 
-LONGEST_TITLE, MOST_MODEL_LINES = 100, 60
+LONGEST_TITLE, MOST_MODEL_LINES, LONGEST_CASE_TITLE, MOST_NAMED_OUTPUTS = 110, 60, 120, 3
 
 PASS_DOCUMENT_PREFIX = "onnxoptimizer "  # noqa: S105 - not a password
 """Prefix of the documents that specify the pass. Clauses from them do not apply to backends."""
+
+_ABOUT_A_REWRITE = re.compile(r"\b(?:pass|removed?|removing|stays?|unchanged)\b")
+"""Words of a clause that demands something of a graph optimizer, not of a runtime."""
+
+_CHECK_CLAUSES = {name: f"monotone.{name}" for name in ("interface", "preservation")} | {"checker": "monotone.valid"}
+"""Clause that a check of a graph optimizer rests on, where it is the same for all cases."""
+
+_MUTATION = "mutation"
+"""Name of the check whether the caller's model object is left as it was."""
+
+_CHECK_EXPECTATIONS = {
+    _MUTATION: "The optimizer returns its result, and the model object of the caller is as it was.",
+    "interface": "The optimized model has the inputs and outputs of the given one, in order, with their defaults.",
+    "preservation": "The optimized model keeps what the given one says beside its computation.",
+}
+"""What a check demands, in a sentence that needs no knowledge of the suite."""
+
+_PLAIN_CHECKS = {*_CHECK_CLAUSES, _MUTATION}
+"""Checks whose violations are sentences that a reader understands without the name of the check."""
+
+_TITLES = {"onnx-reference": "onnx ReferenceEvaluator"}
+"""Names of runtimes that differ from the names of their subjects."""
+
+_LEADING_CLAUSES = re.compile(r"^`[a-z_0-9.]+`(?:(?:, | and )`[a-z_0-9.]+`)*[:;,.]?\s*")
+_REFERENCE_BACK = re.compile(r"Cause: as (?:before|above)\b")
+"""A point of a page of findings that refers to the section before."""
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_NESTED_STATUS = re.compile(r"^(\w+): .*(?:Status Message: |\[ONNXRuntimeError\] : \d+ : \w+ : )", re.DOTALL)
+"""Beginning of a message of ONNX Runtime: an exception, and the statuses of the nodes around the one that raised."""
+
+_SOURCE_LOCATION = re.compile(r"(?<=: )/\S+:\d+:? ")
+"""Place in a runtime's source."""
 
 
 def issue_text(
@@ -92,8 +127,9 @@ def issue_text(
     kind: str,
     versions: Mapping[str, str],
     command: str,
-    model: str = "",
+    model: onnx.ModelProto,
     fault: KnownFault | None = None,
+    diagnosis: DiagnosisRecord | None = None,
 ) -> str:
     """Return the text of an issue as Markdown, to be reviewed and filed.
 
@@ -104,31 +140,76 @@ def issue_text(
         kind: `backend` or `optimizer`.
         versions: the versions of everything that can affect the result, by name.
         command: the command of this suite that gives the same verdict.
-        model: the model in ONNX's textual form; empty if it cannot be written in this form.
-        fault: the documented fault of the runtime for which this case is the smallest example, or None.
+        model: the model of the case.
+        fault: the documented fault of the runtime that this case shows, or None.
+        diagnosis: the mistake that explains this failure among those of a whole run, or None.
     """
     name = one_line(subject)
+    check = first_violation(result)
+    expected = _expected(case, kind, check["name"] if check is not None else "")
+    ids: Sequence[str] = violated_clauses(case, result["outputs"])
+    if check is not None and check["name"] in _PLAIN_CHECKS:
+        ids = [_CHECK_CLAUSES[check["name"]]] if check["name"] in _CHECK_CLAUSES else []
+    has_lead = False
     if fault is not None:
-        title, expected = f"{fault.runtime}: {fault.title}", fault.lead
-        ids: Sequence[str] = re.findall(r"`([a-z_0-9.]+)`", fault.lead)
+        ids = re.findall(r"`([a-z_0-9.]+)`", fault.lead)
+        lead = _LEADING_CLAUSES.sub("", fault.lead)
+        has_lead = bool(lead)
+        expected = f"{lead[:1].upper()}{lead[1:]}" if has_lead else expected
+    if fault is not None:
+        title = fault.title
+    elif diagnosis is not None:
+        title = _short(f"{diagnosis['operator']}: {one_line(diagnosis['text'])}")
     else:
-        title, expected = f"{name}: {_headline(case, result)}", f"{one_line(case['title'])}."
-        ids = violated_clauses(case, result["outputs"])
+        title = _headline(case, result, kind, model)
     named = [clauses()[id] for id in ids if id in clauses()]
-    clause = next((one for one in named if kind == SubjectKind.OPTIMIZER or not _is_about_the_pass(one)), None)
+    if kind == SubjectKind.BACKEND and (has_lead or result["verdict"] != Verdict.FAIL):
+        named = [one for one in named if not _is_of_a_rewrite(one.id)]  # what ArgMax gives is beside the point
+    clause = next((one for one in named if kind == SubjectKind.OPTIMIZER or not _is_about_a_rewrite(one)), None)
+    is_the_pass = name.startswith(PASS_DOCUMENT_PREFIX)
+    passages = [one for one in clause.passages if is_the_pass or not _is_of_the_pass(one)] if clause else []
     return _issue_template().render(
-        title=title,
+        title=f"{fault.runtime if fault is not None else name}: {title}",
         fault=fault,
+        points=[point for point in fault.points if not _REFERENCE_BACK.match(point)] if fault is not None else [],
+        is_smallest=fault is not None and fault.case == case["case"],
+        upstream=_mentioned_issues(fault.upstream) if fault is not None else "",
+        diagnosis=diagnosis,
         evidence=[truncate_line(one_line(line)) for line in short_evidence(result, None, {})],
         expected=expected,
-        level=Level(result["level"]),
+        level=Level.MUST if check is not None and check["name"] == _MUTATION else Level(result["level"]),
         clause=clause,
-        passages=[_passage_view(passage) for passage in clause.passages] if clause is not None else [],
-        model=_model_lines(model),
+        demand=_demand(clause, is_the_pass=is_the_pass) if clause is not None else "",
+        passages=[_passage_view(passage) for passage in passages],
+        model=_model_lines(_model_text(model)),
         command=command,
         subject=name,
         versions=[(one_line(name), one_line(version)) for name, version in sorted(versions.items())],
     )
+
+
+def _expected(case: CaseRecord, kind: str, check: str) -> str:
+    """Return what the subject has to do, in a sentence that needs no knowledge of the suite."""
+    if check in _CHECK_EXPECTATIONS:
+        return _CHECK_EXPECTATIONS[check]
+    if kind == SubjectKind.BACKEND and any(map(_is_of_a_rewrite, case["clauses"])) and case["kind"] != CaseKind.INVALID:
+        return "The outputs in `test_data_set_*`, which follow from the specification of each operator of the model."
+    title = one_line(case["title"])
+    return f"{title.partition(' (')[0] if len(title) > LONGEST_CASE_TITLE else title}."
+
+
+def _is_of_a_rewrite(clause: str) -> bool:
+    return clause.startswith("monotone.")
+
+
+def _demand(clause: Clause, *, is_the_pass: bool) -> str:
+    """Return the text of a clause; for other optimizers than the pass's own, what it says of the pass is general."""
+    return clause.text if is_the_pass else clause.text.replace("The pass", "A rewrite")
+
+
+def _mentioned_issues(text: str) -> str:
+    """Return the sentences that mention an issue or a pull request."""
+    return " ".join(sentence for sentence in _SENTENCE.split(one_line(text)) if "#" in sentence)
 
 
 def _issue_template() -> Template:
@@ -145,35 +226,79 @@ def _issue_template() -> Template:
     return environment.get_template("ISSUE.md.j2")
 
 
-def _headline(case: CaseRecord, result: ResultRecord) -> str:
-    """Return the title of the issue: the fault in a few words."""
-    verdict = result["verdict"]
-    operators = " and ".join(dict.fromkeys(node["op_type"] for node in case["model"]["nodes"][:3]))
-    if verdict != Verdict.FAIL:
-        said = one_line(result["message"])
-        return _short(f"{operators}: {verdict}, {said}" if said else f"{operators}: {verdict}")
+def _headline(case: CaseRecord, result: ResultRecord, kind: str, model: onnx.ModelProto) -> str:
+    """Return the title of the issue: the operator at fault and the fault in a few words."""
+    verdict = Verdict(result["verdict"])
     if (check := first_violation(result)) is not None:
-        return _short(f"{check['name']}: {one_line(check.get('violation', ''))}")
+        violation = one_line(check.get("violation", ""))
+        return _short(violation if check["name"] in _PLAIN_CHECKS else f"{check['name']}: {violation}")
+    if verdict is not Verdict.FAIL:
+        said = _NESTED_STATUS.sub(r"\1: ", result["message"]) if verdict is Verdict.ERROR else ""
+        said = one_line(_SOURCE_LOCATION.sub("", said))
+        operator = _mentioned_operator(result["message"], model)
+        if not operator and kind == SubjectKind.BACKEND:
+            operator = _judged_operator(case, result, model)
+        return _short(": ".join(part for part in (operator, said or verdict.meaning) if part))
     if case["kind"] == CaseKind.INVALID:
-        return _short(f"{INVALID_MODEL_SIGNATURE}: {one_line(case['title'])}")
-    wrong = dict.fromkeys(output["name"] for output in result["outputs"] if "violation" in output)
-    return _short(f"{operators}: wrong {', '.join(wrong)}" if wrong else f"{operators}: {one_line(result['message'])}")
+        return _short(f"accepts an invalid model: {one_line(case['title'])}")
+    wrong = {output["name"]: output["violation"] for output in result["outputs"] if "violation" in output}
+    what = result["message"] if re.search(r"^\S+ has (?:type|shape) ", result["message"]) else ""
+    if not what and wrong:
+        more = len(wrong) - MOST_NAMED_OUTPUTS
+        what = f"wrong {', '.join([*wrong][:MOST_NAMED_OUTPUTS])}{f' and {more} more' if more > 0 else ''}"
+    return _short(f"{_judged_operator(case, result, model)}: {one_line(what or result['message'])}")
+
+
+def _mentioned_operator(message: str, model: onnx.ModelProto) -> str:
+    """Return the operator of the model that a message names last, which is the innermost one; empty if there is none.
+
+    Runtimes name the node that raised after the nodes around it.
+    """
+    types = {node.op_type for node in all_nodes(model)}
+    words = re.findall(r"(?<![\w.])\w+", message)
+    return next((word for word in reversed(words) if word in types), "")
+
+
+def _judged_operator(case: CaseRecord, result: ResultRecord, model: onnx.ModelProto) -> str:
+    """Return the operator that the violated clause is about, and the operator whose body it is in.
+
+    Examples: `Adam`, `Adagrad in a Loop`, `ArgMax of Softmax`, `Adam as primitive operators`.
+    """
+    families = {family.lower(): family for family in FAMILIES} | {"monotone": "ArgMax"}
+    family = next(iter(violated_clauses(case, result["outputs"])), "").partition(".")[0]
+    operator = families.get(family, "")
+    nodes = list(all_nodes(model))
+    if not any(node.op_type == operator for node in nodes):
+        return f"{operator} as primitive operators" if operator else nodes[-1].op_type if nodes else ""
+    around = [node.op_type for node in nodes for body in subgraphs_of(node) if operator in _types_in(body)]
+    place = f" in a{'n' if around[-1][0] in 'AEIOU' else ''} {around[-1]}" if around else ""
+    operands = {name for node in nodes if node.op_type == operator for name in node.input[:1]}
+    made = {node.op_type for node in nodes if operands.intersection(node.output)}
+    operand = next(iter(made & {*FAMILY_OPERATORS["ArgMax"]}), "") if operator == "ArgMax" and len(made) == 1 else ""
+    return f"{operator}{f' of {operand}' if operand not in {'', operator} else ''}{place}"
+
+
+def _types_in(graph: onnx.GraphProto) -> set[str]:
+    return {node.op_type for node in graph.node}
 
 
 def _short(text: str) -> str:
     return text if len(text) <= LONGEST_TITLE else text[:LONGEST_TITLE].rstrip() + "…"
 
 
-def _is_about_the_pass(clause: Clause) -> bool:
-    return any(passage.document.startswith(PASS_DOCUMENT_PREFIX) for passage in clause.passages)
+def _is_about_a_rewrite(clause: Clause) -> bool:
+    return any(map(_is_of_the_pass, clause.passages)) or _ABOUT_A_REWRITE.search(clause.text) is not None
+
+
+def _is_of_the_pass(passage: Passage) -> bool:
+    return passage.document.startswith(PASS_DOCUMENT_PREFIX)
 
 
 def _passage_view(passage: Passage) -> tuple[str, list[str]]:
     """Return the location of a passage, and the lines of its text if an installed package contains it."""
     package, words = text_package(passage.document), quote_passage(passage)
     version = f"{package} {installed_version(package)}: " if package and words is not None else ""
-    place = f"{passage.document}, {passage.part}, characters {passage.start} to {passage.end}"
-    return f"{version}{place} (sha256 {passage.sha256})", (words or "").splitlines()
+    return f"{version}{passage.document}, {passage.part}", (words or "").splitlines()
 
 
 def _model_lines(text: str) -> list[str]:
@@ -200,6 +325,7 @@ def reproduction_files(
     versions: Mapping[str, str],
     command: str,
     stderr: str = "",
+    diagnosis: DiagnosisRecord | None = None,
 ) -> dict[str, bytes]:
     """Return the contents of the folder's files by relative path.
 
@@ -209,6 +335,7 @@ def reproduction_files(
         versions: the versions of everything that can affect the result, by name.
         command: the command of this suite that gives the same verdict.
         stderr: the text that the subject wrote to standard error.
+        diagnosis: the mistake that explains this failure among those of a whole run, or None.
     """
     document = read_case_json(corpus, case)
     files = {name: corpus.read(case, name) for name in case.files if name != "case.json"}
@@ -227,12 +354,13 @@ def reproduction_files(
     issue = issue_text(
         record,
         result,
-        f"{named.name if not named.is_command else named.text} {version}",
+        _described_subject(named, version),
         str(named.kind),
         versions,
         command,
-        _model_text(files["model.onnx"]),
-        next((fault for fault in known if fault.case == case.id and fault.fits(version, result)), None),
+        onnx.load_model_from_string(files["model.onnx"]),
+        _shown_fault(known, version, result),
+        diagnosis,
     )
     if any(check["name"] == _STRUCTURE and "violation" in check for check in outcome.checks):
         files["rewrite.json"] = json.dumps(document["rewrite"]["once"]).encode()
@@ -241,15 +369,33 @@ def reproduction_files(
     return {**files, "reproduce.py": script.read_bytes(), "ISSUE.md": issue.encode()}
 
 
+def _shown_fault(known: Sequence[KnownFault], version: str, result: ResultRecord) -> KnownFault | None:
+    """Return the documented fault that a result shows; None if there is none, or if it may be one of several.
+
+    A fault that ends one model in an error can make another model's outputs wrong, so the verdicts may differ.
+    """
+    fitting = [fault for fault in known if fault.fits(version, result)]
+    exact = [fault for fault in fitting if fault.case == result["case"]]
+    named = fitting or [fault for fault in known if fault.version == version.partition(" ")[0]]
+    return next(iter(exact), named[0] if len(named) == 1 else None)
+
+
+def _described_subject(named: SubjectName, version: str) -> str:
+    """Return the name, the version that ran, and the options of a subject."""
+    name = named.text if named.is_command else _TITLES.get(named.name, named.name)
+    options = ", ".join(f"{key}={value}" for key, value in named.options.items())
+    return f"{name} {version}{f' ({options})' if options and not named.is_command else ''}"
+
+
 def outcome_level(case: CorpusCase, outcome: Outcome) -> Level:
     """Return the level of an outcome; it can be weaker than the level of the case."""
     result = {"verdict": outcome.verdict, "phase": outcome.phase, "checks": outcome.checks}
     return effective_level(result, case.level)
 
 
-def _model_text(model: bytes) -> str:
+def _model_text(model: onnx.ModelProto) -> str:
     """Return a model in ONNX's textual form, or an empty text if onnx's printer does not support the model."""
     try:
-        return str(onnx.printer.to_text(onnx.load_model_from_string(model)))
+        return str(onnx.printer.to_text(model))
     except Exception:  # noqa: BLE001 - the printer can raise anything
         return ""
