@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import onnx
@@ -16,22 +16,27 @@ from conformance.audit.exposure import (
     Exposure,
     SubjectRefused,
     are_identical,
+    expose_together,
     inline_taken_branches,
     record_values,
     run_once,
 )
 from conformance.audit.judgement import JudgedNode, NodeVerdict, judge_nodes
 from conformance.errors import ModelError
+from conformance.models.graphs import attribute_graphs, count_free_uses
 from conformance.models.validity import MAX_MODEL_BYTES, read_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from conformance.audit.exposure import RecordedValues
     from conformance.audit.inputs import InputSet
     from conformance.models.arrays import Array
     from conformance.subjects.loading import Subject
+
+APART = "its operands and its result cannot be exposed in one run without a change of the model's outputs"
+"""Reason for not judging a node that seems wrong on values of several runs."""
 
 MAX_BRANCH_DEPTH = 8
 """Maximum depth of nested If nodes whose branches are moved into the main graph."""
@@ -128,11 +133,15 @@ def _prepare(model: onnx.ModelProto) -> onnx.ModelProto:
     """Inline the calls of model-local functions, and infer the types of values."""
     import onnx.inliner
 
-    prepared = onnx.inliner.inline_local_functions(model) if model.functions else model
+    return with_inferred_types(onnx.inliner.inline_local_functions(model) if model.functions else model)
+
+
+def with_inferred_types(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Return a model with the types of values that can be inferred; some subjects need them for added outputs."""
     try:
-        return onnx.shape_inference.infer_shapes(prepared, data_prop=False)
+        return onnx.shape_inference.infer_shapes(model, data_prop=False)
     except Exception:  # noqa: BLE001 - types are a help for the subject only
-        return prepared
+        return model
 
 
 def audit_subject(
@@ -169,6 +178,7 @@ def audit_subject(
             progress(f"{done} of {total} nodes judged")
 
     audit.nodes = judge_nodes(judged, recorded, count, all_elements=all_elements)
+    _confirm_wrong_nodes(audit.nodes, judged, recorded, subject, data_set, all_elements=all_elements)
     audit.remark, audit.model_runs = recorded.remark, recorded.runs
     ways: Counter[Any] = Counter(way for way in recorded.ways.values() if way is not Exposure.CONSTANT)
     audit.ways = {str(way): ways[way] for way in Exposure if ways[way]}
@@ -204,3 +214,55 @@ def _record(
         further.runs += recorded.runs
         model, recorded = inlined, further
     return model, recorded
+
+
+def _confirm_wrong_nodes(
+    nodes: list[JudgedNode],
+    model: onnx.ModelProto,
+    recorded: RecordedValues,
+    subject: Subject,
+    data_set: InputSet,
+    *,
+    all_elements: bool,
+) -> None:
+    """Judge wrong nodes again on values of one run, if their operands and results come from several groups.
+
+    A runtime can compute an operand by another kernel if other values are exposed. The operand then differs in its last
+    bits, although the outputs of the model keep theirs.
+    """
+    producers = {name: number for number, node in enumerate(model.graph.node) for name in node.output if name}
+    for position, wrong in enumerate(nodes):
+        if wrong.verdict is not NodeVerdict.WRONG:
+            continue
+        numbers, names = _segment(model, wrong.number, recorded, producers)
+        grouped = [name for name in names if recorded.ways.get(name) is Exposure.GROUP]
+        if not grouped:
+            continue
+        values = expose_together(subject.target, model, data_set.arrays, grouped, recorded)
+        recorded.runs += 1
+        if values is None:
+            nodes[position] = replace(
+                wrong, verdict=NodeVerdict.NOT_JUDGED, reason=APART, share=0.0, worst=None, together=()
+            )
+            continue
+        segment = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import)
+        segment.graph.node.extend(model.graph.node[number] for number in numbers)
+        again = judge_nodes(segment, replace(recorded, values={**recorded.values, **values}), all_elements=all_elements)
+        nodes[position] = replace(again[-1], number=wrong.number)
+
+
+def _segment(
+    model: onnx.ModelProto, number: int, recorded: RecordedValues, producers: Mapping[str, int]
+) -> tuple[list[int], list[str]]:
+    """Return a node with the nodes of the hidden values before it, in order, and the known values around them."""
+    numbers, names, pending = {number}, [*model.graph.node[number].output], [number]
+    while pending:
+        node = model.graph.node[pending.pop()]
+        captured = [name for _, inner in attribute_graphs(node) for name in count_free_uses(inner)]
+        for name in (*node.input, *captured):
+            if recorded.ways.get(name) is not Exposure.HIDDEN:
+                names.append(name)
+            elif producers[name] not in numbers:
+                numbers.add(producers[name])
+                pending.append(producers[name])
+    return sorted(numbers), list(dict.fromkeys(name for name in names if name))
