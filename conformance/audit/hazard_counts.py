@@ -277,16 +277,19 @@ def classify_changes(
         place = list(position) if attributes.get("keepdims", 1) else [*position[:axis], 0, *position[axis:]]
         old, new = [place.copy(), place.copy()]
         old[axis], new[axis] = before[tuple(position)], after[tuple(position)]
-        found = NO_HAZARD
-        for each in removed:
-            y, (y_old, y_new) = values[each.result], _pair(values[each.result], old, new)
-            is_first = (new[axis] < old[axis]) != takes_last
-            if y_new > y_old or (y_new == y_old and is_first and not _has_nan(y, old, axis)):
-                continue
-            found = _hazard(each, values[each.source], y, old, new, axis) or NO_HAZARD
-            break
-        classes.append(found)
+        is_first = (new[axis] < old[axis]) != takes_last
+        source = values[removed[0].source]
+        steps = removed if _is_ahead(source, old, new, is_first) or _has_nan(source, old, axis) else ()
+        step = next((each for each in steps if not _is_ahead(values[each.result], old, new, is_first)), None)
+        hazard = None if step is None else _hazard(step, values[step.source], values[step.result], old, new, axis)
+        classes.append(hazard or NO_HAZARD)
     return classes
+
+
+def _is_ahead(array: Array, old: Sequence[int], new: Sequence[int], is_first: bool) -> bool:
+    """Return whether ArgMax prefers the element `new` to the element `old`; it never does if one of them is NaN."""
+    y_old, y_new = _pair(array, old, new)
+    return y_new > y_old or (y_new == y_old and is_first)
 
 
 def _pair(array: Array, old: Sequence[int], new: Sequence[int]) -> tuple[float, float]:

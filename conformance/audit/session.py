@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 APART = "its operands and its result cannot be exposed in one run without a change of the model's outputs"
 """Reason for not judging a node that seems wrong on values of several runs."""
 
+MAX_WIDENING = 6
+"""Number of times that the segment of a wrong node takes in the nodes before it."""
+
 MAX_BRANCH_DEPTH = 8
 """Maximum depth of nested If nodes whose branches are moved into the main graph."""
 
@@ -225,34 +228,48 @@ def _confirm_wrong_nodes(
     *,
     all_elements: bool,
 ) -> None:
-    """Judge wrong nodes again on values of one run, if their operands and results come from several groups.
+    """Judge wrong nodes again, if their operands or results were exposed in groups.
 
-    A runtime can compute an operand by another kernel if other values are exposed. The operand then differs in its last
-    bits, although the outputs of the model keep theirs.
+    A runtime that fuses nodes can compute an exposed operand twice: for the output, and inside of the fused kernel with
+    other last bits. The node is therefore judged on values of one run, and then together with more and more nodes
+    before it. It is wrong if it is wrong with composed bounds too; the smallest wrong segment is reported.
     """
     producers = {name: number for number, node in enumerate(model.graph.node) for name in node.output if name}
     for position, wrong in enumerate(nodes):
         if wrong.verdict is not NodeVerdict.WRONG:
             continue
-        numbers, names = _segment(model, wrong.number, recorded, producers)
-        grouped = [name for name in names if recorded.ways.get(name) is Exposure.GROUP]
-        if not grouped:
-            continue
-        values = expose_together(subject.target, model, data_set.arrays, grouped, recorded)
-        recorded.runs += 1
-        if values is None:
-            nodes[position] = replace(
-                wrong, verdict=NodeVerdict.NOT_JUDGED, reason=APART, share=0.0, worst=None, together=()
-            )
-            continue
-        segment = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import)
-        segment.graph.node.extend(model.graph.node[number] for number in numbers)
-        again = judge_nodes(segment, replace(recorded, values={**recorded.values, **values}), all_elements=all_elements)
-        nodes[position] = replace(again[-1], number=wrong.number)
+        results = set(model.graph.node[wrong.number].output)
+        hidden = {name for name, way in recorded.ways.items() if way is Exposure.HIDDEN}
+        found: JudgedNode | None = None
+        for step in range(MAX_WIDENING + 1):
+            numbers, names = _segment(model, wrong.number, hidden, producers)
+            grouped = [name for name in names if recorded.ways.get(name) is Exposure.GROUP]
+            if not grouped and not step:
+                found = wrong
+                break
+            recorded.runs += 1
+            values = expose_together(subject.target, model, data_set.arrays, grouped, recorded)
+            if values is None:
+                found = None
+            else:
+                known = {name: array for name, array in recorded.values.items() if name not in hidden}
+                segment = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import)
+                segment.graph.node.extend(model.graph.node[number] for number in numbers)
+                again = judge_nodes(segment, replace(recorded, values=known | values), all_elements=all_elements)[-1]
+                is_wrong = again.verdict is NodeVerdict.WRONG
+                found = found if found and is_wrong else replace(again, number=wrong.number)
+                if not is_wrong:
+                    break
+            if not (operands := set(grouped) - results):
+                break
+            hidden |= operands
+        nodes[position] = found or replace(
+            wrong, verdict=NodeVerdict.NOT_JUDGED, reason=APART, share=0.0, worst=None, together=()
+        )
 
 
 def _segment(
-    model: onnx.ModelProto, number: int, recorded: RecordedValues, producers: Mapping[str, int]
+    model: onnx.ModelProto, number: int, hidden: set[str], producers: Mapping[str, int]
 ) -> tuple[list[int], list[str]]:
     """Return a node with the nodes of the hidden values before it, in order, and the known values around them."""
     numbers, names, pending = {number}, [*model.graph.node[number].output], [number]
@@ -260,7 +277,7 @@ def _segment(
         node = model.graph.node[pending.pop()]
         captured = [name for _, inner in attribute_graphs(node) for name in count_free_uses(inner)]
         for name in (*node.input, *captured):
-            if recorded.ways.get(name) is not Exposure.HIDDEN:
+            if name not in hidden:
                 names.append(name)
             elif producers[name] not in numbers:
                 numbers.add(producers[name])
