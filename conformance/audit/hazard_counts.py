@@ -302,7 +302,8 @@ def _has_nan(array: Array, place: Sequence[int], axis: int) -> bool:
 
 def _slice(array: Array, place: Sequence[int], axis: int) -> Array:
     """Return the elements along an axis through a place, as doubles."""
-    return np.asarray(array[(*place[:axis], slice(None), *place[axis + 1 :])]).astype(np.float64)
+    index: tuple[Any, ...] = (*place[:axis], slice(None), *place[axis + 1 :])
+    return np.asarray(array[index]).astype(np.float64)
 
 
 def _hazard(
