@@ -229,6 +229,16 @@ def resolutions(session: nox.Session, resolution: str) -> None:
 
 
 @nox.session
+def models(session: nox.Session) -> None:
+    """Audit public models that come inside packages, and write reports/models/README.md; `-- --model cls`."""
+    audited = ("onnx-reference", "onnxruntime", "openvino", "tract")
+    session.install(".[onnxruntime]", *(pin for name in audited for pin in RUNTIMES[name].requirements))
+    session.install("skl2onnx==1.20.0", "scikit-learn==1.9.1")
+    session.install("--no-deps", "rapidocr-onnxruntime==1.4.4", "silero-vad==6.2.3")
+    session.run("python", "scripts/audit_models.py", *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Measure speed and memory; `-- run` measures only the duration of runs."""
     session.install(".[onnxruntime,dask]", *TESTED, *GROUPS["browser"])

@@ -62,6 +62,25 @@ def parse_shapes(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
+def choose_inputs(graph: onnx.GraphProto, path: Path | None, shapes: Sequence[str], seed: int) -> list[InputSet]:
+    """Return the inputs of a file or folder if one is given, and pseudo-random inputs otherwise.
+
+    Args:
+        graph: the main graph of the model.
+        path: the value of `--inputs`.
+        shapes: the values of `--shape`.
+        seed: the seed of pseudo-random inputs.
+
+    Raises:
+        UsageError: both are given, or the inputs cannot be read or made.
+    """
+    if path is None:
+        return [make_inputs(graph, parse_shapes(shapes), seed)]
+    if shapes:
+        raise UsageError("options-conflict", "--shape and --inputs exclude each other.", "Leave one of them out.")
+    return read_inputs(path, graph)
+
+
 def make_inputs(graph: onnx.GraphProto, shapes: Mapping[str, tuple[int, ...]], seed: int, number: int = 0) -> InputSet:
     """Return pseudo-random inputs that the model accepts; the same seed gives the same inputs on every machine.
 

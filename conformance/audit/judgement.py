@@ -12,6 +12,7 @@ import numpy as np
 
 from conformance.audit.evaluation import NodeScope, enclose, inner_node_count
 from conformance.audit.exposure import Exposure
+from conformance.models.arrays import type_name
 from conformance.models.graphs import attribute_graphs, count_free_uses
 from conformance.models.inputs import tensor_elements
 from conformance.reference.numbers.enclosure import Enclosure
@@ -81,6 +82,7 @@ class JudgedNode:
             hidden.
         inner_nodes: the number of nodes in its subgraphs, which were judged together with the node.
         way: how its outputs were obtained.
+        type: the element type of its first output; empty if the output is not known.
     """
 
     number: int
@@ -97,6 +99,7 @@ class JudgedNode:
     together: tuple[str, ...] = ()
     inner_nodes: int = 0
     way: str = ""
+    type: str = ""
 
 
 @dataclass
@@ -170,6 +173,7 @@ def _judge_node(
     known.update((name, hidden[name].tensor) for name in names if name in hidden)
     outputs = {name: recorded.values[name] for name in node.output if name in recorded.values}
     result.inner_nodes = inner_node_count(node)
+    result.type = next((type_name(array.dtype) for array in outputs.values()), "")
     result.way = str(recorded.ways.get(node.output[0] if node.output else "", Exposure.HIDDEN))
     if refusal := recorded.refused.get(node.output[0] if node.output else ""):
         result.verdict, result.reason = NodeVerdict.NOT_JUDGED, f"the subject does not run the node alone: {refusal}"
@@ -197,6 +201,8 @@ def _judge_node(
             _compare(name, outputs_at[name], tensor, result, places, outputs[name].shape)
         else:
             hidden[name] = _Hidden(tensor, before | {result.number})
+            if tensor is not None and not result.type:
+                result.type = type_name(tensor.dtype)
     if before:
         result.together = tuple(map(str, sorted(before)))
 

@@ -144,6 +144,7 @@ def _node_json(node: JudgedNode) -> dict[str, Any]:
         "verdict": str(node.verdict),
         "reason": node.reason or None,
         "way": node.way,
+        "type": node.type or None,
         "elements": node.elements,
         "all_elements": node.all_elements,
         "undetermined": node.undetermined,

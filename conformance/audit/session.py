@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import onnx
@@ -16,22 +16,30 @@ from conformance.audit.exposure import (
     Exposure,
     SubjectRefused,
     are_identical,
+    expose_together,
     inline_taken_branches,
     record_values,
     run_once,
 )
 from conformance.audit.judgement import JudgedNode, NodeVerdict, judge_nodes
 from conformance.errors import ModelError
+from conformance.models.graphs import attribute_graphs, count_free_uses
 from conformance.models.validity import MAX_MODEL_BYTES, read_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from conformance.audit.exposure import RecordedValues
     from conformance.audit.inputs import InputSet
     from conformance.models.arrays import Array
     from conformance.subjects.loading import Subject
+
+APART = "its operands and its result cannot be exposed in one run without a change of the model's outputs"
+"""Reason for not judging a node that seems wrong on values of several runs."""
+
+MAX_WIDENING = 6
+"""Number of times that the segment of a wrong node takes in the nodes before it."""
 
 MAX_BRANCH_DEPTH = 8
 """Maximum depth of nested If nodes whose branches are moved into the main graph."""
@@ -128,11 +136,15 @@ def _prepare(model: onnx.ModelProto) -> onnx.ModelProto:
     """Inline the calls of model-local functions, and infer the types of values."""
     import onnx.inliner
 
-    prepared = onnx.inliner.inline_local_functions(model) if model.functions else model
+    return with_inferred_types(onnx.inliner.inline_local_functions(model) if model.functions else model)
+
+
+def with_inferred_types(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Return a model with the types of values that can be inferred; some subjects need them for added outputs."""
     try:
-        return onnx.shape_inference.infer_shapes(prepared, data_prop=False)
+        return onnx.shape_inference.infer_shapes(model, data_prop=False)
     except Exception:  # noqa: BLE001 - types are a help for the subject only
-        return prepared
+        return model
 
 
 def audit_subject(
@@ -169,6 +181,7 @@ def audit_subject(
             progress(f"{done} of {total} nodes judged")
 
     audit.nodes = judge_nodes(judged, recorded, count, all_elements=all_elements)
+    _confirm_wrong_nodes(audit.nodes, judged, recorded, subject, data_set, all_elements=all_elements)
     audit.remark, audit.model_runs = recorded.remark, recorded.runs
     ways: Counter[Any] = Counter(way for way in recorded.ways.values() if way is not Exposure.CONSTANT)
     audit.ways = {str(way): ways[way] for way in Exposure if ways[way]}
@@ -204,3 +217,69 @@ def _record(
         further.runs += recorded.runs
         model, recorded = inlined, further
     return model, recorded
+
+
+def _confirm_wrong_nodes(
+    nodes: list[JudgedNode],
+    model: onnx.ModelProto,
+    recorded: RecordedValues,
+    subject: Subject,
+    data_set: InputSet,
+    *,
+    all_elements: bool,
+) -> None:
+    """Judge wrong nodes again, if their operands or results were exposed in groups.
+
+    A runtime that fuses nodes can compute an exposed operand twice: for the output, and inside of the fused kernel with
+    other last bits. The node is therefore judged on values of one run, and then together with more and more nodes
+    before it. It is wrong if it is wrong with composed bounds too; the smallest wrong segment is reported.
+    """
+    producers = {name: number for number, node in enumerate(model.graph.node) for name in node.output if name}
+    for position, wrong in enumerate(nodes):
+        if wrong.verdict is not NodeVerdict.WRONG:
+            continue
+        results = set(model.graph.node[wrong.number].output)
+        hidden = {name for name, way in recorded.ways.items() if way is Exposure.HIDDEN}
+        found: JudgedNode | None = None
+        for step in range(MAX_WIDENING + 1):
+            numbers, names = _segment(model, wrong.number, hidden, producers)
+            grouped = [name for name in names if recorded.ways.get(name) is Exposure.GROUP]
+            if not grouped and not step:
+                found = wrong
+                break
+            recorded.runs += 1
+            values = expose_together(subject.target, model, data_set.arrays, grouped, recorded)
+            if values is None:
+                found = None
+            else:
+                known = {name: array for name, array in recorded.values.items() if name not in hidden}
+                segment = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import)
+                segment.graph.node.extend(model.graph.node[number] for number in numbers)
+                again = judge_nodes(segment, replace(recorded, values=known | values), all_elements=all_elements)[-1]
+                is_wrong = again.verdict is NodeVerdict.WRONG
+                found = found if found and is_wrong else replace(again, number=wrong.number)
+                if not is_wrong:
+                    break
+            if not (operands := set(grouped) - results):
+                break
+            hidden |= operands
+        nodes[position] = found or replace(
+            wrong, verdict=NodeVerdict.NOT_JUDGED, reason=APART, share=0.0, worst=None, together=()
+        )
+
+
+def _segment(
+    model: onnx.ModelProto, number: int, hidden: set[str], producers: Mapping[str, int]
+) -> tuple[list[int], list[str]]:
+    """Return a node with the nodes of the hidden values before it, in order, and the known values around them."""
+    numbers, names, pending = {number}, [*model.graph.node[number].output], [number]
+    while pending:
+        node = model.graph.node[pending.pop()]
+        captured = [name for _, inner in attribute_graphs(node) for name in count_free_uses(inner)]
+        for name in (*node.input, *captured):
+            if name not in hidden:
+                names.append(name)
+            elif producers[name] not in numbers:
+                numbers.add(producers[name])
+                pending.append(producers[name])
+    return sorted(numbers), list(dict.fromkeys(name for name in names if name))

@@ -10,6 +10,9 @@ import typer
 
 from conformance.commands.options import (
     Backends,
+    InputFiles,
+    InputSeed,
+    InputShapes,
     ModelFile,
     NoIsolation,
     Timeout,
@@ -26,18 +29,9 @@ MAX_VALUES_BYTES = 2**33
 def audit(
     model: ModelFile,
     backend: Backends = None,
-    inputs: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PATH",
-            help="Inputs: an .npz file, or a folder of input_N.pb or input_N.npy, or of folders test_data_set_N.",
-        ),
-    ] = None,
-    shape: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=SIZES", help="Shape of an input, or size of a named dimension: X=2x3, batch=4."),
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the inputs without --inputs.")] = 0,
+    inputs: InputFiles = None,
+    shape: InputShapes = None,
+    seed: InputSeed = 0,
     save_inputs: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write the inputs to DIR/test_data_set_N/input_M.pb.")
     ] = None,
@@ -60,7 +54,7 @@ def audit(
     """
     import json as json_module
 
-    from conformance.audit.inputs import input_text, make_inputs, parse_shapes, read_inputs, save_inputs_to
+    from conformance.audit.inputs import choose_inputs, input_text, save_inputs_to
     from conformance.audit.page import render_page
     from conformance.audit.report import as_json, text_lines
     from conformance.audit.session import AuditedModel, audit_subject
@@ -73,15 +67,13 @@ def audit(
 
     if not backend:
         raise UsageError("subject-missing", "No subject is named.", "Name a backend with -b.")
-    if inputs is not None and shape:
-        raise UsageError("options-conflict", "--shape and --inputs exclude each other.", "Leave one of them out.")
     for target in (json, html):
         if target is not None and not is_standard_output(target):
             check_target(target)
     audited = AuditedModel.read(model)
     graph = audited.original.graph
     names = required_input_names(graph)
-    data_sets = read_inputs(inputs, graph) if inputs else [make_inputs(graph, parse_shapes(shape or ()), seed)]
+    data_sets = choose_inputs(graph, inputs, shape or (), seed)
     if save_inputs is not None:
         save_inputs_to(save_inputs, data_sets, names)
     takes_output = any(target is not None and is_standard_output(target) for target in (json, html))

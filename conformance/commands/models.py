@@ -6,11 +6,27 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from conformance.commands.options import ModelFile, add_options, echo, output_option, report_option
+import typer
+
+from conformance.commands.options import (
+    Backends,
+    InputFiles,
+    InputSeed,
+    InputShapes,
+    ModelFile,
+    NoIsolation,
+    Timeout,
+    add_options,
+    echo,
+    output_option,
+    report_option,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from conformance.audit.hazard_counts import HazardCounts
+    from conformance.audit.inputs import InputSet
     from conformance.passes.analysis import ArgMaxSite
 
 
@@ -52,25 +68,74 @@ def expand(
 @add_options
 def hazards(
     model: ModelFile,
+    backend: Backends = None,
+    inputs: InputFiles = None,
+    shape: InputShapes = None,
+    seed: InputSeed = 0,
     json: Annotated[Path | None, report_option("json", "Write the report as JSON.")] = None,
+    timeout: Timeout = 60.0,
+    no_isolation: NoIsolation = False,
 ) -> None:
     """Print the nodes of a model that the pass eliminate_nop_monotone_argmax would remove, and the hazards there.
 
-    A hazard is a class of inputs for which the output changes although the pass is implemented correctly. The exit
-    status is 0 even if hazards are found.
+    A hazard is a class of inputs for which the output changes although the pass is implemented correctly. With -b, the
+    subject runs the model and the rewritten model on your inputs, and the indices that change are counted by hazard.
+
+    Exit status: 0 even if hazards are found, 1 if the subject does not run the model, 2 if the command line or a file
+    is wrong.
     """
+    from conformance.audit.hazard_counts import as_json, text_lines
+    from conformance.audit.inputs import choose_inputs, input_text
+    from conformance.errors import ExitStatus, UsageError
     from conformance.files.atomic_write import is_standard_output, write_text_atomically
+    from conformance.models.inputs import required_input_names
     from conformance.models.validity import read_model, report_invalid_model
     from conformance.passes.analysis import analyse_argmaxes
 
+    if not backend and (inputs is not None or shape):
+        raise UsageError("subject-missing", "No subject runs the model on these inputs.", "Name a backend with -b.")
     _, proto = read_model(model)
     with report_invalid_model(model, proto):
         findings = analyse_argmaxes(proto)
+    data_sets, counts = [], []
+    if backend:
+        data_sets = choose_inputs(proto.graph, inputs, shape or (), seed)
+        counts = _count_on_subjects(model, backend, data_sets, timeout, in_process=no_isolation)
+    takes_output = json is not None and is_standard_output(json)
+    texts = [input_text(required_input_names(proto.graph), data_set) for data_set in data_sets]
     if json is not None:
-        document = {"model": str(model), "argmax": [_document(site) for site in findings]}
+        document: dict[str, Any] = {"model": str(model), "argmax": [_document(site) for site in findings]}
+        if backend:
+            document |= {"inputs": texts, "seed": None if inputs else seed, "counts": [as_json(one) for one in counts]}
         write_text_atomically(json, dumps(document, indent=1) + "\n")
     for line in _lines(findings):
-        echo(line, err=json is not None and is_standard_output(json))
+        echo(line, err=takes_output)
+    for data_set, text in zip(data_sets, texts, strict=True):
+        echo(f"inputs ({data_set.name}): {text or 'none'}", err=takes_output)
+    for each in counts:
+        for line in text_lines(each):
+            echo(line, err=takes_output)
+    if any(each.failure for each in counts):
+        raise typer.Exit(ExitStatus.FAILS)
+
+
+def _count_on_subjects(
+    model: Path, backends: Sequence[str], data_sets: Sequence[InputSet], timeout: float, *, in_process: bool
+) -> list[HazardCounts]:
+    """Run the model and the rewritten model on each backend, and count the indices that change."""
+    from conformance.audit.hazard_counts import count_hazards
+    from conformance.audit.session import AuditedModel
+    from conformance.isolation.limits import Limits
+    from conformance.isolation.start_subjects import StartingSubjects
+    from conformance.subjects.naming import SubjectKind, SubjectName
+
+    original = AuditedModel.read(model).original
+    named = [SubjectName.parse(text, SubjectKind.BACKEND) for text in backends]
+    starting = StartingSubjects(named, Limits(timeout), {}, in_process=in_process)
+    try:
+        return [count_hazards(original, subject, data_sets) for subject in starting.subjects()]
+    finally:
+        starting.end()
 
 
 def _document(finding: ArgMaxSite) -> dict[str, Any]:

@@ -184,6 +184,23 @@ CaseId: TypeAlias = Annotated[
     str, typer.Argument(metavar="CASE", help="Id of the case. `list` prints all ids.", autocompletion=case_ids)
 ]
 ModelFile: TypeAlias = Annotated[Path, typer.Argument(metavar="MODEL", help="Path of an ONNX model.")]
+InputFiles: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--inputs",
+        metavar="PATH",
+        help="Inputs: an .npz file, or a folder of input_N.pb or input_N.npy, or of folders test_data_set_N.",
+    ),
+]
+InputShapes: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--shape", metavar="NAME=SIZES", help="Shape of an input, or size of a named dimension: X=2x3, batch=4."
+    ),
+]
+InputSeed: TypeAlias = Annotated[
+    int, typer.Option("--seed", metavar="N", min=0, help="Seed of the inputs without --inputs.")
+]
 ResultsFiles: TypeAlias = Annotated[list[Path], typer.Argument(metavar="RESULTS…", help="Paths of results files.")]
 PythonForEnvironment: TypeAlias = Annotated[
     str,

@@ -132,6 +132,40 @@ def test_fault_of_a_fused_kernel_is_attributed_to_the_segment(chain: AuditedMode
     assert result.ways["hidden"] == 1
 
 
+def test_value_that_depends_on_the_exposed_group_makes_no_node_wrong(chain: AuditedModel) -> None:
+    def other_kernel(values: Outputs, _: int, names: Sequence[str]) -> Outputs:
+        if {"A", "B", "C"} <= set(names):
+            return values | {"Y": values["Y"] * np.float32(0.999)}
+        if "A" in names and "B" not in names:
+            return values | {"A": np.nextafter(values["A"], np.float32(np.inf))}
+        return values
+
+    result = audit(chain, EvaluatorBackend(other_kernel))
+    assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT] * 4
+    assert "group of added outputs" in result.ways
+
+
+def test_operand_that_a_fused_kernel_computes_again_makes_no_node_wrong(chain: AuditedModel) -> None:
+    def computed_twice(values: Outputs, _: int, names: Sequence[str]) -> Outputs:
+        if {"A", "B", "C"} <= set(names):
+            return values | {"Y": values["Y"] * np.float32(0.999)}
+        return values | ({"A": np.nextafter(values["A"], np.float32(np.inf))} if "A" in names else {})
+
+    result = audit(chain, EvaluatorBackend(computed_twice))
+    assert not result.wrong_nodes
+    assert [node.together for node in result.nodes if node.name == "B"] == [("A",)]
+
+
+def test_wrong_node_is_confirmed_on_values_of_one_run(chain: AuditedModel) -> None:
+    def wrong_product(values: Outputs, _: int, names: Sequence[str]) -> Outputs:
+        if {"A", "B", "C"} <= set(names):
+            return values | {"Y": values["Y"] * np.float32(0.999)}
+        return values | ({"B": values["B"] + np.float32(0.5)} if "B" in names else {})
+
+    result = audit(chain, EvaluatorBackend(wrong_product))
+    assert [node.name for node in result.wrong_nodes] == ["B"]
+
+
 def test_fault_of_the_first_run_is_found(chain: AuditedModel) -> None:
     def first_run(values: Outputs, run: int, _: Sequence[str]) -> Outputs:
         return {name: value + np.float32(1) if name == "A" and not run else value for name, value in values.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+
 from corpora import ADAM, EXACT, INDEX, SMALL, case_title
 from refusals import assert_bad_input
 

@@ -1,0 +1,317 @@
+"""Audit public models that come inside packages, and write reports/models/README.md.
+
+python scripts/audit_models.py --work dist/models
+
+The models stay where their packages have them; none is copied. `nox -s models` installs the packages.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import importlib.util
+import json
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from conformance.models.arrays import Array
+
+REPOSITORY = Path(__file__).parent.parent
+PAGE = REPOSITORY / "reports" / "models" / "README.md"
+
+SUBJECTS = (
+    *("onnxruntime", "onnxruntime[optimization=disabled]", "onnx-reference"),
+    *("openvino", "tract"),
+)
+"""The subjects that audit the models."""
+
+PACKAGES = ("rapidocr-onnxruntime", "silero-vad", "skl2onnx", "scikit-learn")
+"""Packages that contain or write the models."""
+
+MAX_SECONDS = 3600
+"""Time limit of one audit."""
+
+
+@dataclass(frozen=True)
+class AuditedFile:
+    """A model with the inputs that it is audited on.
+
+    Attributes:
+        name: the name of the model in the report.
+        package: the package that contains or writes the model.
+        find: returns the file; a written model is put into the given folder.
+        shapes: shapes of inputs by name.
+        values: inputs that are not random, by name; all others are normally distributed with deviation 0.1.
+        counts: whether the model counts in the share of floating-point nodes; not so for the tree ensemble.
+    """
+
+    name: str
+    package: str
+    find: Callable[[Path], Path]
+    shapes: Mapping[str, tuple[int, ...]]
+    values: Mapping[str, Any]
+    counts: bool = True
+
+
+def in_package(module: str, path: str, _: Path) -> Path:
+    """Return a file of an installed package, which is not imported."""
+    found = importlib.util.find_spec(module)
+    if found is None or found.origin is None:
+        sys.exit(f"The package {module} is not installed. Run nox -s models.")
+    return Path(found.origin).parent / path
+
+
+def trained(kind: str, folder: Path) -> Path:
+    """Train a classifier on made data with a fixed seed, and write it with skl2onnx."""
+    from skl2onnx import to_onnx
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neural_network import MLPClassifier
+
+    classifiers: dict[str, Any] = {
+        "forest": RandomForestClassifier(8, max_depth=5, random_state=0),
+        "logistic": LogisticRegression(max_iter=500),
+        "perceptron": MLPClassifier((16, 16), max_iter=300, random_state=0),
+    }
+    random = np.random.default_rng(0)
+    labels = random.integers(0, 3, 300)
+    samples = (random.standard_normal((300, 6)) + labels[:, None] * np.linspace(-1, 1, 6)).astype(np.float32)
+    classifier = classifiers[kind].fit(samples, labels)
+    # Without LinearClassifier of ai.onnx.ml, skl2onnx writes MatMul, Add, Softmax and ArgMax.
+    excluded = {"LinearClassifier", "Normalizer"} if kind == "logistic" else None
+    model = to_onnx(
+        *(classifier, samples[:1]),
+        options={id(classifier): {"zipmap": False}},
+        target_opset={"": 17, "ai.onnx.ml": 3},
+        black_op=excluded,
+    )
+    path = folder / f"{kind}.onnx"
+    path.write_bytes(model.SerializeToString(deterministic=True))
+    return path
+
+
+OCR = "rapidocr-onnxruntime"
+SPEECH = "silero-vad"
+RATE = {"sr": np.array(16000, np.int64)}
+STATE = {"state": np.zeros((2, 1, 128), np.float32)}
+ZEROS = {"h": np.zeros((1, 1, 128), np.float32), "c": np.zeros((1, 1, 128), np.float32)}
+
+_ocr = partial(partial, in_package, "rapidocr_onnxruntime")
+_speech = partial(partial, in_package, "silero_vad")
+
+MODELS = (
+    AuditedFile("cls", OCR, _ocr("models/ch_ppocr_mobile_v2.0_cls_infer.onnx"), {"x": (1, 3, 48, 192)}, {}),
+    AuditedFile("det", OCR, _ocr("models/ch_PP-OCRv4_det_infer.onnx"), {"x": (1, 3, 64, 96)}, {}),
+    AuditedFile("rec", OCR, _ocr("models/ch_PP-OCRv4_rec_infer.onnx"), {"x": (1, 3, 48, 160)}, {}),
+    *(
+        AuditedFile(name, SPEECH, _speech(f"data/{name}.onnx"), {"input": (rows, 576)}, values)
+        for name, rows, values in (
+            ("silero_vad", 1, STATE | RATE),
+            ("silero_vad_16k_op15", 1, STATE | RATE),
+            ("silero_vad_16k_sequence", 3, ZEROS),
+            ("silero_vad_half", 1, STATE),
+            ("silero_vad_op18_ifless", 1, STATE | RATE),
+            ("silero_vad_openvino_16k", 1, STATE),
+        )
+    ),
+    *(
+        AuditedFile(kind, "skl2onnx", partial(trained, kind), {"X": (20, 6)}, {}, counts=kind != "forest")
+        for kind in ("forest", "logistic", "perceptron")
+    ),
+)
+"""The models, with shapes that keep an audit short."""
+
+
+def inputs_of(model: AuditedFile) -> dict[str, Array]:
+    """Return the inputs of a model; random inputs have the seed 0."""
+    random = np.random.default_rng(0)
+    deviation = 1.0 if model.package == "skl2onnx" else 0.1
+    made = {
+        name: (random.standard_normal(shape) * deviation).astype(np.float32) for name, shape in model.shapes.items()
+    }
+    return {**made, **model.values}
+
+
+def audit(model: AuditedFile, path: Path, subject: str, work: Path) -> dict[str, Any]:
+    """Return the JSON of an audit; that of an earlier audit of the same model, if it is in the folder `work`."""
+    kept = work / f"{model.name}-{''.join(c if c.isalnum() else '_' for c in subject)}.json"
+    if not kept.exists():
+        inputs = work / f"{model.name}.npz"
+        np.savez(inputs, **inputs_of(model))  # type: ignore[arg-type]  # the names are those of arrays
+        command = ("-m", "conformance", "audit", str(path), "-b", subject, "--inputs", str(inputs), "--json", str(kept))
+        result = subprocess.run(
+            [sys.executable, *command, "--timeout", "600"], check=False, timeout=MAX_SECONDS, capture_output=True
+        )
+        if not kept.exists():
+            sys.exit(f"{model.name} on {subject}: {result.stderr.decode(errors='replace').strip()}")
+    return dict(json.loads(kept.read_text(encoding="utf-8")))
+
+
+def floating_point_nodes(nodes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the nodes whose first output has floating-point numbers, or has an unknown type."""
+    return [node for node in nodes if node["type"] in {None, "float16", "bfloat16", "float", "double"}]
+
+
+CAUSES: Mapping[tuple[str, str, str], str] = {
+    ("", "onnx-reference", "BatchNormalization"): (
+        "Below opset 14 the reference evaluator of onnx normalizes with statistics of the input as soon as the node "
+        "has the attribute `momentum`. A BatchNormalization with one output must use the operands `mean` and `var`."
+    ),
+    ("det", "openvino", "Add"): (
+        "Conv, Mul and Add, as a model of their own on the same operand, differ on OpenVINO from a computation in "
+        "double by 0.95 ULP of float at this element, and on ONNX Runtime by 0.05 ULP. OpenVINO probably fuses the "
+        "nodes."
+    ),
+}
+"""The cause of wrong nodes, confirmed without the suite, by model (empty for all), subject and operator."""
+
+
+def is_judged_alone(node: Mapping[str, Any]) -> bool:
+    """Return whether a node was judged on its own operands and result, with at least one element that has a bound."""
+    is_known = node["way"] != "hidden" and not node["together"]
+    is_bounded = node["undetermined"] < node["elements"] or not node["elements"]
+    return node["verdict"] != "not judged" and is_known and is_bounded
+
+
+def failure_text(failure: str) -> str:
+    """Return the last line of a subject's message before its advice and its stack trace."""
+    lines: list[str] = []
+    for line in failure.splitlines():
+        if line.startswith(("Stack backtrace", "To facilitate")):
+            break
+        lines += [line.strip()] if line.strip() else []
+    return short(lines[-1] if lines else failure)
+
+
+def short(text: str) -> str:
+    """Return a text that fits a cell of a table."""
+    return " ".join(text.split()).replace("|", "/")[:160]
+
+
+def wrong_lines(model: AuditedFile, subject: str, nodes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield one line for each operator with wrong nodes: their number, the worst element and the cause."""
+    wrong = [node for node in nodes if node["verdict"] == "wrong"]
+    for operator, count in Counter(node["operator"] for node in wrong).most_common():
+        worst = max((node for node in wrong if node["operator"] == operator), key=lambda node: float(node["share"]))
+        element = worst["worst"]
+        details = (
+            f"`{element['output']}`{element['index']} is {element['value']:.6g}, expected {element['expected']:.6g} "
+            f"± {element['bound']:.2g}"
+            if element
+            else worst["reason"]
+        )
+        cause = CAUSES.get((model.name, subject, operator)) or CAUSES.get(("", subject, operator), "No cause is known.")
+        yield f"- {model.name} on {subject}: {operator}, {count} nodes. The worst: {details}. {cause}"
+
+
+def row(model: AuditedFile, document: Mapping[str, Any]) -> str:
+    """Return the row of the table for one model and subject."""
+    (result,) = document["audits"]
+    start = f"| {model.name} | {result['subject']} {result['version']} "
+    if result["failure"]:
+        return f"{start}| - | - | - | - | - | - | does not run the model: {failure_text(result['failure'])} |"
+    nodes = result["nodes"]
+    skipped = Counter(short(node["reason"] or "") for node in nodes if node["verdict"] == "not judged")
+    wrong = sum(node["verdict"] == "wrong" for node in nodes)
+    shares = [float(node["share"]) for node in nodes if node["verdict"] != "not judged"]
+    reasons = "; ".join(f"{count}: {reason}" for reason, count in skipped.most_common()) or "-"
+    unstable = "" if result["is_repeatable"] and result["repeats_when_prepared_again"] else "; outputs differ"
+    return (
+        f"{start}| {len(nodes)} | {len(nodes) - sum(skipped.values())} "
+        f"| {sum(map(is_judged_alone, nodes))} | {wrong} | {sum(skipped.values())} "
+        f"| {max(shares, default=0.0):.2g} | {reasons}{unstable} |"
+    )
+
+
+def page(rows: Sequence[str], totals: Sequence[str], wrong: Sequence[str], versions: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of the page."""
+    yield from (
+        "# Audits of public models",
+        "",
+        "Results of [`onnx-conformance audit`](../../docs/how-to/audit-your-model.md) on models that",
+        "come inside packages.",
+        "`nox -s models` writes this page. For users who want to see how many nodes of a real model are",
+        "judged. No model is copied.",
+        "",
+        f"Packages: {', '.join(versions)}.",
+        "",
+        "## Nodes that compute floating-point numbers",
+        "",
+        "All models together that the subject runs, without the tree ensemble, for which the suite has no reference.",
+        "A node is judged alone if its own operands and result are known. Other nodes are judged with their neighbours,",  # noqa: E501
+        "with composed bounds, which are wide after many nodes.",
+        "",
+        "| subject | models | floating-point nodes | judged | share | judged alone | share |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+        *totals,
+        "",
+        "## Models",
+        "",
+        "The largest share is the largest difference from the expected value, as a share of the bound.",
+        "Above 1 a node is wrong.",
+        "Constants do not count as nodes. The branch that an `If` takes counts in the place of the `If`.",
+        "",
+        "| model | subject | nodes | judged | judged alone | wrong | not judged | largest share | reasons for not judged |",  # noqa: E501
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        *rows,
+        "",
+        "## Wrong nodes",
+        "",
+        *(wrong or ["No node is wrong."]),
+    )
+
+
+def main() -> None:
+    """Audit the models, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--work", type=Path, default=REPOSITORY / "dist" / "models", help="folder of results")
+    parser.add_argument("--subject", action="append", help="audit on this subject only; may be repeated")
+    parser.add_argument("--model", action="append", help="audit this model only; may be repeated")
+    parser.add_argument("--output", type=Path, default=PAGE, help="page to write")
+    given = parser.parse_args()
+    given.work.mkdir(parents=True, exist_ok=True)
+    rows, wrong = [], []
+    judged: Counter[str] = Counter()
+    counted: Counter[str] = Counter()
+    alone: Counter[str] = Counter()
+    models: Counter[str] = Counter()
+    subjects = given.subject or SUBJECTS
+    for model in MODELS:
+        if given.model and model.name not in given.model:
+            continue
+        path = model.find(given.work)
+        for subject in subjects:
+            document = audit(model, path, subject, given.work)
+            rows.append(row(model, document))
+            print(rows[-1], flush=True)
+            (result,) = document["audits"]
+            wrong += wrong_lines(model, subject, result["nodes"])
+            if model.counts and not result["failure"]:
+                nodes = floating_point_nodes(result["nodes"])
+                models[subject] += 1
+                counted[subject] += len(nodes)
+                alone[subject] += sum(map(is_judged_alone, nodes))
+                judged[subject] += sum(node["verdict"] != "not judged" for node in nodes)
+    totals = [
+        f"| {subject} | {models[subject]} | {counted[subject]} | {judged[subject]} "
+        f"| {judged[subject] / max(counted[subject], 1):.1%} "
+        f"| {alone[subject]} | {alone[subject] / max(counted[subject], 1):.1%} |"
+        for subject in subjects
+    ]
+    versions = [f"{package} {importlib.metadata.version(package)}" for package in PACKAGES]
+    given.output.parent.mkdir(parents=True, exist_ok=True)
+    given.output.write_text("\n".join(page(rows, totals, wrong, versions)) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

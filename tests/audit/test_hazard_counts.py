@@ -1,0 +1,196 @@
+"""Counts of the indices that the pass changes, on models and inputs with known hazards."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx.reference import ReferenceEvaluator
+from refusals import refused
+
+from conformance.audit.hazard_counts import NO_HAZARD, NO_OPERAND, HazardCounts, as_json, count_hazards, text_lines
+from conformance.audit.inputs import InputSet, choose_inputs
+from conformance.subjects.loading import Subject
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+class EvaluatorBackend:
+    """onnx's evaluator.
+
+    Args:
+        max_outputs: the largest number of outputs of a model that it loads.
+    """
+
+    def __init__(self, max_outputs: int = 100) -> None:
+        self.max_outputs = max_outputs
+
+    def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+        if len(model.graph.output) > self.max_outputs:
+            raise ValueError("too many outputs")
+        evaluator = ReferenceEvaluator(model)
+
+        class Prepared:
+            def run(self, inputs: list[Any]) -> list[Any]:
+                names = [value.name for value in model.graph.input]
+                with np.errstate(all="ignore"):
+                    return list(evaluator.run(None, dict(zip(names, inputs, strict=True))))
+
+        return Prepared()
+
+
+def model_of(body: str, *, opset: int = 13, shape: str = "N, 3", index: str = "N, 1") -> onnx.ModelProto:
+    return onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["" : {opset}]> g (float[{shape}] X) => (int64[{index}] I) {{ {body} }}'
+    )
+
+
+def count(model: onnx.ModelProto, rows: Any, backend: Any = None) -> HazardCounts:
+    given = InputSet("given", (np.array(rows, np.float32),))
+    return count_hazards(model, Subject("fake", "1", backend or EvaluatorBackend()), [given])
+
+
+@pytest.mark.parametrize(
+    ("op_type", "row", "hazard"),
+    [
+        ("Exp", [0, 1e-8, -1], "rounding_tie"),
+        ("Exp", [89, 100, 0], "exp_overflow"),
+        ("Exp", [-200, -150, -300], "exp_underflow"),
+        ("Log", [16777216, 16777218, 1], "rounding_tie"),
+        ("Log", [-1, 2, 1], "log_negative"),
+        ("Sqrt", [1, 1.0000001, 0], "rounding_tie"),
+        ("Sqrt", [2, -1, 1], "sqrt_negative"),
+        ("Softmax<axis = 1>", [0, 1e-8, 0], "rounding_tie"),
+        ("Softmax<axis = 1>", [1, np.inf, 0], "softmax_infinity"),
+        ("Softmax<axis = 1>", [1, np.nan, 2], "softmax_nan"),
+        ("LogSoftmax<axis = 1>", [0, 1e-8, 0], "rounding_tie"),
+        ("Exp", [np.nan, 89, 100], None),
+    ],
+)
+def test_changed_index_has_the_hazard_of_its_operand(op_type: str, row: Sequence[float], hazard: str | None) -> None:
+    name, _, attributes = op_type.partition("<")
+    body = f"Y = {name} {'<' + attributes if attributes else ''} (X) I = ArgMax<axis = 1>(Y)"
+    (changes,) = count(model_of(body), [[3, 2, 1], row, [1, 2, 3]]).argmaxes
+    assert changes.compared == 3
+    assert changes.changed == (Counter([hazard]) if hazard else Counter())
+    if hazard:
+        assert changes.first[hazard].position == (1, 0)
+
+
+def test_coercion_is_found_below_opset_13() -> None:
+    body = "Y = Softmax<axis = 0>(X) I = ArgMax<axis = 0>(Y)"
+    model = model_of(body, opset=11, shape="2, 2", index="1, 2")
+
+    class Coerces(EvaluatorBackend):
+        """The evaluator, which ignores the coercion, with Softmax over all dimensions."""
+
+        def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+            outer = [value.name for value in model.graph.output]
+            has_softmax = any(node.op_type == "Softmax" for node in model.graph.node)
+
+            class Prepared:
+                def run(self, inputs: list[Any]) -> list[Any]:
+                    X = inputs[0]
+                    Y = np.exp(X - X.max()) / np.exp(X - X.max()).sum() if has_softmax else X
+                    values = {"X": X, "Y": Y, "I": Y.argmax(0, keepdims=True)}
+                    return [values[name] for name in outer]
+
+            return Prepared()
+
+    (changes,) = count(model, [[0, 1000], [5, 1000]], Coerces()).argmaxes
+    assert changes.changed == {"coercion": 1}
+
+
+def test_first_operator_of_a_chain_that_changes_the_order_decides() -> None:
+    body = "A = Exp(X) B = Log(A) I = ArgMax<axis = 1, keepdims = 0>(B)"
+    (changes,) = count(model_of(body, index="N"), [[89, 100, 1], [0, 1, 2], [0, 1e-8, 0]]).argmaxes
+    assert changes.changed == {"exp_overflow": 1, "rounding_tie": 1}
+    assert changes.first["rounding_tie"].position == (2,)
+
+
+def test_last_index_of_a_tie_is_selected_if_the_model_says_so() -> None:
+    body = "A = Exp(X) I = ArgMax<axis = 1, select_last_index = 1>(A)"
+    (changes,) = count(model_of(body), [[1e-8, 0, -1], [0, 1e-8, -1]]).argmaxes
+    assert changes.changed == {"rounding_tie": 1}
+    assert changes.first["rounding_tie"].position == (0, 0)
+
+
+def test_changes_without_hazard_are_counted_apart() -> None:
+    class LosesTheIndex(EvaluatorBackend):
+        """The evaluator, with an index of 0 if the model has no Exp."""
+
+        def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+            prepared = super().prepare(model)
+            if any(node.op_type == "Exp" for node in model.graph.node):
+                return prepared
+
+            class Prepared:
+                def run(self, inputs: list[Any]) -> list[Any]:
+                    return [np.zeros_like(array) for array in prepared.run(inputs)]
+
+            return Prepared()
+
+    (changes,) = count(model_of("A = Exp(X) I = ArgMax<axis = 1>(A)"), [[0, 1, 2]], LosesTheIndex()).argmaxes
+    assert changes.changed == {NO_HAZARD: 1}
+
+
+def test_order_that_the_runtime_reverses_is_not_monotone() -> None:
+    class Falls(EvaluatorBackend):
+        """The evaluator, with an Exp that falls."""
+
+        def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+            falling = onnx.ModelProto.FromString(model.SerializeToString())
+            for node in falling.graph.node:
+                node.op_type = "Neg" if node.op_type == "Exp" else node.op_type
+            return super().prepare(falling)
+
+    (changes,) = count(model_of("A = Exp(X) I = ArgMax<axis = 1>(A)"), [[0, 1, 2]], Falls()).argmaxes
+    assert changes.changed == {"not_monotone": 1}
+
+
+def test_operands_that_the_subject_does_not_return_leave_the_class_open() -> None:
+    found = count(model_of("A = Exp(X) I = ArgMax<axis = 1>(A)"), [[89, 100, 0]], EvaluatorBackend(max_outputs=1))
+    assert found.argmaxes[0].changed == {NO_OPERAND: 1}
+    assert found.remarks
+
+
+def test_subject_that_fails_is_reported() -> None:
+    found = count(model_of("A = Exp(X) I = ArgMax<axis = 1>(A)"), [[89, 100, 0]], EvaluatorBackend(max_outputs=0))
+    assert found.failure
+    assert as_json(found)["failure"] == found.failure
+    assert any(found.failure in line for line in text_lines(found))
+
+
+def test_model_that_the_pass_does_not_change_is_not_run() -> None:
+    found = count(model_of("I = ArgMax<axis = 1>(X)"), [[89, 100, 0]], EvaluatorBackend(max_outputs=0))
+    assert (found.argmaxes, found.failure) == ([], "")
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    onnx.save(model_of("A = Exp(X) I = ArgMax<axis = 1>(A)"), tmp_path / "m.onnx")
+    np.savez(tmp_path / "i.npz", X=np.array([[89, 100, 0], [0, 1, 2]], np.float32))
+    return tmp_path
+
+
+def test_hazards_verb_counts_on_a_subject(command: Any, saved: Path) -> None:
+    told = command("hazards", saved / "m.onnx", "-b", "onnx-reference", "--inputs", saved / "i.npz", "--json", "-")
+    (counts,) = json.loads(told.out)["counts"]
+    assert told.status == 0
+    assert counts["argmax"][0]["changed"] == {"exp_overflow": 1}
+    assert counts["argmax"][0]["compared"] == 2
+
+
+def test_inputs_without_a_subject_are_refused(command: Any, saved: Path) -> None:
+    assert command("hazards", saved / "m.onnx", "--inputs", saved / "i.npz").status == 2
+
+
+def test_inputs_and_shapes_exclude_each_other(saved: Path) -> None:
+    with refused("usage.options-conflict"):
+        choose_inputs(model_of("I = ArgMax<axis = 1>(X)").graph, saved / "i.npz", ["X=2x3"], 0)
