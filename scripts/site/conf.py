@@ -76,6 +76,7 @@ CONTENTS = {
         "reports/findings/README",
         "reports/hazards",
         "reports/census/README",
+        "reports/models/README",
         "reports/providers",
         "reports/README",
     ),
