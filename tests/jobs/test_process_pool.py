@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from fake_jobs import AlwaysDies, DiesOnce, Endless, Faulty, Squares, WithoutSubject
@@ -99,4 +100,6 @@ def is_running(process):
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    return True
+    state = Path(f"/proc/{process}/stat")
+    # A process that adopts orphans, as a run does, keeps the entry of an ended process until it is asked for.
+    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
