@@ -84,7 +84,6 @@ def main() -> None:
     An error that the user can correct is printed as two sentences: the problem and a hint.
     """
     open_standard_streams()
-    adopt_orphans()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(
@@ -93,6 +92,7 @@ def main() -> None:
     if os.name != "posix":
         _print_error("onnx-conformance runs on Linux and macOS.", "On Windows, use WSL.")
         sys.exit(ExitStatus.USAGE)
+    adopt_orphans()
     status = _run_command()
     report_status_and_exit(status)
     sys.exit(status)

@@ -54,9 +54,12 @@ def write_corpus(directory: Path, cases: Iterable[Case], version: str | None = N
 
 
 def write_part(directory: Path, chosen: Callable[[int, str], bool]) -> Path:
-    """Write a part of the committed corpus: the cases chosen by index and id, unchanged."""
+    """Write a part of the committed corpus: the cases chosen by index and id, with their companions, unchanged."""
     whole = json.loads((DATA / MANIFEST).read_bytes())
-    kept = [path for place, path in enumerate(whole["cases"]) if chosen(place, path.partition("/")[2])]
+    paths = [path for place, path in enumerate(whole["cases"]) if chosen(place, path.partition("/")[2])]
+    companions = [DATA / path / "companion.json" for path in paths if (DATA / path / "companion.json").exists()]
+    needed = {json.loads(path.read_bytes())["case"] for path in companions}
+    kept = [path for path in whole["cases"] if path in paths or path.partition("/")[2] in needed]
     for path in kept:
         shutil.copytree(DATA / path, directory / path)
     cases, levels = ({path: whole[key][path] for path in kept} for key in ("cases", "levels"))
