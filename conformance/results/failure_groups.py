@@ -59,8 +59,11 @@ _TYPE_LIST = re.compile(r"(?:\b[a-z]{1,20}\([a-z0-9()]{1,60}\), ?){3,}[a-z]{1,20
 """A list of types such as `tensor(float),seq(tensor(int64))`, which some runtimes print in a random order."""
 
 _SHAPES = re.compile(r"\bhas shape \[[^\]]*\] instead of \[[^\]]*\]")
-_INDEX_OUTPUT = re.compile(r"^index_\w+$")
-"""An output to which a model passes an index on, such as `index_if` of an If."""
+_NAME_OF_PLACE = re.compile(r"^(?:(index)|([A-Z])\d*(_new))(?:\d|_)\w*$")
+"""An output that is also named after its place in the model, such as `index_if` of an If and `X1_new_captured`."""
+
+_COLLECTION = re.compile(r"\[\]|\{\}|\[[^][{}]*[,:<'][^][{}]*\]|\{[^][{}]*[,:<'][^][{}]*\}")
+"""A list or dictionary in an error message, such as the attributes of the case's node."""
 
 _TENSOR_NUMBER = re.compile(r"\b([A-Za-z_]+)\d+(?=_new\b)")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:0x[0-9a-fA-F]+|\d+(?:\.\d+)*(?:[eE][-+]?\d+)?)(?!\w)")
@@ -299,7 +302,7 @@ class FailureGrouper:
     def add(self, case: CaseRecord, result: ResultRecord) -> None:
         """Add an unexpected result."""
         key = _group_key(case, result)
-        clauses = violated_clauses(case, result["outputs"]) if _has_wrong_values(result) else ()
+        clauses = violated_clauses(case, result["outputs"]) if _has_wrong_values(case, result) else ()
         self._groups[key, clauses].add(_case_size(case), case["case"], _shown_message(case["case"], result))
 
     def groups(self, diagnoses: Iterable[DiagnosisRecord]) -> list[FailureGroup]:
@@ -408,7 +411,7 @@ def location_file(location: str) -> str:
 
 def _group_key(case: CaseRecord, result: ResultRecord) -> _GroupKey:
     subject, verdict = result["subject"], result["verdict"]
-    message = normalize_message(result["message"].replace(case["case"], "CASE"))
+    message = normalize_message(_COLLECTION.sub("[…]", result["message"].replace(case["case"], "CASE")))
     expected = result["expected"]
     if len(result.get("repeats", ())) > 1:
         return _GroupKey(subject, verdict, "the verdict varies from run to run")
@@ -423,16 +426,21 @@ def _group_key(case: CaseRecord, result: ResultRecord) -> _GroupKey:
     text = INVALID_MODEL_SIGNATURE if case["kind"] == CaseKind.INVALID else message
     wrong = next((output for output in result["outputs"] if "violation" in output), None)
     if wrong is not None:
-        name = _INDEX_OUTPUT.sub("index", strip_tensor_number(wrong["name"]))
+        if not _has_wrong_values(case, result):  # the type or the shape is wrong, whatever the check of the values is
+            return _GroupKey(subject, verdict, f"an output {normalize_message(wrong['violation'])}")
+        name = _NAME_OF_PLACE.sub(r"\1\2\3", strip_tensor_number(wrong["name"]))
         text = f"{name} {'has wrong elements' if 'first_bad' in wrong else normalize_message(wrong['violation'])}"
-        if not _has_wrong_values(result):  # the type or the shape is wrong, whatever the check of the values is
-            return _GroupKey(subject, verdict, text)
     return _GroupKey(subject, verdict, text, wrong and wrong["check"])
 
 
-def _has_wrong_values(result: ResultRecord) -> bool:
-    """Return whether a result has outputs with wrong values, not only with a wrong type or shape."""
-    if result["verdict"] != Verdict.FAIL or len(result.get("repeats", ())) > 1 or first_violation(result) is not None:
+def _has_wrong_values(case: CaseRecord, result: ResultRecord) -> bool:
+    """Return whether a result of a valid model has outputs with wrong values, not only with a wrong type or shape."""
+    if (
+        case["kind"] == CaseKind.INVALID
+        or result["verdict"] != Verdict.FAIL
+        or len(result.get("repeats", ())) > 1
+        or first_violation(result) is not None
+    ):
         return False
     wrong = next((output for output in result["outputs"] if "violation" in output), None)
     return wrong is None or "first_bad" in wrong or "actual" not in wrong

@@ -85,7 +85,24 @@ class TestGroups:
         wrong = [output("X_new", "has type double instead of float", actual={})]
         other = case("test_b", clauses=("adam.elementwise",))
         (group,) = found(failure("test_a", outputs=wrong), failure("test_b", outputs=wrong), cases=[other])
-        assert (group.text, group.clause, group.check) == ("X_new has type double instead of float", None, None)
+        assert (group.text, group.clause, group.check) == ("an output has type double instead of float", None, None)
+
+    def test_wrong_values_of_one_output_in_several_places_form_one_group(self):
+        names = ("X_new", "X1_new", "X1_new_captured", "X_new_if_loop", "X2_new_later_if")
+        outputs = [[output(name, "has 1 wrong of 9 elements", first_bad={}, wrong=1)] for name in names]
+        (group,) = found(*(failure(f"test_{n}", outputs=wrong) for n, wrong in enumerate(outputs)))
+        assert (group.text, len(group.cases)) == ("X_new has wrong elements", 5)
+
+    def test_accepted_invalid_models_form_one_group_over_all_clauses(self):
+        cases = [{**case(f"test_{n}", clauses=(f"adam.{n}",)), "kind": "invalid"} for n in range(3)]
+        accepted = [failure(each["case"], outputs=[]) for each in cases]
+        (group,) = found(*accepted, cases=cases)
+        assert (group.clause, len(group.cases)) == (None, 3)
+
+    def test_collections_in_a_message_do_not_divide_a_group(self):
+        messages = ("no value of 'beta' in {'alpha': 1} and ['axis']", "no value of 'beta' in {'mode': 'a'} and []")
+        raised = [failure(f"test_{n}", verdict="error", message=text, outputs=[]) for n, text in enumerate(messages)]
+        assert len(found(*raised)) == 1
 
     def test_wrong_shape_of_outputs_that_pass_an_index_on_forms_one_group(self):
         outputs = [
