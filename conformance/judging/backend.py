@@ -235,7 +235,7 @@ def _judge_outputs(
         return Outcome(stop.verdict, stop.phase, stop.message, watch.seconds, tuple(evidence))
     violations = [_violation_sentence(output) for output in evidence if "violation" in output]
     if violations:
-        more = f" (and {len(violations) - 1} more outputs)" if len(violations) > 1 else ""
+        more = _more_outputs(len(violations) - 1)
         return Outcome(Verdict.FAIL, "compare", violations[0] + more, watch.seconds, tuple(evidence))
     level = (
         profile.level_of_check(RETAINED_OUTPUTS_CHECK, RETAINED_OUTPUTS_LEVEL) if profile else RETAINED_OUTPUTS_LEVEL
@@ -358,6 +358,11 @@ def _overwritten_inputs(inputs: Sequence[Array], before: Sequence[bytes]) -> lis
     return [number for number, array in enumerate(inputs) if array.tobytes() != before[number]]
 
 
+def _more_outputs(count: int) -> str:
+    """Return the end of a sentence about one output, if so many further outputs violate it too."""
+    return f" (and {count} more output{'s' * (count > 1)})" if count else ""
+
+
 def _violation_sentence(output: OutputEvidence) -> str:
     """Return a sentence with the violation of an output and its first wrong element, for the outcome's message."""
     data_set = f" of data set {output['data_set']}" if output["data_set"] else ""
@@ -407,8 +412,7 @@ class RetainedOutputs:
         if not changed:
             return None
         number, name = changed[0]
-        more = f" (and {len(changed) - 1} more outputs)" if len(changed) > 1 else ""
-        return f"{name} of data set {number} has been overwritten by a later run{more}"
+        return f"{name} of data set {number} has been overwritten by a later run{_more_outputs(len(changed) - 1)}"
 
     def check(self, level: Level) -> RewriteCheck | None:
         """Return the violation, if any, as a record for the results file.

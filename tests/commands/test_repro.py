@@ -111,8 +111,9 @@ class TestBackends:
         ended = command("repro", found["cases"][0], "-r", "r.jsonl", "--data", small_corpus, "--output", "out")
         assert ended.status == 0
         text = (here / "out" / "ISSUE.md").read_text()
-        assert f"Probable cause: {found['text']}" in text
-        assert f"{found['explained']} of the {found['failing']} Momentum models" in text
+        assert f"Probable cause: Momentum {found['text']}" in text
+        assert f"Of the {found['failing']} models with a wrong Momentum, {found['explained']} have" in text
+        assert "\nR: float[] = " in text
 
     def test_repro_of_harness_needs_no_suite(self, reproduced):
         host = DATA.parent / "conformance" / "adapters" / "server.py"

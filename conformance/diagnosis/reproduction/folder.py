@@ -81,7 +81,13 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
 
 _FENCE = "~~~~"
 
-LONGEST_TITLE, MOST_MODEL_LINES, LONGEST_CASE_TITLE, MOST_NAMED_OUTPUTS = 110, 60, 120, 3
+LONGEST_TITLE, MOST_MODEL_LINES, LONGEST_CASE_TITLE, MOST_NAMED_OUTPUTS, MOST_VALUES = 110, 60, 120, 3, 48
+
+_SHAPE_CLAUSES = {"argmax.keepdims", "argmax.keepdims_default"}
+"""Clauses about the shape of an output."""
+
+_CONVENTION = re.compile(r" \(the convention of [^()]*\)$")
+"""End of a mistake's text that names the runtime which is known for it."""
 
 PASS_DOCUMENT_PREFIX = "onnxoptimizer "  # noqa: S105 - not a password
 """Prefix of the documents that specify the pass. Clauses from them do not apply to backends."""
@@ -116,6 +122,9 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _NESTED_STATUS = re.compile(r"^(\w+): .*(?:Status Message: |\[ONNXRuntimeError\] : \d+ : \w+ : )", re.DOTALL)
 """Beginning of a message of ONNX Runtime: an exception, and the statuses of the nodes around the one that raised."""
 
+_WRONG_FORM = re.compile(r"^\S+ has (?:type|shape) ")
+_FURTHER_OUTPUTS = re.compile(r" \(and \d+ more outputs?\)$")
+
 _SOURCE_LOCATION = re.compile(r"(?<=: )/\S+:\d+:? ")
 """Place in a runtime's source."""
 
@@ -148,6 +157,10 @@ def issue_text(
     check = first_violation(result)
     expected = _expected(case, kind, check["name"] if check is not None else "")
     ids: Sequence[str] = violated_clauses(case, result["outputs"])
+    if kind == SubjectKind.BACKEND:
+        ids = _contradicted_clauses(case, result)
+        if result["verdict"] != Verdict.FAIL:
+            expected = "The model runs, and gives the outputs in `test_data_set_*`."
     if check is not None and check["name"] in _PLAIN_CHECKS:
         ids = [_CHECK_CLAUSES[check["name"]]] if check["name"] in _CHECK_CLAUSES else []
     has_lead = False
@@ -159,7 +172,7 @@ def issue_text(
     if fault is not None:
         title = fault.title
     elif diagnosis is not None:
-        title = _short(f"{diagnosis['operator']}: {one_line(diagnosis['text'])}")
+        title = _short(_mistake(diagnosis))
     else:
         title = _headline(case, result, kind, model)
     named = [clauses()[id] for id in ids if id in clauses()]
@@ -175,17 +188,61 @@ def issue_text(
         is_smallest=fault is not None and fault.case == case["case"],
         upstream=_mentioned_issues(fault.upstream) if fault is not None else "",
         diagnosis=diagnosis,
-        evidence=[truncate_line(one_line(line)) for line in short_evidence(result, None, {})],
+        mistake=_mistake(diagnosis) if diagnosis is not None else "",
+        evidence=[truncate_line(one_line(line).removeprefix("> ")) for line in short_evidence(result, None, {})],
         expected=expected,
         level=Level.MUST if check is not None and check["name"] == _MUTATION else Level(result["level"]),
+        authority=_authority(clause),
         clause=clause,
         demand=_demand(clause, is_the_pass=is_the_pass) if clause is not None else "",
         passages=[_passage_view(passage) for passage in passages],
         model=_model_lines(_model_text(model)),
+        inputs=_input_lines(case, result),
         command=command,
         subject=name,
         versions=[(one_line(name), one_line(version)) for name, version in sorted(versions.items())],
     )
+
+
+def _contradicted_clauses(case: CaseRecord, result: ResultRecord) -> list[str]:
+    """Return the clauses that a backend's result contradicts.
+
+    A wrong type or shape contradicts a clause about types or shapes alone, and no error contradicts a clause about
+    values.
+    """
+    if result["verdict"] != Verdict.FAIL:
+        return []
+    wrong = next((output for output in result["outputs"] if "violation" in output), None)
+    found = re.match(r"has (type|shape) ", wrong["violation"]) if wrong is not None else None
+    if found is None:
+        return list(violated_clauses(case, result["outputs"]))
+    if found[1] == "shape":
+        return [id for id in case["clauses"] if id in _SHAPE_CLAUSES]
+    family = case["clauses"][0].partition(".")[0] if case["clauses"] else ""
+    return [f"{family}.{name}" for name in ("output_type", "tensor_type") if f"{family}.{name}" in clauses()]
+
+
+def _mistake(diagnosis: DiagnosisRecord) -> str:
+    """Return the diagnosed mistake as a sentence without its full stop: `Adam adds epsilon to H_new`."""
+    text = _CONVENTION.sub("", one_line(diagnosis["text"]))
+    return f"{diagnosis['operator']} {text}"
+
+
+def _authority(clause: Clause | None) -> str:
+    """Return a sentence on what determines an answer that the ONNX specification leaves open."""
+    if clause is not None and "IEEE 754" in clause.source:
+        return "The text of the ONNX specification alone does not settle this; IEEE 754 does."
+    return "The text of the ONNX specification does not demand this, but users can expect it."
+
+
+def _input_lines(case: CaseRecord, result: ResultRecord) -> list[str]:
+    """Return the inputs of the data set that shows the failure; nothing if their values are too many to print."""
+    wrong = next((output for output in result["outputs"] if "violation" in output), None)
+    number = wrong["data_set"] if wrong is not None else 0
+    inputs = case["data_sets"][number]["inputs"] if number < len(case["data_sets"]) else []
+    if any(tensor["elided"] for tensor in inputs) or sum(len(tensor["values"]) for tensor in inputs) > MOST_VALUES:
+        return []
+    return [f"{tensor['name']}: {tensor['type']}{tensor['shape']} = {', '.join(tensor['values'])}" for tensor in inputs]
 
 
 def _expected(case: CaseRecord, kind: str, check: str) -> str:
@@ -242,7 +299,7 @@ def _headline(case: CaseRecord, result: ResultRecord, kind: str, model: onnx.Mod
     if case["kind"] == CaseKind.INVALID:
         return _short(f"accepts an invalid model: {one_line(case['title'])}")
     wrong = {output["name"]: output["violation"] for output in result["outputs"] if "violation" in output}
-    what = result["message"] if re.search(r"^\S+ has (?:type|shape) ", result["message"]) else ""
+    what = _FURTHER_OUTPUTS.sub("", result["message"]) if _WRONG_FORM.search(result["message"]) else ""
     if not what and wrong:
         more = len(wrong) - MOST_NAMED_OUTPUTS
         what = f"wrong {', '.join([*wrong][:MOST_NAMED_OUTPUTS])}{f' and {more} more' if more > 0 else ''}"
@@ -270,16 +327,26 @@ def _judged_operator(case: CaseRecord, result: ResultRecord, model: onnx.ModelPr
     nodes = list(all_nodes(model))
     if not any(node.op_type == operator for node in nodes):
         return f"{operator} as primitive operators" if operator else nodes[-1].op_type if nodes else ""
-    around = [node.op_type for node in nodes for body in subgraphs_of(node) if operator in _types_in(body)]
-    place = f" in a{'n' if around[-1][0] in 'AEIOU' else ''} {around[-1]}" if around else ""
+    place = "".join(f" in a{'n' if one[0] in 'AEIOU' else ''} {one}" for one in _places(model, operator))
     operands = {name for node in nodes if node.op_type == operator for name in node.input[:1]}
     made = {node.op_type for node in nodes if operands.intersection(node.output)}
     operand = next(iter(made & {*FAMILY_OPERATORS["ArgMax"]}), "") if operator == "ArgMax" and len(made) == 1 else ""
     return f"{operator}{f' of {operand}' if operand not in {'', operator} else ''}{place}"
 
 
-def _types_in(graph: onnx.GraphProto) -> set[str]:
-    return {node.op_type for node in graph.node}
+def _places(model: onnx.ModelProto, operator: str) -> list[str]:
+    """Return the operators whose bodies contain the last node of an operator, the innermost first."""
+
+    def search(graph: onnx.GraphProto) -> list[str] | None:
+        found: list[str] | None = [] if any(node.op_type == operator for node in graph.node) else None
+        for node in graph.node:
+            for body in subgraphs_of(node):
+                if (inner := search(body)) is not None:
+                    found = [*inner, node.op_type]
+        return found
+
+    places = search(model.graph)
+    return ["function"] if places is None else places
 
 
 def _short(text: str) -> str:
