@@ -25,6 +25,8 @@ UNEXPLAINED = {
     "argmax.lowest_of_256_lanes",
     "argmax.lowest_of_1024_lanes",
     "softmax.not_shifted",
+    "log.bfloat16",
+    "momentum.4096_elements_at_most",
 }
 """Mutants that so few cases detect (Loops, Scans, long rows, overflows) that an explanation would be a guess."""
 
@@ -101,7 +103,7 @@ def test_unknown_fault_has_no_explanation(bench, family):
     [
         ("does nothing where there are several tensors", "Adam", "have tensors of a node ≥ 2"),
         ("doubles what it gives where T is negative", "Momentum", "have T ≤ -1"),
-        ("adds 1 for a negative axis", "ArgMax", "have a negative axis of ArgMax and have keepdims = 0"),
+        ("adds 1 for a negative axis", "ArgMax", "have a negative axis of ArgMax"),
     ],
 )
 @pytest.mark.whole

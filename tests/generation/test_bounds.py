@@ -22,6 +22,8 @@ WIDER = {
     "test_adam_function_own_name_defaults_float": "1 - beta**T is a small part of beta**T, as in pairwise_004",
     "test_adam_tiny_float*": "the errors of a power, two roots and two quotients add up in the update",
     "test_adam_numbers_*_float": "1 - alpha**T and 1 - beta**T are small parts of powers whose T is large",
+    "test_adagrad_numbers_*_float": "epsilon = -1 makes H_adaptive a small difference, with the error of the root",
+    "test_momentum_numbers_*_float": "R is 2**60, so X_new has the error of a V_new that almost cancels",
     "test_adam_extreme_*_r_huge_*": "the errors of roots and quotients add up in an update that dominates X",
     "test_*_placed_*": "operands are initializers, or parts of inputs of other shapes, so they do not measure a result",
     "test_*_sizes_*": "operands are tiled from a period of another shape, so they do not measure a result",
