@@ -28,7 +28,7 @@ finally:
     (kibibytes,) = re.findall(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())
     print("PEAK", int(kibibytes) // 1024, file=sys.stderr)
 """
-"""Runs the command line and prints its peak memory in MiB. `ru_maxrss` would include that of the process before exec."""
+"""Runs the command line and prints its peak memory in MiB. `ru_maxrss` would include the memory from before exec."""
 
 # the attack, the verdict and a part of the message
 ATTACKS = [
