@@ -135,6 +135,7 @@ def measure_mutation_score(
     progress: Callable[[str], None],
     only: Iterable[str] = (),
     mutants: Mapping[str, Sequence[Mutant]] | None = None,
+    variants_per_case: int | None = None,
 ) -> MutationScore:
     """Run every mutant and every correct variant on the cases of its operator.
 
@@ -142,6 +143,7 @@ def measure_mutation_score(
         progress: function that is called with the id of each mutant and variant when it is done.
         only: the families to test; all if empty.
         mutants: the mutants by family; the catalogue and the correct variants if None.
+        variants_per_case: number of correct variants that run on each case, in turns; all variants if None.
     """
     from mutation.variants import VARIANTS
 
@@ -154,8 +156,10 @@ def measure_mutation_score(
             results[family].append(_test_mutant(mutant, cases.get(family, [])))
             progress(mutant.id)
     variants = []
-    for variant in VARIANTS if mutants is None else ():
-        variants.append(_test_variant(variant, [case for family in families for case in cases.get(family, [])]))
+    tested = [case for family in families for case in cases.get(family, [])]
+    step = len(VARIANTS) // (variants_per_case or len(VARIANTS))
+    for number, variant in enumerate(VARIANTS if mutants is None else ()):
+        variants.append(_test_variant(variant, tested[number % step :: step]))
         progress(variant.id)
     return MutationScore(results, variants)
 

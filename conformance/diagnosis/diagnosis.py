@@ -18,11 +18,18 @@ from functools import cache, cached_property, lru_cache
 from itertools import combinations, permutations
 from typing import TYPE_CHECKING, TypeAlias
 
-from conformance.diagnosis.properties import CommonProperty, case_properties, common_properties, failure_mode
+from conformance.diagnosis.properties import (
+    CommonProperty,
+    case_properties,
+    common_properties,
+    failure_mode,
+    separating_condition,
+)
 from conformance.diagnosis.recorded_outputs import (
     Observation,
     are_equivalent,
     is_failure,
+    is_partly_equivalent,
     observation_from_record,
     observe,
 )
@@ -70,6 +77,7 @@ class MutantRunner:
         self._compare = cache(self._compare_relevant)
         self._reproduces = cache(self._reproduces_relevant)
         self._fails = cache(self._fails_relevant)
+        self._explains_partly = cache(self._explains_partly_relevant)
 
     def compare(self, mutants: MutantCombination, id: str) -> FailureComparison:
         """Compare the outputs of a combination of mutants with those of the subject on a failing case."""
@@ -89,6 +97,14 @@ class MutantRunner:
     def fails(self, mutants: MutantCombination, id: str) -> bool:
         """Return whether a combination of mutants fails a case."""
         return self._fails(self._relevant_mutants(mutants, id), id)
+
+    def explains_partly(self, mutant: Mutant, id: str) -> bool:
+        """Return whether the subject has the mutant's outputs in those runs of a failing case that are wrong."""
+        return self._explains_partly(self._relevant_mutants((mutant,), id), id)
+
+    def _explains_partly_relevant(self, mutants: MutantCombination, id: str) -> bool:
+        observation = self._observe_mutants(mutants, id)
+        return observation is not None and is_partly_equivalent(observation, self._observations[id], self._cases[id])
 
     def _fails_relevant(self, mutants: MutantCombination, id: str) -> bool:
         observation = self._observe_mutants(mutants, id)
@@ -302,12 +318,15 @@ class Explanation:
         indistinguishable: other mutants that explain the same cases; the cases do not distinguish them from the mutant.
         cases: the ids of the cases that the mutant explains, alone or jointly with other selected mutants.
         jointly_explained: the part of `cases` that the mutant explains only together with other mutants.
+        condition: the property of the cases in which the subject has the mistake, as a verb phrase in the plural; empty
+            if the subject has it in all cases.
     """
 
     mutant: Mutant
     indistinguishable: tuple[Mutant, ...]
     cases: frozenset[str]
     jointly_explained: frozenset[str] = frozenset()
+    condition: str = ""
 
 
 def select_explanations(evidence: Evidence) -> list[Explanation]:
@@ -427,6 +446,93 @@ def _explain_with_several(evidence: Evidence) -> list[Explanation]:
     return [_build_explanation(alternatives, reasons) for alternatives in selection]
 
 
+CONDITIONAL_SUPPORT_RATIO = 3
+"""Number of cases that a mutant under a condition must explain for each case that it fails differently."""
+
+MIN_CONDITIONAL_SUPPORT = 5
+"""Number of cases that a mutant under a condition must explain."""
+
+CONDITIONAL_SAMPLE_SIZE = 8
+"""Number of unexplained cases on which all mutants are tried before a condition is searched."""
+
+MAX_CONDITIONAL_MUTANTS = 4
+"""Number of mutants for which a condition is searched at a time: those that explain the most unexplained cases."""
+
+
+def explain_under_conditions(
+    evidence: Evidence, found: Sequence[Explanation], properties: Callable[[str], Properties]
+) -> list[Explanation]:
+    """Explain unexplained cases by mutants that the subject has only under a condition, such as a type or T ≤ 0.
+
+    A mutant is named if one property, or two, separate the failing cases that the mutant explains from the passing
+    cases that the mutant would fail.
+
+    Args:
+        found: the explanations without a condition.
+        properties: returns the properties of a case by its id.
+    """
+    more: list[Explanation] = []
+    passed = (*evidence.passed, *evidence.passed_at_lower_level)
+    left = evidence.failing.difference(*(one.cases for one in found))
+    while len(left) >= MIN_CONDITIONAL_SUPPORT and len(found) + len(more) < MAX_EXPLANATIONS:
+        known = {mutant for one in (*found, *more) for mutant in (one.mutant, *one.indistinguishable)}
+        sample = sorted(left, key=_shuffle_key)[:CONDITIONAL_SAMPLE_SIZE]
+        runner = evidence.runner
+        pool = [one for one in evidence.catalogue if one not in known]
+        pool = [one for one in pool if any(runner.explains_partly(one, id) for id in sample)]
+        gains = {one: frozenset(id for id in left if runner.explains_partly(one, id)) for one in pool}
+        ranked = [one for one in pool if len(gains[one]) >= MIN_CONDITIONAL_SUPPORT]
+        ranked = sorted(ranked, key=lambda one: -len(gains[one]))[:MAX_CONDITIONAL_MUTANTS]
+        refuting = {one: frozenset(id for id in passed if runner.fails((one,), id)) for one in ranked}
+        specific = [one for one in ranked if not any(_is_likelier(gains, refuting, other, one) for other in ranked)]
+        options = {one: _condition(evidence, one, gains[one], refuting[one], left, properties) for one in specific}
+        conditions = {one: condition for one, condition in options.items() if condition is not None}
+        if not conditions:
+            break
+        mutant = max(conditions, key=lambda one: len(gains[one]))
+        equal = tuple(one for one in conditions if one is not mutant and gains[one] == gains[mutant])
+        more.append(Explanation(mutant, equal, gains[mutant], condition=conditions[mutant]))
+        left -= gains[mutant]
+    return [one for one in more if not _is_contradicted(evidence, one.mutant, len(one.cases), left)]
+
+
+def _is_likelier(
+    gains: Mapping[Mutant, frozenset[str]], refuting: Mapping[Mutant, frozenset[str]], one: Mutant, other: Mutant
+) -> bool:
+    """Return whether a mutant explains more than another one, or explains the same and fails fewer passing cases."""
+    return gains[one] > gains[other] or (gains[one] == gains[other] and refuting[one] < refuting[other])
+
+
+def _is_contradicted(evidence: Evidence, mutant: Mutant, support: int, left: Iterable[str]) -> bool:
+    """Return whether a mutant under a condition fails too many of these cases differently from the subject."""
+    return CONDITIONAL_SUPPORT_RATIO * len(evidence.contradicting_cases(mutant, left)) > support
+
+
+def _condition(
+    evidence: Evidence,
+    mutant: Mutant,
+    gain: frozenset[str],
+    refuting: frozenset[str],
+    left: frozenset[str],
+    properties: Callable[[str], Properties],
+) -> str | None:
+    """Return the condition under which the subject has a mutant; empty if always, None if no condition is found.
+
+    Args:
+        gain: the ids of the unexplained cases that the mutant explains.
+        refuting: the ids of the passing cases that the mutant fails.
+        left: the ids of all unexplained cases.
+    """
+    contradicting = evidence.contradicting_cases(mutant, left - gain)
+    if not refuting:
+        return "" if MIN_SUPPORT_RATIO * len(contradicting) <= len(gain) else None
+    described = ({id: properties(id) for id in ids} for ids in (gain, refuting, contradicting))
+    condition = separating_condition(*described)
+    if condition is None:
+        return None
+    return None if _is_contradicted(evidence, mutant, len(gain), condition.others & left) else condition.text
+
+
 def _has_enough_support(evidence: Evidence, mutant: Mutant) -> bool:
     """Return whether a mutant alone explains at least as many cases as it fails in another way than the subject."""
     return len(evidence.explained_alone(mutant)) >= len(evidence.contradicting_cases(mutant, evidence.failing))
@@ -544,7 +650,7 @@ class Diagnosis:
 
     def _record(self, explanation: Explanation) -> DiagnosisRecord:
         mutant = explanation.mutant
-        return {
+        record: DiagnosisRecord = {
             "subject": self.subject,
             "operator": mutant.operator,
             "mutant": mutant.id,
@@ -555,6 +661,9 @@ class Diagnosis:
             "cases": sorted(explanation.cases),
             "jointly_explained": sorted(explanation.jointly_explained),
         }
+        if explanation.condition:
+            record["condition"] = explanation.condition
+        return record
 
     @property
     def unexplained_records(self) -> list[UnexplainedRecord]:
@@ -610,10 +719,12 @@ def diagnose(
         [id for id in passed if not findings[id].level.is_within(level)],
         {id: topics(id).clauses for id in observations},
     )
+    properties = cache(lambda case: case_properties(cases[case], topics(case).tags))
     explanations = tuple(select_explanations(evidence)) if observations else ()
+    explanations += tuple(explain_under_conditions(evidence, explanations, properties))
     left = failing.difference(*(explanation.cases for explanation in explanations))
     manners = {id: failure_mode(findings[id], observations.get(id), cases[id]) for id in left}
-    described = {id: case_properties(cases[id], topics(id).tags) for id in (*left, *passed)} if left else {}
+    described = {id: properties(id) for id in (*left, *passed)} if left else {}
     groups = tuple(_group_by_failure_mode(family, manners, {id: described[id] for id in passed if left}, described))
     return Diagnosis(subject, family, len(failing), explanations, groups)
 

@@ -160,9 +160,15 @@ def _operand_properties(
         yield from (f"have {type} tensors" for type in sorted(types))
         if len(types) == 1 and any(name == "R" and type_name(array.dtype) not in types for name, array in known):
             yield "have an R of another type than the tensors"
+    else:
+        yield from (f"have {_number_kind(array)} operands of {node.op_type}" for _, array in tensors)
     for name, array in tensors:
         yield from _shape_properties(array, numbers)
         yield from (f"have {what} in {name}" for what in _data_properties(array))
+
+
+def _number_kind(array: Array) -> str:
+    return "floating-point" if array.dtype.kind in "fV" else "integer"
 
 
 def _shape_properties(array: Array, numbers: dict[str, list[float]]) -> Iterator[str]:
@@ -311,6 +317,67 @@ def common_properties(cases: Mapping[str, Properties], others: Mapping[str, Prop
     return [*weak, *parts]
 
 
+MAX_CONDITION_CHANCE = 1e-4
+"""A condition is reported only if the probability that a random property separates the cases so is at most this."""
+
+MAX_EXCEPTIONS_SHARE = 0.02
+"""Maximum share of the unaffected cases that may satisfy a condition."""
+
+NO_CONDITIONS = {"nodes of the graph", "IR version", "runs of a prepared model"}
+"""Numeric properties that are no condition of a kernel."""
+
+MAX_PAIRED_TRAITS = 40
+"""Number of properties that are tried in pairs."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A property, or two properties, under which an implementation is wrong.
+
+    Attributes:
+        text: a verb phrase in the plural: "have T ≤ 0".
+        others: the ids of the other cases that have the property.
+    """
+
+    text: str
+    others: frozenset[str]
+
+
+def separating_condition(
+    cases: Mapping[str, Properties], unaffected: Mapping[str, Properties], doubtful: Mapping[str, Properties]
+) -> Condition | None:
+    """Return the simplest condition that all of some cases satisfy and none of the unaffected cases; None if none does.
+
+    One property is simpler than two. Tags of cases are no condition.
+
+    Args:
+        cases: the properties of the cases in which the mistake shows, by id.
+        unaffected: those of the cases in which it would show if there were no condition.
+        doubtful: those of cases that may satisfy the condition or not; as few as possible do.
+    """
+    if not cases or not unaffected:
+        return None
+    share = len(cases) / (len(cases) + len(unaffected))
+    chance = share ** len(cases) * (1 - share) ** len(unaffected)
+    others = {**unaffected, **doubtful}
+    traits = [trait for trait in _traits(cases, others, is_condition=True) if len(trait.cases) == len(cases)]
+    traits = [trait for trait in traits if len(trait.others) < len(others)]
+    if chance <= MAX_CONDITION_CHANCE:
+        exceptions = len(unaffected) * MAX_EXCEPTIONS_SHARE
+        exact = [trait for trait in traits if len(trait.others & unaffected.keys()) <= exceptions]
+        if exact:
+            best = min(exact, key=lambda trait: len(trait.others))
+            return Condition(best.text, best.others)
+    if chance <= MAX_CONDITION_CHANCE**2:
+        near = sorted(traits, key=lambda trait: len(trait.others & unaffected.keys()))[:MAX_PAIRED_TRAITS]
+        pairs = [one & other for one, other in combinations(near, 2)]
+        exact = [trait for trait in pairs if trait.others.isdisjoint(unaffected)]
+        if exact:
+            best = min(exact, key=lambda trait: len(trait.others))
+            return Condition(best.text, best.others)
+    return None
+
+
 def _is_pair_redundant(one: _Trait, pair: _Trait) -> bool:
     """Return whether two properties together distinguish the cases only slightly better than one of them."""
     return len(pair.others) * 2 > len(one.others)
@@ -324,16 +391,23 @@ def _covering_traits(traits: list[_Trait]) -> Iterator[CommonProperty]:
         seen |= largest.cases
 
 
-def _traits(cases: Mapping[str, Properties], others: Mapping[str, Properties]) -> Iterator[_Trait]:
-    """Yield all properties of the cases: attributes first, then types, shapes, data, structure and tags."""
+def _traits(
+    cases: Mapping[str, Properties], others: Mapping[str, Properties], *, is_condition: bool = False
+) -> Iterator[_Trait]:
+    """Yield all properties of the cases: attributes first, then types, shapes, data, structure and tags.
+
+    Args:
+        is_condition: yield only properties on which a kernel can depend.
+    """
     words = dict.fromkeys(word for one in cases.values() for word in one.words)
     tags = [word for word in words if word.startswith("are tagged")]
     names = dict.fromkeys(name for one in cases.values() for name, values in one.numbers.items() if values)
     for word in (word for word in words if word not in tags):
         yield _phrase_trait(word, cases, others)
     for name in names:
-        yield from _numeric_traits(name, cases, others)
-    for word in tags:
+        if not (is_condition and name in NO_CONDITIONS):
+            yield from _numeric_traits(name, cases, others, is_condition=is_condition)
+    for word in () if is_condition else tags:
         yield _phrase_trait(word, cases, others)
 
 
@@ -342,7 +416,9 @@ def _phrase_trait(word: str, cases: Mapping[str, Properties], others: Mapping[st
     return _Trait(word, *having)
 
 
-def _numeric_traits(name: str, cases: Mapping[str, Properties], others: Mapping[str, Properties]) -> Iterator[_Trait]:
+def _numeric_traits(
+    name: str, cases: Mapping[str, Properties], others: Mapping[str, Properties], *, is_condition: bool
+) -> Iterator[_Trait]:
     """Yield conditions on a numeric property (=, ≠, ≥, ≤) that may distinguish the failing cases from the passing ones.
 
     The numbers in the conditions are the smallest and largest values of the failing cases, and values of failing cases
@@ -356,11 +432,15 @@ def _numeric_traits(name: str, cases: Mapping[str, Properties], others: Mapping[
     def trait(relation: str, limit: float) -> _Trait:
         holds = _RELATIONS[relation]
         having = [frozenset(id for id, values in group.items() if holds(values, limit)) for group in numbers]
-        return _Trait(f"have {name} {relation} {_format_number(limit)}", *having)
+        text = f"have {name} = {_format_number(limit)} in a run" if relation == "once" else ""
+        return _Trait(text or f"have {name} {relation} {_format_number(limit)}", *having)
 
     for value in sorted({value for values in own.values() for value in values}):
         if all(set(values) == {value} for values in own.values()) or value == 0:
             yield trait("=", value)
+    if is_condition and own:
+        for value in sorted(set.intersection(*(set(values) for values in own.values()))):
+            yield trait("once", value)
     yield trait("≠", 0)
     yield trait("≥", min(max(values) for values in own.values()))
     yield trait("≤", max(min(values) for values in own.values()))
@@ -379,6 +459,7 @@ def _format_number(number: float) -> str:
 
 
 _RELATIONS: Mapping[str, Callable[[Sequence[float], float], bool]] = {
+    "once": lambda values, limit: limit in values,
     "=": lambda values, limit: all(value == limit for value in values),
     "≠": lambda values, limit: any(value != limit for value in values),
     "≥": lambda values, limit: max(values) >= limit,

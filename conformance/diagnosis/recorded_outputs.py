@@ -92,6 +92,20 @@ def are_equivalent(one: Observation, other: Observation, case: CaseInMemory) -> 
     return all(_are_outputs_equivalent(data_set.outputs, a, b) for data_set, a, b in data_sets)
 
 
+def is_partly_equivalent(mutant: Observation, subject: Observation, case: CaseInMemory) -> bool:
+    """Return whether a subject has a mutant's outputs in some runs of a case, and acceptable outputs in all others."""
+    if mutant.error or subject.error or any(mutant.changed_inputs) or any(subject.changed_inputs):
+        return are_equivalent(mutant, subject, case)
+    if not len(mutant.outputs) == len(subject.outputs) == len(case.held):
+        return False
+    wrong = [
+        _are_outputs_equivalent(data_set.outputs, a, b)
+        for data_set, a, b in zip(case.held, mutant.outputs, subject.outputs, strict=True)
+        if len(b) != len(data_set.outputs) or not all(map(is_acceptable, data_set.outputs, b))
+    ]
+    return bool(wrong) and all(wrong)
+
+
 def _is_alike(observation: Observation, number: int, data_set: DataSet, outputs: Sequence[Any]) -> bool:
     """Return whether the outputs of one data set differ from those of an observation by rounding at most."""
     recorded = observation.outputs

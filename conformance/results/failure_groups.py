@@ -502,8 +502,8 @@ def explained_sentence(record: DiagnosisRecord) -> str:
 
 def _mutant_text(record: DiagnosisRecord) -> str:
     """Return the description of a mutant, with the condition under which it differs from a correct implementation."""
-    condition = str(record.get("condition", ""))
-    return f"{record['text']} {condition}".rstrip()
+    condition = record.get("condition")
+    return f"{record['text']}{f' (only in models that {condition})' if condition else ''}"
 
 
 def unexplained_sentence(record: UnexplainedRecord) -> str:

@@ -41,6 +41,7 @@ class DiagnosisRecord(TypedDict):
     `explained` is the number of cases that the mutant explains, of `failing` failing cases of the operator. No case
     distinguishes the mutant from the mutants in `indistinguishable`. `cases` has the ids of the explained cases.
     `jointly_explained` has the ids of cases that the mutant explains only together with other diagnosed mutants.
+    `condition` is there if the subject has the mistake only in models with a property, such as "have T ≤ 0".
     """
 
     subject: str
@@ -52,6 +53,7 @@ class DiagnosisRecord(TypedDict):
     indistinguishable: list[str]
     cases: list[str]
     jointly_explained: list[str]
+    condition: NotRequired[NonEmpty]
 
 
 class SharedRecord(TypedDict):

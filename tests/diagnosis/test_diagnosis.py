@@ -6,7 +6,16 @@ from itertools import islice
 
 import pytest
 from command_outputs import read_records
-from diagnosis_accuracy import MutantPairs, count_named, family_of_mutant, mutant_groups, unexplainable_backends
+from diagnosis_accuracy import (
+    CONDITIONS,
+    Conditional,
+    ConditionalBackend,
+    MutantPairs,
+    count_named,
+    family_of_mutant,
+    mutant_groups,
+    unexplainable_backends,
+)
 from kernel_mistakes import MISTAKES
 
 from conformance.diagnosis.collected_results import ResultCollector
@@ -103,7 +112,6 @@ def test_unknown_fault_has_no_explanation(bench, family):
     [
         ("does nothing where there are several tensors", "Adam", "have tensors of a node ≥ 2"),
         ("doubles what it gives where T is negative", "Momentum", "have T ≤ -1"),
-        ("adds 1 for a negative axis", "ArgMax", "have a negative axis of ArgMax"),
     ],
 )
 @pytest.mark.whole
@@ -113,6 +121,23 @@ def test_unexplained_group_has_its_common_properties(bench, text, operator, shar
     assert found.explanations == ()
     (group,) = found.unexplained
     assert [one.text for one in group.common_properties] == [shared]
+
+
+@pytest.mark.parametrize(
+    ("text", "condition"),
+    [
+        ("adds 1 for a negative axis", "have a negative axis of ArgMax"),
+        ("adds 1 where keepdims is 0", "have keepdims = 0"),
+        ("adds 1 for vectors", "have dimensions of a tensor = 1"),
+    ],
+)
+@pytest.mark.whole
+def test_mutant_under_a_condition_is_named_with_its_condition(bench, text, condition):
+    (mistake,) = (one for one in MISTAKES if one.text == text)
+    found = bench.diagnosis(mistake.backend, mistake.operator)
+    (explanation,) = found.explanations
+    (record,) = found.diagnosis_records
+    assert (explanation.mutant.id, record["condition"]) == ("argmax.from_1", condition)
 
 
 def test_catalogue_has_none_of_the_kernel_mistakes():

@@ -68,7 +68,7 @@ def test_overwritten_output_fails_at_should(outcome, isolated):
     result = outcome(fakes.ReusesItsBuffers, TWICE, isolated=isolated)
     assert (result.verdict, result.phase) == (Verdict.FAIL, "compare")
     assert result.message == (
-        "kept_outputs: index of data set 0 has been overwritten by a later run (and 1 more outputs)"
+        "kept_outputs: index of data set 0 has been overwritten by a later run (and 1 more output)"
     )
     assert [(check["name"], check["level"]) for check in result.checks] == [("kept_outputs", "should")]
 

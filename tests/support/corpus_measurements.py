@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus
 
 
+VARIANTS_PER_CASE = 6
+
+
 def families() -> Sequence[str]:
     """Return the families in an order that starts differently in each process."""
     first = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % len(FAMILIES)
@@ -27,8 +30,11 @@ def families() -> Sequence[str]:
 
 
 def measure_family(corpus: Corpus, family: str) -> Any:
-    """Measure the mutation score of one family; mutants, which contain functions, are replaced by their ids."""
-    score = measure_mutation_score(corpus, no_progress, only=(family,))
+    """Measure the mutation score of one family; mutants, which contain functions, are replaced by their ids.
+
+    Each case is run by some of the correct variants; `nox -s mutation` runs each variant on each case.
+    """
+    score = measure_mutation_score(corpus, no_progress, only=(family,), variants_per_case=VARIANTS_PER_CASE)
     return (
         [(one.mutant.id, one.detection, one.false_positive, one.detected_by_onnx) for one in score.results[family]],
         [(one.false_positives, one.cases) for one in score.variants],

@@ -14,12 +14,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from kernel_mistakes import MISTAKES
 
+from conformance.adapters.reference import PreparedReferenceGraph
 from conformance.corpus.case_json import read_case_json
 from conformance.corpus.corpus import open_corpus
 from conformance.diagnosis.collected_results import CollectedResult
-from conformance.diagnosis.diagnosis import CaseTopics, Diagnosis, can_compose, diagnose
+from conformance.diagnosis.diagnosis import (
+    MIN_CONDITIONAL_SUPPORT,
+    CaseTopics,
+    Diagnosis,
+    can_compose,
+    diagnose,
+)
 from conformance.diagnosis.recorded_outputs import (
     Observation,
     are_equivalent,
@@ -29,12 +37,14 @@ from conformance.diagnosis.recorded_outputs import (
     observe,
 )
 from conformance.mutants import FAMILIES, KernelPatch, MutantBackend, catalogue, op_types
-from conformance.mutants.mutant import compose
-from conformance.verdicts import Verdict
+from conformance.mutants.mutant import _patched_evaluation, compose
+from conformance.reference.graph import Graph
+from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from conformance.verdicts import Level, Verdict
 from mutation.operators import cases_by_family
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from conformance.corpus.corpus import Corpus
     from conformance.corpus.loading import CaseInMemory
@@ -159,6 +169,116 @@ def count_named(bench: Bench, pair: tuple[Mutant, Mutant]) -> tuple[int, list[st
     return sum(any(one.id in ids for ids in found) for one in pair), wrong
 
 
+@dataclass(frozen=True)
+class Conditional:
+    """A mutant of the catalogue that an implementation has only for some nodes: a mistake outside of the catalogue."""
+
+    mutant: Mutant
+    name: str
+    applies: Callable[[Any, list[Any]], bool]
+
+
+def _scalar_t(inputs: list[Any]) -> int:
+    return int(np.asarray(inputs[1]).reshape(-1)[0])
+
+
+CONDITIONS: Mapping[str, Mapping[str, Callable[[Any, list[Any]], bool]]] = {
+    "optimizer": {
+        "double": lambda _, inputs: inputs[2].dtype == np.float64,
+        "float": lambda _, inputs: inputs[2].dtype == np.float32,
+        "T above 0": lambda _, inputs: _scalar_t(inputs) > 0,
+        "T of 0": lambda _, inputs: _scalar_t(inputs) == 0,
+        "T below 0": lambda _, inputs: _scalar_t(inputs) < 0,
+        "several tensors": lambda node, inputs: len(inputs) > 2 + len(TRAINING_OPTIMIZERS[node.op_type].operands),
+        "one tensor": lambda node, inputs: len(inputs) == 2 + len(TRAINING_OPTIMIZERS[node.op_type].operands),
+        "0-d": lambda _, inputs: max(array.ndim for array in inputs[2:]) == 0,
+        "rank 2 or more": lambda _, inputs: max(array.ndim for array in inputs[2:]) >= 2,
+        "norm_coefficient": lambda node, _: node.attributes.get("norm_coefficient", 0) != 0,
+        "R of another type": lambda _, inputs: inputs[0].dtype != inputs[2].dtype,
+    },
+    "other": {
+        "integers": lambda _, inputs: inputs[0].dtype.kind in "iu",
+        "floating point": lambda _, inputs: inputs[0].dtype.kind not in "iu",
+        "double": lambda _, inputs: inputs[0].dtype == np.float64,
+        "float16": lambda _, inputs: inputs[0].dtype == np.float16,
+        "negative axis": lambda node, _: node.attributes.get("axis", 0) < 0,
+        "keepdims of 0": lambda node, _: node.attributes.get("keepdims", 1) == 0,
+        "rank 3 or more": lambda _, inputs: inputs[0].ndim >= 3,
+    },
+}
+"""Conditions of mistakes, for nodes of training optimizers and for other nodes."""
+
+
+class ConditionalBackend(MutantBackend):
+    """The reference backend with mistakes under conditions; the first one that applies to a node counts."""
+
+    def __init__(self, mistakes: Sequence[Conditional]) -> None:
+        super().__init__({op_type: patch for one in mistakes for op_type, patch in one.mutant.backend.patches.items()})
+        object.__setattr__(self, "_mistakes", mistakes)
+
+    def prepare(self, model: Any, device: str = "CPU", **_: Any) -> Any:
+        """Prepare a model."""
+
+        def patching(node: Any, evaluation: Any, within: tuple[str, ...]) -> Any:
+            own = [one for one in self._mistakes if one.mutant.operator == node.op_type]
+            patched = {one: _patched_evaluation(one.mutant.backend.patches[node.op_type], evaluation) for one in own}
+            if not own:
+                return evaluation
+
+            def run(node: Any, inputs: Any, system: Any) -> Any:
+                arrays = [value.elements for value in inputs]
+                chosen = next((patched[one] for one in own if one.applies(node, arrays)), evaluation)
+                return chosen(node, inputs, system)
+
+            return run
+
+        return PreparedReferenceGraph(Graph.from_model(self._own_kernels(model), patching))
+
+
+def conditional_pairs(seed: int) -> Iterator[tuple[Conditional, Conditional]]:
+    """Yield random pairs of mistakes of one family, each under a condition."""
+    random_ = random.Random(seed)
+    while True:
+        family = random_.choice(FAMILIES)
+        plain = [
+            one
+            for one in catalogue()[family]
+            if one.level is Level.MUST
+            and not (one.defaults or one.within or one.by_position or one.last_reader_of or one.rewrite)
+            and not one.backend.patches[one.operator].only_before_argmax
+        ]
+        yield tuple(  # type: ignore[misc]
+            Conditional(one, *random_.choice(list(CONDITIONS["optimizer" if family != "ArgMax" else "other"].items())))
+            for one in random_.sample(plain, 2)
+        )
+
+
+def _measure_conditional(bench: Bench, count: int, seed: int) -> None:
+    """Measure how often diagnosis names both mistakes of a pair, each of which has a condition."""
+    both = wrong = decided = 0
+    for pair in conditional_pairs(seed):
+        family = family_of_mutant(pair[0].mutant)
+        alone = [
+            {id for id, found in bench.findings(ConditionalBackend([one]), family).items() if found.verdict.is_defect}
+            for one in pair
+        ]
+        if min(map(len, alone)) < MIN_CONDITIONAL_SUPPORT:
+            continue
+        decided += 1
+        found = bench.diagnosis(ConditionalBackend(pair), family)
+        groups = mutant_groups(found)
+        named = sum(any(one.mutant.id in ids for ids in groups) for one in pair)
+        others = [min(ids) for ids in groups if not any(one.mutant.id in ids for one in pair)]
+        both += named == 2
+        wrong += bool(others)
+        texts = [f"{one.mutant.id} {one.condition or 'always'}" for one in found.explanations]
+        names = (f"{one.mutant.id} if {one.name} ({len(own)})" for one, own in zip(pair, alone, strict=True))
+        _say(f"  {' and '.join(names)}: {named} named: {'; '.join(texts)}{f'; WRONG {others}' if others else ''}")
+        if decided == count:
+            break
+    _say(f"pairs under conditions: both named in {both} of {count}, a wrong one in {wrong}")
+
+
 def unexplainable_backends() -> dict[str, MutantBackend]:
     """Return, by family, a backend that fails all of its cases in a way that no mutant does."""
 
@@ -224,9 +344,13 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--pairs", type=int, default=100)
+    parser.add_argument("--conditional", type=int, default=0, help="measure only so many pairs under conditions")
     parser.add_argument("--data", type=Path, default=DATA)
     options = parser.parse_args()
     opened = open_corpus(options.data)
+    if options.conditional:
+        _measure_conditional(Bench.of(opened), options.conditional, options.seed)
+        sys.exit()
     _measure_time(opened)
     _measure_mistakes(Bench.of(opened))
     _measure_pairs(Bench.of(opened), options.pairs, options.seed)
