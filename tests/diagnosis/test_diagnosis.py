@@ -7,9 +7,6 @@ from itertools import islice
 import pytest
 from command_outputs import read_records
 from diagnosis_accuracy import (
-    CONDITIONS,
-    Conditional,
-    ConditionalBackend,
     MutantPairs,
     count_named,
     family_of_mutant,
