@@ -80,6 +80,7 @@ class JudgedNode:
         worst: the element with this share, if it is outside of its bound.
         together: the names of the nodes that were judged together with this node, because the values between them are
             hidden.
+        segment: their numbers.
         inner_nodes: the number of nodes in its subgraphs, which were judged together with the node.
         way: how its outputs were obtained.
         type: the element type of its first output; empty if the output is not known.
@@ -97,6 +98,7 @@ class JudgedNode:
     share: float = 0.0
     worst: WrongElement | None = None
     together: tuple[str, ...] = ()
+    segment: tuple[int, ...] = ()
     inner_nodes: int = 0
     way: str = ""
     type: str = ""
@@ -311,6 +313,7 @@ def _mark_hidden(judged: list[JudgedNode], model: onnx.ModelProto, recorded: Rec
     for result in judged:
         members = [int(number) for number in result.together]
         result.together = tuple(names[number] for number in members)
+        result.segment = tuple(members)
         for number in members:
             covering.setdefault(number, []).append(result)
     for result in judged:

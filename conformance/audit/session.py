@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
+from conformance.audit.cases import case_of_wrong_node
 from conformance.audit.exposure import (
     Exposure,
     SubjectRefused,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from conformance.audit.exposure import RecordedValues
     from conformance.audit.inputs import InputSet
+    from conformance.corpus.case import Case
     from conformance.models.arrays import Array
     from conformance.subjects.loading import Subject
 
@@ -40,6 +42,9 @@ APART = "its operands and its result cannot be exposed in one run without a chan
 
 MAX_WIDENING = 6
 """Number of times that the segment of a wrong node takes in the nodes before it."""
+
+MAX_CASES = 100
+"""Number of wrong nodes that become cases."""
 
 MAX_BRANCH_DEPTH = 8
 """Maximum depth of nested If nodes whose branches are moved into the main graph."""
@@ -60,6 +65,7 @@ class SubjectAudit:
         remark: why added outputs could not be used for all values; empty if they could.
         model_runs: the number of models that were run to obtain the values.
         nodes: the judged nodes, in the model's order.
+        cases: wrong nodes as cases, if they are asked for.
     """
 
     subject: str
@@ -72,6 +78,7 @@ class SubjectAudit:
     remark: str = ""
     model_runs: int = 0
     nodes: list[JudgedNode] = field(default_factory=list)
+    cases: list[Case] = field(default_factory=list)
 
     @property
     def wrong_nodes(self) -> list[JudgedNode]:
@@ -154,6 +161,7 @@ def audit_subject(
     progress: Callable[[str], None] = lambda _: None,
     *,
     all_elements: bool = False,
+    makes_cases: bool = False,
 ) -> SubjectAudit:
     """Run a model on a subject, and judge its nodes on the values that the subject computed.
 
@@ -163,6 +171,7 @@ def audit_subject(
         data_set: the inputs.
         progress: is called with a text for the user.
         all_elements: whether every element of a large output is judged, and not a sample.
+        makes_cases: whether wrong nodes become cases.
     """
     audit = SubjectAudit(subject.id, subject.version or "", data_set.name)
     try:
@@ -181,7 +190,14 @@ def audit_subject(
             progress(f"{done} of {total} nodes judged")
 
     audit.nodes = judge_nodes(judged, recorded, count, all_elements=all_elements)
-    _confirm_wrong_nodes(audit.nodes, judged, recorded, subject, data_set, all_elements=all_elements)
+    confirmed = _confirm_wrong_nodes(audit.nodes, judged, recorded, subject, data_set, all_elements=all_elements)
+    if makes_cases:
+        constants = {name: recorded.values[name] for name, way in recorded.ways.items() if way is Exposure.CONSTANT}
+        made = (
+            case_of_wrong_node(model.path.stem, node, judged, confirmed.get(node.number, recorded.values), constants)
+            for node in audit.wrong_nodes[:MAX_CASES]
+        )
+        audit.cases = [case for case in made if case is not None]
     audit.remark, audit.model_runs = recorded.remark, recorded.runs
     ways: Counter[Any] = Counter(way for way in recorded.ways.values() if way is not Exposure.CONSTANT)
     audit.ways = {str(way): ways[way] for way in Exposure if ways[way]}
@@ -227,13 +243,17 @@ def _confirm_wrong_nodes(
     data_set: InputSet,
     *,
     all_elements: bool,
-) -> None:
+) -> dict[int, Mapping[str, Array]]:
     """Judge wrong nodes again, if their operands or results were exposed in groups.
 
     A runtime that fuses nodes can compute an exposed operand twice: for the output, and inside of the fused kernel with
     other last bits. The node is therefore judged on values of one run, and then together with more and more nodes
     before it. It is wrong if it is wrong with composed bounds too; the smallest wrong segment is reported.
+
+    Returns:
+        the values on which nodes were judged again, by the number of the node and the name of the value.
     """
+    used: dict[int, Mapping[str, Array]] = {}
     producers = {name: number for number, node in enumerate(model.graph.node) for name in node.output if name}
     for position, wrong in enumerate(nodes):
         if wrong.verdict is not NodeVerdict.WRONG:
@@ -257,7 +277,9 @@ def _confirm_wrong_nodes(
                 segment.graph.node.extend(model.graph.node[number] for number in numbers)
                 again = judge_nodes(segment, replace(recorded, values=known | values), all_elements=all_elements)[-1]
                 is_wrong = again.verdict is NodeVerdict.WRONG
-                found = found if found and is_wrong else replace(again, number=wrong.number)
+                if not (found and is_wrong):
+                    found = replace(again, number=wrong.number, segment=tuple(numbers[i] for i in again.segment))
+                    used[wrong.number] = known | values
                 if not is_wrong:
                     break
             if not (operands := set(grouped) - results):
@@ -266,6 +288,7 @@ def _confirm_wrong_nodes(
         nodes[position] = found or replace(
             wrong, verdict=NodeVerdict.NOT_JUDGED, reason=APART, share=0.0, worst=None, together=()
         )
+    return used
 
 
 def _segment(

@@ -18,6 +18,7 @@ from conformance.commands.options import (
     Timeout,
     add_options,
     echo,
+    output_option,
     report_option,
 )
 
@@ -38,6 +39,9 @@ def audit(
     all_elements: Annotated[
         bool, typer.Option("--all-elements", help="Judge every element of large tensors, and not a sample.")
     ] = False,
+    output: Annotated[
+        Path | None, output_option("DIR", "Write each wrong node as a case of a corpus; `run --data DIR` runs them.")
+    ] = None,
     json: Annotated[Path | None, report_option("json", "Write the audit as JSON.")] = None,
     html: Annotated[Path | None, report_option("html", "Write the audit as an HTML page.")] = None,
     timeout: Timeout = 60.0,
@@ -54,12 +58,13 @@ def audit(
     """
     import json as json_module
 
+    from conformance.audit.cases import write_cases
     from conformance.audit.inputs import choose_inputs, input_text, save_inputs_to
     from conformance.audit.page import render_page
     from conformance.audit.report import as_json, text_lines
     from conformance.audit.session import AuditedModel, audit_subject
     from conformance.errors import ExitStatus, UsageError
-    from conformance.files.atomic_write import check_target, is_standard_output, write_text_atomically
+    from conformance.files.atomic_write import is_standard_output, write_text_atomically
     from conformance.isolation.limits import Limits
     from conformance.isolation.start_subjects import StartingSubjects
     from conformance.models.inputs import required_input_names
@@ -67,13 +72,10 @@ def audit(
 
     if not backend:
         raise UsageError("subject-missing", "No subject is named.", "Name a backend with -b.")
-    for target in (json, html):
-        if target is not None and not is_standard_output(target):
-            check_target(target)
+    _check_targets(json, html, output)
     audited = AuditedModel.read(model)
     graph = audited.original.graph
-    names = required_input_names(graph)
-    data_sets = choose_inputs(graph, inputs, shape or (), seed)
+    names, data_sets = required_input_names(graph), choose_inputs(graph, inputs, shape or (), seed)
     if save_inputs is not None:
         save_inputs_to(save_inputs, data_sets, names)
     takes_output = any(target is not None and is_standard_output(target) for target in (json, html))
@@ -87,26 +89,47 @@ def audit(
     try:
         for subject in starting.subjects():
             for data_set in data_sets:
-                result = audit_subject(audited, subject, data_set, _show_progress, all_elements=all_elements)
-                _show_progress("")
+                result = audit_subject(
+                    audited,
+                    subject,
+                    data_set,
+                    _show_progress,
+                    all_elements=all_elements,
+                    makes_cases=output is not None,
+                )
                 audits.append(result)
+                _show_progress("")
                 for line in text_lines(result):
                     echo(line, err=takes_output)
     finally:
         starting.end()
     texts = [input_text(names, data_set) for data_set in data_sets]
-    document = as_json(audited, audits, texts, None if inputs else seed)
     if json is not None:
+        document = as_json(audited, audits, texts, None if inputs else seed)
         write_text_atomically(json, json_module.dumps(document, indent=1) + "\n")
     if html is not None:
         write_text_atomically(html, render_page(audited, audits, texts))
-    for written in (json, html):
-        if written is not None and not is_standard_output(written):
-            echo(f"Wrote {written}.", err=takes_output)
+    written = [target for target in (json, html) if target is not None and not is_standard_output(target)]
+    if output is not None and write_cases(output, (case for each in audits for case in each.cases)):
+        written.append(output)
+    for target in written:
+        echo(f"Wrote {target}.", err=takes_output)
     if any(each.has_faults for each in audits):
         echo("FAILED", err=takes_output)
         raise typer.Exit(ExitStatus.FAILS)
     echo("PASSED", err=takes_output)
+
+
+def _check_targets(json: Path | None, html: Path | None, output: Path | None) -> None:
+    """Check that the reports and the folder of cases can be written."""
+    from conformance.diagnosis.reproduction.folder import check_empty
+    from conformance.files.atomic_write import check_target, is_standard_output
+
+    for target in (json, html):
+        if target is not None and not is_standard_output(target):
+            check_target(target)
+    if output is not None:
+        check_empty(output)
 
 
 def _show_progress(text: str) -> None:

@@ -14,6 +14,7 @@ from conformance.errors import CaseError
 
 if TYPE_CHECKING:
     from conformance.models.arrays import Array
+    from conformance.reference.oracle import Answer
     from conformance.verdicts import Level
 
 IDENTIFIER = re.compile(r"test_[a-z0-9_]{1,120}")
@@ -98,6 +99,8 @@ class Case:
         companion: the id of a second case whose model is loaded after the model of this case. The two models then run
             in turns. If the companion is this case itself, the same model is loaded twice. Only the outputs of this
             case are judged. None if the case has no companion.
+        answers: for each data set, the acceptable values of each output; empty if the oracle computes them. Only such a
+            case may have no clause.
     """
 
     id: str
@@ -111,6 +114,7 @@ class Case:
     rewrite: Rewrite | None = None
     hazards: tuple[str | None, ...] = ()
     companion: str | None = None
+    answers: tuple[tuple[Answer, ...], ...] = ()
 
     def __post_init__(self) -> None:
         """Check that the case can be stored in a corpus.
@@ -130,7 +134,8 @@ class Case:
                 f"Case {self.id} has the unknown kind {self.kind!r}.",
                 f"Use one of {', '.join(CaseKind)}.",
             )
-        if not (self.title and self.clauses and (self.data_sets or self.kind == CaseKind.PASS)):
+        has_topic = bool(self.clauses or self.answers)
+        if not (self.title and has_topic and (self.data_sets or self.kind == CaseKind.PASS)):
             raise CaseError(
                 "incomplete", f"Case {self.id} has no title, no clause or no data set.", "Define all three properties."
             )

@@ -66,7 +66,7 @@ class CaseDocument(TypedDict):
     title: NonEmpty
     level: LevelName
     generator: NonEmpty
-    clauses: Annotated[list[str], Meta(min_length=1, extra_json_schema={"uniqueItems": True})]
+    clauses: Annotated[list[str], Meta(extra_json_schema={"uniqueItems": True})]
     tags: Annotated[list[str], Meta(extra_json_schema={"uniqueItems": True})]
     model: ModelSummary
     data_sets: list[DataSetPreview]

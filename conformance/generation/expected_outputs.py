@@ -54,7 +54,9 @@ def case_files(case: Case, generator: str) -> dict[str, bytes]:
     previews = []
     for number, inputs in enumerate(case.data_sets):
         given = list(zip(fed_input_names(model.graph, len(inputs)), inputs, strict=True))
-        outputs = _expected_outputs(case, model.graph, inputs)
+        names = [value.name for value in model.graph.output]
+        given_answers = case.answers[number] if case.answers else _expected_outputs(case, inputs)
+        outputs = list(zip(names, given_answers, strict=not case.is_invalid))
         files |= _data_set(f"test_data_set_{number}", given, outputs)
         previews.append(_data_set_preview(given, outputs, case.hazards[number] if case.hazards else None))
     if case.companion is not None:
@@ -88,11 +90,9 @@ def _checked_model(case: Case) -> onnx.ModelProto:
     return model
 
 
-def _expected_outputs(case: Case, graph: onnx.GraphProto, inputs: Sequence[Array]) -> list[tuple[str, Answer]]:
-    """Return the acceptable values of each output with its name; an empty list for an invalid model."""
-    if case.is_invalid:
-        return []
-    return list(zip([value.name for value in graph.output], _answers(case, inputs), strict=True))
+def _expected_outputs(case: Case, inputs: Sequence[Array]) -> list[Answer]:
+    """Return the acceptable values of each output; an empty list for an invalid model."""
+    return [] if case.is_invalid else _answers(case, inputs)
 
 
 def _answers(case: Case, inputs: Sequence[Array]) -> list[Answer]:

@@ -12,13 +12,18 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from refusals import refused
 
+from conformance.audit.cases import write_cases
 from conformance.audit.inputs import InputSet, make_inputs, parse_shapes, read_inputs, save_inputs_to
 from conformance.audit.judgement import NodeVerdict
 from conformance.audit.page import render_page
 from conformance.audit.report import as_json, text_lines
 from conformance.audit.session import AuditedModel, SubjectAudit, audit_subject
+from conformance.corpus.corpus import open_corpus
+from conformance.corpus.loading import load_case_in_memory
 from conformance.errors import ModelError
+from conformance.judging.backend import judge_backend
 from conformance.subjects.loading import Subject
+from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -74,9 +79,11 @@ def write_model(path: Path, nodes: Sequence[onnx.NodeProto], shape: Sequence[Any
     return AuditedModel.read(path)
 
 
-def audit(model: AuditedModel, backend: Any, shape: tuple[int, ...] = (2, 3, 4)) -> SubjectAudit:
+def audit(
+    model: AuditedModel, backend: Any, shape: tuple[int, ...] = (2, 3, 4), *, makes_cases: bool = False
+) -> SubjectAudit:
     X = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
-    return audit_subject(model, Subject("fake", "1", backend), InputSet("given", (X,)))
+    return audit_subject(model, Subject("fake", "1", backend), InputSet("given", (X,)), makes_cases=makes_cases)
 
 
 @pytest.fixture
@@ -130,6 +137,30 @@ def test_fault_of_a_fused_kernel_is_attributed_to_the_segment(chain: AuditedMode
     (wrong,) = [node for node in result.wrong_nodes if node.op_type == "Add"]
     assert wrong.together == ("B",)
     assert result.ways["hidden"] == 1
+
+
+@pytest.mark.parametrize("is_fused", [False, True])
+def test_wrong_node_becomes_a_case_that_a_correct_backend_passes(
+    chain: AuditedModel, tmp_path: Path, is_fused: bool
+) -> None:
+    def wrong(values: Outputs, _: int, names: Sequence[str]) -> Outputs:
+        if is_fused and "B" in names:
+            return values
+        return {name: value * np.float32(1.01) if name in ("C", "Y") else value for name, value in values.items()}
+
+    result = audit(chain, EvaluatorBackend(wrong), makes_cases=True)
+    write_cases(tmp_path / "corpus", result.cases)
+    corpus = open_corpus(tmp_path / "corpus")
+    corpus.verify()
+    loaded = {id: load_case_in_memory(corpus, entry) for id, entry in corpus.cases.items()}
+    add = loaded["test_audit_chain_2_add"]
+    assert [node.op_type for node in add.model.graph.node] == (["Mul", "Add"] if is_fused else ["Add"])
+    verdicts = {id: judge_backend(EvaluatorBackend(), case).verdict for id, case in loaded.items()}
+    assert set(verdicts.values()) == {Verdict.PASS}
+    spoilt = EvaluatorBackend(
+        lambda values, _, names: {name: value * np.float32(1.01) for name, value in values.items()}
+    )
+    assert judge_backend(spoilt, add).verdict is Verdict.FAIL
 
 
 def test_value_that_depends_on_the_exposed_group_makes_no_node_wrong(chain: AuditedModel) -> None:

@@ -1,0 +1,147 @@
+"""Wrong nodes of an audit as cases of a corpus: models of the nodes alone, with recorded operands and expected outputs.
+
+`run --data` runs the cases on any subject, and `repro` writes a folder for one of them. A node that was judged together
+with nodes before it becomes a case with all of these nodes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+
+from conformance.audit.evaluation import NodeScope, enclose
+from conformance.corpus.case import IDENTIFIER, Case
+from conformance.generation.models import array_value_info
+from conformance.generation.write_corpus import generate
+from conformance.models.arrays import tensor_of
+from conformance.models.graphs import attribute_graphs, count_free_uses
+from conformance.reference.numbers.enclosure import Enclosure
+from conformance.reference.oracle import Answer
+from conformance.verdicts import Level, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from conformance.audit.judgement import JudgedNode
+    from conformance.models.arrays import Array
+    from conformance.reference.numbers.enclosure import Tensor
+
+CORPUS_VERSION = "1.0.0"
+"""The version of the corpora that an audit writes."""
+
+MAX_CASE_BYTES = 2**28
+"""Maximum size of the values of a case. Larger wrong nodes become no case."""
+
+
+def case_of_wrong_node(
+    name: str, node: JudgedNode, model: onnx.ModelProto, values: Mapping[str, Array], constants: Mapping[str, Array]
+) -> Case | None:
+    """Return a wrong node as a case; None if its outputs are not determinate, or its values are too large.
+
+    Args:
+        name: the name of the audited model, for the id of the case.
+        node: the judgement of the node.
+        model: the model that was judged.
+        values: the values of the subject by name.
+        constants: the values that do not depend on the model's inputs.
+    """
+    numbers = sorted({node.number, *node.segment})
+    protos = [model.graph.node[number] for number in numbers]
+    own = [output for output in protos[-1].output if output]
+    operands = _operands(protos)
+    if any(operand not in values for operand in operands):
+        return None
+    if sum(values[operand].nbytes for operand in operands) > MAX_CASE_BYTES:
+        return None
+    try:
+        expected = _enclose_all(model, protos, {operand: values[operand] for operand in operands})
+        answers = tuple(_answer(expected[output]) for output in own)
+    except (Unsupported, ValueError, KeyError):
+        return None
+    fed = [operand for operand in operands if operand not in constants]
+    single = onnx.ModelProto(
+        ir_version=model.ir_version, opset_import=model.opset_import, producer_name="onnx-conformance"
+    )
+    single.graph.name = node.name or node.op_type
+    single.graph.node.extend(protos)
+    single.graph.input.extend(array_value_info(operand, values[operand]) for operand in fed)
+    single.graph.initializer.extend(tensor_of(constants[name], name) for name in operands if name in constants)
+    single.graph.output.extend(
+        array_value_info(output, answer.expected) for output, answer in zip(own, answers, strict=True)
+    )
+    return Case(
+        id=case_id(name, node),
+        title=f"{node.op_type} gives what its specification states: node {node.number} of {name}",
+        level=Level.MUST,
+        clauses=(),
+        tags=("audit", re.sub(r"[^a-z0-9]+", "_", node.op_type.lower())),
+        model=single.SerializeToString(deterministic=True),
+        data_sets=(tuple(values[operand] for operand in fed),),
+        answers=(answers,),
+    )
+
+
+def case_id(name: str, node: JudgedNode) -> str:
+    """Return the id of a case: the words of the model's name, the number of the node and its operator."""
+    words = re.sub(r"[^a-z0-9]+", "_", f"{name}_{node.number}_{node.op_type}".lower()).strip("_")
+    id = f"test_audit_{words}"[-120:] if len(words) > 100 else f"test_audit_{words}"
+    return id if IDENTIFIER.fullmatch(id) else f"test_audit_{node.number}"
+
+
+def write_cases(directory: Path, cases: Iterable[Case]) -> int:
+    """Write cases as a corpus, and return their number. Of cases with one id, the first is written.
+
+    Raises:
+        CorpusError: the directory is not empty or cannot be written.
+    """
+    unique: dict[str, tuple[str, Case]] = {}
+    for case in cases:
+        unique.setdefault(case.id, ("audit", case))
+    if unique:
+        generate(directory, list(unique.values()), CORPUS_VERSION, lambda _: None)
+    return len(unique)
+
+
+def _operands(protos: list[onnx.NodeProto]) -> list[str]:
+    """Return the names of the values that some nodes take and none of them makes."""
+    made = {name for node in protos for name in node.output}
+    names = [name for node in protos for name in node.input]
+    names += [name for node in protos for _, inner in attribute_graphs(node) for name in count_free_uses(inner)]
+    return [name for name in dict.fromkeys(names) if name and name not in made]
+
+
+def _enclose_all(
+    model: onnx.ModelProto, protos: Iterable[onnx.NodeProto], values: dict[str, Array]
+) -> dict[str, Tensor]:
+    scope, known = NodeScope.of(model), dict[str, "Tensor"](values)
+    with np.errstate(all="ignore"):
+        for node in protos:
+            known |= {
+                name: tensor for name, tensor in zip(node.output, enclose(scope, node, known), strict=False) if name
+            }
+    return known
+
+
+def _answer(expected: Tensor) -> Answer:
+    """Return the acceptable values of an output.
+
+    Raises:
+        ValueError: the output is not known, or every value of it is acceptable.
+    """
+    if expected is None:
+        raise ValueError("the output is not known")
+    if not isinstance(expected, Enclosure):
+        is_number = expected.dtype.kind in "fV"
+        return Answer(expected, np.zeros(expected.shape) if is_number else None)
+    rounded = np.asarray(expected.value).astype(expected.dtype)
+    with np.errstate(all="ignore"):
+        error = np.asarray(expected.error) + np.abs(rounded.astype(np.float64) - expected.value)
+    bound = np.where(np.isnan(error) & ~np.isnan(expected.value), np.where(np.isinf(expected.value), 0, np.inf), error)
+    bound = np.where(np.isnan(bound), 0.0, bound)
+    if bound.size and np.isinf(bound).all():
+        raise ValueError("every value is acceptable")
+    return Answer(rounded, bound)
