@@ -26,7 +26,7 @@ GENERATORS: Mapping[str, Callable[[], Iterator[Case]]] = {
     "eliminate_nop_monotone_argmax": eliminate_nop_monotone_argmax.cases,
     "functions": functions.cases,
     "expanded": expanded.cases,
-    "training": with_siblings(training.cases),
+    "training": training.cases,
     "invalid": invalid.cases,
 }
 """The suite's own generators in the order in which they run, by the name for `generate -g`."""

@@ -41,9 +41,6 @@ OPERATORS = ("adam", "adagrad")
 FAMILIES = ("numbers", "pairwise", "extreme", "shared")
 """Tags of the families with siblings: models with one node, whose first inputs are R and T."""
 
-RUNS = ("unrolled", "fed")
-"""Tags of training runs, which have no siblings: T of their first step is at most 1, and the model increases it."""
-
 
 def with_siblings(generator: Generator) -> Generator:
     """Return a generator whose wide `must` cases in double are level `should`, each followed by its sibling."""
@@ -56,16 +53,14 @@ def with_siblings(generator: Generator) -> Generator:
             if is_must_in_double and not tags.isdisjoint(FAMILIES) and _is_wide(case):
                 sibling = _sibling(case)
                 yield from [case] if _is_wide(sibling) else [replace(case, level=Level.SHOULD), sibling]
-            elif is_must_in_double and not tags.isdisjoint(RUNS) and _is_wide(case, max_ulp=np.inf):
-                yield replace(case, level=Level.SHOULD)
             else:
                 yield case
 
     return cases
 
 
-def _is_wide(case: Case, max_ulp: float = MAX_ULP) -> bool:
-    """Return whether a bound is above a number of ULP, or X_new rounded to float is always within its bound."""
+def _is_wide(case: Case) -> bool:
+    """Return whether a bound is above `MAX_ULP`, or X_new rounded to float is always within its bound."""
     names = output_names(onnx.load_model_from_string(case.model))
     outputs = [
         (answer.expected, answer.bound, inputs, name)
@@ -73,7 +68,7 @@ def _is_wide(case: Case, max_ulp: float = MAX_ULP) -> bool:
         for answer, name in zip(answers(case.model, inputs, Level.MUST), names, strict=True)
         if answer.expected.dtype == np.float64 and answer.expected.size
     ]
-    if any(largest_width(expected, bound, inputs) > max_ulp for expected, bound, inputs, _ in outputs):
+    if any(largest_width(expected, bound, inputs) > MAX_ULP for expected, bound, inputs, _ in outputs):
         return True
     updates = [(expected, bound) for expected, bound, _, name in outputs if name == "X_new"]
     return any(needs_double(expected) for expected, _ in updates) and not any(starmap(excludes_float, updates))
