@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from generators import argmax, dimensions, eliminate_nop_monotone_argmax, expanded, functions, invalid, training
 from generators.declarations.families import coverage_lines
+from generators.exact_scalars import with_siblings
 from generators.training_optimizers import table as training_optimizers
 
 __all__ = ["GENERATORS", "coverage_lines"]
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from conformance.corpus.case import Case
 
 GENERATORS: Mapping[str, Callable[[], Iterator[Case]]] = {
-    **training_optimizers.GENERATORS,
-    "dimensions": dimensions.cases,
+    **{name: with_siblings(cases) for name, cases in training_optimizers.GENERATORS.items()},
+    "dimensions": with_siblings(dimensions.cases),
     "argmax": argmax.cases,
     "eliminate_nop_monotone_argmax": eliminate_nop_monotone_argmax.cases,
     "functions": functions.cases,

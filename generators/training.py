@@ -11,7 +11,7 @@ smaller than the distance to the optimum after a hundred steps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,6 +62,9 @@ CURVATURE = (1.0, 0.75, 1.25)
 
 STEPS = (1, 10, 100)
 CONTINUED_STEPS = (1, 10)
+STEPS_THAT_HIDE_FLOAT = 10
+"""Number of unrolled steps for which the bound in double accepts an X_new in float, if a scalar may be in float."""
+
 CONTINUED_DATA_SETS = 10
 FIRST_COUNTS = (0, 1)
 """T of the first step, for each data set."""
@@ -81,7 +84,9 @@ def _unrolled_case(run: ConfiguredRun, steps: int, dtype: Any) -> Case:
     id = f"test_{run.setting.name}_training_{_step_count(steps)}_{FLOAT_TYPE_NAMES[dtype]}".replace(" ", "_")
     starts = tuple(_start_inputs(run, T, dtype) for T in FIRST_COUNTS)
     title = f"{run.title} takes {_step_count(steps)} towards the optimum of a quadratic function"
-    return _case(run, id, title, _model(run, id, steps, starts[0]), starts, "unrolled")
+    hides_float = steps == STEPS_THAT_HIDE_FLOAT and dtype is np.float64 and run.operator.name != "Momentum"
+    case = _case(run, id, title, _model(run, id, steps, starts[0]), starts, "unrolled")
+    return replace(case, level=Level.SHOULD) if hides_float else case
 
 
 def _continued_case(run: ConfiguredRun, steps: int, dtype: Any) -> Case:

@@ -73,6 +73,18 @@ USUAL_ATTRIBUTES: Mapping[str, Mapping[str, Any]] = {
 }
 """Attributes that all affect the result. They are exact in float32, which keeps the bounds in double small."""
 
+COUNT, OTHER_COUNT = 2, 0
+"""Values of T."""
+
+EXACT_COUNTS: Mapping[str, int] = {"Adam": 0}
+"""Values of T for tensors of double, by operator, if `COUNT` would make R_adjusted differ between float and double.
+
+The bound of level `must` holds for both, so it would hide most bits of X_new. Adagrad's r is exact for `COUNT`.
+"""
+
+OTHER_ATTRIBUTES: Mapping[str, Mapping[str, float]] = {"Adagrad": {"decay_factor": 1.5}}
+"""Attributes of a second node for tensors of double, if half of `USUAL_ATTRIBUTES` would make such a difference."""
+
 OMISSIONS = (
     Omission(
         "an operand in external data",
@@ -114,6 +126,18 @@ OMISSIONS = (
         " `test_*_main_domain_by_name` tests this at level should.",
     ),
 )
+
+
+def usual_count(op_type: str, dtype: Any) -> int:
+    """Return T for tensors of an element type; in double, R_adjusted (r in Adagrad) is the same in float and double."""
+    return EXACT_COUNTS.get(op_type, COUNT) if dtype == np.float64 else COUNT
+
+
+def other_attributes(op_type: str, dtype: Any) -> dict[str, Any]:
+    """Return attributes of a second node for tensors of an element type. All numbers differ from those of the first."""
+    usual = USUAL_ATTRIBUTES[op_type].items()
+    half = {name: value / 2 if isinstance(value, float) else value for name, value in usual}
+    return {**half, **(OTHER_ATTRIBUTES.get(op_type, {}) if dtype == np.float64 else {})}
 
 
 def has_state(op_type: str) -> bool:
@@ -189,8 +213,6 @@ OPERAND_RANGES = {"X": (-2.0, 2.0), "G": (-2.0, 2.0), "V": (-1.0, 1.0), "H": (0.
 RATE, OTHER_RATE = 0.1, 0.7
 """Values of R that use all bits of a type, so that a conversion to a narrower type changes them."""
 
-COUNT, OTHER_COUNT = 2, 0
-
 
 def build_placed(op_type: str, name: str, row: Row) -> BuiltModel:
     """Build the model and data for a row of the covering array of `placed_declaration`.
@@ -232,7 +254,7 @@ def _fragment(op_type: str, name: str, row: Row) -> Fragment:
     optimizer = TRAINING_OPTIMIZERS[op_type]
     shapes = TENSOR_SHAPES[row["tensors"]]
     own, rate = TYPES[row["types"]]
-    operands = {"R": np.array(RATE, dtype=rate), "T": np.array(COUNT, dtype=np.int64)}
+    operands = {"R": np.array(RATE, dtype=rate), "T": np.array(usual_count(op_type, own), dtype=np.int64)}
     operands |= {
         operand: pseudo_random_array(f"{name}/{operand}", shape, own, *OPERAND_RANGES[operand[0]])
         for operand, shape in operand_shapes(optimizer.operands, shapes).items()
@@ -240,9 +262,7 @@ def _fragment(op_type: str, name: str, row: Row) -> Fragment:
     taken, operands = _shared_inputs(op_type, name, row["tensors"], operands)
     results = {name: np.zeros(shape, dtype=own) for name, shape in operand_shapes(optimizer.results, shapes).items()}
     attributes = USUAL_ATTRIBUTES[op_type]
-    others: dict[str, Any] = {
-        key: value / 2 if isinstance(value, float) else value for key, value in attributes.items()
-    }
+    others = other_attributes(op_type, own)
     nodes = [helper.make_node(op_type, taken, list(results), domain=optimizer.domain, **attributes)]
     again = [helper.make_node(op_type, taken, list(results), domain=optimizer.domain, **others)]
     carried = {result: operand for result in results if (operand := result.removesuffix("_new")) in operands}

@@ -27,6 +27,7 @@ from conformance.dimensions.training import (
     operand_shapes,
     placed_declaration,
     tensor_names,
+    usual_count,
 )
 from conformance.dimensions.wrapping import BuiltModel, Context, build_in_context
 from conformance.generation.models import pseudo_random_array
@@ -399,7 +400,7 @@ def build_many_tensors(op_type: str, name: str, row: Row) -> BuiltModel:
     own, _ = TYPES[row["types"]]
     shapes = TENSOR_SHAPES[row["shapes"]]
     chosen = [shapes[place % len(shapes)] for place in range(TENSOR_COUNTS[row["tensors"]])]
-    operands = {**_scalars(RATE, 2, own), **_tensors(op_type, name, own, chosen)}
+    operands = {**_scalars(RATE, usual_count(op_type, own), own), **_tensors(op_type, name, own, chosen)}
     return _build(op_type, name, USUAL_ATTRIBUTES[op_type], [operands])
 
 
@@ -413,14 +414,16 @@ def build_lengths(op_type: str, name: str, row: Row) -> BuiltModel:
         operand: np.resize(array.reshape(-1)[:PERIOD], array.shape) if array.size else array
         for operand, array in _tensors(op_type, name, own, TENSOR_LENGTHS[row["lengths"]]).items()
     }
-    return _build(op_type, name, USUAL_ATTRIBUTES[op_type], [{**_scalars(RATE, 2, own), **tensors}])
+    return _build(
+        op_type, name, USUAL_ATTRIBUTES[op_type], [{**_scalars(RATE, usual_count(op_type, own), own), **tensors}]
+    )
 
 
 def build_constants(op_type: str, name: str, row: Row) -> BuiltModel:
     """Build the model and data for a row of the covering array of `constants_declaration`."""
     own, _ = TYPES[row["types"]]
     shape = CONSTANT_SHAPES[row["shape"]]
-    operands = {**_scalars(RATE, 2, own), **_tensors(op_type, name, own, [shape])}
+    operands = {**_scalars(RATE, usual_count(op_type, own), own), **_tensors(op_type, name, own, [shape])}
     constant = constant_sets(op_type)[row["constant"]]
     value = {"equal": 0.5, "zeros": 0.0}.get(row["values"])
     for operand in constant:
@@ -446,7 +449,7 @@ def build_readers(op_type: str, name: str, row: Row) -> BuiltModel:
 def build_aliases(op_type: str, name: str, row: Row) -> BuiltModel:
     """Build the model and data for a row of the covering array of `aliases_declaration`."""
     own, _ = TYPES[row["types"]]
-    operands = {**_scalars(RATE, 2, own), **_tensors(op_type, name, own, [(2, 2)])}
+    operands = {**_scalars(RATE, usual_count(op_type, own), own), **_tensors(op_type, name, own, [(2, 2)])}
     context = Context(sources={row["operand"]: f"{row['alias']}_{row['side']}"})
     return _build(op_type, name, USUAL_ATTRIBUTES[op_type], [operands], context)
 

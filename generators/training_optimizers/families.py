@@ -71,7 +71,7 @@ def shape_cases(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[C
                 "that shape",
                 ("elementwise",),
                 attributes,
-                OperatorSetting(dtype, shapes=(shape,)),
+                OperatorSetting(dtype, shapes=(shape,), counts=(operator.count_for(dtype),)),
                 tags=("shape",),
             )
 
@@ -101,7 +101,7 @@ def data_set_cases(operator: Operator, attributes: Mapping[str, Any]) -> Iterato
             f"{operator.name} gives the same outputs for the same inputs, run after run",
             ("pure",),
             attributes,
-            OperatorSetting(dtype, counts=(3, 3, 3), same_data=True),
+            OperatorSetting(dtype, counts=(3 if operator.count_for(dtype) else 0,) * 3, same_data=True),
             tags=("data_sets",),
         )
 
@@ -116,7 +116,7 @@ def nan_cases(operator: Operator, attributes: Mapping[str, Any]) -> Iterator[Cas
                 f"{operator.name} gives NaN exactly in the elements that depend on a NaN in {name}",
                 ("elementwise", *operator.state),
                 attributes,
-                OperatorSetting(dtype, operands={name: [0.5, np.nan, 1.0, 2.0]}),
+                OperatorSetting(dtype, counts=(operator.count_for(dtype),), operands={name: [0.5, np.nan, 1.0, 2.0]}),
                 tags=("special_values", "nan"),
             )
 
@@ -125,6 +125,7 @@ def infinity_cases(operator: Operator, attributes: Mapping[str, Any]) -> Iterato
     """Yield cases with infinities. The level is `must` if all admissible evaluations agree."""
     for name in operator.signature.operands:
         values = [0.5, np.inf, 1.0, np.inf if name == "H" else -np.inf]
+        level = Level.SHOULD if name in operator.averages else Level.MUST
         for dtype in FLOATS:
             yield optimizer_case(
                 operator,
@@ -132,8 +133,10 @@ def infinity_cases(operator: Operator, attributes: Mapping[str, Any]) -> Iterato
                 f"{operator.name} carries infinities in {name} through the pseudo-code",
                 operator.state,
                 attributes,
-                OperatorSetting(dtype, operands={name: values}),
-                Level.SHOULD if name in operator.averages else Level.MUST,
+                OperatorSetting(
+                    dtype, counts=(operator.count_for(dtype) if level is Level.MUST else 2,), operands={name: values}
+                ),
+                level,
                 ("special_values", "infinity"),
             )
 
@@ -151,7 +154,11 @@ def magnitude_cases(operator: Operator, attributes: Mapping[str, Any]) -> Iterat
                 f"{operator.name} computes with {name} {FLOAT_TYPE_NAMES[dtype]} operands",
                 operator.state,
                 attributes,
-                OperatorSetting(dtype, operands={key: operands[key] for key in operator.signature.operands}),
+                OperatorSetting(
+                    dtype,
+                    counts=(operator.count_for(dtype),),
+                    operands={key: operands[key] for key in operator.signature.operands},
+                ),
                 tags=("special_values", "magnitude"),
             )
 

@@ -9,7 +9,7 @@ import numpy as np
 from onnx import helper
 
 from conformance.corpus.case import Case
-from conformance.dimensions.training import OPERAND_RANGES, tensor_names
+from conformance.dimensions.training import OPERAND_RANGES, tensor_names, usual_count
 from conformance.generation.models import FLOAT_TYPE_NAMES, array_value_info, build_model, pseudo_random_array
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS, TrainingOptimizer
 from conformance.verdicts import Level
@@ -87,6 +87,10 @@ class Operator:
     def prefix(self) -> str:
         """First part of the operator's clause ids, and of its case ids after `test_`."""
         return self.name.lower()
+
+    def count_for(self, dtype: Any) -> int:
+        """Return T of `must` cases in an element type, for which the bounds in double are small."""
+        return usual_count(self.name, dtype)
 
     @property
     def signature(self) -> TrainingOptimizer:

@@ -64,14 +64,14 @@ def _stored(operator: Operator, name: str, text: str, shapes: Sequence[Sequence[
         f"{operator.name} updates every element of {FLOAT_TYPE_NAMES[dtype]} tensors {text}",
         ("elementwise", "several_tensors"),
         operator.usual,
-        OperatorSetting(dtype, shapes=shapes),
+        OperatorSetting(dtype, shapes=shapes, counts=(operator.count_for(dtype),)),
         tags=("size",),
     )
 
 
 def _repeated(operator: Operator, name: str, lengths: Sequence[int], block: int, dtype: Any) -> Case:
     id = f"test_{operator.prefix}_{name}_{FLOAT_TYPE_NAMES[dtype]}"
-    (inputs,) = OperatorSetting(dtype, shapes=((PERIOD,),)).data_sets(operator, id)
+    (inputs,) = OperatorSetting(dtype, shapes=((PERIOD,),), counts=(operator.count_for(dtype),)).data_sets(operator, id)
     names = ["R", "T", *(f"{operand}_period" for operand in operator.signature.operands)]
     count = len(lengths)
     operands, results = (

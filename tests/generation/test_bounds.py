@@ -11,10 +11,14 @@ import pytest
 from conformance.corpus.loading import load_case_in_memory
 from conformance.judging.compare import ulp_of
 from conformance.verdicts import Level
+from generators.exact_scalars import MAX_ULP
+from scripts.double_bounds import double_cases
 
 MAX_ULP_PER_STEP = 64
 
 WIDER = {
+    "test_adagrad_numbers_052_first_float": "epsilon is -1, so the root of H_new loses its leading bits",
+    "test_momentum_numbers_048_first_float": "the sum V_new loses leading bits, and R * V_new outweighs X",
     "test_adam_*double*": "R_adjusted may be computed in float, so the hull of all interpretations is wide",
     "test_adagrad_*double*": "r may be computed in float, so the hull of all interpretations is wide",
     "test_adam_pairwise_004_*": "1 - beta**T is a small part of beta**T, and inherits its error of 16 ULP",
@@ -22,8 +26,6 @@ WIDER = {
     "test_adam_function_own_name_defaults_float": "1 - beta**T is a small part of beta**T, as in pairwise_004",
     "test_adam_tiny_float*": "the errors of a power, two roots and two quotients add up in the update",
     "test_adam_numbers_*_float": "1 - alpha**T and 1 - beta**T are small parts of powers whose T is large",
-    "test_adagrad_numbers_*_float": "epsilon = -1 makes H_adaptive a small difference, with the error of the root",
-    "test_momentum_numbers_*_float": "R is 2**60, so X_new has the error of a V_new that almost cancels",
     "test_adam_extreme_*_r_huge_*": "the errors of roots and quotients add up in an update that dominates X",
     "test_*_placed_*": "operands are initializers, or parts of inputs of other shapes, so they do not measure a result",
     "test_*_sizes_*": "operands are tiled from a period of another shape, so they do not measure a result",
@@ -60,6 +62,25 @@ def wide(whole_corpus):
             if widest > MAX_ULP_PER_STEP * training_steps(entry.id):
                 found[entry.id] = widest
     return found
+
+
+@pytest.fixture(scope="module")
+def in_double(whole_corpus):
+    """The bounds of the `must` cases in double."""
+    return list(double_cases(whole_corpus))
+
+
+@pytest.mark.whole
+def test_at_most_a_tenth_of_double_cases_is_wide(in_double):
+    assert len(in_double) > 500
+    assert sum(case.width > MAX_ULP for case in in_double) <= len(in_double) / 10
+
+
+@pytest.mark.whole
+def test_update_in_float_passes_no_double_case(in_double):
+    needing = [case for case in in_double if case.needs_double]
+    assert len(needing) > 500
+    assert [case.id for case in needing if not case.excludes_float] == []
 
 
 @pytest.mark.whole

@@ -1,1 +1,1 @@
-BX1_newJdÎ{X!>Q:Fñ@>G ¸XÆA>
+BX1_newJ	ÚAëb<¡mRÇaÿ£<¸S¥rµCA=

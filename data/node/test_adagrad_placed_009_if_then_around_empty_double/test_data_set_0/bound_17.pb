@@ -1,1 +1,1 @@
-BX1_new_twin_negative_ifJ §Gn\ë:>Ê´4÷Ü×->sÆ^¢£~(>0ø†.53>
+BX1_new_twin_negative_ifJ Í£&·´Ï<k+rœ!ÓÅ<ê€žþOÍ<ù°÷[Ì<

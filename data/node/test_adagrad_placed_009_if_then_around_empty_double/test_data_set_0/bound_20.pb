@@ -1,1 +1,1 @@
-BX3_new_twin_ifJÜh’עצ³5>ההװ¦_1>
+BX3_new_twin_ifJF„ט„ֶ<,m"L=°<

@@ -1,1 +1,1 @@
-BX3_new_twin_negative_ifJÜh’òö³5>ääÔ¦_1>
+BX3_new_twin_negative_ifJF„èŒ„Æ<,m"L=°<

@@ -1,1 +1,1 @@
-BX4_new_twin_negative_ifJrÉ˝Ì|>>u;_7ã∞%>
+BX4_new_twin_negative_ifJêj”A#® <Õ“mÀY¬<

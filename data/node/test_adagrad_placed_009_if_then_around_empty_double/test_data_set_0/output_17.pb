@@ -1,1 +1,1 @@
-BX1_new_twin_negative_ifJ ê3Ùú¿z§;õ?¬’3tñ¨ù?¶ŒkK÷ù¿
+BX1_new_twin_negative_ifJ câœßœRú¿ÚµNheðô?y±.æù?ªß7A—ù¿

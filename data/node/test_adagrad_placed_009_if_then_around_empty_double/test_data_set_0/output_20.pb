@@ -1,1 +1,1 @@
-BX3_new_twin_ifJ†5}ьитњХрMuФџњ
+BX3_new_twin_ifJ.†Ћ*К{тњU±{Tоп№њ

@@ -1,1 +1,1 @@
-BX3_new_twin_negative_ifJ†5}ьит?ХрMuФџ?
+BX3_new_twin_negative_ifJ.†Ћ*К{т?U±{Tоп№?

@@ -1,1 +1,1 @@
-BX4_new_twin_ifJÄ:ú‰¤ö¿UmêLˆyñ¿
+BX4_new_twin_ifJ¶e\ö<÷¿ežþ§Á¯ñ¿

@@ -1,1 +1,1 @@
-BX2_new_twin_laterJ0¶}GÆê'J>¥]™á∆F>bcîﬁwC>M 2è∆>£ëu‚a->Ã$=xK>
+BX2_new_twin_laterJ0[@l‘K≈ª<ƒÀP=<c€<}·\ÅÓ"„<ÔÜJ∆¥“<1ÜÙ~Uı∞<õõH@~ˆ‹<

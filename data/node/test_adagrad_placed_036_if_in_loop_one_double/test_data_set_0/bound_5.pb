@@ -1,1 +1,3 @@
-BX_new_twin_later_if_loopJ`Ém4Dü_!>N	sL`9>*²a;¤@>ÀÃ•XÝ'@>D» •b@>ôCm&áF>Ém4Dü_!>N	sL`9>*²a;¤@>ÀÃ•XÝ'@>D» •b@>ôCm&áF>
+BX_new_twin_later_if_loopJ`¸À•é¥rÚ<wXSÇiï¼< ¡Î~ã<ÂóØÓ<Á¢:_¥á<©W
+Gìà<¸À•é¥rÚ<wXSÇiï¼< ¡Î~ã<ÂóØÓ<Á¢:_¥á<©W
+Gìà<

@@ -1,1 +1,1 @@
-BX3_new_againJeWhãÈs1>ï þ}Y->
+BX3_new_againJ”Mý[!|Î<hl<+ Ä¹<

@@ -1,1 +1,1 @@
-BX4_new_againJæ´·T.÷>âS¡'dÖ:>
+BX4_new_againJø@=ŒÊ<¸dKÒ ~Á<

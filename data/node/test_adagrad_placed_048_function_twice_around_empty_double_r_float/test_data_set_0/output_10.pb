@@ -1,1 +1,1 @@
-BX3_new_againJà@ghı¿Ãe;À¤é¿
+BX3_new_againJ\F2$ı¿øÑ`Ÿé¿

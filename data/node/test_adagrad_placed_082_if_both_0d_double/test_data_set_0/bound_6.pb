@@ -1,1 +1,1 @@
-BX_new_againJÙäs²|l0>
+BX_new_againJKk‰…»Ð<

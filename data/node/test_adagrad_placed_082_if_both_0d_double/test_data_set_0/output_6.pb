@@ -1,1 +1,1 @@
-BX_new_againJù¯îH×ôı?
+BX_new_againJ\*·õFş?

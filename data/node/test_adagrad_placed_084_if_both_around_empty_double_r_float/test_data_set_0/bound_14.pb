@@ -1,1 +1,1 @@
-BX3_new_againJÙJÇå*é7>Ùv§Hžô>
+BX3_new_againJe4#sJ·<+XÎù³<

@@ -1,1 +1,1 @@
-BX3_new_againJ¾p4½ã¿.¡bÄÑá?
+BX3_new_againJÕÊÕhä¿œkí'üá?

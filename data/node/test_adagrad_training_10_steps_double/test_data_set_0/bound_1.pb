@@ -1,2 +1,1 @@
-BX_newJ3v«ס6q>T¯@fPs>
-Zû÷¼8q>
+BX_newJֲAמ$הד<´qTכ´Fײ<“Zֹ±d-Ù<

@@ -1,1 +1,1 @@
-BX_newJAubV~sa>
+BX_newJg‚ÿº]Ã<

@@ -1,1 +1,1 @@
-BX_newJ3@•KuJ>
+BX_newJУV1ИлъТ<

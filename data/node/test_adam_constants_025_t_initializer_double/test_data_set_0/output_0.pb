@@ -1,1 +1,1 @@
-BX_newJ±ssãÓÚì¿
+BX_newJ“àäLf‚í¿

@@ -1,1 +1,1 @@
-BX_newJ Nн├N!>sbQ]6ЯA>7Э√≥D>XЖ┘М⌡XP>
+BX_newJ ≈Цир©б<┐K└╢╖j©<sCSAD╤<╕6Iёп<

@@ -1,1 +1,1 @@
-BX7_newJ6ð†TÒ¿
+BX7_newJ°5D¸gfÔ¿

@@ -1,1 +1,1 @@
-BX5_newJoòê#L>	%ûû)YX>
+BX5_newJFì½¹§qÙ<rrgS¢£<

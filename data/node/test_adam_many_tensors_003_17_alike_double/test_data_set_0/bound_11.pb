@@ -1,1 +1,1 @@
-BX12_newJg˘ÏKD±U>aW—U£K>
+BX12_newJ∫±Çs‰g“<tóé>ë	∑<

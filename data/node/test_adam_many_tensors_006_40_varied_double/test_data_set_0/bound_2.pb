@@ -1,1 +1,1 @@
-BX3_newJ€ÉtJÖÕF>
+BX3_newJÑÕM	<Ý<

@@ -1,1 +1,1 @@
-BX33_newJÝêjzßL>
+BX33_newJ3àkLGSÌ<

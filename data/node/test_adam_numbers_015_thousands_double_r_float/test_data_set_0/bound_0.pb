@@ -1,1 +1,1 @@
-BX_newJ ¨Z™ÔPhh>œà©—¶Y>n«L)iÒc>¼BÌ“S>
+BX_newJ we~*¡Ä<U`RoKK³<_Ö­¡–ŸÀ<Qšýîá°<

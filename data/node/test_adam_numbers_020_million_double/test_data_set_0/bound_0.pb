@@ -1,1 +1,1 @@
-BX_newJ e<«J¬.OCééÐð UC]bäù›ÁRCÚ@Xu§QC
+BX_newJ M5QÀ"|AŸ÷ýÖùƒƒA[um	|ì€AÿsXpÛÉ~A

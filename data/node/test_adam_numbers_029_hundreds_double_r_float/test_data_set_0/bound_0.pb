@@ -1,1 +1,1 @@
-BX_newJ K´&tQB>æÏ‰ÏMUBJLÎùyÝJBÚý‹SB
+BX_newJ Ãä˜F²E™@QË ÖA @Æ¥# e0”@O8Šþ1ý›@

@@ -1,1 +1,1 @@
-BX_newJ )‹M„ÚrJBLY%iÍUBçP»ÂŽÜNB¬‡)®SB
+BX_newJ R´Qz•ô“@µË®1F @OÊÈ‹—@Šü,/Äžž@

@@ -1,1 +1,1 @@
-BX_newJ CÏÇ]KåMB^œ)TÜZBüòSÉÕMB™EÈÑÆ	VB
+BX_newJ ãz”Rª‘–@„È,Oa¤@¼Ò²¥Ûÿ–@&9M@õ} @

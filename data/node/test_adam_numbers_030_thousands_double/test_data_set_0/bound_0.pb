@@ -1,2 +1,1 @@
-BX_newJ 
-­umïlBÉ×ïmhhZBÿ	ä\ojBh¯æ¾UrB
+BX_newJ ~Ñ@ØgÕœ@ùí²Ý«PŠ@‰…)œWš@ºÂ;#ö¡@

@@ -1,1 +1,1 @@
-BX_newJ í$^17¢IB¤«~XGBÊÀ_\æ’CBt$Gh4ýNB
+BX_newJ @{ÊRŠy@lxjOBw@anH¦€s@p§ƒ¥Tà~@

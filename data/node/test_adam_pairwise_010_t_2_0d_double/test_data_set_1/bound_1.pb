@@ -1,1 +1,1 @@
-BV_newJ«òÜyvOŠ<
+BV_newJªòÜy$ð|<

@@ -1,1 +1,1 @@
-BV_newJjxB®ã†”<
+BV_newJjxB®¹q…<

@@ -1,1 +1,1 @@
-BH_newJ(hùj´Ì<
+BH_newJkX1Ë>½<

@@ -1,1 +1,1 @@
-BH7_newJD7¿pf‚Ö;
+BH7_newJÿO¨f7‚Ö;

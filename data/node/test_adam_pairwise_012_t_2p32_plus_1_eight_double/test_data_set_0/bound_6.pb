@@ -1,1 +1,1 @@
-BX7_newJøšfpäÑ=
+BX7_newJï•NÃäßH<

@@ -1,1 +1,1 @@
-BH2_newJ4`Z>ºUI:;~‰Ù W:
+BH2_newJÐY²B‘UI:9¼c W:

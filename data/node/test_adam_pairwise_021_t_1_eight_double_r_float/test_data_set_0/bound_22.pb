@@ -1,1 +1,1 @@
-BH7_newJkÂaBí-1:
+BH7_newJõI8ì-1:

@@ -1,1 +1,1 @@
-BX7_newJDCO®B÷ì<
+BX7_newJ'lQ—ã²÷;

@@ -1,2 +1,1 @@
-BH_newJ’ƒR
-üSÕ;
+BH_newJ+Q¬<*QÕ;

@@ -1,1 +1,1 @@
-BH_newJ8«iµQÚhQ:ú6y«ÈR:4J¯=H:Íë:¦XT:È&ÄPr@:g­ËÀšÉJ:î/™LE^K:
+BH_newJ8_¦Ó¿hQ:ÑXl×¡ÈR:CùáI›=H:»‡b÷WT:­ýÂÁ½q@:ÂOÉJ:¿ìýI:^K:

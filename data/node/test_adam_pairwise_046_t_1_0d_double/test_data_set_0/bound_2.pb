@@ -1,1 +1,1 @@
-BH_newJF\7¬èË<
+BH_newJfÜR›EçË<

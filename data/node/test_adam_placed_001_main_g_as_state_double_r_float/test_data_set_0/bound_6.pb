@@ -1,1 +1,1 @@
-BX1_new_twinJ Âq™{jà>€ÆîA3Çt>∂l)!Hà>ç£Œ.öØ{>
+BX1_new_twinJ -QZ°ÒQÂ<IsÍ‹<∆O∂ò†‚<D¢A“n⁄<

@@ -1,1 +1,2 @@
-BX_newJ1	g¸9A>
+BX_newJ¤Ôh
+e‹À<

@@ -1,1 +1,2 @@
-BX_new_negativeJ1	g¸9A>
+BX_new_negativeJ¤Ôh
+e‹À<

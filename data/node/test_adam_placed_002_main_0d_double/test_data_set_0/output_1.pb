@@ -1,1 +1,1 @@
-BX_new_negativeJ8vwò8ÌÙ¿
+BX_new_negativeJÓ«‰Ç·ôØ¿

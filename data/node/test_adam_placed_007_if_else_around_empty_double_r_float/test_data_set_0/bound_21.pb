@@ -1,1 +1,2 @@
-BX1_new_twin_laterJ %¶“ğĞjk>É&^­b>JÊªz/i>L€„2^>
+BX1_new_twin_laterJ Á00ğ<¤
+d‹Ã<‚jÙv-è<œYP€’í<

@@ -1,1 +1,1 @@
-BX3_new_twin_atJ‘:ç"rïA>Èü[¶EVW>
+BX3_new_twin_atJlÍ,	õ¸Ú<Êi© †¾<

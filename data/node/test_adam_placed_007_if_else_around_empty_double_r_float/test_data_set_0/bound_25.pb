@@ -1,1 +1,1 @@
-BX3_new_twin_laterJö×'(rïQ>y|·EVg>
+BX3_new_twin_laterJvù·¦Wí<–Bˆ ¹Ğ<

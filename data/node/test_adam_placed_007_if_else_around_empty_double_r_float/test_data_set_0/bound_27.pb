@@ -1,1 +1,1 @@
-BX4_new_twin_laterJyÀw\æ8c>®∏≤√y?G>
+BX4_new_twin_laterJN∏À/¡Í<ÕJHöA+ø<

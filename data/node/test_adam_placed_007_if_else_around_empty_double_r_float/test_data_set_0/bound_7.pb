@@ -1,1 +1,1 @@
-BX4_new_laterJ›ø^öU>{ì=Ş‘a>
+BX4_new_laterJ÷dÈ&‘è<š•p—DĞÀ<

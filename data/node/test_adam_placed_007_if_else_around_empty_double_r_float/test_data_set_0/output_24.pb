@@ -1,1 +1,1 @@
-BX3_new_twin_atJไร“u๕?หýฃ๖๏ื?
+BX3_new_twin_atJขHev๕๔?Û83iื?

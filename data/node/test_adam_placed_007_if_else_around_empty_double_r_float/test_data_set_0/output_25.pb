@@ -1,1 +1,1 @@
-BX3_new_twin_laterJäÃ“uÀËı£öïç¿
+BX3_new_twin_laterJ¢HevõÀÛ83œiç¿

@@ -1,1 +1,1 @@
-BX4_new_twin_atJbµËÄ¾Só¿Í±ÞB¾½¸?
+BX4_new_twin_atJu:Š˜8ó¿ynÜ”C¹?

@@ -1,1 +1,1 @@
-BX4_new_twin_laterJbµËÄ¾S@Í±ÞB¾½È¿
+BX4_new_twin_laterJu:Š˜8@ynÜ”CÉ¿

@@ -1,1 +1,1 @@
-BX3_new_laterJû‰ÌïrÀY¦ØNæ¿
+BX3_new_laterJâü«˜ÝÐÀ´#å*ä¿

@@ -1,1 +1,1 @@
-BX4_new_laterJè	ñÑ°@ç;¨·¾Ô¿
+BX4_new_laterJ/wÄÎDk@Z4]JôCÑ¿

@@ -1,3 +1,1 @@
-BX_new_laterJ0ı©?dL3>QP
->JI
-Êca>²C…ôÄĞU>£½îš\s>Ó>ÁÑQ1e>
+BX_new_laterJ0ªo(5–pÖ<SôÊ¥Z>ò<räAbäÄ<üQÑ{4Èİ<y.sú”?î<vFæ°}Ìè<

@@ -1,1 +1,1 @@
-BX1_new_laterJ ã,åŸ@s>çÍÆıZUr>'‰>ìÛi>®	cVG4|>
+BX1_new_laterJ D„ıo\«„<l∞Râ’Ñ˘<#m8∆ì/¯<Óµ¯zK˜<

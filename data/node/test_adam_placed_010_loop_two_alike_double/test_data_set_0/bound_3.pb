@@ -1,1 +1,1 @@
-BX2_new_laterJ A™ïæ1r>B¹id>ØŒYË\y>(ÔÍX÷%d>
+BX2_new_laterJ +´ýä>ü<nŒ¹wÝó<¼¢¶r}pÞ<÷÷Á·õ<

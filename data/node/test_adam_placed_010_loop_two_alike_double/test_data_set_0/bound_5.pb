@@ -1,1 +1,1 @@
-BV1_new_negativeJ ô$rSdž>U\¼¿©>–^þác>»5ÒÝoÙ>
+BV1_new_negativeJ &A–Ä}«<åäÍó]¼<:˜f±Ã<x:ÆKÍ{Â<

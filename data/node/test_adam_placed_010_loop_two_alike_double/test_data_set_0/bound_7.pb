@@ -1,1 +1,2 @@
-BV2_new_negativeJ ô1ÀA ª>À—_BùÁ>í¡Úb¡ž>ñbzò=
+BV2_new_negativeJ 53¿*51»<é‰&´²<Ö
+ñ4YÂ<ðLDÅuÄ<

@@ -1,1 +1,1 @@
-BV1_new_negativeJ Y// ÄÍ¿Ÿ1w°Š'à¿6÷^i.>Ç¿Qˆ¶W…2ç¿
+BV1_new_negativeJ že\¶AÎ¿1-e®3à¿¢nëÀ~Ç¿‹µBÇGç¿

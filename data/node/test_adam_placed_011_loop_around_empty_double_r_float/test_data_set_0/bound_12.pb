@@ -1,1 +1,1 @@
-BV3_new_sameJ9İP	«e)>TKp´§ú‡=
+BV3_new_sameJdËöºÔ³Ç<&İ:£ô­<

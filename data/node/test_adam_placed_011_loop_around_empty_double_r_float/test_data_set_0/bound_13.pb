@@ -1,1 +1,1 @@
-BV3_new_laterJˆE¨«e9>³}²ú—=
+BV3_new_laterJõR”ªµNÚ<V+^^À<

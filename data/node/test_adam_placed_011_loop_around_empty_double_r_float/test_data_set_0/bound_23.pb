@@ -1,1 +1,1 @@
-BH4_new_laterJE÷¦/çÐH>1¬þY3I>
+BH4_new_laterJ»ÃÑ==Ö<À5V7!ð<

@@ -1,1 +1,1 @@
-BX3_newJΎEq*x>ΰ¶NξOέF>
+BX3_newJ2Lχ‰‡νι<w™4›Icε<

@@ -1,1 +1,1 @@
-BX3_new_negativeJš¾Eq*x>à¶NîOİF>
+BX3_new_negativeJ2L÷‰‡íé<w™4›Icå<

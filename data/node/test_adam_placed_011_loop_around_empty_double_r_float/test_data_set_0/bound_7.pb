@@ -1,1 +1,1 @@
-BX4_new_negativeJ_&í™®´q>ÿPÄÿi>
+BX4_new_negativeJØ7ròÆh¾<#(g½Ú>Ú<

@@ -1,1 +1,1 @@
-BV4_new_sameJƒ#¶ETâ¿T}r"	9é¿
+BV4_new_sameJJßQjpâ¿ð´R¢ØKé¿

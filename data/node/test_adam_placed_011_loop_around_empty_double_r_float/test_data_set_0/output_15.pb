@@ -1,1 +1,1 @@
-BV4_new_laterJƒ#¶ETò?T}r"	9ù?
+BV4_new_laterJJßQjpò?ð´R¢ØKù?

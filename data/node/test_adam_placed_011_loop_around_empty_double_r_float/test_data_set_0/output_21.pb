@@ -1,1 +1,1 @@
-BH3_new_laterJë“ÁéP‹é¿ØdÑ¤ì¤ğ¿
+BH3_new_laterJò§ìræPê¿gRy¥ğ¿

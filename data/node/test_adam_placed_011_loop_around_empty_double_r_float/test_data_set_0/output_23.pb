@@ -1,1 +1,1 @@
-BH4_new_laterJ³'CÐXñ¿L¯ÑŠ”À
+BH4_new_laterJÈqV*¨ñ¿ÿÆn"¼À

@@ -1,1 +1,1 @@
-BX3_new_negativeJûdN¥ö?nDÕð_ò?
+BX3_new_negativeJÔ6´¥ÿBô?LÀ!÷Ïñ?

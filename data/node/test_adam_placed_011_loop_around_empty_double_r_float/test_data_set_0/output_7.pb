@@ -1,1 +1,1 @@
-BX4_new_negativeJ2Úğıpİ¢¿]ùÒnØÌß?
+BX4_new_negativeJ«ŠMÑª‘²?gO%:yâ?

@@ -1,1 +1,1 @@
-BX2_new_twin_atJ £ÞL}R0V>cIi3kj[>˜Ë6º/>?¸ÖŒ3V>
+BX2_new_twin_atJ ¶÷MŽ6Ø<'Æš/¯µ<c6JgAÝ<æi-òà<

@@ -1,1 +1,1 @@
-BX2_new_twin_laterJ ãÌ”R0f>V²À3kjk>òîõLº?>ÜŽ"ÚŒ3f>
+BX2_new_twin_laterJ z-òzz‚ê<*ÇùÆ<¡C»Òóï<…n5T©ò<

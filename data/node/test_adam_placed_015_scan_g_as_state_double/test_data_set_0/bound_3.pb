@@ -1,1 +1,1 @@
-BX2_new_laterJ 8é¹øÑÚd>-G3È†q>ÑW©x.ùi>¨”Ío>
+BX2_new_laterJ @2,‹Áðé<dôã[±¿<C@ÖQC2ð<Këªh‰ó<

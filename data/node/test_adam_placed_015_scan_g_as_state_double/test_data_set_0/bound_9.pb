@@ -1,1 +1,1 @@
-BX1_new_twin_laterJ Ç6ˇ¬‹^C>◊:g”Vài>z¬}Ú≠å1>¡[ê‰1ıe>
+BX1_new_twin_laterJ B÷z≠ÙLÏ<=Œ$\÷<òèï ¨<äú_&ä∏⁄<

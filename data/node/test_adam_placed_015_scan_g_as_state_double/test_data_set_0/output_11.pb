@@ -1,2 +1,1 @@
-BX2_new_twin_laterJ ¹á
-r?@3cNÄ<ÚÕ¿ (ƒX#ê@¬¸¬…~RÀ
+BX2_new_twin_laterJ ®aoa_@áÍÄ’žÔ¿¶UËŸŠä@¡—BrrÀ

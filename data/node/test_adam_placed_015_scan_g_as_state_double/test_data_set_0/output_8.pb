@@ -1,1 +1,1 @@
-BX1_new_twin_atJ ì½}ž`½ó¿p¯	ÞÛ¿Gxcœ/uø¿-bH_Ûâ?
+BX1_new_twin_atJ ~Ä_àXÄó¿ª.ï´Û¨Û¿sq1Zrø¿Œ4X÷Pâ?

@@ -1,1 +1,1 @@
-BX1_new_twin_laterJ ì½}ž`½@p¯	Þë?Gxcœ/u@-bH_Ûò¿
+BX1_new_twin_laterJ ~Ä_àXÄ@ª.ï´Û¨ë?sq1Zr@Œ4X÷Pò¿

@@ -1,1 +1,1 @@
-BX1_new_capturedJ [³_qXb>¿`¸É÷™>/p´ôöD>xÚ»;CMb>
+BX1_new_capturedJ »Êõ¾ğ^Ğ<f…8Ûó¥Ø<RèE7ö¿<.Ê˜há<

@@ -1,1 +1,2 @@
-BX1_new_laterJ  ^`qXr>Ütf¯ô>øyˆˆT>ËM=CMr>
+BX1_new_laterJ •Z•í2“·<:Ωß¢
+Î<„“]9u—<≈ÙüÁUÛ<

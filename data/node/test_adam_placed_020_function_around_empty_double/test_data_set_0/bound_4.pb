@@ -1,1 +1,1 @@
-BX3_new_capturedJ¹r5™fW>l¼?6ÚI5>
+BX3_new_capturedJÞ‰ëy‹ú¶<N»f.Ø<

@@ -1,1 +1,1 @@
-BX3_new_laterJ¦×“™fg>Àþ7?ÚIE>
+BX3_new_laterJM¹OL½È<2üúNùgê<

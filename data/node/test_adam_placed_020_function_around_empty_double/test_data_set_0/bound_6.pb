@@ -1,1 +1,1 @@
-BX4_new_capturedJ­>ja>óÎœ“qY>
+BX4_new_capturedJ4;-ÿtº<˜äõ™Wá<

@@ -1,1 +1,1 @@
-BX4_new_laterJ-ïojq>Y “qi>
+BX4_new_laterJx¸ôúğiÌ<ŸRìÏûò<

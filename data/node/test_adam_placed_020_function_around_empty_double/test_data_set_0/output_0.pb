@@ -1,1 +1,1 @@
-BX1_new_capturedJ e3S>VcεΏΊL~ρ„+σ?y>™ Φ?σ¬,ωΏ
+BX1_new_capturedJ ώψ:4ηΏΉ¥%dv%σ?‹λ­Λ†Χ?sk\νάϋωΏ

@@ -1,1 +1,1 @@
-BX3_new_capturedJéã‚;™Ç?û¥„ğñ¿
+BX3_new_capturedJç¦×\,Ì?^qıAÏÎñ¿

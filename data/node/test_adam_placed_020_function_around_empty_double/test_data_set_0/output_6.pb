@@ -1,1 +1,1 @@
-BX4_new_capturedJı ı¡È¿ôŠ“8¢ù?
+BX4_new_capturedJ0Ôw¼Ÿ^Ï¿lct_Cú?

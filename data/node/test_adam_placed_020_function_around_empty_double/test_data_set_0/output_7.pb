@@ -1,1 +1,2 @@
-BX4_new_laterJı ı¡Ø?ôŠ“8¢	À
+BX4_new_laterJ0Ôw¼Ÿ^ß?lct_C
+À

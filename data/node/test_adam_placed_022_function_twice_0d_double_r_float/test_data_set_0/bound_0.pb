@@ -1,1 +1,1 @@
-BX_new_capturedJDÇ‚¿ºZ>
+BX_new_capturedJØ XbéÙ<

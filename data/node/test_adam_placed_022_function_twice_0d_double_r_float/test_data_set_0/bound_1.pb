@@ -1,1 +1,1 @@
-BX_new_laterJ›ßÜÁºj>
+BX_new_laterJ¶c¤Xì<

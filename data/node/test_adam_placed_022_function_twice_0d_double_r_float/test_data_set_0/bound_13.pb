@@ -1,1 +1,1 @@
-BX_new_againJDÇ‚¿ºZ>
+BX_new_againJØ XbéÙ<

@@ -1,1 +1,1 @@
-BX_new_twin_againJЏяЯЁ=c‡>
+BX_new_twin_againJІ>ЮЩК8Э<

@@ -1,1 +1,1 @@
-BX_new_twin_capturedJЏяЯЁ=c‡>
+BX_new_twin_capturedJІ>ЮЩК8Э<

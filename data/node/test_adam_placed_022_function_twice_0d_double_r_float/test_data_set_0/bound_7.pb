@@ -1,1 +1,1 @@
-BX_new_twin_laterJ‡/©=c—>
+BX_new_twin_laterJ/}RÝk&ï<

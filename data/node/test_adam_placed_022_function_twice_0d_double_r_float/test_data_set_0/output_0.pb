@@ -1,1 +1,1 @@
-BX_new_capturedJÌİ\ÁÂĞò?
+BX_new_capturedJğRzó?

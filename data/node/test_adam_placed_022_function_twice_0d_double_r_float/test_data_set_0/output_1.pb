@@ -1,1 +1,1 @@
-BX_new_laterJМЭ\БВРА
+BX_new_laterJЏрRzА

@@ -1,1 +1,1 @@
-BX_new_againJÌİ\ÁÂĞò?
+BX_new_againJğRzó?

@@ -1,1 +1,1 @@
-BX_new_twin_againJkRü—å?
+BX_new_twin_againJÙçC7Úî?

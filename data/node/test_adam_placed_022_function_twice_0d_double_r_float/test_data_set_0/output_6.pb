@@ -1,1 +1,1 @@
-BX_new_twin_capturedJkRü—å?
+BX_new_twin_capturedJÙçC7Úî?

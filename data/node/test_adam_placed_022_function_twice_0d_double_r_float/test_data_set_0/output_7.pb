@@ -1,1 +1,1 @@
-BX_new_twin_laterJkђRь—хї
+BX_new_twin_laterJЩзC7Ъюї

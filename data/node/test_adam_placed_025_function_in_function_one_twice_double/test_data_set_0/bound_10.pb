@@ -1,1 +1,1 @@
-BX2_new_twin_sameJ0glæ*psŽ>Ngûú‚’>“â‡É˜ëQ>ufV*Ñƒ>ü€÷©Ôy>.ïIß½Ô>
+BX2_new_twin_sameJ0™7Ï‘7dà<êßU'Ø<T;°º3r¹<#ƒqYÅÄ<'>Ny‡KØ<²ÿTTÂÌ<

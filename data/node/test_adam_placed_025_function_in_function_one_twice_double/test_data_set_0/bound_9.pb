@@ -1,1 +1,1 @@
-BX1_new_twin_laterJ0PhTd“–>ùšIg4ñ“>|Ğsn4#¡>ÍBÎJ>ƒ–ÀS›>ú?69ú†…>
+BX1_new_twin_laterJ0~ÍÄ95ã<U¿RtZĞ<®X&CĞç<¿âßŞ<ŞĞ_èSå<±"ÈÔØ<

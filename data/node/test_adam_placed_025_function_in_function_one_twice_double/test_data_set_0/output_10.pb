@@ -1,1 +1,1 @@
-BX2_new_twin_sameJ0!ào\PAø?ä¾f/¨ò?xˆg.p8Ô¿K0/ÚÔ?ÍœˆVÞ§ñ¿º0½hLà?
+BX2_new_twin_sameJ0¹pÉ"b:ò?¿®øæ?[¯¶ÈnrÒ¿o¿Ž “¦´?nŸ«YFYî¿§Ö¹ÿÓ?

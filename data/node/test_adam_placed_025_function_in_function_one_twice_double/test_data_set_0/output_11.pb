@@ -1,1 +1,1 @@
-BX2_new_twin_laterJ0!ào\PAÀä¾f/¨Àxˆg.p8ä?K0/Úä¿ÍœˆVŞ§@º0½hLğ¿
+BX2_new_twin_laterJ0¹pÉ"b:À¿®øö¿[¯¶Ènrâ?o¿ “¦Ä¿nŸ«YFYş?§Ö¹ÿã¿

@@ -1,2 +1,2 @@
 B
-X_new_sameJьоЂ{X>
+X_new_sameJщwtЏЦ<

@@ -1,1 +1,1 @@
-BX_new_laterJ^%¢}h>
+BX_new_laterJ{T‡½¥è<

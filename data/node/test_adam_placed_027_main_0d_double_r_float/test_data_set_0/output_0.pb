@@ -1,2 +1,2 @@
 B
-X_new_sameJ|õ!³	ñ?
+X_new_sameJO‹r,Šqð?

@@ -1,1 +1,1 @@
-BX1_new_twin_capturedJ e!©)aO>¿∫x_95>õ∞öR3O>•,F≥R>
+BX1_new_twin_capturedJ 0¥sIÌ‰‡<⁄ZäÉ◊<mZÀè∫Ã<º|7⁄Õ¿∫<

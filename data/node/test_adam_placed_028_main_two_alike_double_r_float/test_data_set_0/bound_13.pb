@@ -1,1 +1,2 @@
-BX1_new_twin_laterJ {ñó0a_>o^‚_9E>ïñ—U3_>U‘­F³b>
+BX1_new_twin_laterJ ”Ä(œ
+¹ò<úž.Öãaé<ùaË/4²ß<yç³ˆEÔÌ<

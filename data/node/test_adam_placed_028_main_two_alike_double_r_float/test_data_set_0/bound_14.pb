@@ -1,1 +1,1 @@
-BX2_new_twin_capturedJ ‚æ€ùûJ>öN¦âg>;ÐÄP>!Ã×µó@>
+BX2_new_twin_capturedJ <L¤—–#Þ<$±wõ`6Ö<jÚ\Îß<¸):Ãá<

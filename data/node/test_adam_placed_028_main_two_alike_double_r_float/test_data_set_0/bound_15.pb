@@ -1,1 +1,1 @@
-BX2_new_twin_laterJ ô(»ÿûZ>^/SÉâg.>¹IÄ`>D€/ßµóP>
+BX2_new_twin_laterJ «8);%Ÿð<‰¹&[fè<È½p87†ñ<Òb&ó<

@@ -1,1 +1,1 @@
-BX2_new_laterJ ËûÛ¼×Q>|lâÍÂ¡b>k>bì=J>ĞÏ^Q¸·>
+BX2_new_laterJ m?RäSğ<I@ğ"+ùç<£DLEKò<K‹•Ôkó<

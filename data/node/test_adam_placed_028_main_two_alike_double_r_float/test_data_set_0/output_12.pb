@@ -1,2 +1,1 @@
-BX1_new_twin_capturedJ i§Z@+ý?Öô‚^¥²ò¿‘_š
-êç¿å±0Ð?
+BX1_new_twin_capturedJ 1Q+ÕAý?!Š`«ò¿Z<&#½ç¿åUãs½›Ð?

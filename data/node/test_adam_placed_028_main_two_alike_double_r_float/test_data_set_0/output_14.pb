@@ -1,1 +1,1 @@
-BX2_new_twin_capturedJ á2Ã	éø¿_[³‚ñ¿*Ä´ûkÙù?ÖYH‰Œ±ı?
+BX2_new_twin_capturedJ ¼(qõÕø¿!CÀ„Ññ¿–‹Ğ¶Œğù?«Ñ“Y¥ı?

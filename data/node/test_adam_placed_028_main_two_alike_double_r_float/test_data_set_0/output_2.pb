@@ -1,2 +1,2 @@
-BX2_new_capturedJ sç
-²ˆ,ö¿cË4k€/ñ¿†>ZÀ54ù?ê—×ÜUû?
+BX2_new_capturedJ žàø	eö¿¡¤{M~¹ð¿¶)åy¨
+ù?Xñj£¶Sû?

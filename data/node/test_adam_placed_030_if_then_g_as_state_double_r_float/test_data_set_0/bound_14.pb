@@ -1,2 +1,1 @@
-BX2_new_twin_same_ifJ ©³¦èÎz>
-.¼”’‹>R?É£â•>O[dÚqw>
+BX2_new_twin_same_ifJ 5sçzð7à< ÌŒÍzá<Ã“yœ èÔ<µ4Ûá<

@@ -1,1 +1,1 @@
-BX2_new_twin_later_ifJ Ó~A§èÎŠ>n`ô”’›>åžÝ£â¥>ÊmÚq‡>
+BX2_new_twin_later_ifJ óæ`Ý~ñ<É²û'²ò<±õŠ/_å<Ær	rFjó<

@@ -1,1 +1,1 @@
-BX2_new_same_ifJ ™,ºES£N>,púY‚_>‚-]i>àõ™BËJ>
+BX2_new_same_ifJ *„k?¶FÞ<xò'=À à<4:¿øJÄ<ãir‰á<

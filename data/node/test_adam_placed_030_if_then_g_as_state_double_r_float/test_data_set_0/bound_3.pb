@@ -1,1 +1,1 @@
-BX2_new_later_ifJ ˜úNKS£^>C€ýY‚o>ÜMªy>¢ÂÁŸBËZ>
+BX2_new_later_ifJ 4ì?ŸŽð<‹7cA%ò<ýÐz¯ÎÕ<µé²EÞ8ó<

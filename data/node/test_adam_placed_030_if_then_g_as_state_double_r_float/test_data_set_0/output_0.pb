@@ -1,1 +1,1 @@
-BX1_new_same_ifJ hΖΡ‘γα?γ»cg-ΰΤ?bIίεXsι?m=/GΏ
+BX1_new_same_ifJ £·Βώ…γ?"TSdΦQΧ?N~ΒμωUι?ΐµΚ{ΉΏ

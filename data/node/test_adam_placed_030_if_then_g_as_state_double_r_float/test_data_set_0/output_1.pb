@@ -1,1 +1,1 @@
-BX1_new_later_ifJ hΖΡ‘γρΏγ»cg-ΰδΏbIίεXsωΏm=/G ?
+BX1_new_later_ifJ £·Βώ…σΏ"TSdΦQηΏN~ΒμωUωΏΐµΚ{Ι?

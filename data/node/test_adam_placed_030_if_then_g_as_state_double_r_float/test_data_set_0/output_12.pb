@@ -1,1 +1,1 @@
-BX1_new_twin_same_ifJ Íú[õL¯¿­å+½¹„Á¿Ü¾c}×ê?Žê»‰Õñï?
+BX1_new_twin_same_ifJ ®û¦yÿÒ?hú™„²À?v©b”ä	ê?"t¬ï`kÚ?

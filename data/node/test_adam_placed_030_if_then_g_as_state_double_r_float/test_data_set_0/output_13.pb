@@ -1,1 +1,1 @@
-BX1_new_twin_later_ifJ Íú[õL¿?­å+½¹„Ñ?Ü¾c}×ú¿ê»‰Õñÿ¿
+BX1_new_twin_later_ifJ ®û¦yÿâ¿hú™„²Ğ¿v©b”ä	ú¿"t¬ï`kê¿

@@ -1,1 +1,1 @@
-BX2_new_twin_same_ifJ …Êe¸ºñ?îS’,2ì?€Õ˜º’_ä?I÷Æ‹O¢ö?
+BX2_new_twin_same_ifJ õ;—'æaô?€bî¦”ó?W÷°ˆI_¸?öÛK­Fôø?

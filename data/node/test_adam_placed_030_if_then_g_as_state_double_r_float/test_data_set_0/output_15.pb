@@ -1,1 +1,1 @@
-BX2_new_twin_later_ifJ …Êe¸ºÀîS’,2ü¿€Õ˜º’_ô¿I÷Æ‹O¢À
+BX2_new_twin_later_ifJ õ;—'æaÀ€bî¦”ÀW÷°ˆI_È¿öÛK­FôÀ

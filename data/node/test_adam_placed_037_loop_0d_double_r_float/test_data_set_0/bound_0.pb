@@ -1,1 +1,1 @@
-BX_new_capturedJz’ÊøašR>
+BX_new_capturedJ«™ÞŠ-ß<

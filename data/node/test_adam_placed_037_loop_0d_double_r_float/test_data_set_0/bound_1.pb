@@ -1,1 +1,1 @@
-BX_new_laterJ©mPúašb>
+BX_new_laterJÍÀ±¬KRğ<

@@ -1,1 +1,1 @@
-BV_new_atJ¾âbDÖ>
+BV_new_atJíØ­Ö*½<

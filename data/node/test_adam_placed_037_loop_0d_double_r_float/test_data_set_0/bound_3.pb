@@ -1,1 +1,1 @@
-BV_new_laterJN®ĞcDÖ#>
+BV_new_laterJ=–rjjÍ<

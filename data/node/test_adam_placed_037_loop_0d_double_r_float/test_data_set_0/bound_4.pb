@@ -1,1 +1,1 @@
-BH_new_capturedJ•ñ38h"5>
+BH_new_capturedJL3¾†È9Ö<

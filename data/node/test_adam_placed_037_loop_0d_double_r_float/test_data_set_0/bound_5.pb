@@ -1,1 +1,1 @@
-BH_new_laterJ¿(Ah"E>
+BH_new_laterJ«G¢M+lè<

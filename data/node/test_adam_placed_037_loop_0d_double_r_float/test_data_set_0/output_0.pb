@@ -1,1 +1,1 @@
-BX_new_capturedJH9ä²]è?
+BX_new_capturedJì~Ž´Çpç?

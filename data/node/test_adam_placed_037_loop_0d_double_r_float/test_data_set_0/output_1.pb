@@ -1,1 +1,1 @@
-BX_new_laterJH9ä²]ø¿
+BX_new_laterJì~Ž´Çp÷¿

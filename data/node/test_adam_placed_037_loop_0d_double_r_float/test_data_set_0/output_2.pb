@@ -1,2 +1,1 @@
-BV_new_atJ}á
-RÓ¿
+BV_new_atJV(¿^âÉŸ¿

@@ -1,2 +1,1 @@
-BV_new_laterJ}·
-R”≠?
+BV_new_laterJV(ø^‚…Ø?

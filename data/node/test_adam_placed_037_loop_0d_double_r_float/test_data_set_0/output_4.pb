@@ -1,1 +1,1 @@
-BH_new_capturedJÁ0iRn´ñ?
+BH_new_capturedJð¢ 7“ñ?

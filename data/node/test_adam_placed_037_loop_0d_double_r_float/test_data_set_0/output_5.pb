@@ -1,1 +1,1 @@
-BH_new_laterJÁ0iRn´À
+BH_new_laterJð¢ 7“À

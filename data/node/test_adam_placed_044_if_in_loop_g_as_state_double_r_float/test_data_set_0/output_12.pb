@@ -1,1 +1,1 @@
-BX1_new_twin_at_if_loopJ@╘_XЭЯы©≥hЁПSg©МFЛ▓aцП?∙╞60ВoС?╘_XЭЯы©≥hЁПSg©МFЛ▓aцП?∙╞60ВoС?
+BX1_new_twin_at_if_loopJ@бивkx╙╩©FХBЩш©⌡.z~Х║Н?ыбT╠`П?бивkx╙╩©FХBЩш©⌡.z~Х║Н?ыбT╠`П?

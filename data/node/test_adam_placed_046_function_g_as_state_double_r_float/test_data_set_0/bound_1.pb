@@ -1,1 +1,1 @@
-BX1_new_laterJ ‰ªƒêfSn>ŸŠ›Y!´Q>oNæù=ÍU>~ÈU²ößf>
+BX1_new_laterJ àáxÕ–€ó<C¨MWïì<oçÚùÚ;á<õai‹öğ<

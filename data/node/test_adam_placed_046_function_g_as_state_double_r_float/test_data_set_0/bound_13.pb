@@ -1,1 +1,1 @@
-BX1_new_twin_laterJ  Hεω>δDDς9ϋ~>Ϊ―1–ƒ>:\SΊχ”>
+BX1_new_twin_laterJ }HΤWτ<ΐW‘²,vν<»―μ1β<°S~ϋψφ<

@@ -1,1 +1,1 @@
-BX2_new_twin_laterJ n¾ñ	°ùŠ>t„ï6í k> ˜ú½~Òk>N–ÖõÍPˆ>
+BX2_new_twin_laterJ xRÏÅÐî<º*M(î<r‡géæ…è<N´8øç<

@@ -1,1 +1,2 @@
-BX1_new_laterJ 6ªF‡Mh	@(¤OlÀÆþ™SÒ÷¿q§&=¯p@
+BX1_new_laterJ foe`(
+@p9£Ô|VÀ9Æ5\ø¿ØKÄwÍß@

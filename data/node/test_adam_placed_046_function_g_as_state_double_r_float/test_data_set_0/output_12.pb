@@ -1,1 +1,1 @@
-BX1_new_twin_atJ ‹Ç‰nHOð¿¸&¦“švñ?m[e¦Gá?•ÀVyMþ¿
+BX1_new_twin_atJ U×~Ìõ¿¾bÍ5ÿò?ëý¡z>å?ŽÅ´LWú¿

@@ -1,1 +1,1 @@
-BX2_new_laterJ @-Ëz?n>7£mU|\>õr%93N>Ã›√,ÑyA>
+BX2_new_laterJ ‚ÿﬂW%SÓ<4-˚<lâ”<À¸ó¡πÓ<ÁºGRÂ|Ú<

@@ -1,2 +1,1 @@
-BX2_new_laterJ d<Ô‹V²@&–rTè?ókdº½H@
-¯	À
+BX2_new_laterJ qÆ_7ëq@Ú¾â!I½é?Ó=B|x@ˆÝK™b“	À

@@ -1,1 +1,1 @@
-BX_new_atJIврЫ3>
+BX_new_atJ 04]кню<

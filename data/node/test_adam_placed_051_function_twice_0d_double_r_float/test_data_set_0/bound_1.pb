@@ -1,1 +1,1 @@
-BX_new_laterJ"ÖùC>
+BX_new_laterJ†ær\ÇeÒ<

@@ -1,1 +1,1 @@
-BX_new_againJIврЫ3>
+BX_new_againJ 04]кню<

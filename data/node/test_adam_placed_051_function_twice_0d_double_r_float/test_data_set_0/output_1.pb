@@ -1,1 +1,1 @@
-BX_new_laterJЪУ:@ющ?
+BX_new_laterJХ^ыѓПoщ?

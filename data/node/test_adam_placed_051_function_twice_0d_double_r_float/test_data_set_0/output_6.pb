@@ -1,1 +1,1 @@
-BX_new_againJÊÃ:@îÙ¿
+BX_new_againJÅ^ëó¿oÙ¿

@@ -1,1 +1,1 @@
-B	X3_new_atJ?®o:>›ёsГK>
+B	X3_new_atJ”zqГ‡EЙ<Дђ2hцХФ<

@@ -1,1 +1,1 @@
-BX3_new_laterJ•ôC®oJ>ş,¼sÃ[>
+BX3_new_laterJüyÛ<·#ã<Ûæ<

@@ -1,1 +1,1 @@
-BX4_new_laterJl‘˜Œ≥rp>⁄tgü-óE>
+BX4_new_laterJœ~x÷∆Î<‡ﬂqÛ<

@@ -1,1 +1,1 @@
-BX4_new_laterJ5u8XGN@¼#SÜ‘Ñ	À
+BX4_new_laterJ8ú“Ê¡@0h±Áó	À

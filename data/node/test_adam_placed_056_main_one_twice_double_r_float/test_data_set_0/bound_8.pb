@@ -1,2 +1,1 @@
-BX1_new_twin_sameJ0iûl5°TC>êéX@YR>≤A&Úi8V>é˝WÓË0>0¸äWW∆N>/π1îü
-1>
+BX1_new_twin_sameJ0wRvıﬁ<#Ì9ÅPﬂ<™°ü±ó∫ÿ<0'–eÈ∫÷<W⁄Z+™””<V‰m?<ﬁ<

@@ -1,1 +1,1 @@
-BX_new_negative_if_loopJíæg‚D>íæg‚D>
+BX_new_negative_if_loopJ#mÌ«ç›<#mÌ«ç›<

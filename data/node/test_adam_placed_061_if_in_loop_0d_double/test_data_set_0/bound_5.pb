@@ -1,1 +1,1 @@
-BX_new_twin_negative_if_loopJÖeøR´9>ÖeøR´9>
+BX_new_twin_negative_if_loopJf(Ù&$Û<f(Ù&$Û<

@@ -1,1 +1,1 @@
-BX_new_if_loopJËU}¢ã@ö¿ËU}¢ã@ö¿
+BX_new_if_loopJ4pþ/6ö¿4pþ/6ö¿

@@ -1,1 +1,1 @@
-BX_new_twin_if_loopJ═!`nВ©═!`nВ©
+BX_new_twin_if_loopJ=Оод÷wВ©=Оод÷wВ©

@@ -1,1 +1,1 @@
-BX_new_twin_negative_if_loopJ !`n÷? !`n÷?
+BX_new_twin_negative_if_loopJ=ïÏÄŸw÷?=ïÏÄŸw÷?

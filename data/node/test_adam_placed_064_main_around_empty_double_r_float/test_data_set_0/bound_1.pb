@@ -1,1 +1,1 @@
-BX1_new_laterJ Ì´IÎÙnN>Q#Øû½B2>;M¯+ .b>%pyŞt`>
+BX1_new_laterJ "KQğJÚò<í|üùİâ<8†}ôP%ô<‡¼ö2ïUÖ<

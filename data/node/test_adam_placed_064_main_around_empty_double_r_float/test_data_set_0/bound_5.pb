@@ -1,1 +1,1 @@
-BX3_new_laterJÍ.⁄»0>´y‚£¢>
+BX3_new_laterJ]2Øp≈<TçÃDá1Ê<

@@ -1,1 +1,1 @@
-BX4_new_laterJ!s´ýôh>Å‰…§e>
+BX4_new_laterJdq.NŸÍ<Ãrô´à<

@@ -1,1 +1,1 @@
-BX1_new_laterJ Vçë<L@•XÕNîw˘ø&QÉé:@c¡•›Ï?
+BX1_new_laterJ a™i|N@–vx?™Z˘ø#\Ì´•@ùª|Í?

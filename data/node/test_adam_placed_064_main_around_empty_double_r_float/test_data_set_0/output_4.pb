@@ -1,1 +1,1 @@
-B	X3_new_atJ/K¯úSgÇ?–îÇ«B<î¿
+B	X3_new_atJo©€OwÇ?€¨·-iEî¿

@@ -1,1 +1,1 @@
-BX3_new_laterJ/K¯úSg×¿–îÇ«B<ş?
+BX3_new_laterJo©€Ow×¿€¨·-iEş?

@@ -1,1 +1,1 @@
-BX4_new_laterJ@SkÍÞå¿ˆƒ×cŸó¿
+BX4_new_laterJÓ"Få…fã¿~]´Ž±±ô¿

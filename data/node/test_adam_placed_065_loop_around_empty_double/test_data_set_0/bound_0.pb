@@ -1,1 +1,1 @@
-BX1_new_sameJ Á(s„Æ)h>aºÿ=»Ér>Xeù“¼oT>è|z4şf>
+BX1_new_sameJ [õAÀ±eæ<B¦€tO(ç<­®_¿#æ<!1b¹<Ğ<

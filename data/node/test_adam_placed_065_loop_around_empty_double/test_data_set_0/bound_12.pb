@@ -1,1 +1,1 @@
-BV3_new_sameJ≈@˜9˝=ìÖGv^>
+BV3_new_sameJ˝>†^Çd«<öUl®ì√<

@@ -1,1 +1,1 @@
-BV3_new_laterJÌEô#9>cöü^>
+BV3_new_laterJ>vNç∆ÿ<H√ûZ*÷<

@@ -1,1 +1,1 @@
-BX3_new_sameJ…A›é’P>ﬂòg)`>
+BX3_new_sameJ&D‚ ó„<TÌ≈˚ç’‰<

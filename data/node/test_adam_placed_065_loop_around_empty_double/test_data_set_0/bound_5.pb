@@ -1,1 +1,1 @@
-BX3_new_laterJΉ•ΐΥ`>UΤ‡)p>
+BX3_new_laterJ…ρRΔ‹τ<AΠμόθυ<

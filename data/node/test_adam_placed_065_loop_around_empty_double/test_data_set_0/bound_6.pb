@@ -1,1 +1,1 @@
-BX4_new_sameJÖŠ³Ú+$p>ÁÖër‹5v>
+BX4_new_sameJQ@æóqÙŞ<Ä|S©ĞÓ<

@@ -1,1 +1,1 @@
-BV3_new_sameJÔ-Wi@,Ö¿;TÀn©ä?
+BV3_new_sameJ%ñ_ý® Ö¿qm“1ò²ä?

@@ -1,1 +1,1 @@
-BV3_new_laterJÔ-Wi@,æ?;TÀn©ô¿
+BV3_new_laterJ%ñ_ý® æ?qm“1ò²ô¿

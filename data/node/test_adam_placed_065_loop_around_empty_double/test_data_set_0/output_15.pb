@@ -1,1 +1,1 @@
-BV4_new_laterJ~çOàñ¿Kq‘Zò?
+BV4_new_laterJ8JŠÛ+ñ¿¿´ÚŠ:~ò?

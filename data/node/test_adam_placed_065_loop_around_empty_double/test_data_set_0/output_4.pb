@@ -1,1 +1,1 @@
-BX3_new_sameJÂ?5î¿ÌvdZ·ò¿
+BX3_new_sameJ¼«ÕIühî¿Ü.^ï6ñ¿

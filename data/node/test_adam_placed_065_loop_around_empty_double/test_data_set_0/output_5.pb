@@ -1,1 +1,1 @@
-BX3_new_laterJÂ?5þ?ÌvdZ·@
+BX3_new_laterJ¼«ÕIühþ?Ü.^ï6@

@@ -1,2 +1,1 @@
-BX4_new_sameJ\¢Tç®uâ?ú—:Ãû
-ã?
+BX4_new_sameJVô«aªå?Ã&bRHÝ?

@@ -1,2 +1,1 @@
-BX4_new_laterJ\¢Tç®uò¿ú—:Ãû
-ó¿
+BX4_new_laterJVô«aªõ¿Ã&bRHí¿

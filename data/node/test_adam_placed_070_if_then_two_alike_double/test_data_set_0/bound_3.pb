@@ -1,1 +1,1 @@
-BX2_new_later_ifJ ÆèóæètW>VÖAÈji>c®¶A’s>sÑ\C>
+BX2_new_later_ifJ 9Ö¨¸UGß<ùõÁnFvî<g•nî<’ò ó<

@@ -1,2 +1,1 @@
-BX1_new_capturedJ Êá'»|ñH>¬§s:R>í
-l4B>5ój²ƒŠU>
+BX1_new_capturedJ 7 Ã‡›<ÜpõœîÑ<ÇË¤ÀŽ×<v+K­°Â<

@@ -1,2 +1,2 @@
-BX2_new_capturedJ »•|_>dô×~¿V>
-Ç®d>N>Ô‚ß»‚]b>
+BX2_new_capturedJ íP`?«¤ß<èQct
+Æ<bSêËßÕ<:µåƒÏÔ<

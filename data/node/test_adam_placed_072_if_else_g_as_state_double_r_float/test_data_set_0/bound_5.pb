@@ -1,1 +1,1 @@
-BX1_new_twin_laterJ E/›éò`>5Ã°ò1£S>ågK€ÕÈ>§És–bé4>
+BX1_new_twin_laterJ 3ž•Fõ»<.°ÈÉã<S”ùþŠè<+æ»l´Õ<

@@ -1,1 +1,1 @@
-BX2_new_twin_laterJ b$‚‹’t">{$¬χDΈh>ttfW[*d>6¤»yj>
+BX2_new_twin_laterJ έεύηPΎρ<…ΏΓΊάκΨ<ΒVoDη<υO}Pqϋζ<

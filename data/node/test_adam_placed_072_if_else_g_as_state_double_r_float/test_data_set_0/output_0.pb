@@ -1,1 +1,1 @@
-BX1_new_capturedJ С$шльy¶?z,OXм?ы№.¶ѓсїMх‡KЋ9Ч?
+BX1_new_capturedJ ЛиC Љ±?;±fВqл?ъK:JсїЉ!ЬЮJ[Щ?

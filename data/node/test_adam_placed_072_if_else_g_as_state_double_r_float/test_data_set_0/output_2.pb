@@ -1,1 +1,1 @@
-BX2_new_capturedJ ÕEÍxZÃö¿m)¾±0ÈÜ¿ÃmóÈ³&ğ¿tYN¯Ãï?
+BX2_new_capturedJ cæôğ@ˆ÷¿Ó•Œ9ß¿’dN‡ğ¿!eiOVòí?

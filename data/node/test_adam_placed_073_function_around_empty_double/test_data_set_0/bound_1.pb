@@ -1,1 +1,1 @@
-BX1_new_laterJ Ä°dİ½>Yj„Ôo‹g>ñlÆ…P>	F²€?>
+BX1_new_laterJ 2£âĞ‰ì<±IiĞŞàì<AïuXIÜ<aÄNøØ<

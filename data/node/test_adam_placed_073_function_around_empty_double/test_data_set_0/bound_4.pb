@@ -1,1 +1,1 @@
-BX3_new_sameJ«ƒÅiEù=Šféü%>
+BX3_new_sameJAúÒÎ£ß¿<;:SøÈ'¨<

@@ -1,1 +1,1 @@
-BX3_new_laterJ≠¯˜ÙiE	>ΩA≤Í¸ù5>
+BX3_new_laterJ{ïr0’j—<s1ªfùÑπ<

@@ -1,1 +1,1 @@
-BX4_new_sameJ№)&¶mA>Z\T<kV>
+BX4_new_sameJ·лOµd8Ь<•У}л1жШ<

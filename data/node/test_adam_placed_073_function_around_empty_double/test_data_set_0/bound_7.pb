@@ -1,2 +1,1 @@
-BX4_new_laterJ
-Ï-ªmQ>^†jV<kf>
+BX4_new_laterJ+2JQ√Ó<]È@ ∂!Î<

@@ -1,1 +1,1 @@
-BX1_new_laterJ XÓ€B_ˆÀ09(‹@Gb®ëG@ô¿t@iÀ,ñ¿
+BX1_new_laterJ ïÆßàj‚ÀS‚ZTks@ËDç¡×ó¿ó1¢^ñ¿

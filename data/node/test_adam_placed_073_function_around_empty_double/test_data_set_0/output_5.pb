@@ -1,1 +1,1 @@
-BX3_new_laterJœŞ“€5ºç?æ‘r»Ä?
+BX3_new_laterJ°…‘4°ç?ˆsæFÍÅ?

@@ -1,1 +1,1 @@
-BX4_new_sameJJNG	ô¿Gop jò?
+BX4_new_sameJ¦3ÒßUô¿C®¦!Üñ?

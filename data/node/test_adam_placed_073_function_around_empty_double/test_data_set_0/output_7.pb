@@ -1,1 +1,1 @@
-BX4_new_laterJJNG	@Gop jÀ
+BX4_new_laterJ¦3ÒßU@C®¦!ÜÀ

@@ -1,1 +1,1 @@
-BX1_new_captured_if_loopJ@ﬁ#—Áwb@>õó®r®ñ9>a©7@?V3>¶ÎñëP>ﬁ#—Áwb@>õó®r®ñ9>a©7@?V3>¶ÎñëP>
+BX1_new_captured_if_loopJ@I‘6ÅX(‡<wz∂—à‹÷<v”˘2è⁄<cÚO√<I‘6ÅX(‡<wz∂—à‹÷<v”˘2è⁄<cÚO√<

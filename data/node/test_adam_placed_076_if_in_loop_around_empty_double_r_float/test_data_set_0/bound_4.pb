@@ -1,1 +1,1 @@
-BX3_new_captured_if_loopJ ÅÖ2Ê•ÓT>.Û X4˝)>ÅÖ2Ê•ÓT>.Û X4˝)>
+BX3_new_captured_if_loopJ _¡∑Ï…<Û›FTå§ﬁ<_¡∑Ï…<Û›FTå§ﬁ<

@@ -1,1 +1,1 @@
-BX3_new_later_if_loopJ aÖHç¥îd>]úSo4ı9>aÖHç¥îd>]úSo4ı9>
+BX3_new_later_if_loopJ nŒ˜Â}:Ü<kP{Ó¼ğ<nŒ˜Â}:Ü<kP{Ó¼ğ<

@@ -1,1 +1,1 @@
-BX4_new_captured_if_loopJ $vßÁÑcA>P¬}ÁH>$vßÁÑcA>P¬}ÁH>
+BX4_new_captured_if_loopJ lIŠôuÒ<ŠÂ·å.ÉÐ<lIŠôuÒ<ŠÂ·å.ÉÐ<

@@ -1,1 +1,1 @@
-BX4_new_later_if_loopJ ¾^AÅÑcQ>–ô}ÁX>¾^AÅÑcQ>–ô}ÁX>
+BX4_new_later_if_loopJ ,6ˆLÍã<»‘`Â\â<,6ˆLÍã<»‘`Â\â<

@@ -1,3 +1,1 @@
-BX3_new_captured_if_loopJ oÇ
-eá?oéá/‰ö¿oÇ
-eá?oéá/‰ö¿
+BX3_new_captured_if_loopJ pXÆë5nâ?~•šö¿pXÆë5nâ?~•šö¿

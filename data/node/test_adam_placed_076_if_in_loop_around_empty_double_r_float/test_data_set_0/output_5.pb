@@ -1,3 +1,1 @@
-BX3_new_later_if_loopJ oÇ
-eñ¿oéá/‰@oÇ
-eñ¿oéá/‰@
+BX3_new_later_if_loopJ pXÆë5nò¿~•š@pXÆë5nò¿~•š@

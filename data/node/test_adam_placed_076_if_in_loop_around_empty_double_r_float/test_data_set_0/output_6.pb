@@ -1,1 +1,1 @@
-BX4_new_captured_if_loopJ <+ëÙDë¿þ¥»3B’è?<+ëÙDë¿þ¥»3B’è?
+BX4_new_captured_if_loopJ t*¾:i}ë¿óŒÊ/é?t*¾:i}ë¿óŒÊ/é?

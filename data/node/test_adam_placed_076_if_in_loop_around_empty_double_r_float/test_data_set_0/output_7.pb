@@ -1,1 +1,1 @@
-BX4_new_later_if_loopJ <+ëÙDû?þ¥»3B’ø¿<+ëÙDû?þ¥»3B’ø¿
+BX4_new_later_if_loopJ t*¾:i}û?óŒÊ/ù¿t*¾:i}û?óŒÊ/ù¿

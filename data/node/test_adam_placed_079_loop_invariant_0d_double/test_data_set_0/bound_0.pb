@@ -1,2 +1,2 @@
 B
-X_new_sameJºc°ƒCVY>
+X_new_sameJ~býëy¼<

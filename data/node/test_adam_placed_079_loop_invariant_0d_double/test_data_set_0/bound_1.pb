@@ -1,1 +1,1 @@
-BX_new_laterJSc„CVi>
+BX_new_laterJS°[MóÎ<

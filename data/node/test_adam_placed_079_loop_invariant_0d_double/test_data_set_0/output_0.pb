@@ -1,3 +1,2 @@
 B
-X_new_sameJЭрD
-3Tж©
+X_new_sameJ÷nЙxKрс©

@@ -1,2 +1,1 @@
-BX_new_laterJüÒD
-3Tæ?
+BX_new_laterJŸnêxKÒã?

@@ -1,2 +1,2 @@
 B
-X_new_sameJ&²éoÂQ_>
+X_new_sameJÈ•S	ƒS²<

@@ -1,1 +1,1 @@
-BX_new_laterJ}™TpÂQo>
+BX_new_laterJ®u}lñ›Ã<

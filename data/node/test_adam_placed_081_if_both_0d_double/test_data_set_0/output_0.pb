@@ -1,2 +1,2 @@
 B
-X_new_sameJ•şIQÕ¹Ê¿
+X_new_sameJlş2æ†Ä¿

@@ -1,1 +1,1 @@
-BX_new_laterJ•şIQÕ¹Ú?
+BX_new_laterJlş2æ†Ô?

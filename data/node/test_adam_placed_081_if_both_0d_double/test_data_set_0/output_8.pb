@@ -1,1 +1,1 @@
-BX_new_againJЎ#,ХїГї
+BX_new_againJuно<=Гї

@@ -1,1 +1,1 @@
-BX1_new_twin_negativeJ {x¥xýs>\]ú­MM>ÆÈ²Òna‰>&FmdÂw>
+BX1_new_twin_negativeJ ¹'Ð+6ºá<þ&û‰}Õ<¨aìtRÕ<£¹ŽÄÙ<

@@ -1,1 +1,1 @@
-BX3_new_twin_negativeJ-yà	·Øl>ë³¥Œëq>
+BX3_new_twin_negativeJÞæ`j¦'ä<²Ÿœ×ô¯ã<

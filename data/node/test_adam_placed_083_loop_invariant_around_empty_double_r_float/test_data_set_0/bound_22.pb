@@ -1,1 +1,1 @@
-BX4_new_twinJ‡6Säþ^f>‡8UVÚ`>
+BX4_new_twinJk|Þ…2Þ<*é‚dˆ¤å<

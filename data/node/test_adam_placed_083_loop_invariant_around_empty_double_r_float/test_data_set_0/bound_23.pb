@@ -1,1 +1,1 @@
-BX4_new_twin_negativeJ‡6Säþ^f>‡8UVÚ`>
+BX4_new_twin_negativeJk|Þ…2Þ<*é‚dˆ¤å<

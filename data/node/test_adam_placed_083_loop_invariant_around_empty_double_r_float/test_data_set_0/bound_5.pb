@@ -1,1 +1,1 @@
-BX3_new_negativeJ³³ÚÖ{@>t5•VsC>
+BX3_new_negativeJÑ£˜}I/á<¹BjÄ¹ß<

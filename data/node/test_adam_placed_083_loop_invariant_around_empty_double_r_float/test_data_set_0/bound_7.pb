@@ -1,1 +1,1 @@
-BX4_new_negativeJy±L§#‘9>IpJ¬B3>
+BX4_new_negativeJ](‹ ÷Œ×<ñäéßâ<

@@ -1,1 +1,1 @@
-BX1_new_twin_negativeJ ÿ09n+‰÷?¤¼¯‰½ë?Âw¹)F#ñ¿d_³u­å?
+BX1_new_twin_negativeJ Jnß@‘ƒù?òämŠğë?u.‚:è¿³…~ —ì?

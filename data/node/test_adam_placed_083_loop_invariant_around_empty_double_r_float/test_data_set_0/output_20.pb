@@ -1,2 +1,1 @@
-BX3_new_twinJHP0Lj†ü?î
-ÆNØú¿
+BX3_new_twinJ…H‰û?ÎH†!)ù¿

@@ -1,2 +1,1 @@
-BX3_new_twin_negativeJHP0Lj†ü¿î
-ÆNØú?
+BX3_new_twin_negativeJ…H‰û¿ÎH†!)ù?

@@ -1,1 +1,1 @@
-BX4_new_twin_negativeJ,}~½ó¿”aUì8ú¿
+BX4_new_twin_negativeJ)¶¢ò¿ue†gû¿

@@ -1,1 +1,1 @@
-BX3_new_negativeJôE›pú¿|)Ohí÷?
+BX3_new_negativeJ=)è=Ùù¿Ø5Ï¯÷?

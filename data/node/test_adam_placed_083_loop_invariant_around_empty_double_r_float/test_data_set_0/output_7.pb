@@ -1,1 +1,1 @@
-BX4_new_negativeJuÕ>ø›Òñ¿¬úÑ#¹ªû¿
+BX4_new_negativeJ‰ßF ªñ¿óqt8Éû¿

@@ -1,1 +1,1 @@
-BX1_new_negativeJ 3)÷<„!>TêuÝ»¯P>à<9àLˆJ>ùSKžDÍY>
+BX1_new_negativeJ ¶\†Îm¢Ó<6ß10]Û<½öùºà<ÿräÊËêÙ<

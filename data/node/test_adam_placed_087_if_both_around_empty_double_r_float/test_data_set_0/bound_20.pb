@@ -1,1 +1,1 @@
-BX3_new_twinJ\|Tÿ;a>!éâgˆ>
+BX3_new_twinJ¹ˆMtä<kt¤£r×<

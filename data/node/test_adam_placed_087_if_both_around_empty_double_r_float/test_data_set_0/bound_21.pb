@@ -1,1 +1,1 @@
-BX3_new_twin_negativeJ\|Tÿ;a>!éâgˆ>
+BX3_new_twin_negativeJ¹ˆMtä<kt¤£r×<

@@ -1,1 +1,1 @@
-BX4_new_twinJS %Ìå>5éë§AÜt>
+BX4_new_twinJZy≥=„‡<òz0Øø<

@@ -1,1 +1,1 @@
-BX1_new_againJ ¤,9ó8>`Üûí°@V>GÏF­,	T>þ<âÝøJY>
+BX1_new_againJ !ÿ†Kc1Ô<çÀüúÄ„Ü<†ØäYÏTà<Y•õorØ<

@@ -1,1 +1,1 @@
-BX3_new_againJ„×ÀJ>…u¹*»ôU>
+BX3_new_againJ[­è{ž—ß<LþBèúÊ<

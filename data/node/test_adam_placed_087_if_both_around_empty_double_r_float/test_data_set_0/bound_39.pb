@@ -1,1 +1,1 @@
-BX4_new_againJΡkhθύZ[>ό%@6%U>
+BX4_new_againJ³ο‘Nσά<jΉίΆ³<

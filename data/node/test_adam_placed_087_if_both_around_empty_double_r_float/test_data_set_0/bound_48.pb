@@ -1,1 +1,1 @@
-BX1_new_twin_againJ sØúÉR=D>Ú*üŠˆ3}>¢C7w>L»ì›“†>
+BX1_new_twin_againJ wŒÔ[7>Õ<ÿ°GÙß<ŽjÒ¯(wã<Þò‰¼Ê·Ü<

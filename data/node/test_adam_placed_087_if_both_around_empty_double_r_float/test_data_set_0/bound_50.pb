@@ -1,1 +1,1 @@
-BX3_new_twin_againJ\|Tÿ;a>!éâgˆ>
+BX3_new_twin_againJ¹ˆMtä<kt¤£r×<

@@ -1,1 +1,1 @@
-BX4_new_twin_againJS %Ìå>5éë§AÜt>
+BX4_new_twin_againJZy≥=„‡<òz0Øø<

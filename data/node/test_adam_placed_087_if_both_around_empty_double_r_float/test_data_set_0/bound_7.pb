@@ -1,1 +1,1 @@
-BX4_new_negativeJáoô¼Ð`>¦aÝtG>
+BX4_new_negativeJ_„ÏP©Ý<ÂªÆHý¿±<

@@ -1,1 +1,1 @@
-BX1_new_negativeJ íf”g`î¿_Dù§õ?v5ÁÙú?„­jE‘$ò¿
+BX1_new_negativeJ Bju±·rî¿*=„ÊVmõ?M¾1¥ÓÅù?÷FåüÇò¿

@@ -1,1 +1,1 @@
-BX1_new_twin_negativeJ +z Y‚νΏLY`σ!π?‹-άψ±ώ?\²ωΝδΏ
+BX1_new_twin_negativeJ p–ακ‰ξΏ²Σ _πες?B:ύ5‡Θϋ?	\ά½νΏ

@@ -1,1 +1,1 @@
-BX3_new_twinJn╗°u╖Ы?Ф(0Cx┌Р?
+BX3_new_twinJ┤екXднЬ?К≥┌{│К?

@@ -1,1 +1,1 @@
-BX3_new_twin_negativeJn¨œu§ù¿æ(0Cx‚ò¿
+BX3_new_twin_negativeJ‡ÅËXÄÎø¿ë™‚{ë¿

@@ -1,1 +1,1 @@
-BX4_new_twin_negativeJ=&D}ö†ç?2•ŸÚş7²?
+BX4_new_twin_negativeJFN:;[Sñ?%·±èb¬¿

@@ -1,1 +1,1 @@
-BX3_new_againJ,ќЁН(ьш?n2rrBе?
+BX3_new_againJо°]Щhщ?Ор/?е?

@@ -1,1 +1,1 @@
-BX3_new_negativeJ!øÇ0ø¿Âí¸Ó%Šä¿
+BX3_new_negativeJ+q$ø¿ÞÞ›9.ã¿

@@ -1,1 +1,1 @@
-BX3_new_twin_againJn¨œu§ù?æ(0Cx‚ò?
+BX3_new_twin_againJ‡ÅËXÄÎø?ë™‚{ë?

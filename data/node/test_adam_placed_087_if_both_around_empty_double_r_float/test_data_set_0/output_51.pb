@@ -1,1 +1,1 @@
-BX4_new_twin_againJ=&D}ö†ç¿2•ŸÚş7²¿
+BX4_new_twin_againJFN:;[Sñ¿%·±èb¬?

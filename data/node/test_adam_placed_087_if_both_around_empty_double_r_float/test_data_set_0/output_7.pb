@@ -1,1 +1,1 @@
-BX4_new_negativeJÝ¥ÎTøeõ?/GìzÖ	Ã¿
+BX4_new_negativeJ]Qya1ö?©……ï\Å¿

@@ -1,1 +1,1 @@
-BX_newJjúÊ~;a>
+BX_newJgùPJNŸ<

@@ -1,0 +1,1 @@
+BH_newJ L╙C!ХH<1kйoй`<uбUvХI<вдiцS<

@@ -1,0 +1,1 @@
+BH_newJ  ϊot/ΰ?zZϋΑυAα?KξLKͺί?Pfv^bβ?

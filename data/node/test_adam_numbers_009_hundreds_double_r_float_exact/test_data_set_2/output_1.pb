@@ -1,0 +1,1 @@
+BV_newJ &P=E?rόνrΗJ?\tzΑ"C?1pjσΖHN?

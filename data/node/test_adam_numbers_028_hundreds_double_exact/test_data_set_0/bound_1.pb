@@ -1,0 +1,1 @@
+BV_newJ øbÜvWÑ<zqZI©Þ<k!š×Ú<‹uAz²<Ò<

@@ -1,0 +1,1 @@
+BX_newJ ãzQ¾ê¤C¡=( .4ªCd¼lÄ¤… CgÉj-ˆe§C

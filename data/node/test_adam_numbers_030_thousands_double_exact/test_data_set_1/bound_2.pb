@@ -1,0 +1,1 @@
+BH_newJ cäxwÈA;TN¸zü<;¼hMR6;('ÒÀÏH;

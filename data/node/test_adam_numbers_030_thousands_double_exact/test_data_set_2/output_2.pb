@@ -1,0 +1,1 @@
+BH_newJ Bíu…€è~>e¶|”Fu>x’çuÈP>¦¿÷boht>

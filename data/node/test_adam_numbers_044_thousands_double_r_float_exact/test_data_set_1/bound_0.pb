@@ -1,0 +1,1 @@
+BX_newJ Ø¾H_sT;umIÂHT;SMS†]c\;`HºÛIR;

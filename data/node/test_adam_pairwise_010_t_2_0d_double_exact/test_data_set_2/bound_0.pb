@@ -1,0 +1,1 @@
+BX_newJ×qRb„i<

@@ -1,0 +1,1 @@
+BH1_newJ§‘3SpBv=k«z‘o=

@@ -1,0 +1,1 @@
+BX1_newJVCR[û§z;eÊ[Ÿæmy;
