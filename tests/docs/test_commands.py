@@ -27,7 +27,7 @@ PAGES = sorted({str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md")} - OW
 SHARED_FILES = ("how-to/test-a-backend.md", "how-to/test-a-graph-optimizer.md")
 """Pages whose files (the package `acme`) other pages need."""
 
-SELECTED = re.compile(r"test_(adagrad_chained_steps_\w+_expanded|momentum_pairwise_00\d_)")
+SELECTED = re.compile(r"test_(adagrad_chained_steps_\w+_expanded|argmax_ties_default|momentum_pairwise_00\d_)")
 """Cases that pages select by a part of their ids."""
 
 _READS_CORPUS = re.compile(r"^onnx-conformance (run|list|explain|verify)\b")
