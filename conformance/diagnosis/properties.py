@@ -331,7 +331,7 @@ MAX_PAIRED_TRAITS = 40
 
 
 @dataclass(frozen=True)
-class Condition:
+class MistakeCondition:
     """A property, or two properties, under which an implementation is wrong.
 
     Attributes:
@@ -345,7 +345,7 @@ class Condition:
 
 def separating_condition(
     cases: Mapping[str, Properties], unaffected: Mapping[str, Properties], doubtful: Mapping[str, Properties]
-) -> Condition | None:
+) -> MistakeCondition | None:
     """Return the simplest condition that all of some cases satisfy and none of the unaffected cases; None if none does.
 
     One property is simpler than two. Tags of cases are no condition.
@@ -367,14 +367,14 @@ def separating_condition(
         exact = [trait for trait in traits if len(trait.others & unaffected.keys()) <= exceptions]
         if exact:
             best = min(exact, key=lambda trait: len(trait.others))
-            return Condition(best.text, best.others)
+            return MistakeCondition(best.text, best.others)
     if chance <= MAX_CONDITION_CHANCE**2:
         near = sorted(traits, key=lambda trait: len(trait.others & unaffected.keys()))[:MAX_PAIRED_TRAITS]
         pairs = [one & other for one, other in combinations(near, 2)]
         exact = [trait for trait in pairs if trait.others.isdisjoint(unaffected)]
         if exact:
             best = min(exact, key=lambda trait: len(trait.others))
-            return Condition(best.text, best.others)
+            return MistakeCondition(best.text, best.others)
     return None
 
 
