@@ -83,7 +83,7 @@ def _spoil(draw: st.DrawFn, holder: list[Any]) -> None:
         case "rename" if isinstance(container, dict):
             container[draw(st.text(max_size=5))] = container.pop(key)
         case _:
-            container[key] = draw(STRANGE)
+            container[key] = copy.deepcopy(draw(STRANGE))  # what is spoilt next must not be the strategy's own list
 
 
 def _index(draw: st.DrawFn, container: Sequence[Any]) -> int:

@@ -58,9 +58,11 @@ def writes_the_longest_line(command: dict[str, Any]) -> None:
 
 
 def writes_an_endless_line_byte_by_byte(command: dict[str, Any]) -> None:
-    while True:
+    for _ in range(MEBI):
         os.write(1, b"x")
-        time.sleep(0.0001)  # so that the time limit ends before the limit of a line
+    while True:  # slowly, so that no machine reaches the longest line before the time is over
+        os.write(1, b"x")
+        time.sleep(0.001)
 
 
 def nests_five_million_lists(command: dict[str, Any]) -> None:
