@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from importlib import import_module
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import openvino
@@ -16,7 +18,12 @@ if TYPE_CHECKING:
     from .server import Array
 
 
-_UNSUPPORTED_TEXTS = ("No conversion rule found for operations:", "Unsupported data type")
+_UNSUPPORTED_TEXTS = (
+    "No conversion rule found for operations:",
+    "OpenVINO does not support the following ONNX operations:",
+    "Unsupported data type",
+)
+"""The second text is of releases up to 2025.1."""
 
 _INVALID_PLACEHOLDER = "While validating node 'util::NotSupportedONNXNode "
 """Text of an error about the placeholder of an operator that OpenVINO did not convert."""
@@ -29,6 +36,9 @@ _CONTROL_FLOW = {"If", "Loop", "Scan"}
 
 _DATA_NODE_TYPES = {"Const", "Constant", "Input", "Output", "Parameter", "Result"}
 """Types of nodes that only hold or pass data; they do not count for the placement."""
+
+_API: Any = openvino if hasattr(openvino, "Core") else import_module("openvino.runtime")
+"""The module with the classes of OpenVINO; before release 2023.1 it is `openvino.runtime`."""
 
 _COMPILE_OPTIONS = {"EXECUTION_MODE_HINT": "ACCURACY", "INFERENCE_NUM_THREADS": 1}
 """Without the hint, OpenVINO computes float in bfloat16 on processors that support it."""
@@ -80,12 +90,12 @@ def _to_input(array: Array) -> Array | openvino.Tensor:
     """
     if array.dtype.name != "bfloat16":
         return array
-    return openvino.Tensor(array.view("u2"), array.shape, openvino.Type.bf16)
+    return _API.Tensor(array.view("u2"), array.shape, _API.Type.bf16)
 
 
 def _to_output(port: openvino.ConstOutput, array: Array) -> Array:
     """Return a copy of an output; OpenVINO returns bfloat16 as an array of float16 with the same bits."""
-    if port.get_element_type() != openvino.Type.bf16:
+    if port.get_element_type() != _API.Type.bf16:
         return array.copy()
     from ml_dtypes import bfloat16
 
@@ -109,7 +119,7 @@ def _placement(compiled: openvino.CompiledModel, device: str) -> dict[str, dict[
 class OpenVinoBackend(Adapter):
     """Backend that runs models with OpenVINO."""
 
-    __version__ = openvino.__version__.split("-")[0]
+    __version__ = (getattr(openvino, "__version__", "") or version("openvino")).split("-")[0]
 
     @classmethod
     def required_provider(cls, device: str = "", **_: str) -> str | None:
@@ -126,7 +136,7 @@ class OpenVinoBackend(Adapter):
         Raises:
             Unsupported: OpenVINO has no conversion for an operator.
         """
-        core = openvino.Core()
+        core = _API.Core()
         try:
             read = core.read_model(model)
             compiled = core.compile_model(read, device, _COMPILE_OPTIONS)
@@ -139,4 +149,4 @@ class OpenVinoBackend(Adapter):
     @classmethod
     def supports_device(cls, device: str) -> bool:
         """Return whether OpenVINO finds the device on this machine."""
-        return device in {"AUTO", *openvino.Core().available_devices}
+        return device in {"AUTO", *_API.Core().available_devices}

@@ -78,13 +78,15 @@ def create_environment(requirements: Requirements, sources: PackageSources) -> t
 
 
 def _install(requirements: Requirements, sources: PackageSources, folder: Path) -> None:
+    """Install the packages without the installer's cache, so that the environment's folder is all that they occupy."""
     python = str(folder / "bin" / "python")
     if uv := shutil.which("uv"):
         create = [uv, "venv", "--quiet", "--python", sources.python, str(folder)]
-        install = [uv, "pip", "install", "--quiet", "--python", python, *sources.options]
+        install = [uv, "pip", "install", "--quiet", "--no-cache", "--python", python, *sources.options]
     else:
         create = [sources.python, "-m", "venv", str(folder)]
-        install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *sources.options]
+        options = ["--quiet", "--no-cache-dir", "--disable-pip-version-check", *sources.options]
+        install = [python, "-m", "pip", "install", *options]
     _run_installer(requirements, create)
     _run_installer(requirements, [*install, *requirements.packages])
     if requirements.bare:
@@ -139,6 +141,16 @@ def _describe(requirements: Requirements, folder: Path, scratch: Path) -> dict[s
     python, installed = json.loads(listed)
     return {"version": version, "python": python, "installed": installed}
 
+
+_START_VARIABLES = {
+    "ORT_DISABLE_TELEMETRY": "1",
+    "DO_NOT_TRACK": "1",
+    "PIP_NO_INDEX": "1",
+    "PIP_CONFIG_FILE": os.devnull,
+    "PIP_FIND_LINKS": "",
+    "UV_OFFLINE": "1",
+}
+"""Environment variables for the start of a runtime, as in a run: no telemetry, and an import installs no packages."""
 
 _START_TIMEOUT_SECONDS = 300.0
 """Time limit for importing a runtime and running one model."""
@@ -200,7 +212,7 @@ def _run_adapter_server(requirements: Requirements, python: Path, scratch: Path)
                 input=lines.encode(),
                 capture_output=True,
                 timeout=_START_TIMEOUT_SECONDS,
-                env={**os.environ, "HOME": str(scratch), "ORT_DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1"},
+                env={**os.environ, "HOME": str(scratch), **_START_VARIABLES},
                 cwd=scratch,
                 check=False,
             )

@@ -1,4 +1,4 @@
-"""Environment of a subject's process: folders, environment variables (telemetry is disabled), and the command."""
+"""Environment of a subject's process: folders, environment variables, and the command."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 _TELEMETRY_OFF = {"ORT_DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1"}
 """Environment variables that turn off the telemetry of runtimes."""
+
+_INSTALLERS_OFF = {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": "", "UV_OFFLINE": "1"}
+"""Environment variables with which pip and uv download nothing: some releases call pip when they are imported."""
 
 _MAIN = "from conformance.isolation.harness import main; sys.exit(main(sys.argv[1:]))"
 _BOOT = f"import json, sys; sys.path[:] = json.loads(sys.argv.pop(1))\n{_MAIN}"
@@ -59,12 +62,12 @@ class ScratchFolders:
     def environment(self) -> Mapping[str, str]:
         """Return the environment variables for the subject.
 
-        They are those of this process, with the temporary folders as HOME, TMPDIR and so on, and with telemetry
-        disabled.
+        They are those of this process, with the temporary folders as HOME, TMPDIR and so on. Telemetry and the
+        downloads of installers are disabled.
         """
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "PYTEST_"))}
         own = {"HOME": f"{self.root}/home", "TMPDIR": f"{self.root}/tmp", "PWD": self.work}  # noqa: S108
-        return {"PYTHONUSERBASE": site.getuserbase(), **inherited, **own, **_TELEMETRY_OFF}
+        return {"PYTHONUSERBASE": site.getuserbase(), **inherited, **own, **_TELEMETRY_OFF, **_INSTALLERS_OFF}
 
 
 def subject_command(named: SubjectName, interpreter: Interpreter | None = None) -> tuple[str, ...]:

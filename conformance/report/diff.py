@@ -1,4 +1,7 @@
-"""The differences between two runs of the same subjects, and their output as text and as Markdown."""
+"""The differences between two runs of the same subjects, or of two releases, and their output as text and as Markdown.
+
+`match_subjects` returns which subject of the earlier run corresponds to which subject of the later run.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict
 from conformance.errors import ResultsError
 from conformance.results.failure_groups import normalize_message
 from conformance.results.levels import level_if_weaker
+from conformance.results.releases import match_subjects, rename_subjects
 from conformance.serialization.text import escape_markdown, one_line
 from conformance.verdicts import Level, Verdict
 
@@ -61,7 +65,11 @@ class RunNames(TypedDict):
 
 
 class Differences(TypedDict):
-    """All differences between two runs; added and removed cases are listed for subjects of both runs only."""
+    """All differences between two runs; added and removed cases are listed for subjects of both runs only.
+
+    `compared` is present if subjects with different ids were compared, such as two releases: the id in the earlier run
+    by the id in the later run. Differences have the id of the later run.
+    """
 
     format: int
     before: RunNames
@@ -74,10 +82,11 @@ class Differences(TypedDict):
     cases_removed: dict[str, list[str]]
     subjects_added: list[str]
     subjects_removed: list[str]
+    compared: NotRequired[dict[str, str]]
 
 
 def compare_runs(before: Results, after: Results) -> Differences:
-    """Compare two runs.
+    """Compare two runs, whose subjects correspond as `match_subjects` describes.
 
     A verdict that is worse than before is a regression, except at level `silent`. A defect with a stronger level than
     before is a regression too.
@@ -86,19 +95,21 @@ def compare_runs(before: Results, after: Results) -> Differences:
         ResultsError: the runs have no subject in common.
     """
     old, new = _run_names(before), _run_names(after)
-    if old["subjects"].keys().isdisjoint(new["subjects"]):
+    matches = match_subjects(before.header["subjects"], after.header["subjects"])
+    if not matches:
         raise ResultsError(
             "no-common-subject",
             f"{before.path} and {after.path} have no subject in common.",
-            "Compare two runs of the same subject.",
+            "Compare two runs of the same subject, or of two releases of a subject, or of two graph optimizers.",
         )
+    before = rename_subjects(before, matches)
     both = sorted(before.rows.keys() & after.rows.keys())
     kinds: dict[str, list[VerdictChange]] = {"regressions": [], "fixes": [], "changes": []}
     for key in both:
         if _has_changed(before, after, key):
             kinds[_change_kind(before, after, key)].append(_verdict_change(before.rows[key], after.rows[key]))
-    subjects = sorted(old["subjects"].keys() & new["subjects"].keys())
-    return {
+    subjects = sorted(matches.values())
+    differences: Differences = {
         "format": 1,
         "before": old,
         "after": new,
@@ -113,9 +124,12 @@ def compare_runs(before: Results, after: Results) -> Differences:
         ],
         "cases_added": _cases_only_in(after, before, subjects),
         "cases_removed": _cases_only_in(before, after, subjects),
-        "subjects_added": sorted(new["subjects"].keys() - old["subjects"].keys()),
-        "subjects_removed": sorted(old["subjects"].keys() - new["subjects"].keys()),
+        "subjects_added": sorted(new["subjects"].keys() - matches.values()),
+        "subjects_removed": sorted(old["subjects"].keys() - matches.keys()),
     }
+    if compared := {new_id: old_id for old_id, new_id in matches.items() if old_id != new_id}:
+        differences["compared"] = compared
+    return differences
 
 
 def _run_names(run: Results) -> RunNames:
@@ -265,6 +279,8 @@ def _subject_lines(differences: Differences) -> Iterator[str]:
     for subject in sorted(old.keys() & new.keys()):
         if old[subject] != new[subject]:
             yield f"{subject}: version {old[subject]} before, {new[subject]} now"
+    for subject, earlier in differences.get("compared", {}).items():
+        yield f"{subject}: compared with {earlier}"
     before, after = (differences[run].get("profile", "none") for run in ("before", "after"))
     if before != after:
         yield f"profile: {before} before, {after} now"

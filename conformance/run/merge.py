@@ -1,6 +1,6 @@
 """Merging of several runs into one run, for example of the shards of a corpus or of different subjects.
 
-The runs must have the same pass criterion. All results are judged by it again.
+The runs must have the same pass criterion. All results are judged by it again. Releases of one subject remain apart.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from conformance.errors import ResultsError
 from conformance.expectations.criterion import CaseFacts, PassCriterion, case_facts
 from conformance.expectations.rules import recorded_criterion
 from conformance.results.file import FORMAT
+from conformance.results.releases import separate_releases
 from conformance.run.selection import Shard
 from conformance.verdicts import Level, Verdict
 
@@ -72,6 +73,8 @@ def merge_runs(runs: Sequence[Results], corpus: Corpus | None = None) -> MergedR
         ResultsError: the runs differ in corpus, criterion or version of a subject, or have a result in common.
     """
     runs = sorted(runs, key=lambda run: run.path)
+    if not any(SHARD_OPTION in run.header["selection"] for run in runs):  # an upgrade between two shards is a mistake
+        runs = separate_releases(runs)
     for check in (_check_corpora, _check_criteria, _check_complete, _check_disjoint):
         check(runs)
     subjects = _subjects(runs)

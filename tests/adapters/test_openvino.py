@@ -21,21 +21,34 @@ class FakeCore:
         raise RuntimeError(model.decode())
 
 
+NAME = "conformance.adapters.openvino"
+
+
 @pytest.fixture
-def adapter(monkeypatch):
+def load_adapter(monkeypatch):
+    """Return a function that loads the adapter with fake modules by name."""
+
+    def load(**modules):
+        for name, module in modules.items():
+            monkeypatch.setitem(sys.modules, name.replace("_", "."), module)
+        monkeypatch.delitem(sys.modules, NAME, raising=False)
+        return import_module(NAME)
+
+    yield load
+    sys.modules.pop(NAME)
+
+
+@pytest.fixture
+def adapter(load_adapter):
     """The adapter, loaded with a fake OpenVINO."""
-    name = "conformance.adapters.openvino"
-    monkeypatch.setitem(sys.modules, "openvino", SimpleNamespace(__version__="2026.4.1-1", Core=FakeCore))
-    monkeypatch.delitem(sys.modules, name, raising=False)
-    module = import_module(name)
-    yield module
-    sys.modules.pop(name)
+    return load_adapter(openvino=SimpleNamespace(__version__="2026.4.1-1", Core=FakeCore))
 
 
 @pytest.mark.parametrize(
     ("message", "error"),
     [
         ("No conversion rule found for operations: ai.onnx.preview.training.Adam-1", "Unsupported"),
+        ("OpenVINO does not support the following ONNX operations: ai.onnx.preview.training.Adagrad", "Unsupported"),
         (f"{BEGINNING}{PLACEHOLDER}{FAILED}Loop-13\n", "Unsupported"),
         (f"{BEGINNING}{PLACEHOLDER}{FAILED}If-13, Loop-13\n", "Unsupported"),
         (f"{BEGINNING}{PLACEHOLDER}{FAILED}ArgMax-13, Loop-13\n", "RuntimeError"),
@@ -48,3 +61,11 @@ def test_only_missing_operator_is_unsupported(adapter, message, error):
     with pytest.raises((RuntimeError, adapter.Unsupported)) as caught:
         adapter.OpenVinoBackend.prepare(message.encode())
     assert (type(caught.value).__name__, str(caught.value)) == (error, message)
+
+
+def test_release_without_version_and_without_core_in_its_package_is_accepted(load_adapter, monkeypatch):
+    monkeypatch.setattr("importlib.metadata.version", {"openvino": "2023.0.0"}.__getitem__)
+    adapter = load_adapter(openvino=SimpleNamespace(), openvino_runtime=SimpleNamespace(Core=FakeCore))
+    assert adapter.OpenVinoBackend.__version__ == "2023.0.0"
+    with pytest.raises(RuntimeError, match=r"^told$"):
+        adapter.OpenVinoBackend.prepare(b"told")

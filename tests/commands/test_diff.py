@@ -32,6 +32,17 @@ class TestDiff:
         ended = command("diff", "old.jsonl", "other.jsonl")
         assert_bad_input(ended, "results.no-common-subject", "old.jsonl", "other.jsonl")
 
+    def test_diff_of_two_releases_has_the_changes_and_both_ids(self, command, runs, here):
+        for name, release in (("old", "1.0"), ("new", "2.0")):
+            path = here / f"{name}.jsonl"
+            path.write_text(path.read_text().replace(FAULTY, f"{FAULTY}@{release}"))
+        ended = command("diff", "old.jsonl", "new.jsonl", "--json", "out.json")
+        assert ended.status == 1
+        found = json.loads((here / "out.json").read_text())
+        assert found["compared"] == {f"{FAULTY}@2.0": f"{FAULTY}@1.0"}
+        assert [change["case"] for change in found["fixes"]] == [ADAM, SHOULD]
+        assert not any(found[f"{what}_{how}"] for what in ("cases", "subjects") for how in ("added", "removed"))
+
     def test_diff_classifies_regressions_fixes_and_changes(self, command, runs, here):
         ended = command("diff", "old.jsonl", "new.jsonl", "--json", "out.json", "--markdown", "out.md")
         assert ended.status == 1

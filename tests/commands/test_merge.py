@@ -133,7 +133,7 @@ class TestMerge:
         ran("b.jsonl", "-b", RIGHT, "-k", "argmax")
         assert re.search(rf"both have \S+ on {RIGHT}", self.refusal(command, here, "a.jsonl", "b.jsonl"))
 
-    def test_merge_of_two_subject_versions_is_refused(self, command, ran, here):
+    def test_merge_of_shards_of_two_versions_is_refused(self, command, ran, here):
         ran("a.jsonl", "-b", RIGHT, "--shard", "1/2")
         ran("b.jsonl", "-b", RIGHT, "--shard", "2/2")
         other = self.changed(here, "b.jsonl", subjects=[{"id": RIGHT, "kind": "backend", "version": "9"}])
@@ -148,3 +148,15 @@ class TestMerge:
         ran("a.jsonl", "-b", RIGHT)
         (here / "a.jsonl").write_text("".join((here / "a.jsonl").read_text().splitlines(keepends=True)[:-1]))
         assert self.refusal(command, here, "a.jsonl").startswith("results.truncated")
+
+    def test_merge_keeps_two_releases_of_a_subject_apart(self, command, ran, here):
+        ran("a.jsonl", "-b", FAULTY, faults="fail:Adam")
+        ran("b.jsonl", "-b", FAULTY)
+        other = self.changed(here, "b.jsonl", subjects=[{"id": FAULTY, "kind": "backend", "version": "9"}])
+        command("merge", "a.jsonl", other, "--output", "all.jsonl")
+        found = read_results(here / "all.jsonl")
+        first, second = (subject["id"] for subject in found.header["subjects"])
+        assert second == f"{FAULTY}@9"
+        assert [found.rows[id, ADAM]["verdict"] for id in (first, second)] == ["fail", "pass"]
+        assert len(found.rows) == 2 * len(SMALL)
+        assert not [line for line in read_records(here / "all.jsonl") if schema_violation("results", line)]

@@ -171,8 +171,9 @@ def test_run_missing_environment_names_command(cache, command):
     assert environment_folders() == []
 
 
-def test_env_list_and_remove(make, command):
+def test_env_list_and_remove(make, command, tmp_path):
     make(subject(wheel_index.RIGHT))
+    assert not [path for path in (tmp_path / "uv").rglob("*.py") if "interpreter" not in str(path)]
     listed = command("env", "list").out
     removed = command("env", "remove", "onnxruntime")
     assert listed.startswith(f"{subject(wheel_index.RIGHT)}  Python {sys.version.split()[0]}  {environments_folder()}")

@@ -182,6 +182,9 @@ class TestEnvironment:
     def test_telemetry_is_disabled(self, found):
         assert found["telemetry"] == "1"
 
+    def test_installers_have_no_index_and_no_network(self, found):
+        assert found["installers"] == ["1", "", "1"]
+
     def test_subject_inherits_no_descriptors(self, found):
         # three streams, the protocol's two under other numbers, and the listing's own
         assert len(found["open"]) <= 6, found["open"]

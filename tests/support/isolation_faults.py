@@ -209,6 +209,7 @@ class looks_around(fakes.AlwaysRight):
             "home": os.environ["HOME"],
             "here": str(Path.cwd()),
             "telemetry": os.environ["ORT_DISABLE_TELEMETRY"],
+            "installers": [os.environ[name] for name in ("PIP_NO_INDEX", "PIP_FIND_LINKS", "UV_OFFLINE")],
             "leader": os.getsid(0) == os.getpid() == os.getpgrp(),
             "open": sorted(int(path.name) for path in Path("/dev/fd").iterdir()),
             "files": sorted(path.name for path in Path.cwd().iterdir()),
