@@ -75,12 +75,12 @@ class Reducer:
 
     def reduce(self, case: FedModel) -> FedModel:
         """Return the smallest case that was found; it may be the given one."""
-        for _ in range(3):
+        for round in range(4):
             size = node_count(case.model)
             case = self._cut(case)
             case = self._drop_outputs(case)
             case = self._open_subgraphs(case)
-            if node_count(case.model) == size:
+            if round and node_count(case.model) == size:
                 break
         case = self._drop_inner_nodes(case)
         case = self._shrink_dimensions(case)
@@ -108,9 +108,9 @@ class Reducer:
         nodes = live_nodes(case.model)
         values = known_values(self.backend, case)
         whole = cut(case.model, nodes, values)
-        if whole is None or not self.holds(whole):
-            return case
-        best = whole
+        best = case
+        if whole is not None and self.holds(whole):
+            best = whole
 
         def keeps(part: Sequence[int]) -> bool:
             nonlocal best
@@ -121,8 +121,8 @@ class Reducer:
             best = smaller
             return True
 
-        numbers = minimize(nodes, keeps, 10_000)
-        return best if len(numbers) < len(nodes) else whole
+        minimize(nodes, keeps, 10_000)
+        return best
 
     def _drop_outputs(self, case: FedModel) -> FedModel:
         for value in list(case.model.graph.output):
@@ -268,7 +268,7 @@ def known_values(backend: Any, case: FedModel) -> dict[str, Array]:
             values.update(zip((value.name for value in case.model.graph.output), answer.outputs, strict=True))
     if len(values) < len(case.model.graph.node):
         values = {**_evaluated(case), **values}
-    return {name: array for name, array in values.items() if isinstance(array, np.ndarray)}
+    return {name: np.asarray(array) for name, array in values.items() if isinstance(array, np.ndarray | np.generic)}
 
 
 def _evaluated(case: FedModel) -> dict[str, Any]:

@@ -114,6 +114,8 @@ class Session:
     answers: tuple[Computation, Computation] | None = None
     _passes: Passes | None = None
     _observed: dict[int, Difference] = field(default_factory=dict)
+    _tested: int = 0
+    _ended_early: bool = False
 
     def run(self) -> BlameVerdict:
         """Run the steps that the document lacks, and return the verdict.
@@ -316,36 +318,59 @@ class Session:
                 self._step("reduction", lambda: self._reduce(comparison, start), again=True)
             assert self.reduced is not None
             difference, self.answers = observe(comparison, self.reduced)
+            if not difference:
+                reason = "the difference of the reduced model does not come again in the same process"
+                return BlameVerdict(BlameOutcome.NOT_DETERMINISTIC, reason)
             self.document["reduced_difference"] = difference_data(difference)
             return judge(comparison, self.reduced, difference, self.answers)
 
     def _reduce(self, comparison: Comparison, start: FedModel | None) -> dict[str, Any]:
-        request = self.request
-        whole = self._inlined_case(comparison) if start is None else start
+        """Reduce the model, from `start` if an earlier session has reduced it.
+
+        If nobody is wrong on the reduced model, a part of the whole model on which somebody is wrong is searched. If
+        there is none, the difference has the sum of many roundings, and the smallest of them is kept.
+        """
+        whole = self._inlined_case(comparison)
         wanted, _ = observe(comparison, whole)
-        deadline = time.monotonic() + request.seconds
-        steps = self.document["steps"]
-
-        def keep(case: FedModel) -> None:
-            self.reduced = case
-            steps["reduction"] = self._reduction_data(reducer, case, is_complete=False)
-
-        def reducer_for(is_same: Callable[[FedModel], bool]) -> Reducer:
-            return Reducer(comparison.first.target, is_same, self.progress, deadline, on_smaller=keep)
-
-        reducer = reducer_for(lambda case: wanted.is_same(observe(comparison, case)[0]))
-        self.reduced = whole
-        case = reducer.reduce(whole)
-        difference, answers = observe(comparison, case)
-        verdict = judge(comparison, case, difference, answers)
-        if verdict.outcome in (BlameOutcome.BOTH_ADMISSIBLE, BlameOutcome.NOT_JUDGED) and not any(wanted.failures):
-            tested = reducer.tested
-            reducer = reducer_for(lambda case: is_wrong(comparison, case))
-            reducer.tested = tested
-            found = whole if reducer.holds(whole) else reducer.find_part(whole)
-            case = case if found is None else reducer.reduce(found)
+        first = start if start is not None and wanted.is_same(observe(comparison, start)[0]) else whole
+        case = self._reduce_while(comparison, first, lambda case: wanted.is_same(observe(comparison, case)[0]))
+        outcome = judged_outcome(comparison, case)
+        if outcome.is_open and not any(wanted.failures):
+            found = self._find_wrong_part(comparison, whole)
+            if found is not None:
+                case = self._reduce_while(comparison, found, lambda case: is_wrong(comparison, case))
+            elif outcome is BlameOutcome.BOTH_ADMISSIBLE:
+                kind = wanted.kind
+                case = self._reduce_while(comparison, case, lambda case: observe(comparison, case)[0].kind == kind)
         self.reduced = case
-        return self._reduction_data(reducer, case, is_complete=not reducer.ended_early)
+        return self._reduction_data(case, is_complete=not self._ended_early)
+
+    def _reducer(self, comparison: Comparison, is_same: Callable[[FedModel], bool]) -> Reducer:
+        """Return a reducer that has a third of the time."""
+        deadline = time.monotonic() + self.request.seconds / 3
+        return Reducer(comparison.first.target, is_same, self.progress, deadline, on_smaller=self._keep)
+
+    def _reduce_while(self, comparison: Comparison, case: FedModel, is_same: Callable[[FedModel], bool]) -> FedModel:
+        reducer = self._reducer(comparison, is_same)
+        self.reduced = case
+        try:
+            return reducer.reduce(case)
+        finally:
+            self._tested += reducer.tested
+            self._ended_early |= reducer.ended_early
+
+    def _find_wrong_part(self, comparison: Comparison, whole: FedModel) -> FedModel | None:
+        reducer = self._reducer(comparison, lambda case: is_wrong(comparison, case))
+        reducer.on_smaller = lambda _: None
+        found = whole if reducer.holds(whole) else reducer.find_part(whole)
+        self._tested += reducer.tested
+        self._ended_early |= reducer.ended_early
+        return found
+
+    def _keep(self, case: FedModel) -> None:
+        """Store a smaller case, for the case that the session is interrupted."""
+        self.reduced = case
+        self.document["steps"]["reduction"] = self._reduction_data(case, is_complete=False)
 
     def _inlined_case(self, comparison: Comparison) -> FedModel:
         """Return the model without model-local functions if the difference stays, and otherwise as it is."""
@@ -356,7 +381,7 @@ class Session:
         wanted, _ = observe(comparison, original)
         return prepared if wanted.is_same(observe(comparison, prepared)[0]) else original
 
-    def _reduction_data(self, reducer: Reducer, case: FedModel, *, is_complete: bool) -> dict[str, Any]:
+    def _reduction_data(self, case: FedModel, *, is_complete: bool) -> dict[str, Any]:
         return {
             "is_complete": is_complete,
             "nodes_before": self.document["model"]["nodes"],
@@ -365,8 +390,8 @@ class Session:
                 for node in iter_nodes(case.model.graph)
                 if node.op_type != "Constant"
             ],
-            "tested": reducer.tested,
-            "ended_early": reducer.ended_early,
+            "tested": self._tested,
+            "ended_early": self._ended_early,
             "model": base64.b64encode(case.model.SerializeToString()).decode(),
             "inputs": [
                 base64.b64encode(tensor_of(array, name).SerializeToString()).decode()
@@ -382,18 +407,18 @@ def observe(comparison: Comparison, case: FedModel) -> tuple[Difference, tuple[C
     return find_difference(names, *answers), answers
 
 
+def judged_outcome(comparison: Comparison, case: FedModel) -> BlameOutcome:
+    """Return the outcome of the verdict on a case."""
+    difference, answers = observe(comparison, case)
+    return judge(comparison, case, difference, answers).outcome
+
+
 def is_wrong(comparison: Comparison, case: FedModel) -> bool:
-    """Return whether somebody is wrong on a case."""
+    """Return whether the outputs of a case differ, and somebody is wrong."""
     difference, answers = observe(comparison, case)
     if not difference or any(difference.failures):
         return False
-    outcome = judge(comparison, case, difference, answers).outcome
-    return outcome in (
-        BlameOutcome.FIRST_WRONG,
-        BlameOutcome.SECOND_WRONG,
-        BlameOutcome.BOTH_WRONG,
-        BlameOutcome.OPTIMIZER_WRONG,
-    )
+    return not judge(comparison, case, difference, answers).outcome.is_open
 
 
 def read_case(data: Mapping[str, Any]) -> FedModel:

@@ -119,6 +119,21 @@ def test_rounding_tie_of_softmax_and_argmax_is_nobodys_fault(tmp_path: Path) -> 
     assert operators(session) == ["Softmax", "ArgMax"]
 
 
+@pytest.mark.parametrize(
+    ("row", "hazard"),
+    [([0, 1e-8, 0], "rounding_tie"), ([0, np.inf, 0], "softmax_infinity"), ([0, 1, np.nan], "softmax_nan")],
+)
+def test_hazard_of_the_removed_softmax_is_named(tmp_path: Path, row: list[float], hazard: str) -> None:
+    nodes = [
+        helper.make_node("Softmax", ["X"], ["b"], axis=1),
+        helper.make_node("ArgMax", ["b"], ["Y"], axis=1, keepdims=0),
+    ]
+    model = write(tmp_path / "tie.onnx", nodes, (1, 3), tensor("Y", [1], TensorProto.INT64))
+    session = session_for(model, "Correct", optimizer="removes_softmax", X=np.array([row], np.float32))
+    verdict = session.run()
+    assert (verdict.outcome, verdict.hazard) == (BlameOutcome.BOTH_ADMISSIBLE, hazard)
+
+
 def test_subject_that_is_not_deterministic_ends_with_the_controls(long_model: AuditedModel) -> None:
     session = session_for(long_model, "NotDeterministic", "Correct")
     assert session.run().outcome is BlameOutcome.NOT_DETERMINISTIC
