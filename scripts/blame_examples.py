@@ -49,6 +49,9 @@ COLUMNS = (
     *("graph optimizer", "models", "same outputs", "not supported by the backend", "not run or read", "differences"),
     *("optimizer fails", "invalid rewrite", "wrong outputs", "admissible", "not judged"),
 )
+_NAMES = re.compile(r"(?<=Name: ).*|(?<=calling )_deserialize_graph with: .*")
+"""Parts of messages that differ from model to model."""
+
 _RAISED = re.compile(r"[A-Za-z_.]+(Error|Exception): ")
 REPORT = Path(__file__).resolve().parent.parent / "reports" / "blame" / "README.md"
 
@@ -124,18 +127,23 @@ def _class_of(record: dict[str, Any]) -> str:
     return {Failure.REWRITE: "optimizer fails", Failure.INVALID: "invalid rewrite"}.get(failure, "wrong outputs")
 
 
-def _row(record: dict[str, Any]) -> tuple[str, str, str, str]:
-    """Return the key by which differences are grouped: verdict, hazard or reason, passes, operators."""
+def _row(record: dict[str, Any]) -> tuple[str, str, str]:
+    """Return the key by which differences are grouped: verdict, hazard or reason, passes."""
     steps = record["document"]["steps"]
     verdict = steps["verdict"]
     passes = steps.get("passes", {}).get("names")
-    nodes = [node["operator"] for node in steps.get("reduction", {}).get("nodes", [])]
     if verdict["outcome"] == "both are admissible":
         why = (verdict["hazard"] or "").replace("_", " ")
     else:
-        why = verdict["reason"].replace("|", "/").replace("\n", " ")[:140]
+        text = verdict["reason"].replace("|", "/").replace("\n", " ")
+        why = _NAMES.sub("… ", text)[:160].rstrip()
     listed = " and ".join(passes) if passes else "round trip" if passes == [] else "not known"
-    return verdict["outcome"], why, listed, " → ".join(nodes)
+    return verdict["outcome"], why, listed
+
+
+def _nodes(record: dict[str, Any]) -> list[str]:
+    """Return the operators of the reduced model."""
+    return [node["operator"] for node in record["document"]["steps"].get("reduction", {}).get("nodes", [])]
 
 
 def write_report(work: Path) -> None:
@@ -169,9 +177,9 @@ def write_report(work: Path) -> None:
             *(len(differing), *(verdicts[name] for name in COLUMNS[-5:])),
         ]
         lines.append(f"| {' | '.join(map(str, cells))} |")
-        groups: dict[tuple[str, str, str, str], list[int]] = defaultdict(list)
+        groups: dict[tuple[str, str, str], list[dict[str, Any]]] = defaultdict(list)
         for record in differing:
-            groups[_row(record)].append(record["number"])
+            groups[_row(record)].append(record)
         if groups:
             sections += [
                 "",
@@ -181,7 +189,8 @@ def write_report(work: Path) -> None:
             ]
             sections.append("| --: | --- | --- | --- | --- | --: |")
         for key, found in sorted(groups.items(), key=lambda item: (-("wrong" in item[0][0]), -len(item[1]))):
-            sections.append(f"| {len(found)} | {' | '.join(key)} | {found[0]} |")
+            least = min(found, key=lambda record: len(_nodes(record)))
+            sections.append(f"| {len(found)} | {' | '.join(key)} | {' → '.join(_nodes(least))} | {least['number']} |")
     REPORT.parent.mkdir(parents=True, exist_ok=True)
     write_text_atomically(REPORT, "\n".join([*lines, *sections]) + "\n")
 

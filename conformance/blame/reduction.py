@@ -30,7 +30,7 @@ from conformance.audit.session import with_inferred_types
 from conformance.blame.comparison import FedModel, run_model
 from conformance.blame.passes import minimize
 from conformance.generation.models import array_value_info
-from conformance.models.arrays import tensor_of
+from conformance.models.arrays import array_of, tensor_of
 from conformance.models.graphs import attribute_graphs, count_free_uses, iter_nodes, subgraphs_of
 from conformance.models.inputs import initializer_arrays, required_inputs
 from conformance.models.types import MAIN_DOMAINS
@@ -485,10 +485,19 @@ def _graphs_within(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
 
 
 def case_arrays(case: FedModel) -> dict[str, Array]:
-    """Return the initializers and the inputs of a case by name."""
+    """Return the initializers, the constants and the inputs of a case by name."""
     dense = {tensor.name for tensor in case.model.graph.initializer}
     weights = {name: array for name, array in initializer_arrays(case.model.graph).items() if name in dense}
-    return {**weights, **case.inputs}
+    constants = {name: array_of(tensor) for name, tensor in _constant_tensors(case.model)}
+    return {**weights, **constants, **case.inputs}
+
+
+def _constant_tensors(model: onnx.ModelProto) -> Iterator[tuple[str, onnx.TensorProto]]:
+    """Yield the tensors of the Constants of the main graph, with the names of their outputs."""
+    for node in model.graph.node:
+        for attribute in node.attribute if node.op_type == "Constant" else ():
+            if attribute.name == "value":
+                yield node.output[0], attribute.t
 
 
 def with_array(case: FedModel, name: str, array: Array) -> FedModel | None:
@@ -503,6 +512,9 @@ def _with_arrays(case: FedModel, arrays: Mapping[str, Array]) -> FedModel | None
         for tensor in model.graph.initializer:
             if tensor.name in arrays:
                 tensor.CopyFrom(tensor_of(arrays[tensor.name], tensor.name))
+        for name, tensor in _constant_tensors(model):
+            if name in arrays:
+                tensor.CopyFrom(tensor_of(arrays[name], name))
         for value in model.graph.input:
             if value.name in arrays:
                 value.CopyFrom(array_value_info(value.name, arrays[value.name]))

@@ -478,9 +478,30 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
+_FIELDS: Mapping[str, Mapping[str, Any]] = {
+    "controls": {"data_set": int, "ways": list, "is_deterministic": bool, "reason": str, "round_trip": str | None},
+    "difference": {"differs": bool, "failures": list, "messages": list, "outputs": list},
+    "passes": {"names": list | None, "reason": str, "tested": int, "subject": str | None},
+    "reduction": {"is_complete": bool, "nodes_before": int, "nodes": list, "tested": int, "model": str, "inputs": list},
+    "verdict": {"outcome": str, "reason": str},
+}
+"""The fields of each step that a continued session reads, with their types."""
+
+
 def is_document(document: Any) -> bool:
-    """Return whether JSON data has the form of a document; the data of its steps is not examined."""
+    """Return whether JSON data has the form of a document."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         return False
-    steps = document.get("steps")
-    return isinstance(steps, dict) and set(steps) <= {*STEPS} and all(isinstance(each, dict) for each in steps.values())
+    steps, data_sets = document.get("steps"), document.get("inputs")
+    if not isinstance(steps, dict) or not isinstance(data_sets, list) or not isinstance(document.get("versions"), list):
+        return False
+    for name, data in steps.items():
+        if name not in _FIELDS or not isinstance(data, dict):
+            return False
+        if any(key not in data or not isinstance(data[key], kind) for key, kind in _FIELDS[name].items()):
+            return False
+    names = [name for name in STEPS[:-1] if name in steps]
+    if names != list(STEPS[: len(names)]):
+        return False
+    number: int = steps.get("controls", {}).get("data_set", 0)
+    return 0 <= number < max(1, len(data_sets))

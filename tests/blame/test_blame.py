@@ -207,15 +207,11 @@ def test_no_difference_ends_after_the_second_step(long_model: AuditedModel) -> N
     assert set(session.document["steps"]) == {"controls", "difference", "verdict"}
 
 
-@pytest.mark.parametrize(
-    ("optimizer", "operator"), [("raises", "Abs"), ("returns_invalid_model", "Abs"), ("hangs", "Tanh")]
-)
-def test_optimizer_that_fails_or_returns_an_invalid_model_is_wrong(
-    long_model: AuditedModel, optimizer: str, operator: str
-) -> None:
+@pytest.mark.parametrize("optimizer", ["raises", "returns_invalid_model"])
+def test_optimizer_that_fails_or_returns_an_invalid_model_is_wrong(long_model: AuditedModel, optimizer: str) -> None:
     session = session_for(long_model, "Correct", optimizer=optimizer)
     assert session.run().outcome is BlameOutcome.OPTIMIZER_WRONG
-    assert operator in operators(session) or len(operators(session)) == 1
+    assert "Abs" in operators(session)
     assert len(operators(session)) <= 5
 
 
@@ -225,14 +221,12 @@ def test_subject_that_does_not_run_the_model_is_wrong(long_model: AuditedModel) 
     assert operators(session) == ["Abs"]
 
 
-def test_optimizer_that_crashes_is_an_answer(tmp_path: Path) -> None:
-    model = write(tmp_path / "one.onnx", [helper.make_node("Abs", ["X"], ["Y"])], (1,))
-    backend = SubjectName.parse("blame_subjects:Correct", SubjectKind.BACKEND)
-    rewriter = SubjectName.parse("blame_subjects:crashes", SubjectKind.OPTIMIZER)
-    request = Request(model, [InputSet("given", (numbers([1]),))], backend, backend, rewriter, seconds=0.01)
-    session = Session(request, OpenSubjects(Limits(20)))
+@pytest.mark.parametrize("optimizer", ["crashes", "hangs"])
+def test_optimizer_that_crashes_or_hangs_is_an_answer(long_model: AuditedModel, optimizer: str) -> None:
+    session = session_for(long_model, "Correct", optimizer=optimizer)
     assert session.run().outcome is BlameOutcome.OPTIMIZER_WRONG
     assert session.document["steps"]["difference"]["failures"] == ["", "the graph optimizer fails"]
+    assert len(operators(session)) == 1
 
 
 def test_interrupted_session_continues_with_its_steps(long_model: AuditedModel) -> None:
@@ -283,6 +277,24 @@ def test_document_of_another_request_is_refused(long_model: AuditedModel) -> Non
     with pytest.raises(UsageError) as caught:
         session_for(long_model, "WrongAbs", "Correct", document=first.document).run()
     assert caught.value.code == "usage.resume-differs"
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        [],
+        {"format": 1},
+        {"format": 1, "inputs": [], "versions": [], "steps": {"controls": {}}},
+        {"format": 1, "inputs": [], "versions": [], "steps": {"other": {}}},
+        {"format": 1, "inputs": [], "versions": [], "steps": {"passes": {"names": [], "reason": "", "tested": 1}}},
+        {"format": 2, "inputs": [], "versions": [], "steps": {}},
+    ],
+)
+def test_malformed_document_is_refused(long_model: AuditedModel, tmp_path: Path, command: Any, broken: Any) -> None:
+    (tmp_path / "broken.json").write_text(json.dumps(broken))
+    words = ["-b", "blame_subjects:Correct", "-b", "blame_subjects:WrongAbs", "--no-isolation"]
+    ended = command("blame", long_model.path, *words, "--resume", tmp_path / "broken.json")
+    assert_bad_input(ended, "usage.resume-unreadable")
 
 
 @pytest.mark.parametrize("wanted", [{3}, {0, 9}, {2, 3, 8}, set(range(10))])
