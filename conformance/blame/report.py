@@ -52,7 +52,7 @@ def _control_lines(data: Mapping[str, Any], _: Mapping[str, Any]) -> Iterator[st
     if not data["is_deterministic"]:
         yield f"{data['reason']}."
         return
-    yield "Both return the same outputs in a second run and in another process."
+    yield "Both give the same answer again, also in another process."
     trip = data["round_trip"]
     if trip == "same":
         yield "A round trip without any pass changes no output."
