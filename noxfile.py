@@ -239,6 +239,13 @@ def models(session: nox.Session) -> None:
 
 
 @nox.session
+def blame(session: nox.Session) -> None:
+    """Explain the differences that graph optimizers make on drawn models, and write reports/blame/README.md."""
+    session.install(*ALL_TESTED)
+    session.run("python", "scripts/blame_examples.py", "--work", "dist/blame", *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Measure speed and memory; `-- run` measures only the duration of runs."""
     session.install(".[onnxruntime,dask]", *TESTED, *GROUPS["browser"])

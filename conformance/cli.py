@@ -19,7 +19,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from conformance import PROJECT_URL, __version__
-from conformance.commands import audit, census, check_harness, corpus, env, explain, models, repro, results, run, search
+from conformance.commands import (
+    audit,
+    blame,
+    census,
+    check_harness,
+    corpus,
+    env,
+    explain,
+    models,
+    repro,
+    results,
+    run,
+    search,
+)
 from conformance.commands.options import Invocation, Verb, Verbs, VerbWithPanels, echo
 from conformance.errors import ConformanceError, ExitStatus, SuiteFault
 from conformance.files.atomic_write import open_standard_streams
@@ -61,6 +74,7 @@ def _global_options(
 
 app.command("run", cls=VerbWithPanels)(run.run)
 app.command("audit", cls=Verb)(audit.audit)
+app.command("blame", cls=Verb)(blame.blame)
 app.command("report", cls=Verb)(results.report)
 app.command("diff", cls=Verb)(results.diff)
 app.command("merge", cls=Verb)(results.merge)

@@ -34,7 +34,7 @@ SMALL_MODULE_LINES = 120
 MAX_SMALL_MODULES = 25
 """Limit for modules that are shorter than `SMALL_MODULE_LINES` and have exactly one importer."""
 
-MAX_CODE_LINES = 33_000
+MAX_CODE_LINES = 33_600
 """Limit for the lines of installed Python, without blank lines, comments and docstrings."""
 
 

@@ -15,6 +15,7 @@ RIGHT, WRONG = "fake_backends:AlwaysRight", "fake_backends:AlwaysWrong"
 VERBS = (
     "run",
     "audit",
+    "blame",
     "report",
     "list",
     "explain",

@@ -77,7 +77,13 @@ class OnnxRuntimeBackend(Adapter):
 
     @classmethod
     def check_options(
-        cls, provider: str = "", library: str = "", optimization: str = "all", fallback: str = "", **options: str
+        cls,
+        provider: str = "",
+        library: str = "",
+        optimization: str = "all",
+        fallback: str = "",
+        disabled_optimizers: str = "",  # unknown names have no effect
+        **options: str,
     ) -> None:
         """Check the options before any model is loaded.
 
@@ -93,7 +99,8 @@ class OnnxRuntimeBackend(Adapter):
         if not provider:
             if unknown := [*options, *(["library"] if library else []), *(["fallback"] if fallback else [])]:
                 hint = (
-                    "Its options: device, optimization, provider; with a provider also library, fallback and its own."
+                    "Its options: device, optimization, disabled_optimizers, provider; with a provider also library, "
+                    "fallback and its own."
                 )
                 raise ValueError(f"Backend onnxruntime has no option {unknown[0]} without a provider.", hint)
         elif library:
@@ -126,6 +133,7 @@ class OnnxRuntimeBackend(Adapter):
         library: str = "",
         optimization: str = "all",
         fallback: str = "",
+        disabled_optimizers: str = "",
         **options: Any,
     ) -> PreparedOnnxRuntimeSession:
         """Start a session.
@@ -137,6 +145,7 @@ class OnnxRuntimeBackend(Adapter):
             library: file of a plugin provider.
             optimization: level of graph optimizations: `disabled`, `basic`, `extended` or `all`.
             fallback: `allow` to accept results in which the CPU provider ran some nodes.
+            disabled_optimizers: names of graph optimizations that do not run, with `+` between them.
             options: options of the provider.
 
         Raises:
@@ -156,7 +165,8 @@ class OnnxRuntimeBackend(Adapter):
             settings.add_provider_for_devices(of_kind or found, options)
             providers = None
         try:
-            session = onnxruntime.InferenceSession(model, settings, providers)
+            disabled = {"disabled_optimizers": disabled_optimizers.split("+")} if disabled_optimizers else {}
+            session = onnxruntime.InferenceSession(model, settings, providers, **disabled)
         except Exception as error:
             if any(text in str(error) for text in _UNSUPPORTED_TEXTS):
                 raise Unsupported(str(error)) from None

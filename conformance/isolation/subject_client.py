@@ -197,9 +197,10 @@ class SubjectClient:
 
     def end(self) -> None:
         """Kill the process; the next case starts another."""
-        if self._process is not None:
-            self._process.end()
-            self._stderr = self._process.stderr_tail()
+        process = self._process  # after an interruption, a thread that still starts the subject can end it too
+        if process is not None:
+            process.end()
+            self._stderr = process.stderr_tail()
             self._process = None
         self._ahead = self._carried = None
 

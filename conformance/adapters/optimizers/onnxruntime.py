@@ -27,12 +27,13 @@ _UNSUPPORTED_TEXTS = ("is not a registered function/op", "Could not find an impl
 
 
 @declare_adapter(onnxruntime.__version__)
-def optimize(model: onnx.ModelProto, *, level: str = "all") -> onnx.ModelProto:
+def optimize(model: onnx.ModelProto, *, level: str = "all", disabled_optimizers: str = "") -> onnx.ModelProto:
     """Return the model as ONNX Runtime optimizes it for its CPU execution provider.
 
     Args:
         model: the model.
         level: key of `LEVELS`.
+        disabled_optimizers: names of graph optimizations that do not run, with `+` between them.
 
     Raises:
         Unsupported: ONNX Runtime has no such level, or no kernel for an operator or type of the model.
@@ -47,5 +48,10 @@ def optimize(model: onnx.ModelProto, *, level: str = "all") -> onnx.ModelProto:
         saved = Path(scratch) / "optimized.onnx"
         options.optimized_model_filepath = str(saved)
         with raise_unsupported(_UNSUPPORTED_TEXTS, Exception):
-            onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
+            onnxruntime.InferenceSession(
+                model.SerializeToString(),
+                options,
+                ["CPUExecutionProvider"],
+                disabled_optimizers=disabled_optimizers.split("+") if disabled_optimizers else None,
+            )
         return onnx.load_model(saved)

@@ -2,25 +2,51 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import onnxsim
 
-from conformance.adapters.optimizers import declare_adapter
+from conformance.adapters.optimizers import LIST_PASSES, chosen_passes, declare_adapter, list_of_passes
 
 if TYPE_CHECKING:
     import onnx
 
 
+OWN_STEPS = ("shape_inference", "constant_folding")
+"""Steps of onnxsim besides the passes of ONNX's optimizer."""
+
+
 @declare_adapter(onnxsim.__version__.removeprefix("v"))
-def optimize(model: onnx.ModelProto) -> onnx.ModelProto:
+def optimize(model: onnx.ModelProto, *, passes: str = "") -> onnx.ModelProto:
     """Return the simplified model.
+
+    Args:
+        model: the model.
+        passes: the passes and the steps of `OWN_STEPS` to run, with `+` between them; `none`, or `list`.
 
     Raises:
         ValueError: onnxsim's own check of the simplified model fails.
     """
+    arguments: dict[str, Any] = {}
+    if passes:
+        known = [*OWN_STEPS, *_pass_names()]
+        if passes == LIST_PASSES:
+            return list_of_passes(model, known)
+        chosen = chosen_passes(passes, known)
+        left_out = [name for name in known if name not in chosen]
+        arguments = {f"skip_{name}": name in left_out for name in OWN_STEPS}
+        arguments["skipped_optimizers"] = [name for name in left_out if name not in OWN_STEPS]
+        arguments["perform_optimization"] = bool(set(chosen) - {*OWN_STEPS})
     simplified: onnx.ModelProto
-    simplified, valid = onnxsim.simplify(model)
+    simplified, valid = onnxsim.simplify(model, **arguments)
     if not valid:
         raise ValueError("onnxsim's own check fails on the simplified model")
     return simplified
+
+
+def _pass_names() -> list[str]:
+    """Return the names of the passes in the copy of ONNX's optimizer; older releases do not list them."""
+    from onnxsim import onnxsim_cpp2py_export
+
+    listed = getattr(onnxsim_cpp2py_export, "_list_optimizers", None)
+    return [str(name) for name in listed()] if listed is not None else []

@@ -1,0 +1,218 @@
+"""Two ways to compute one model: its rewrite beside it on one subject, or the model on two subjects.
+
+A `Comparison` runs both ways and returns two answers. A failure of a graph optimizer or of a subject is an answer too.
+`OpenSubjects` starts the subjects, each in its own process unless isolation is off.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import onnx
+
+from conformance.isolation.start_subjects import StartingSubjects
+from conformance.models.inputs import required_input_names
+from conformance.models.validity import check_model, find_missing_functions
+from conformance.subjects.failures import format_exception, is_unsupported
+from conformance.subjects.naming import SubjectKind, SubjectName
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from conformance.isolation.limits import Limits
+    from conformance.models.arrays import Array
+    from conformance.subjects.loading import Subject
+    from conformance.subjects.naming import Interpreter
+
+
+class Failure(StrEnum):
+    """The way in which a computation of the model failed."""
+
+    NONE = ""
+    REWRITE = "the graph optimizer fails"
+    INVALID = "the graph optimizer returns an invalid model"
+    RUN = "the subject does not run the model"
+    UNSUPPORTED = "the subject does not support the model"
+
+
+@dataclass(frozen=True)
+class Computation:
+    """The outputs of one way to compute a model, or the reason why there are none.
+
+    Attributes:
+        outputs: the outputs; empty after a failure.
+        failure: the kind of failure.
+        message: the message of the subject or of the checker.
+        model: the model that was run: the given one, or its rewrite; None if there is no rewrite.
+    """
+
+    outputs: Sequence[Any] = ()
+    failure: Failure = Failure.NONE
+    message: str = ""
+    model: onnx.ModelProto | None = None
+
+
+@dataclass(frozen=True)
+class FedModel:
+    """A model and one set of inputs.
+
+    Attributes:
+        model: the model.
+        inputs: the inputs by name.
+    """
+
+    model: onnx.ModelProto
+    inputs: Mapping[str, Array]
+
+    @property
+    def arrays(self) -> list[Array]:
+        """The inputs in the order of the graph."""
+        return [self.inputs[name] for name in required_input_names(self.model.graph)]
+
+
+def run_model(backend: Any, model: onnx.ModelProto, inputs: Mapping[str, Array]) -> Computation:
+    """Run a model on a backend, and return its outputs or its failure."""
+    names = required_input_names(model.graph)
+    if missing := [name for name in names if name not in inputs]:
+        return Computation((), Failure.INVALID, f"the model has a new input {missing[0]}", model)
+    try:
+        prepared = backend.prepare(model, "CPU")
+        outputs = list(prepared.run([inputs[name].copy() for name in names]))
+    except Exception as error:  # noqa: BLE001 - a subject raises exceptions of any class
+        failure = Failure.UNSUPPORTED if is_unsupported(error) else Failure.RUN
+        return Computation((), failure, format_exception(error), model)
+    if len(outputs) != len(model.graph.output):
+        return Computation(
+            (), Failure.RUN, f"returned {len(outputs)} outputs instead of {len(model.graph.output)}", model
+        )
+    return Computation(outputs, model=model)
+
+
+@dataclass
+class Comparison:
+    """Both ways to compute a model.
+
+    Attributes:
+        first: the subject that runs the model.
+        second: the subject that runs the rewrite, which is `first`, or the second subject.
+        optimizer: the graph optimizer; None for two subjects.
+    """
+
+    first: Subject
+    second: Subject
+    optimizer: Subject | None = None
+    runs: int = field(default=0, init=False)
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The names of both ways, for reports."""
+        if self.optimizer is None:
+            return self.first.id, self.second.id
+        return f"{self.first.id}, original model", f"{self.first.id}, model rewritten by {self.optimizer.id}"
+
+    def answers(self, case: FedModel) -> tuple[Computation, Computation]:
+        """Compute the model in both ways."""
+        self.runs += 1
+        return run_model(self.first.target, case.model, case.inputs), self.second_answer(case)
+
+    def second_answer(self, case: FedModel) -> Computation:
+        """Compute the model in the second way."""
+        if self.optimizer is None:
+            return run_model(self.second.target, case.model, case.inputs)
+        rewritten = self.rewrite(case.model)
+        if rewritten.failure or rewritten.model is None:
+            return rewritten
+        return run_model(self.second.target, rewritten.model, case.inputs)
+
+    def rewrite(self, model: onnx.ModelProto) -> Computation:
+        """Return the rewrite of a model without outputs, or the failure of the graph optimizer."""
+        assert self.optimizer is not None
+        given = onnx.ModelProto()
+        given.CopyFrom(model)
+        try:
+            rewritten = self.optimizer.target(given)
+        except Exception as error:  # noqa: BLE001 - a graph optimizer raises exceptions of any class
+            failure = Failure.UNSUPPORTED if is_unsupported(error) else Failure.REWRITE
+            return Computation((), failure, format_exception(error))
+        if not isinstance(rewritten, onnx.ModelProto):
+            return Computation((), Failure.INVALID, f"returned {type(rewritten).__name__}, not a model")
+        if fault := find_fault(model, rewritten):
+            return Computation((), Failure.INVALID, fault, rewritten)
+        return Computation(model=rewritten)
+
+
+def find_fault(model: onnx.ModelProto, rewritten: onnx.ModelProto) -> str:
+    """Return why the rewrite of a valid model is not valid; an empty text if it is valid."""
+    before, after = ([value.name for value in each.graph.output] for each in (model, rewritten))
+    if len(before) != len(after):
+        return f"it has {len(after)} outputs instead of {len(before)}"
+    if missing := next(find_missing_functions(model, rewritten), ""):
+        return missing
+    try:
+        check_model(rewritten)
+    except Exception as error:  # noqa: BLE001 - the checker raises errors of several kinds
+        return next(iter(str(error).splitlines()), type(error).__name__)
+    return ""
+
+
+class OpenSubjects:
+    """Starts subjects by name.
+
+    Args:
+        limits: limits of each process.
+        in_process: whether subjects written in Python run in this process.
+        interpreters: finds the interpreters of subjects that run in another Python.
+    """
+
+    def __init__(
+        self,
+        limits: Limits,
+        *,
+        in_process: bool = False,
+        interpreters: Callable[[Sequence[SubjectName]], Mapping[str, Interpreter]] = lambda _: {},
+    ) -> None:
+        self._limits, self._in_process, self._interpreters = limits, in_process, interpreters
+
+    @contextmanager
+    def open(self, *names: SubjectName) -> Iterator[list[Subject]]:
+        """Start subjects in processes of their own, and end them with the block.
+
+        Raises:
+            ConformanceError: a subject cannot be loaded.
+        """
+        unique = list({(name.kind, name.text): name for name in names}.values())
+        groups = [[name for name in unique if name.kind is kind] for kind in SubjectKind]
+        started: list[StartingSubjects] = []
+        try:
+            for group in groups:
+                interpreters = self._interpreters(group)
+                one = StartingSubjects(group, self._limits, {}, in_process=self._in_process, interpreters=interpreters)
+                started.append(one)
+            found = {(subject.kind, subject.id): subject for starting in started for subject in starting.subjects()}
+            yield [found[name.kind, name.text] for name in names]
+        finally:
+            for starting in started:
+                starting.end()
+
+    @contextmanager
+    def compare(
+        self, first: SubjectName, second: SubjectName, optimizer: SubjectName | None = None
+    ) -> Iterator[Comparison]:
+        """Start the subjects of a comparison in new processes, and end them with the block."""
+        with self.open(first, second, *([optimizer] if optimizer else [])) as subjects:
+            yield Comparison(subjects[0], subjects[1], subjects[2] if optimizer else None)
+
+
+def with_option(name: SubjectName, option: str, value: str) -> SubjectName:
+    """Return the name of a subject with another option, and with its release and interpreter."""
+    options = {**name.options, option: value}
+    if not value:
+        options.pop(option)
+    if name.python:
+        options["python"] = name.python
+    release = f"@{name.release}" if name.release else ""
+    listed = f"[{','.join(f'{key}={each}' for key, each in options.items())}]" if options else ""
+    return SubjectName.parse(f"{name.name}{release}{listed}", name.kind)

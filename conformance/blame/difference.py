@@ -1,0 +1,174 @@
+"""The difference of two answers to one model: outputs, elements, largest and mean difference, ULP, and indices."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conformance.audit.exposure import are_identical
+from conformance.blame.comparison import Failure
+from conformance.reference.numbers.precision import format_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from conformance.blame.comparison import Computation
+    from conformance.models.arrays import Array
+
+MAX_LISTED_ELEMENTS = 10
+"""Differing elements of an output that are kept, the worst first."""
+
+KEPT_SHARE = 1 / 64
+"""Share of the original size that the difference of a smaller model must have to count as the same difference."""
+
+
+@dataclass(frozen=True)
+class DifferingElement:
+    """An element in which two outputs differ.
+
+    Attributes:
+        index: its position.
+        first: the value of the first way.
+        second: the value of the second way.
+    """
+
+    index: tuple[int, ...]
+    first: Any
+    second: Any
+
+
+@dataclass(frozen=True)
+class OutputDifference:
+    """The difference of one output.
+
+    Attributes:
+        name: the name of the output.
+        kind: `values`, `type` or `shape`.
+        elements: the number of elements.
+        differing: the number of differing elements.
+        largest: the largest absolute difference; infinite if only one value is finite.
+        mean: the mean absolute difference of all elements with two finite values.
+        ulps: the largest difference in units in the last place of the larger value; None for integers.
+        worst: differing elements, the largest difference first.
+    """
+
+    name: str
+    kind: str
+    elements: int
+    differing: int
+    largest: float = 0.0
+    mean: float = 0.0
+    ulps: float | None = None
+    worst: tuple[DifferingElement, ...] = ()
+
+    @property
+    def size(self) -> float:
+        """The size of the difference, for comparison with the difference of another model."""
+        return math.inf if self.kind != "values" or self.ulps is None else self.ulps
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The difference of two answers; it is false if there is none.
+
+    Attributes:
+        outputs: the outputs that differ.
+        failures: the kinds of failure of both ways.
+        messages: their messages.
+    """
+
+    outputs: tuple[OutputDifference, ...] = ()
+    failures: tuple[Failure, Failure] = (Failure.NONE, Failure.NONE)
+    messages: tuple[str, str] = ("", "")
+
+    def __bool__(self) -> bool:
+        return bool(self.outputs) or self.failures[0] is not self.failures[1]
+
+    @property
+    def kind(self) -> tuple[str, ...]:
+        """The kind of the difference; a smaller model must keep it."""
+        kinds = {each.kind for each in self.outputs}
+        found = next((kind for kind in ("type", "shape", "values") if kind in kinds), "")
+        classes = tuple(message.partition(":")[0] for message in self.messages)
+        return (*self.failures, *classes) if any(self.failures) else (found,)
+
+    @property
+    def size(self) -> float:
+        """The size of the largest difference of an output."""
+        return max((each.size for each in self.outputs), default=0.0)
+
+    def is_same(self, other: Difference) -> bool:
+        """Return whether the difference of a smaller model is the same: of one kind, and not far smaller."""
+        if not self or not other or self.kind != other.kind:
+            return False
+        return other.size >= self.size * KEPT_SHARE or other.size == self.size
+
+
+def find_difference(names: Sequence[str], first: Computation, second: Computation) -> Difference:
+    """Compare two answers.
+
+    Args:
+        names: the names of the outputs.
+        first: the answer of the first way.
+        second: the answer of the second way.
+    """
+    failures, messages = (first.failure, second.failure), (first.message, second.message)
+    if any(failures):
+        return Difference((), failures, messages)
+    pairs = zip(names, first.outputs, second.outputs, strict=True)
+    return Difference(tuple(_compare(*pair) for pair in pairs if not are_identical([pair[1]], [pair[2]])))
+
+
+def _compare(name: str, first: Any, second: Any) -> OutputDifference:
+    """Compare two outputs that are not identical."""
+    if not (isinstance(first, np.ndarray) and isinstance(second, np.ndarray)) or first.dtype != second.dtype:
+        return OutputDifference(name, "type", int(np.size(first)), int(np.size(first)))
+    if first.shape != second.shape:
+        return OutputDifference(name, "shape", int(first.size), int(first.size))
+    if first.dtype.kind not in "fiubV":
+        differs = first != second
+        places = np.argwhere(differs)[:MAX_LISTED_ELEMENTS]
+        return OutputDifference(
+            name, "values", first.size, int(differs.sum()), math.inf, worst=_elements(first, second, places)
+        )
+    is_integer = first.dtype.kind in "iub"
+    with np.errstate(all="ignore"):
+        a, b = (each.astype(np.float64) for each in (first, second))
+        same = ((a == b) & (np.signbit(a) == np.signbit(b))) | (np.isnan(a) & np.isnan(b))
+        if is_integer:
+            same = first == second
+        distance = np.where(same, 0.0, np.abs(a - b))
+        distance = np.where(np.isnan(distance), np.inf, distance)
+        finite = np.isfinite(distance)
+        mean = float(distance[finite].mean()) if finite.any() else math.inf
+        ulps = None if is_integer else _ulps(a, b, distance, first.dtype)
+    order = np.argsort(np.where(same, -1.0, distance), axis=None, kind="stable")[::-1]
+    chosen = [
+        np.unravel_index(int(flat), first.shape) for flat in order[: min(MAX_LISTED_ELEMENTS, int((~same).sum()))]
+    ]
+    return OutputDifference(
+        *(name, "values", int(first.size), int((~same).sum()), float(distance.max()), mean, ulps),
+        _elements(first, second, chosen),
+    )
+
+
+def _ulps(a: Array, b: Array, distance: Array, dtype: np.dtype[Any]) -> float:
+    """Return the largest distance in units in the last place; the unit is at least that of the tensor's middle."""
+    limits = format_of(dtype)
+    digits, tiny = 2 * float(limits.unit_roundoff), float(limits.smallest_subnormal)
+    magnitude = np.maximum(np.abs(a), np.abs(b))
+    usual = magnitude[np.isfinite(magnitude)]
+    scale = np.maximum(magnitude, float(np.median(usual)) if usual.size else 0.0)
+    unit = np.maximum(digits * np.exp2(np.floor(np.log2(np.maximum(scale, tiny)))), tiny)
+    shares = np.where(distance > 0, distance / unit, 0.0)
+    return float(np.where(np.isnan(shares), np.inf, shares).max())
+
+
+def _elements(first: Array, second: Array, places: Any) -> tuple[DifferingElement, ...]:
+    return tuple(
+        DifferingElement(tuple(map(int, place)), first[tuple(place)].item(), second[tuple(place)].item())
+        for place in places
+    )

@@ -1,0 +1,124 @@
+"""The passes that cause a difference: the smallest set of passes of a graph optimizer that keeps the difference.
+
+The passes are bisected by delta debugging (Zeller and Hildebrandt, 2002: Simplifying and Isolating Failure-Inducing
+Input). It halves the set as long as one half keeps the difference, and then leaves out smaller parts. Passes that cause
+the difference only together stay together.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from importlib import resources
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import onnx
+from onnx import TensorProto, helper
+
+from conformance.blame.comparison import with_option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from conformance.blame.comparison import OpenSubjects
+    from conformance.subjects.naming import SubjectName
+
+T = TypeVar("T")
+
+ONNXRUNTIME = "onnxruntime"
+"""Name of the subjects, backend and graph optimizer, that take `disabled_optimizers`."""
+
+MAX_TESTS = 400
+"""Maximum number of sets of passes that are tried."""
+
+
+@dataclass(frozen=True)
+class Passes:
+    """The passes of a subject, and the way in which they are chosen.
+
+    Attributes:
+        subject: the name of the subject.
+        names: the passes, in the order in which they run.
+        takes_disabled: whether the subject takes the passes that do not run (`disabled_optimizers`), and not those that
+            do (`passes`).
+    """
+
+    subject: SubjectName
+    names: tuple[str, ...]
+    takes_disabled: bool = False
+
+    def choose(self, chosen: Sequence[str]) -> SubjectName:
+        """Return the name of the subject with only these passes."""
+        if self.takes_disabled:
+            before = self.subject.options.get("disabled_optimizers", "")
+            disabled = [*before.split("+"), *(name for name in self.names if name not in chosen)]
+            return with_option(self.subject, "disabled_optimizers", "+".join(filter(None, disabled)))
+        return with_option(self.subject, "passes", "+".join(chosen) or "none")
+
+
+def list_passes(subject: SubjectName, subjects: OpenSubjects) -> Passes | None:
+    """Return the passes of a subject; None if they cannot be chosen.
+
+    A graph optimizer lists its passes for `passes=list`, see `conformance.adapters.optimizers`. The passes of ONNX
+    Runtime, as a backend and as a graph optimizer, come from `onnxruntime_optimizers.toml`.
+    """
+    if subject.name == ONNXRUNTIME and not subject.is_command:
+        if subject.options.get("optimization") == "disabled":
+            return None
+        text = resources.files("conformance.blame").joinpath("onnxruntime_optimizers.toml").read_text("utf-8")
+        return Passes(subject, tuple(tomllib.loads(text)["names"]), takes_disabled=True)
+    if subject.kind != "optimizer" or subject.is_command:
+        return None
+    if given := subject.options.get("passes"):
+        return Passes(subject, tuple(given.split("+")))
+    try:
+        with subjects.open(with_option(subject, "passes", "list")) as (found,):
+            answer = found.target(_small_model())
+    except Exception:  # noqa: BLE001 - the graph optimizer has no such option, or fails
+        return None
+    listed = next((entry.value for entry in answer.metadata_props if entry.key == "passes"), "")
+    return Passes(subject, tuple(listed.split("+"))) if listed else None
+
+
+def _small_model() -> onnx.ModelProto:
+    X, Y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "XY")
+    graph = helper.make_graph([helper.make_node("Neg", ["X"], ["Y"])], "small", [X], [Y])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def minimize(items: Sequence[T], keeps: Callable[[Sequence[T]], bool], max_tests: int = MAX_TESTS) -> list[T]:
+    """Return a part of a list that keeps a property, and of which no item can be left out.
+
+    Args:
+        items: the list, which has the property.
+        keeps: whether a part of the list, in its order, has the property.
+        max_tests: the number of parts that are tried; the result may be larger than necessary after that many.
+    """
+    current, parts, tests = list(items), 2, 0
+    seen: dict[tuple[int, ...], bool] = {}
+    numbers = list(range(len(current)))
+
+    def has_property(chosen: list[int]) -> bool:
+        nonlocal tests
+        key = tuple(chosen)
+        if key not in seen:
+            tests += 1
+            seen[key] = keeps([current[number] for number in chosen])
+        return seen[key]
+
+    while len(numbers) > 1 and tests < max_tests:
+        size = -(-len(numbers) // parts)
+        chunks = [numbers[start : start + size] for start in range(0, len(numbers), size)]
+        rest: Any = ([number for number in numbers if number not in chunk] for chunk in map(set, reversed(chunks)))
+        found = next((chunk for chunk in reversed(chunks) if has_property(chunk)), None)
+        if found is not None:
+            numbers, parts = found, 2
+            continue
+        found = next((part for part in rest if part and has_property(part)), None) if len(chunks) > 2 else None
+        if found is not None:
+            numbers, parts = found, max(parts - 1, 2)
+        elif size == 1:
+            break
+        else:
+            parts = min(len(numbers), 2 * parts)
+    return [current[number] for number in numbers]

@@ -1,0 +1,250 @@
+"""Reports of `blame`: the text of each step, an issue text, an HTML page, and a reproduction folder."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conformance.diagnosis.reproduction.folder import write_folder
+from conformance.diagnosis.reproduction.subject_file import subject_files
+from conformance.models.arrays import tensor_of
+from conformance.serialization.text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from conformance.blame.comparison import Computation, FedModel
+    from conformance.blame.session import Session
+    from conformance.subjects.naming import SubjectName
+
+MAX_MESSAGE = 300
+"""Characters of a subject's message that the text has."""
+
+TITLES = {
+    "controls": "1. Controls",
+    "difference": "2. The difference",
+    "passes": "3. The pass",
+    "reduction": "4. The nodes",
+    "verdict": "5. The verdict",
+}
+"""The titles of the steps."""
+
+
+def step_lines(name: str, data: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of one step.
+
+    Args:
+        name: the name of the step.
+        data: its data.
+        document: the document with the steps before it.
+    """
+    yield TITLES[name]
+    yield from (f"  {line}" for line in _LINES[name](data, document))
+
+
+def _control_lines(data: Mapping[str, Any], _: Mapping[str, Any]) -> Iterator[str]:
+    yield f"A: {data['ways'][0]}"
+    yield f"B: {data['ways'][1]}"
+    if not data["is_deterministic"]:
+        yield f"{data['reason']}."
+        return
+    yield "Both give the same answer again, also in another process."
+    trip = data["round_trip"]
+    if trip == "same":
+        yield "A round trip without any pass changes no output."
+    elif trip is not None:
+        yield f"A round trip without any pass changes the outputs: {_short(trip)}."
+
+
+def _difference_lines(data: Mapping[str, Any], _: Mapping[str, Any]) -> Iterator[str]:
+    if not data["differs"]:
+        yield "There is no difference: all outputs are identical."
+        return
+    for label, failure, message in zip("AB", data["failures"], data["messages"], strict=True):
+        if failure:
+            yield f"{label}: {failure}: {_short(message)}"
+    for output in data["outputs"]:
+        if output["kind"] != "values":
+            yield f"{output['name']}: the {output['kind']} differs"
+            continue
+        text = f"{output['name']}: {output['differing']} of {output['elements']} elements differ"
+        if output["ulps"] is None:
+            yield f"{text}, by at most {_number(output['largest'])}"
+        else:
+            yield (
+                f"{text}, by at most {_number(output['largest'])} ({_number(output['ulps'])} ULP), "
+                f"in the mean {_number(output['mean'])}"
+            )
+        for element in output["worst"][:3]:
+            first, second = map(_number, element["values"])
+            yield f"  {output['name']}{element['index']}: A {first}, B {second}"
+
+
+def _pass_lines(data: Mapping[str, Any], _: Mapping[str, Any]) -> Iterator[str]:
+    if not data["names"]:
+        yield f"{data['reason'][:1].upper()}{data['reason'][1:]}."
+    elif len(data["names"]) == 1:
+        yield f"The difference comes from {data['names'][0]} ({data['tested']} sets of passes tried)."
+    else:
+        yield f"The difference needs {' and '.join(data['names'])} together ({data['tested']} sets of passes tried)."
+
+
+def _reduction_lines(data: Mapping[str, Any], _: Mapping[str, Any]) -> Iterator[str]:
+    count = len(data["nodes"])
+    yield (
+        f"{count} of {data['nodes_before']} {'node keeps' if count == 1 else 'nodes keep'} the difference "
+        f"({data['tested']} models tried{', the time ended before the reduction' if data['ended_early'] else ''}):"
+    )
+    for node in data["nodes"][:20]:
+        yield f"  {operator_text(node)} {node['name']}"
+    if count > 20:
+        yield f"  and {count - 20} more"
+
+
+def _verdict_lines(data: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[str]:
+    yield verdict_sentence(data, document)
+
+
+_LINES: Mapping[str, Any] = {
+    "controls": _control_lines,
+    "difference": _difference_lines,
+    "passes": _pass_lines,
+    "reduction": _reduction_lines,
+    "verdict": _verdict_lines,
+}
+
+
+def operator_text(node: Mapping[str, Any]) -> str:
+    """Return the operator of a node, with its domain unless it is the main domain."""
+    return str(node["operator"]) if node["domain"] in ("", "ai.onnx") else f"{node['domain']}.{node['operator']}"
+
+
+def verdict_sentence(data: Mapping[str, Any], document: Mapping[str, Any]) -> str:
+    """Return the verdict in one sentence."""
+    outcome, reason = data["outcome"], _short(data["reason"])
+    ways = document["steps"]["controls"]["ways"]
+    if outcome == "no difference":
+        return "There is no difference."
+    if outcome == "not deterministic":
+        return f"Not deterministic: {reason}."
+    if outcome == "both are admissible":
+        return f"Both are admissible ({data['hazard'].replace('_', ' ')}): nobody is wrong."
+    if outcome == "not judged":
+        return f"Not judged: {reason}."
+    who = {
+        "the first is wrong": f"A is wrong ({ways[0]})",
+        "the second is wrong": f"B is wrong ({ways[1]})",
+        "both are wrong": "Both are wrong",
+        "the graph optimizer is wrong": f"The graph optimizer is wrong ({document['optimizer']})",
+    }[outcome]
+    return f"{who}: {reason}."
+
+
+def paragraph(document: Mapping[str, Any]) -> str:
+    """Return all steps as one paragraph."""
+    steps = document["steps"]
+    lines = [line for name in TITLES if name in steps for line in list(step_lines(name, steps[name], document))[1:]]
+    return " ".join(line.strip().rstrip(".:") + "." for line in lines)
+
+
+def render_page(document: Mapping[str, Any]) -> str:
+    """Return the HTML page of a document. Every text is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("conformance.blame", "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    steps = document["steps"]
+    sections = [(TITLES[name], list(step_lines(name, steps[name], document))[1:]) for name in TITLES if name in steps]
+    verdict = steps.get("verdict")
+    return environment.get_template("page.html.j2").render(
+        document=document,
+        sections=sections,
+        sentence=verdict_sentence(verdict, document) if verdict else "The session was interrupted.",
+        is_fine=bool(verdict) and verdict["outcome"] in ("no difference", "both are admissible"),
+    )
+
+
+def issue_text(document: Mapping[str, Any], model_text: str) -> str:
+    """Return the text of an issue as Markdown."""
+    steps = document["steps"]
+    lines = [f"# {verdict_sentence(steps['verdict'], document)}", ""]
+    for name in TITLES:
+        if name in steps:
+            first, *rest = step_lines(name, steps[name], document)
+            lines += [f"## {first}", "", *(f"- {line.strip()}" for line in rest), ""]
+    versions = zip(document["subjects"], document["versions"], strict=False)
+    lines += ["## Versions", "", *(f"- {one_line(name)} {version}" for name, version in dict(versions).items())]
+    if document["optimizer"]:
+        lines.append(f"- {one_line(document['optimizer'])} {document['versions'][-1]}")
+    lines += ["", "## The reduced model", "", "~~~~", *model_text.splitlines()[:80], "~~~~", ""]
+    lines.append("`reproduce.py` in this folder computes both outputs. It needs the subjects, NumPy and onnx.")
+    return "\n".join(lines) + "\n"
+
+
+def folder_files(
+    document: Mapping[str, Any],
+    case: FedModel,
+    answers: tuple[Computation, Computation],
+    subjects: Sequence[SubjectName],
+    optimizer: SubjectName | None,
+) -> dict[str, bytes]:
+    """Return the files of the reproduction folder by path.
+
+    Args:
+        document: the document with all steps.
+        case: the reduced case.
+        answers: its answers.
+        subjects: the first and the second subject.
+        optimizer: the graph optimizer, with its chosen passes.
+    """
+    import onnx
+
+    try:
+        text = str(onnx.printer.to_text(case.model))
+    except Exception:  # noqa: BLE001 - the printer can raise anything
+        text = ""
+    files = {
+        "model.onnx": case.model.SerializeToString(),
+        "ISSUE.md": issue_text(document, text).encode(errors="replace"),
+        "blame.json": (json.dumps(document, indent=1) + "\n").encode(),
+        "reproduce.py": resources.files("conformance.blame").joinpath("reproduce.py.txt").read_bytes(),
+    }
+    if answers[1].model is not None and optimizer is not None:
+        files["rewritten.onnx"] = answers[1].model.SerializeToString()
+    for number, array in enumerate(case.arrays):
+        files[f"test_data_set_0/input_{number}.pb"] = tensor_of(array).SerializeToString()
+    for letter, answer in zip("ab", answers, strict=True):
+        for number, output in enumerate(answer.outputs):
+            if isinstance(output, np.ndarray):
+                files[f"outputs_{letter}/output_{number}.pb"] = tensor_of(output).SerializeToString()
+    named = {"a": subjects[0], "b": optimizer or subjects[1]}
+    for letter, name in named.items():
+        folder = f"subject_{letter}"
+        files.update((f"{folder}/{file}", code.encode()) for file, code in subject_files(name, str(Path.cwd())).items())
+    return files
+
+
+def write_reproduction(folder: Path, session: Session) -> None:
+    """Write the reproduction folder of a session that has reduced the model.
+
+    Raises:
+        UsageError: the path is not a new or empty directory.
+    """
+    assert session.reduced is not None
+    assert session.answers is not None
+    first, second, optimizer = session.chosen_subjects()
+    write_folder(folder, folder_files(session.document, session.reduced, session.answers, (first, second), optimizer))
+
+
+def _number(value: Any) -> str:
+    return f"{value:.9g}" if isinstance(value, float) else str(value)
+
+
+def _short(text: str) -> str:
+    text = one_line(text).rstrip(".")
+    return text if len(text) <= MAX_MESSAGE else f"{text[: MAX_MESSAGE - 1]}…"

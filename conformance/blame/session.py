@@ -1,0 +1,507 @@
+"""The steps of `blame`: controls, difference, passes, reduction and verdict.
+
+Every step adds its data to a document, from which all reports are made. A document of an earlier, interrupted session
+is continued: a step whose data it has does not run again.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import onnx
+
+from conformance.audit.inputs import input_text
+from conformance.blame.comparison import FedModel, with_option
+from conformance.blame.difference import Difference, find_difference
+from conformance.blame.passes import ONNXRUNTIME, Passes, list_passes, minimize
+from conformance.blame.reduction import MAX_SECONDS, Reducer, node_count
+from conformance.blame.verdict import BlameOutcome, BlameVerdict, judge
+from conformance.errors import UsageError
+from conformance.models.arrays import array_of, tensor_of
+from conformance.models.graphs import iter_nodes
+from conformance.models.inputs import required_input_names
+from conformance.subjects.naming import SubjectName
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from conformance.audit.inputs import InputSet
+    from conformance.audit.session import AuditedModel
+    from conformance.blame.comparison import Comparison, Computation, OpenSubjects
+
+STEPS = ("controls", "difference", "passes", "reduction", "verdict")
+"""The steps, in their order."""
+
+LEVELS = {"backend": ("optimization", ("disabled", "basic", "extended")), "optimizer": ("level", ("basic", "extended"))}
+"""The option of ONNX Runtime for its levels of graph optimization below `all`, and the levels, by kind of subject."""
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Request:
+    """The two ways that are compared.
+
+    Attributes:
+        model: the model.
+        data_sets: the inputs.
+        first: the subject that runs the model.
+        second: the subject that runs the rewrite, or the second subject.
+        optimizer: the graph optimizer; None for two subjects.
+        seed: the seed of pseudo-random inputs; None for inputs from files.
+        seconds: the maximum time of the reduction.
+    """
+
+    model: AuditedModel
+    data_sets: Sequence[InputSet]
+    first: SubjectName
+    second: SubjectName
+    optimizer: SubjectName | None = None
+    seed: int | None = None
+    seconds: float = MAX_SECONDS
+
+    def case(self, number: int) -> FedModel:
+        """Return the model with one data set."""
+        model = self.model.original
+        names = required_input_names(model.graph)
+        return FedModel(model, dict(zip(names, self.data_sets[number].arrays, strict=True)))
+
+    def head(self) -> dict[str, Any]:
+        """Return the part of the document that identifies the request."""
+        names = required_input_names(self.model.original.graph)
+        digest = hashlib.sha256()
+        for data_set in self.data_sets:
+            for array in data_set.arrays:
+                digest.update(f"{array.dtype} {array.shape} ".encode() + array.tobytes())
+        return {
+            "format": FORMAT,
+            "model": {
+                "file": self.model.path.name,
+                "sha256": self.model.digest,
+                "nodes": node_count(self.model.original),
+            },
+            "inputs": [input_text(names, data_set) for data_set in self.data_sets],
+            "inputs_sha256": digest.hexdigest(),
+            "seed": self.seed,
+            "subjects": [self.first.text, self.second.text],
+            "optimizer": self.optimizer.text if self.optimizer else None,
+        }
+
+
+@dataclass
+class Session:
+    """One run of all steps.
+
+    Attributes:
+        request: the two ways.
+        subjects: starts the subjects.
+        on_step: is called with the name and the data of each step that ends.
+        progress: is called with a text for the user.
+        document: the data of all steps; data of an earlier session to continue it.
+        reduced: the reduced case, after its step.
+    """
+
+    request: Request
+    subjects: OpenSubjects
+    on_step: Callable[[str, Mapping[str, Any]], None] = lambda *_: None
+    progress: Callable[[str], None] = lambda _: None
+    document: dict[str, Any] = field(default_factory=dict)
+    reduced: FedModel | None = None
+    answers: tuple[Computation, Computation] | None = None
+    _passes: Passes | None = None
+    _observed: dict[int, Difference] = field(default_factory=dict)
+    _tested: int = 0
+    _ended_early: bool = False
+
+    def run(self) -> BlameVerdict:
+        """Run the steps that the document lacks, and return the verdict.
+
+        Raises:
+            UsageError: the document belongs to another request.
+            ConformanceError: a subject cannot be loaded.
+        """
+        self._begin()
+        controls = self._step("controls", self._controls)
+        difference = self._step("difference", self._difference) if controls["is_deterministic"] else {}
+        if not controls["is_deterministic"]:
+            verdict = BlameVerdict(BlameOutcome.NOT_DETERMINISTIC, controls["reason"])
+        elif not difference["differs"]:
+            verdict = BlameVerdict(BlameOutcome.NO_DIFFERENCE)
+        else:
+            self._step("passes", self._bisect)
+            verdict = self._reduce_and_judge()
+        self._step("verdict", lambda: verdict_data(verdict), again=True)
+        return verdict
+
+    def _begin(self) -> None:
+        head, steps = self.request.head(), self.document.get("steps", {})
+        if self.document and {name: self.document.get(name) for name in head} != head:
+            raise UsageError(
+                "resume-differs",
+                "The file of --resume belongs to another model, other inputs or other subjects.",
+                "Give the same arguments as before, or another file.",
+            )
+        names = [self.request.first, self.request.second, *([self.request.optimizer] if self.request.optimizer else [])]
+        with self.subjects.open(*names) as found:
+            versions = [each.version or "" for each in found]
+        if self.document and self.document["versions"] != versions:
+            steps = {}  # another release must be examined anew
+        self.document.clear()
+        self.document.update(head, versions=versions, steps=dict(steps))
+
+    def _step(self, name: str, compute: Callable[[], dict[str, Any]], *, again: bool = False) -> dict[str, Any]:
+        steps = self.document["steps"]
+        if again or name not in steps:
+            steps[name] = compute()
+        self.on_step(name, steps[name])
+        data: dict[str, Any] = steps[name]
+        return data
+
+    def _compare(self, chosen: SubjectName | None = None) -> Any:
+        """Start the subjects; `chosen` replaces the subject whose passes are chosen."""
+        return self.subjects.compare(*self._with_chosen(chosen))
+
+    def _with_chosen(self, chosen: SubjectName | None) -> tuple[SubjectName, SubjectName, SubjectName | None]:
+        first, second, optimizer = self.request.first, self.request.second, self.request.optimizer
+        if chosen is None:
+            return first, second, optimizer
+        if optimizer is not None:
+            return first, second, chosen
+        return (first, chosen, None) if self._bisects_second else (chosen, second, None)
+
+    @property
+    def _bisects_second(self) -> bool:
+        """Whether the passes of the second subject are chosen, and not those of the first."""
+        second = self.request.second
+        return second.name == ONNXRUNTIME and second.options.get("optimization") != "disabled"
+
+    def _observe(self, comparison: Comparison, number: int = 0) -> tuple[Difference, tuple[Computation, Computation]]:
+        return observe(comparison, self.request.case(number))
+
+    def _controls(self) -> dict[str, Any]:
+        """Run everything twice, in two processes; find the first data set with a difference."""
+        number = 0
+        with self._compare() as comparison:
+            for place in range(len(self.request.data_sets)):
+                difference, answers = self._observe(comparison, place)
+                self._observed[place] = difference
+                if difference or not place:
+                    number, kept = place, answers
+                if difference:
+                    break
+            # a failure, which may be a hang, is repeated in another process only
+            same_process = kept if any(each.failure for each in kept) else comparison.answers(self.request.case(number))
+        with self._compare() as comparison:
+            other_process = comparison.answers(self.request.case(number))
+            labels = comparison.names
+        names = [value.name for value in self.request.case(number).model.graph.output]
+        differing = [
+            f"{label} returns other outputs {where}"
+            for where, again in (
+                ("in the second run", same_process),
+                ("in another process", other_process),
+            )
+            for label, one, other in zip(labels, kept, again, strict=True)
+            if find_difference(names, one, other)
+        ]
+        data: dict[str, Any] = {
+            "data_set": number,
+            "ways": list(labels),
+            "is_deterministic": not differing,
+            "reason": differing[0] if differing else "",
+            "round_trip": None,
+        }
+        if self.request.optimizer is not None and not differing:
+            data["round_trip"] = self._round_trip(number)
+        return data
+
+    def _round_trip(self, number: int) -> str | None:
+        """Run the graph optimizer without any pass; None if its passes cannot be chosen."""
+        passes = self._listed_passes()
+        if passes is None:
+            return None
+        with self._compare(passes.choose([])) as comparison:
+            difference, answers = self._observe(comparison, number)
+        if not difference:
+            return "same"
+        return answers[1].message or "differs"
+
+    def _listed_passes(self) -> Passes | None:
+        if self._passes is None:
+            request = self.request
+            subject = request.optimizer or (request.second if self._bisects_second else request.first)
+            self._passes = list_passes(subject, self.subjects)
+        return self._passes
+
+    @property
+    def _number(self) -> int:
+        return int(self.document["steps"]["controls"]["data_set"])
+
+    def _difference(self) -> dict[str, Any]:
+        return difference_data(self._wanted())
+
+    def _wanted(self) -> Difference:
+        """Return the difference of the whole model."""
+        if self._number not in self._observed:
+            with self._compare() as comparison:
+                self._observed[self._number], _ = self._observe(comparison, self._number)
+        return self._observed[self._number]
+
+    def _bisect(self) -> dict[str, Any]:
+        """Find the passes; the data has no names if the passes cannot be chosen."""
+        if self.document["steps"]["controls"]["round_trip"] not in (None, "same"):
+            passes = self._listed_passes()
+            assert passes is not None
+            reason = "the difference comes without any pass: the round trip"
+            return {"names": [], "reason": reason, "tested": 1, "subject": passes.choose([]).text}
+        passes = self._listed_passes()
+        if passes is None:
+            return {"names": None, "reason": "the passes cannot be chosen", "tested": 0, "subject": None}
+        wanted, tested = self._wanted(), 0
+
+        def keeps(subject: SubjectName) -> bool:
+            nonlocal tested
+            tested += 1
+            self.progress(f"{tested} sets of passes tried")
+            with self._compare(subject) as comparison:
+                return wanted.is_same(self._observe(comparison, self._number)[0])
+
+        if passes.takes_disabled:
+            lowest = self._lowest_level(passes, keeps)
+            if lowest is None:
+                reason = "the difference stays with all graph optimizations disabled"
+                return {"names": None, "reason": reason, "tested": tested, "subject": None}
+            passes = lowest
+        if not keeps(passes.choose(passes.names)):
+            reason = "the difference does not come if all passes are chosen by name"
+            return {"names": None, "reason": reason, "tested": tested, "subject": None}
+        if keeps(passes.choose([])):
+            reason = "the difference stays if no pass is chosen"
+            return {"names": None, "reason": reason, "tested": tested, "subject": None}
+        names = minimize(passes.names, lambda chosen: keeps(passes.choose(chosen)))
+        return {"names": names, "reason": "", "tested": tested, "subject": passes.choose(names).text}
+
+    def _lowest_level(self, passes: Passes, keeps: Callable[[SubjectName], bool]) -> Passes | None:
+        """Return the passes of ONNX Runtime at its lowest level with the difference; None for `disabled`."""
+        option, levels = LEVELS[passes.subject.kind]
+        if option in passes.subject.options:
+            given = passes.subject.options[option]
+            levels = levels[: levels.index(given)] if given in levels else levels
+        for level in levels:
+            subject = with_option(passes.subject, option, level)
+            if keeps(subject):
+                return None if level == "disabled" else Passes(subject, passes.names, passes.takes_disabled)
+        return passes
+
+    def _chosen(self) -> SubjectName | None:
+        """Return the subject with the passes of the difference only; None if they are not known."""
+        text = self.document["steps"]["passes"]["subject"]
+        passes = self._listed_passes() if text else None
+        return SubjectName.parse(text, passes.subject.kind) if passes is not None else None
+
+    def chosen_subjects(self) -> tuple[SubjectName, SubjectName, SubjectName | None]:
+        """Return both subjects and the graph optimizer, with only the passes of the difference if they are known."""
+        return self._with_chosen(self._chosen())
+
+    def _reduce_and_judge(self) -> BlameVerdict:
+        with self._compare(self._chosen()) as comparison:
+            known = self.document["steps"].get("reduction")
+            if known and known["is_complete"]:
+                self.reduced = read_case(known)
+                self._step("reduction", dict)
+            else:
+                start = read_case(known) if known else None
+                self._step("reduction", lambda: self._reduce(comparison, start), again=True)
+            assert self.reduced is not None
+            difference, self.answers = observe(comparison, self.reduced)
+            if not difference:
+                reason = "the difference of the reduced model does not come again in the same process"
+                return BlameVerdict(BlameOutcome.NOT_DETERMINISTIC, reason)
+            self.document["reduced_difference"] = difference_data(difference)
+            return judge(comparison, self.reduced, difference, self.answers)
+
+    def _reduce(self, comparison: Comparison, start: FedModel | None) -> dict[str, Any]:
+        """Reduce the model, from `start` if an earlier session has reduced it.
+
+        If nobody is wrong on the reduced model, a part of the whole model on which somebody is wrong is searched. If
+        there is none, the difference has the sum of many roundings, and the smallest of them is kept.
+        """
+        whole = self._inlined_case(comparison)
+        wanted, _ = observe(comparison, whole)
+        first = start if start is not None and wanted.is_same(observe(comparison, start)[0]) else whole
+        case = self._reduce_while(comparison, first, lambda case: wanted.is_same(observe(comparison, case)[0]))
+        outcome = judged_outcome(comparison, case)
+        if outcome.is_open and not any(wanted.failures):
+            found = self._find_wrong_part(comparison, whole)
+            if found is not None:
+                case = self._reduce_while(comparison, found, lambda case: is_wrong(comparison, case))
+            elif outcome is BlameOutcome.BOTH_ADMISSIBLE:
+                kind = wanted.kind
+                case = self._reduce_while(comparison, case, lambda case: observe(comparison, case)[0].kind == kind)
+        self.reduced = case
+        return self._reduction_data(case, is_complete=not self._ended_early)
+
+    def _reducer(self, comparison: Comparison, is_same: Callable[[FedModel], bool]) -> Reducer:
+        """Return a reducer that has a third of the time."""
+        deadline = time.monotonic() + self.request.seconds / 3
+        return Reducer(comparison.first.target, is_same, self.progress, deadline, on_smaller=self._keep)
+
+    def _reduce_while(self, comparison: Comparison, case: FedModel, is_same: Callable[[FedModel], bool]) -> FedModel:
+        reducer = self._reducer(comparison, is_same)
+        self.reduced = case
+        try:
+            return reducer.reduce(case)
+        finally:
+            self._tested += reducer.tested
+            self._ended_early |= reducer.ended_early
+
+    def _find_wrong_part(self, comparison: Comparison, whole: FedModel) -> FedModel | None:
+        reducer = self._reducer(comparison, lambda case: is_wrong(comparison, case))
+        reducer.on_smaller = lambda _: None
+        found = whole if reducer.holds(whole) else reducer.find_part(whole)
+        self._tested += reducer.tested
+        self._ended_early |= reducer.ended_early
+        return found
+
+    def _keep(self, case: FedModel) -> None:
+        """Store a smaller case, for the case that the session is interrupted."""
+        self.reduced = case
+        self.document["steps"]["reduction"] = self._reduction_data(case, is_complete=False)
+
+    def _inlined_case(self, comparison: Comparison) -> FedModel:
+        """Return the model without model-local functions if the difference stays, and otherwise as it is."""
+        original = self.request.case(self._number)
+        prepared = FedModel(self.request.model.prepared, original.inputs)
+        if not original.model.functions:
+            return prepared
+        wanted, _ = observe(comparison, original)
+        return prepared if wanted.is_same(observe(comparison, prepared)[0]) else original
+
+    def _reduction_data(self, case: FedModel, *, is_complete: bool) -> dict[str, Any]:
+        return {
+            "is_complete": is_complete,
+            "nodes_before": self.document["model"]["nodes"],
+            "nodes": [
+                {"operator": node.op_type, "domain": node.domain, "name": node.name or next(iter(node.output), "")}
+                for node in iter_nodes(case.model.graph)
+                if node.op_type != "Constant"
+            ],
+            "tested": self._tested,
+            "ended_early": self._ended_early,
+            "model": base64.b64encode(case.model.SerializeToString()).decode(),
+            "inputs": [
+                base64.b64encode(tensor_of(array, name).SerializeToString()).decode()
+                for name, array in case.inputs.items()
+            ],
+        }
+
+
+def observe(comparison: Comparison, case: FedModel) -> tuple[Difference, tuple[Computation, Computation]]:
+    """Compute a case in both ways; return the difference and the answers."""
+    answers = comparison.answers(case)
+    names = [value.name for value in case.model.graph.output]
+    return find_difference(names, *answers), answers
+
+
+def judged_outcome(comparison: Comparison, case: FedModel) -> BlameOutcome:
+    """Return the outcome of the verdict on a case."""
+    difference, answers = observe(comparison, case)
+    return judge(comparison, case, difference, answers).outcome
+
+
+def is_wrong(comparison: Comparison, case: FedModel) -> bool:
+    """Return whether the outputs of a case differ, and somebody is wrong."""
+    difference, answers = observe(comparison, case)
+    if not difference or any(difference.failures):
+        return False
+    return not judge(comparison, case, difference, answers).outcome.is_open
+
+
+def read_case(data: Mapping[str, Any]) -> FedModel:
+    """Return the reduced case of a document.
+
+    Raises:
+        UsageError: the document is malformed.
+    """
+    try:
+        model = onnx.ModelProto.FromString(base64.b64decode(data["model"]))
+        tensors = [onnx.TensorProto.FromString(base64.b64decode(text)) for text in data["inputs"]]
+        return FedModel(model, {tensor.name: array_of(tensor) for tensor in tensors})
+    except Exception:  # noqa: BLE001 - protobuf and base64 raise errors of several kinds
+        raise UsageError("resume-unreadable", "The file of --resume is malformed.", "Name another file.") from None
+
+
+def difference_data(difference: Difference) -> dict[str, Any]:
+    """Return a difference as JSON data; infinities and NaN become text."""
+    return {
+        "differs": bool(difference),
+        "failures": [str(failure) for failure in difference.failures],
+        "messages": list(difference.messages),
+        "outputs": [
+            {
+                "name": each.name,
+                "kind": each.kind,
+                "elements": each.elements,
+                "differing": each.differing,
+                "largest": _plain(each.largest),
+                "mean": _plain(each.mean),
+                "ulps": _plain(each.ulps),
+                "worst": [
+                    {"index": list(element.index), "values": [_plain(element.first), _plain(element.second)]}
+                    for element in each.worst
+                ],
+            }
+            for each in difference.outputs
+        ],
+    }
+
+
+def verdict_data(verdict: BlameVerdict) -> dict[str, Any]:
+    """Return a verdict as JSON data."""
+    return {
+        "outcome": str(verdict.outcome),
+        "reason": verdict.reason,
+        "hazard": verdict.hazard or None,
+        "shares": [_plain(share) for share in verdict.shares],
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bool | int | str) or value is None:
+        return value
+    if isinstance(value, float):
+        return value if value - value == 0 else str(value)
+    return str(value)
+
+
+_FIELDS: Mapping[str, Mapping[str, Any]] = {
+    "controls": {"data_set": int, "ways": list, "is_deterministic": bool, "reason": str, "round_trip": str | None},
+    "difference": {"differs": bool, "failures": list, "messages": list, "outputs": list},
+    "passes": {"names": list | None, "reason": str, "tested": int, "subject": str | None},
+    "reduction": {"is_complete": bool, "nodes_before": int, "nodes": list, "tested": int, "model": str, "inputs": list},
+    "verdict": {"outcome": str, "reason": str},
+}
+"""The fields of each step that a continued session reads, with their types."""
+
+
+def is_document(document: Any) -> bool:
+    """Return whether JSON data has the form of a document."""
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        return False
+    steps, data_sets = document.get("steps"), document.get("inputs")
+    if not isinstance(steps, dict) or not isinstance(data_sets, list) or not isinstance(document.get("versions"), list):
+        return False
+    for name, data in steps.items():
+        if name not in _FIELDS or not isinstance(data, dict):
+            return False
+        if any(key not in data or not isinstance(data[key], kind) for key, kind in _FIELDS[name].items()):
+            return False
+    names = [name for name in STEPS[:-1] if name in steps]
+    if names != list(STEPS[: len(names)]):
+        return False
+    number: int = steps.get("controls", {}).get("data_set", 0)
+    return 0 <= number < max(1, len(data_sets))

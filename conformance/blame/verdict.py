@@ -1,0 +1,366 @@
+"""The verdict on a difference: who is wrong, by enclosures of the outputs of the reduced model.
+
+The outputs of a model are enclosed from its inputs, with composed bounds, so that no value has to be exposed. An output
+outside of its enclosure is a fault of the subject that returned it. If the enclosures of a model and of its rewrite
+have no common value, the graph optimizer is wrong. If every output lies in its enclosure, the difference is nobody's
+fault.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+
+from conformance.audit.evaluation import NodeScope, enclose
+from conformance.audit.exposure import are_identical
+from conformance.audit.hazard_counts import NO_HAZARD, NO_OPERAND, count_hazards
+from conformance.audit.inputs import InputSet
+from conformance.blame.comparison import Failure, FedModel, run_model
+from conformance.models.graphs import attribute_graphs, count_free_uses
+from conformance.models.inputs import initializer_arrays
+from conformance.models.types import MAIN_DOMAINS
+from conformance.passes.eliminate_nop_monotone_argmax import eliminate
+from conformance.reference.numbers.enclosure import Enclosure
+from conformance.verdicts import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from conformance.blame.comparison import Comparison, Computation
+    from conformance.blame.difference import Difference
+    from conformance.models.arrays import Array
+
+MARGIN = 2.0
+"""Distance of two enclosures, as a multiple of the sum of their bounds, above which the graph optimizer is wrong.
+
+A graph optimizer may compute constants of the rewrite, each with one more rounding than the bounds of the rewrite have.
+"""
+
+
+class BlameOutcome(StrEnum):
+    """The answer of `blame`."""
+
+    NO_DIFFERENCE = "no difference"
+    NOT_DETERMINISTIC = "not deterministic"
+    FIRST_WRONG = "the first is wrong"
+    SECOND_WRONG = "the second is wrong"
+    BOTH_WRONG = "both are wrong"
+    OPTIMIZER_WRONG = "the graph optimizer is wrong"
+    BOTH_ADMISSIBLE = "both are admissible"
+    NOT_JUDGED = "not judged"
+
+    @property
+    def fails(self) -> bool:
+        """Whether the exit status is 1."""
+        return self not in (BlameOutcome.NO_DIFFERENCE, BlameOutcome.BOTH_ADMISSIBLE)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody is wrong as far as it is known."""
+        return self in (BlameOutcome.BOTH_ADMISSIBLE, BlameOutcome.NOT_JUDGED)
+
+
+@dataclass(frozen=True)
+class BlameVerdict:
+    """The verdict on a difference.
+
+    Attributes:
+        outcome: who is wrong.
+        reason: why, in one sentence.
+        hazard: the name of the hazard by which both answers are admissible; otherwise empty.
+        shares: the distances of both outputs from the expected value as shares of the bound; None if not judged.
+    """
+
+    outcome: BlameOutcome
+    reason: str = ""
+    hazard: str = ""
+    shares: tuple[float | None, float | None] = (None, None)
+
+
+@dataclass(frozen=True)
+class AcceptableIndices:
+    """The indices that ArgMax or ArgMin may return.
+
+    Attributes:
+        mask: whether each element of the operand may be the extreme; its first axis is that of the operator.
+        keeps: whether the output has the axis with size 1.
+        axis: the axis.
+        hazard: the reason for which more than one index may be acceptable.
+    """
+
+    mask: Array
+    keeps: bool
+    axis: int
+    hazard: str = "rounding_tie"
+
+    def share(self, actual: Array) -> float:
+        """Return 0 if every index is acceptable, otherwise infinity."""
+        indices = np.squeeze(actual, self.axis) if self.keeps else actual
+        if actual.dtype != np.int64 or indices.shape != self.mask.shape[1:]:
+            return np.inf
+        if indices.size and (indices.min() < 0 or indices.max() >= self.mask.shape[0]):
+            return np.inf
+        return 0.0 if np.take_along_axis(self.mask, indices[None], 0).all() else np.inf
+
+
+def enclose_outputs(case: FedModel) -> dict[str, Any]:
+    """Return an enclosure, an array or `AcceptableIndices` for each output of a model that can be enclosed.
+
+    An output that cannot be enclosed has the reason as text.
+    """
+    scope = NodeScope.of(case.model)
+    values: dict[str, Any] = {**initializer_arrays(case.model.graph), **case.inputs}
+    reasons: dict[str, str] = {}
+    for node in case.model.graph.node:
+        names = [name for name in node.input if name]
+        names += [name for _, inner in attribute_graphs(node) for name in count_free_uses(inner)]
+        reason = next((reasons[name] for name in names if name in reasons), "")
+        if not reason and any(isinstance(values.get(name), AcceptableIndices) for name in names):
+            reason = "rounding decides an index that another node takes"
+        if not reason:
+            try:
+                with np.errstate(all="ignore"):
+                    results = _enclose(scope, node, values)
+                values.update(zip((name for name in node.output), results, strict=False))
+                continue
+            except Unsupported as error:
+                reason = str(error)
+            except Exception as error:  # noqa: BLE001 - the reference lacks this use of the operator
+                reason = f"the reference cannot compute {node.op_type}: {type(error).__name__}: {error}"
+        reasons.update((name, reason) for name in node.output if name)
+    return {
+        value.name: values.get(value.name, reasons.get(value.name, "its value is not known"))
+        for value in case.model.graph.output
+    }
+
+
+def _enclose(scope: NodeScope, node: onnx.NodeProto, values: Mapping[str, Any]) -> Sequence[Any]:
+    if node.domain in MAIN_DOMAINS and node.op_type == "Constant":
+        return [_constant(node)]
+    operand = values.get(node.input[0]) if node.input else None
+    if node.op_type in ("ArgMax", "ArgMin") and node.domain in MAIN_DOMAINS:
+        if isinstance(operand, Enclosure) and not operand.is_exact:
+            return [_acceptable(node, operand)]
+        if isinstance(operand, np.ndarray) and operand.dtype.kind == "f" and np.isnan(operand).any():
+            return [_acceptable(node, Enclosure.exact(operand))]
+    return enclose(scope, node, values)
+
+
+def _constant(node: onnx.NodeProto) -> Array:
+    for attribute in node.attribute:
+        if attribute.name == "value":
+            return np.asarray(onnx.numpy_helper.to_array(attribute.t))
+        if attribute.name in ("value_float", "value_floats"):
+            return np.asarray(attribute.f if attribute.name == "value_float" else list(attribute.floats), np.float32)
+        if attribute.name in ("value_int", "value_ints"):
+            return np.asarray(attribute.i if attribute.name == "value_int" else list(attribute.ints), np.int64)
+    raise Unsupported("a Constant that is not a tensor of numbers")
+
+
+def _acceptable(node: onnx.NodeProto, operand: Enclosure) -> AcceptableIndices:
+    attributes = {attribute.name: attribute.i for attribute in node.attribute}
+    axis = attributes.get("axis", 0) % operand.value.ndim
+    sign = 1 if node.op_type == "ArgMax" else -1
+    value, error = np.moveaxis(sign * operand.value, axis, 0), np.moveaxis(operand.error, axis, 0)
+    lowest = (value - error).max(axis=0, keepdims=True)
+    mask = (value + error >= lowest) | np.isnan(value).any(axis=0, keepdims=True) | np.isnan(lowest)
+    hazard = "nan" if np.isnan(value).any() else "overflow" if np.isinf(error).any() else "rounding_tie"
+    return AcceptableIndices(np.asarray(mask), bool(attributes.get("keepdims", 1)), axis, hazard)
+
+
+def output_share(actual: Any, expected: Any) -> float | None:
+    """Return the largest distance from the expected value as a share of the bound; None if it cannot be judged."""
+    if isinstance(expected, str) or not isinstance(actual, np.ndarray):
+        return None
+    if isinstance(expected, AcceptableIndices):
+        return expected.share(actual)
+    if expected.dtype != actual.dtype or tuple(expected.shape) != actual.shape:
+        return np.inf
+    if not actual.size:
+        return 0.0
+    if not isinstance(expected, Enclosure):
+        same = (actual == expected) | ((actual != actual) & (expected != expected))  # noqa: PLR0124 - NaN
+        return 0.0 if bool(np.all(same)) else np.inf
+    with np.errstate(all="ignore"):
+        given = actual.astype(np.float64)
+        distance = np.abs(given - expected.value)
+        shares = np.where(expected.error > 0, distance / expected.error, np.where(distance == 0, 0.0, np.inf))
+        fits = (given == expected.value) | (np.isnan(given) & np.isnan(expected.value)) | np.isinf(expected.error)
+        shares = np.where(fits | np.isnan(expected.error), 0.0, shares)
+        return float(np.where(np.isnan(shares), np.inf, shares).max())
+
+
+def _are_apart(first: Any, second: Any) -> bool | None:
+    """Return whether two enclosures have no common value; None if this cannot be judged."""
+    if isinstance(first, str) or isinstance(second, str):
+        return None
+    kinds = [isinstance(each, AcceptableIndices) for each in (first, second)]
+    if all(kinds):
+        return first.mask.shape != second.mask.shape or not bool((first.mask & second.mask).any(axis=0).all())
+    if any(kinds):
+        indices, exact = (first, second) if kinds[0] else (second, first)
+        return isinstance(exact, np.ndarray) and indices.share(exact) > 1
+    if first.dtype != second.dtype or tuple(first.shape) != tuple(second.shape):
+        return True
+    if not isinstance(first, Enclosure) and not isinstance(second, Enclosure):
+        return not bool(np.all((first == second) | ((first != first) & (second != second))))  # noqa: PLR0124 - NaN
+    a, b = (each if isinstance(each, Enclosure) else Enclosure.exact(each) for each in (first, second))
+    with np.errstate(all="ignore"):
+        near = np.abs(a.value - b.value) <= MARGIN * (a.error + b.error)
+        is_open = np.isinf(a.error) | np.isinf(b.error) | np.isnan(a.error) | np.isnan(b.error)
+        same = (a.value == b.value) | (np.isnan(a.value) & np.isnan(b.value))
+        return not bool(np.all(near | is_open | same))
+
+
+def judge(
+    comparison: Comparison, case: FedModel, difference: Difference, answers: tuple[Computation, Computation]
+) -> BlameVerdict:
+    """Return the verdict on the difference of two answers.
+
+    Args:
+        comparison: both ways.
+        case: the reduced model and its inputs.
+        difference: the difference of the answers.
+        answers: the answers.
+    """
+    if not difference:
+        return BlameVerdict(BlameOutcome.NO_DIFFERENCE)
+    if any(difference.failures):
+        return _judge_failure(comparison, case, difference)
+    expected = enclose_outputs(case)
+    is_rewrite = comparison.optimizer is not None
+    of_second, rewritten = expected, answers[1].model
+    if is_rewrite and rewritten is not None:
+        of_second = _enclose_rewrite(case, rewritten)
+    names = [value.name for value in case.model.graph.output]
+    found = [
+        _judge_output(expected[name], other, a, b, is_rewrite=is_rewrite)
+        for name, other, a, b in zip(names, of_second.values(), answers[0].outputs, answers[1].outputs, strict=False)
+        if any(name == each.name for each in difference.outputs)
+    ]
+    worst = min(found, key=lambda verdict: _ORDER.index(verdict.outcome))
+    wrong = {verdict.outcome for verdict in found}
+    if {BlameOutcome.FIRST_WRONG, BlameOutcome.SECOND_WRONG} <= wrong:
+        return BlameVerdict(
+            BlameOutcome.BOTH_WRONG, "different outputs of both are outside of their bounds", "", worst.shares
+        )
+    if is_rewrite and (hazard := _hazard_of_pass(comparison, case, answers)):
+        return BlameVerdict(BlameOutcome.BOTH_ADMISSIBLE, "both outputs are admissible", hazard, worst.shares)
+    return worst
+
+
+_ORDER = [
+    BlameOutcome.BOTH_WRONG,
+    BlameOutcome.OPTIMIZER_WRONG,
+    BlameOutcome.FIRST_WRONG,
+    BlameOutcome.SECOND_WRONG,
+    BlameOutcome.NOT_JUDGED,
+    BlameOutcome.BOTH_ADMISSIBLE,
+]
+
+
+def _enclose_rewrite(case: FedModel, rewritten: onnx.ModelProto) -> dict[str, Any]:
+    inlined = rewritten
+    if rewritten.functions:
+        import onnx.inliner
+
+        inlined = onnx.inliner.inline_local_functions(rewritten)
+    return enclose_outputs(FedModel(inlined, case.inputs))
+
+
+def _judge_output(expected: Any, of_second: Any, a: Any, b: Any, *, is_rewrite: bool) -> BlameVerdict:
+    """Judge one output that differs."""
+    first, second = output_share(a, expected), output_share(b, of_second)
+    shares = (first, second)
+    if first is None:
+        reason = expected if isinstance(expected, str) else "the output is not a tensor"
+        return BlameVerdict(BlameOutcome.NOT_JUDGED, reason, "", shares)
+    if is_rewrite:
+        apart = _are_apart(expected, of_second)
+        if apart:
+            return BlameVerdict(
+                BlameOutcome.OPTIMIZER_WRONG, "no admissible value of the model is one of its rewrite", "", shares
+            )
+        if apart is None:
+            # the rewrite cannot be enclosed: its outputs are compared with those that the model may have
+            second = output_share(b, expected)
+            shares = (first, second)
+            if second is not None and second > MARGIN and first <= 1:
+                reason = "the output of the rewrite is not admissible for the model, and the rewrite cannot be judged"
+                return BlameVerdict(BlameOutcome.OPTIMIZER_WRONG, reason, "", shares)
+            second = 0.0
+    is_first, is_second = first > 1, second is not None and second > 1
+    if is_first and is_second:
+        return BlameVerdict(BlameOutcome.BOTH_WRONG, "both outputs are outside of their bounds", "", shares)
+    if is_first or is_second:
+        outcome = BlameOutcome.FIRST_WRONG if is_first else BlameOutcome.SECOND_WRONG
+        return BlameVerdict(outcome, "its output is outside of its bound", "", shares)
+    return BlameVerdict(BlameOutcome.BOTH_ADMISSIBLE, "both outputs are admissible", _hazard(expected, a, b), shares)
+
+
+def _hazard(expected: Any, a: Array, b: Array) -> str:
+    if isinstance(expected, AcceptableIndices):
+        return expected.hazard
+    if a.shape == b.shape and bool(np.all(a == b)):
+        return "signed_zero"
+    if not isinstance(expected, Enclosure):
+        return "nan"
+    if np.isinf(expected.error).any():
+        return "overflow"
+    return "nan" if np.isnan(expected.value).any() else "rounding"
+
+
+def _hazard_of_pass(comparison: Comparison, case: FedModel, answers: tuple[Computation, Computation]) -> str:
+    """Return the hazard by which the removal of monotone operators before an ArgMax explains the difference.
+
+    It does if the subject returns the outputs of the rewrite for the suite's own removal too, and each changed index
+    has a hazard. Otherwise the text is empty.
+    """
+    if not any(node.op_type == "ArgMax" for node in case.model.graph.node):
+        return ""
+    try:
+        removed = run_model(comparison.first.target, eliminate(case.model, fixed_point=True), case.inputs)
+        if removed.failure or not are_identical(removed.outputs, answers[1].outputs):
+            return ""
+        counts = count_hazards(case.model, comparison.first, [InputSet("given", tuple(case.arrays))])
+    except Exception:  # noqa: BLE001 - the hazard is only looked for
+        return ""
+    names = {name for changes in counts.argmaxes for name, count in changes.changed.items() if count}
+    return "" if names & {NO_HAZARD, NO_OPERAND} else " and ".join(sorted(names))
+
+
+def _judge_failure(comparison: Comparison, case: FedModel, difference: Difference) -> BlameVerdict:
+    first, second = difference.failures
+    message = difference.messages[0 if first else 1]
+    if Failure.UNSUPPORTED in (first, second):
+        return BlameVerdict(BlameOutcome.NOT_JUDGED, f"{Failure.UNSUPPORTED}: {message}")
+    if first and second and second != Failure.REWRITE:
+        return BlameVerdict(BlameOutcome.NOT_JUDGED, f"neither computes the model: {message}")
+    if second in (Failure.REWRITE, Failure.INVALID):
+        return BlameVerdict(BlameOutcome.OPTIMIZER_WRONG, f"{second}: {difference.messages[1]}")
+    if first:
+        return BlameVerdict(BlameOutcome.FIRST_WRONG, f"{first}: {message}")
+    if comparison.optimizer is None:
+        return BlameVerdict(BlameOutcome.SECOND_WRONG, f"{second}: {message}")
+    if fault := _strict_fault(comparison, case):
+        return BlameVerdict(BlameOutcome.OPTIMIZER_WRONG, f"the rewrite contradicts itself: {fault}")
+    return BlameVerdict(BlameOutcome.NOT_JUDGED, f"the rewrite is valid, and the subject does not run it: {message}")
+
+
+def _strict_fault(comparison: Comparison, case: FedModel) -> str:
+    """Return the contradiction of types or shapes in a rewrite whose original has none."""
+    rewritten = comparison.rewrite(case.model).model
+    try:
+        onnx.shape_inference.infer_shapes(case.model, strict_mode=True)
+    except Exception:  # noqa: BLE001 - the original has a contradiction of its own
+        return ""
+    try:
+        if rewritten is not None:
+            onnx.shape_inference.infer_shapes(rewritten, strict_mode=True)
+    except Exception as error:  # noqa: BLE001 - shape inference raises errors of several kinds
+        return next(iter(str(error).splitlines()), type(error).__name__)
+    return ""

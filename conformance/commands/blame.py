@@ -1,0 +1,189 @@
+"""`onnx-conformance blame`: find out who is wrong when two ways to compute one model differ."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from conformance.commands.options import (
+    Backends,
+    InputFiles,
+    InputSeed,
+    InputShapes,
+    ModelFile,
+    NoIsolation,
+    Optimizer,
+    Timeout,
+    add_options,
+    check_positive,
+    echo,
+    output_option,
+    report_option,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from conformance.subjects.naming import SubjectName
+
+MAX_VALUES_BYTES = 2**33
+"""Maximum size of all exposed values of one run."""
+
+MAX_DOCUMENT_BYTES = 2**31
+"""Maximum size of the file of `--resume`."""
+
+
+@add_options
+def blame(
+    model: ModelFile,
+    backend: Backends = None,
+    optimizer: Optimizer = None,
+    inputs: InputFiles = None,
+    shape: InputShapes = None,
+    seed: InputSeed = 0,
+    json: Annotated[Path | None, report_option("json", "Write all steps as JSON.")] = None,
+    html: Annotated[Path | None, report_option("html", "Write all steps as an HTML page.")] = None,
+    output: Annotated[
+        Path | None,
+        output_option("DIR", "Write the reduced model, its inputs, a script and an issue text to a new folder."),
+    ] = None,
+    resume: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Continue with the steps that this file of --json has.")
+    ] = None,
+    seconds: Annotated[
+        float, typer.Option(metavar="S", help="Maximum time of the reduction.", callback=check_positive)
+    ] = 600.0,
+    timeout: Timeout = 60.0,
+    no_isolation: NoIsolation = False,
+) -> None:
+    """Find out which pass, which nodes and who is wrong, when two ways to compute a model differ.
+
+    With `-o OPTIMIZER -b SUBJECT` the model and its rewrite run on the subject. With `-b A -b B` the model runs on both
+    subjects. The model is reduced as long as the difference stays, and the oracle judges the reduced model.
+
+    Exit status: 0 if there is no difference or both are admissible, 1 if somebody is wrong, the outputs differ from run
+    to run or the difference cannot be judged, 2 if the command line or a file is wrong.
+    """
+    from conformance.audit.inputs import choose_inputs
+    from conformance.audit.session import AuditedModel
+    from conformance.blame.comparison import OpenSubjects
+    from conformance.blame.report import step_lines, write_reproduction
+    from conformance.blame.session import Request, Session
+    from conformance.diagnosis.reproduction.folder import check_empty
+    from conformance.environments.registry import find_interpreters
+    from conformance.errors import ExitStatus
+    from conformance.files.atomic_write import check_distinct_targets, check_target, is_standard_output
+    from conformance.isolation.limits import Limits
+
+    first, second, rewriter = _subjects(backend or [], optimizer)
+    targets = [target for target in (json, html) if target is not None]
+    check_distinct_targets(targets)
+    for target in targets:
+        if not is_standard_output(target):
+            check_target(target)
+    if output is not None:
+        check_empty(output)
+    limits = Limits(timeout, file=MAX_VALUES_BYTES, base_output=MAX_VALUES_BYTES)
+    document = _read_document(resume)
+    audited = AuditedModel.read(model)
+    data_sets = choose_inputs(audited.original.graph, inputs, shape or (), seed)
+    takes_output = any(is_standard_output(target) for target in targets)
+    request = Request(audited, data_sets, first, second, rewriter, None if inputs else seed, seconds)
+
+    def show(name: str, data: Mapping[str, Any]) -> None:
+        _show_progress("")
+        for line in step_lines(name, data, session.document):
+            echo(line, err=takes_output)
+
+    opened = OpenSubjects(limits, in_process=no_isolation, interpreters=find_interpreters)
+    session = Session(request, opened, show, _show_progress, document)
+    try:
+        verdict = session.run()
+    except KeyboardInterrupt:
+        _show_progress("")
+        if session.document.get("steps"):
+            _write_reports(session.document, json, html)
+            if json is not None:
+                echo(f"Continue with the same options and --resume {json}", err=True)
+        raise
+    _write_reports(session.document, json, html)
+    if output is not None and session.reduced is not None:
+        write_reproduction(output, session)
+        targets.append(output)
+    for written in targets:
+        if not is_standard_output(written):
+            echo(f"Wrote {written}.", err=takes_output)
+    if verdict.outcome.fails:
+        echo("FAILED", err=takes_output)
+        raise typer.Exit(ExitStatus.FAILS)
+    echo("PASSED", err=takes_output)
+
+
+def _subjects(backends: list[str], optimizer: str | None) -> tuple[SubjectName, SubjectName, SubjectName | None]:
+    """Return both subjects and the graph optimizer.
+
+    Raises:
+        UsageError: these are not two ways to compute a model.
+    """
+    from conformance.errors import UsageError
+    from conformance.subjects.naming import SubjectKind, SubjectName
+
+    named = [SubjectName.parse(text, SubjectKind.BACKEND) for text in backends]
+    if len(named) != (1 if optimizer else 2):
+        raise UsageError(
+            "subject-count",
+            "Two ways to compute the model are needed.",
+            "Name a graph optimizer and a backend with -o and -b, or two backends with -b and -b.",
+        )
+    return named[0], named[-1], SubjectName.parse(optimizer, SubjectKind.OPTIMIZER) if optimizer else None
+
+
+def _write_reports(document: Mapping[str, Any], json: Path | None, html: Path | None) -> None:
+    import json as json_module
+
+    from conformance.blame.report import render_page
+    from conformance.files.atomic_write import write_text_atomically
+
+    if json is not None:
+        write_text_atomically(json, json_module.dumps(document, indent=1) + "\n")
+    if html is not None:
+        write_text_atomically(html, render_page(document))
+
+
+def _read_document(path: Path | None) -> dict[str, Any]:
+    """Return the document of an earlier session; empty without a path.
+
+    Raises:
+        UsageError: the file cannot be read, or is not such a document.
+    """
+    import json as json_module
+
+    from conformance.errors import UsageError
+    from conformance.files.atomic_write import read_input
+
+    if path is None:
+        return {}
+    hint = "Name a file that --json wrote."
+    try:
+        document = json_module.loads(read_input(path, MAX_DOCUMENT_BYTES))
+    except OSError as error:
+        problem = f"--resume: {path} cannot be read: {error.strerror or error}."
+        raise UsageError("resume-unreadable", problem, hint) from None
+    except (ValueError, RecursionError):
+        document = None
+    from conformance.blame.session import is_document
+
+    if not is_document(document):
+        raise UsageError("resume-unreadable", f"--resume: {path} is not a file of this command.", hint)
+    found: dict[str, Any] = document
+    return found
+
+
+def _show_progress(text: str) -> None:
+    """Show what is being done in the last line of a terminal; an empty text removes the line."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\033[K{text}")
+        sys.stderr.flush()

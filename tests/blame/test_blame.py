@@ -1,0 +1,371 @@
+"""`blame` on subjects with planted faults: the pass, the nodes and the verdict."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from refusals import assert_bad_input
+
+from conformance.audit.inputs import InputSet
+from conformance.audit.session import AuditedModel
+from conformance.blame.comparison import OpenSubjects
+from conformance.blame.passes import minimize
+from conformance.blame.report import folder_files, issue_text, paragraph, render_page, step_lines
+from conformance.blame.session import Request, Session, is_document, read_case
+from conformance.blame.verdict import BlameOutcome
+from conformance.errors import UsageError
+from conformance.isolation.limits import Limits
+from conformance.subjects.naming import SubjectKind, SubjectName
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SUPPORT = Path(__file__).parents[1] / "support"
+
+
+def tensor(name: str, shape: Sequence[Any] | None, type: int = TensorProto.FLOAT) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, type, shape)
+
+
+def write(
+    path: Path,
+    nodes: Sequence[onnx.NodeProto],
+    shape: Sequence[int] = (3, 4),
+    output: onnx.ValueInfoProto | None = None,
+    weights: Sequence[onnx.TensorProto] = (),
+) -> AuditedModel:
+    """Write a model from X to Y, and read it."""
+    graph = helper.make_graph(list(nodes), "g", [tensor("X", shape)], [output or tensor("Y", shape)], list(weights))
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return AuditedModel.read(path)
+
+
+def numbers(shape: Sequence[int] = (3, 4)) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(5).standard_normal(tuple(shape)).astype(np.float32)
+
+
+def session_for(
+    model: AuditedModel, *backends: str, optimizer: str = "", X: Any = None, document: dict[str, Any] | None = None
+) -> Session:
+    """Return a session with subjects of `blame_subjects` in this process."""
+    named = [SubjectName.parse(f"blame_subjects:{name}", SubjectKind.BACKEND) for name in backends]
+    rewriter = SubjectName.parse(f"blame_subjects:{optimizer}", SubjectKind.OPTIMIZER) if optimizer else None
+    data_set = InputSet("given", (numbers() if X is None else X,))
+    request = Request(model, [data_set], named[0], named[-1], rewriter)
+    return Session(request, OpenSubjects(Limits(20), in_process=True), document={} if document is None else document)
+
+
+def operators(session: Session) -> list[str]:
+    return [node["operator"] for node in session.document["steps"]["reduction"]["nodes"]]
+
+
+@pytest.fixture
+def long_model(tmp_path: Path) -> AuditedModel:
+    """A model of 31 nodes with one Abs, and with weights."""
+    names = ["X", *(f"v{number}" for number in range(30)), "Y"]
+    nodes = [helper.make_node(["Tanh", "Sin"][n % 2], [names[n]], [names[n + 1]]) for n in range(31)]
+    nodes[15] = helper.make_node("Abs", [names[15]], [names[16]])
+    nodes[8] = helper.make_node("Add", [names[8], "W"], [names[9]])
+    weights = [numpy_helper.from_array(numbers(), "W")]
+    return write(tmp_path / "long.onnx", nodes, weights=weights)
+
+
+def test_rewrite_wrong_in_one_pass_of_ten_names_pass_and_node(long_model: AuditedModel) -> None:
+    session = session_for(long_model, "Correct", optimizer="wrong_in_one_pass")
+    assert session.run().outcome is BlameOutcome.OPTIMIZER_WRONG
+    assert session.document["steps"]["controls"]["round_trip"] == "same"
+    assert session.document["steps"]["passes"]["names"] == ["pass_6"]
+    assert operators(session) == ["Abs"]
+    assert session.reduced is not None
+    assert session.reduced.arrays[0].size == 1
+    assert not session.reduced.model.graph.initializer
+
+
+def test_two_passes_wrong_together_are_both_named(long_model: AuditedModel) -> None:
+    session = session_for(long_model, "Correct", optimizer="wrong_in_two_passes_together")
+    assert session.run().outcome is BlameOutcome.OPTIMIZER_WRONG
+    assert session.document["steps"]["passes"]["names"] == ["pass_2", "pass_7"]
+    assert operators(session) == ["Abs"]
+
+
+def test_round_trip_that_changes_the_model_is_reported_without_a_pass(long_model: AuditedModel) -> None:
+    session = session_for(long_model, "Correct", optimizer="wrong_round_trip")
+    assert session.run().outcome is BlameOutcome.OPTIMIZER_WRONG
+    assert session.document["steps"]["controls"]["round_trip"] == "differs"
+    assert session.document["steps"]["passes"]["names"] == []
+    assert operators(session) == ["Abs"]
+
+
+def test_rounding_tie_of_softmax_and_argmax_is_nobodys_fault(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Tanh", ["X"], ["a"]),
+        helper.make_node("Softmax", ["a"], ["b"], axis=1),
+        helper.make_node("ArgMax", ["b"], ["Y"], axis=1, keepdims=0),
+    ]
+    model = write(tmp_path / "tie.onnx", nodes, (2, 3), tensor("Y", [2], TensorProto.INT64))
+    X = np.array([[0, 1e-8, 0], [1, 2, 3]], np.float32)
+    session = session_for(model, "Correct", optimizer="removes_softmax", X=X)
+    verdict = session.run()
+    assert (verdict.outcome, verdict.hazard) == (BlameOutcome.BOTH_ADMISSIBLE, "rounding_tie")
+    assert session.document["steps"]["passes"]["names"] == ["pass_3"]
+    assert operators(session) == ["Softmax", "ArgMax"]
+
+
+@pytest.mark.parametrize(
+    ("row", "hazard"),
+    [([0, 1e-8, 0], "rounding_tie"), ([0, np.inf, 0], "softmax_infinity"), ([0, 1, np.nan], "softmax_nan")],
+)
+def test_hazard_of_the_removed_softmax_is_named(tmp_path: Path, row: list[float], hazard: str) -> None:
+    nodes = [
+        helper.make_node("Softmax", ["X"], ["b"], axis=1),
+        helper.make_node("ArgMax", ["b"], ["Y"], axis=1, keepdims=0),
+    ]
+    model = write(tmp_path / "tie.onnx", nodes, (1, 3), tensor("Y", [1], TensorProto.INT64))
+    session = session_for(model, "Correct", optimizer="removes_softmax", X=np.array([row], np.float32))
+    verdict = session.run()
+    assert (verdict.outcome, verdict.hazard) == (BlameOutcome.BOTH_ADMISSIBLE, hazard)
+
+
+def test_subject_that_is_not_deterministic_ends_with_the_controls(long_model: AuditedModel) -> None:
+    session = session_for(long_model, "NotDeterministic", "Correct")
+    assert session.run().outcome is BlameOutcome.NOT_DETERMINISTIC
+    assert set(session.document["steps"]) == {"controls", "verdict"}
+
+
+def loop_model(path: Path) -> AuditedModel:
+    body = helper.make_graph(
+        [
+            helper.make_node("Identity", ["condition"], ["next"]),
+            helper.make_node("Tanh", ["state"], ["t"]),
+            helper.make_node("Sub", ["t", "X"], ["d"]),
+            helper.make_node("Abs", ["d"], ["e"]),
+            helper.make_node("Sin", ["e"], ["new"]),
+        ],
+        "body",
+        [tensor("step", [], TensorProto.INT64), tensor("condition", [], TensorProto.BOOL), tensor("state", [3, 4])],
+        [tensor("next", [], TensorProto.BOOL), tensor("new", [3, 4])],
+    )
+    weights = [
+        numpy_helper.from_array(np.array(3, np.int64), "count"),
+        numpy_helper.from_array(np.array(True), "true"),
+    ]
+    nodes = [
+        helper.make_node("Tanh", ["X"], ["a"]),
+        helper.make_node("Loop", ["count", "true", "a"], ["b"], body=body),
+        helper.make_node("Sin", ["b"], ["Y"]),
+    ]
+    return write(path, nodes, weights=weights)
+
+
+def test_difference_inside_a_loop_names_the_node_of_the_body(tmp_path: Path) -> None:
+    session = session_for(loop_model(tmp_path / "loop.onnx"), "Correct", "WrongAbs")
+    assert session.run().outcome is BlameOutcome.SECOND_WRONG
+    assert operators(session) == ["Abs"]
+
+
+def test_difference_that_needs_the_loop_keeps_the_loop_and_the_node(tmp_path: Path) -> None:
+    session = session_for(loop_model(tmp_path / "loop.onnx"), "Correct", "WrongAbsInLoops")
+    assert session.run().outcome is BlameOutcome.SECOND_WRONG
+    assert operators(session)[0] == "Loop"
+    assert "Abs" in operators(session)
+    assert len(operators(session)) <= 5
+
+
+def test_second_of_two_runtimes_is_wrong(long_model: AuditedModel) -> None:
+    session = session_for(long_model, "Correct", "WrongAbs")
+    assert session.run().outcome is BlameOutcome.SECOND_WRONG
+    assert operators(session) == ["Abs"]
+    swapped = session_for(long_model, "WrongAbs", "Correct")
+    assert swapped.run().outcome is BlameOutcome.FIRST_WRONG
+
+
+def test_fused_kernel_whose_fault_disappears_when_exposed_keeps_both_nodes(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Tanh", ["X"], ["a"]),
+        helper.make_node("Mul", ["a", "X"], ["b"]),
+        helper.make_node("Add", ["b", "a"], ["c"]),
+        helper.make_node("Sin", ["c"], ["Y"]),
+    ]
+    session = session_for(write(tmp_path / "fused.onnx", nodes), "Correct", "WrongFusedMulAdd")
+    assert session.run().outcome is BlameOutcome.SECOND_WRONG
+    assert operators(session) == ["Mul", "Add"]
+
+
+def test_no_difference_ends_after_the_second_step(long_model: AuditedModel) -> None:
+    session = session_for(long_model, "Correct", "Correct")
+    verdict = session.run()
+    assert verdict.outcome is BlameOutcome.NO_DIFFERENCE
+    assert not verdict.outcome.fails
+    assert set(session.document["steps"]) == {"controls", "difference", "verdict"}
+
+
+@pytest.mark.parametrize("optimizer", ["raises", "returns_invalid_model"])
+def test_optimizer_that_fails_or_returns_an_invalid_model_is_wrong(long_model: AuditedModel, optimizer: str) -> None:
+    session = session_for(long_model, "Correct", optimizer=optimizer)
+    assert session.run().outcome is BlameOutcome.OPTIMIZER_WRONG
+    assert "Abs" in operators(session)
+    assert len(operators(session)) <= 5
+
+
+def test_subject_that_does_not_run_the_model_is_wrong(long_model: AuditedModel) -> None:
+    session = session_for(long_model, "Correct", "RaisesForAbs")
+    assert session.run().outcome is BlameOutcome.SECOND_WRONG
+    assert operators(session) == ["Abs"]
+
+
+@pytest.mark.parametrize("optimizer", ["crashes", "hangs"])
+def test_optimizer_that_crashes_or_hangs_is_an_answer(long_model: AuditedModel, optimizer: str) -> None:
+    session = session_for(long_model, "Correct", optimizer=optimizer)
+    assert session.run().outcome is BlameOutcome.OPTIMIZER_WRONG
+    assert session.document["steps"]["difference"]["failures"] == ["", "the graph optimizer fails"]
+    assert len(operators(session)) == 1
+
+
+def test_interrupted_session_continues_with_its_steps(long_model: AuditedModel) -> None:
+    first = session_for(long_model, "Correct", optimizer="wrong_in_one_pass")
+
+    def interrupt(name: str, _: Any) -> None:
+        if name == "passes":
+            raise KeyboardInterrupt
+
+    first.on_step = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        first.run()
+    document = json.loads(json.dumps(first.document))
+    assert is_document(document)
+    assert set(document["steps"]) == {"controls", "difference", "passes"}
+    document["steps"]["passes"]["tested"] = -1  # is kept if the step does not run again
+    second = session_for(long_model, "Correct", optimizer="wrong_in_one_pass", document=document)
+    assert second.run().outcome is BlameOutcome.OPTIMIZER_WRONG
+    assert second.document["steps"]["passes"]["tested"] == -1
+    assert operators(second) == ["Abs"]
+
+
+def test_interrupted_reduction_continues_with_the_smallest_model(long_model: AuditedModel) -> None:
+    first = session_for(long_model, "Correct", "WrongAbs")
+    calls = 0
+
+    def interrupt(_: str) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 4:
+            raise KeyboardInterrupt
+
+    first.progress = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        first.run()
+    data = first.document["steps"]["reduction"]
+    assert not data["is_complete"]
+    assert 1 <= len(data["nodes"]) < 31
+    assert read_case(data).model.graph.node
+    second = session_for(long_model, "Correct", "WrongAbs", document=first.document)
+    assert second.run().outcome is BlameOutcome.SECOND_WRONG
+    assert operators(second) == ["Abs"]
+
+
+def test_document_of_another_request_is_refused(long_model: AuditedModel) -> None:
+    first = session_for(long_model, "Correct", "WrongAbs")
+    first.run()
+    with pytest.raises(UsageError) as caught:
+        session_for(long_model, "WrongAbs", "Correct", document=first.document).run()
+    assert caught.value.code == "usage.resume-differs"
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        [],
+        {"format": 1},
+        {"format": 1, "inputs": [], "versions": [], "steps": {"controls": {}}},
+        {"format": 1, "inputs": [], "versions": [], "steps": {"other": {}}},
+        {"format": 1, "inputs": [], "versions": [], "steps": {"passes": {"names": [], "reason": "", "tested": 1}}},
+        {"format": 2, "inputs": [], "versions": [], "steps": {}},
+    ],
+)
+def test_malformed_document_is_refused(long_model: AuditedModel, tmp_path: Path, command: Any, broken: Any) -> None:
+    (tmp_path / "broken.json").write_text(json.dumps(broken))
+    words = ["-b", "blame_subjects:Correct", "-b", "blame_subjects:WrongAbs", "--no-isolation"]
+    ended = command("blame", long_model.path, *words, "--resume", tmp_path / "broken.json")
+    assert_bad_input(ended, "usage.resume-unreadable")
+
+
+@pytest.mark.parametrize("wanted", [{3}, {0, 9}, {2, 3, 8}, set(range(10))])
+def test_minimize_returns_exactly_the_needed_items(wanted: set[int]) -> None:
+    assert minimize(range(10), lambda part: wanted <= set(part)) == sorted(wanted)
+
+
+def test_reports_have_every_step_and_escape_names(long_model: AuditedModel, tmp_path: Path) -> None:
+    session = session_for(long_model, "Correct", optimizer="wrong_in_one_pass")
+    session.run()
+    document = session.document
+    document["model"]["file"] = "<script>alert(1)</script>"
+    page = render_page(document)
+    assert "<script>" not in page
+    assert page.count("<section>") == 5
+    assert "pass_6" in paragraph(document)
+    assert "pass_6" in issue_text(document, "model")
+    assert all(len(list(step_lines(name, data, document))) > 1 for name, data in document["steps"].items())
+    assert session.reduced is not None
+    assert session.answers is not None
+    first, second, rewriter = session.chosen_subjects()
+    files = folder_files(document, session.reduced, session.answers, (first, second), rewriter)
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    environment = {"PYTHONPATH": f"{SUPPORT}:{SUPPORT.parents[1]}"}
+    done = subprocess.run(
+        [sys.executable, tmp_path / "reproduce.py"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stderr
+    assert "outputs differ" in done.stdout
+
+
+# Command line
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["-b", "blame_subjects:Correct"], "usage.subject-count"),
+        (["-o", "identity"], "usage.subject-count"),
+        (["-b", "blame_subjects:Correct", "-b", "no_such_backend"], "name.unknown-subject"),
+        (["-b", "blame_subjects:Correct", "-b", "blame_subjects:WrongAbs", "--shape", "Z=1"], "usage.unknown-shape"),
+        (["-b", "a", "-b", "b", "--resume", "gone"], "usage.resume-unreadable"),
+    ],
+)
+def test_bad_arguments_are_refused_and_leave_nothing(
+    long_model: AuditedModel, tmp_path: Path, command: Any, words: list[str], code: str
+) -> None:
+    target = tmp_path / "out"
+    ended = command("blame", long_model.path, *words, "--no-isolation", "--output", target)
+    assert_bad_input(ended, code)
+    assert not target.exists()
+
+
+def test_command_writes_every_report_and_returns_1_for_a_fault(
+    long_model: AuditedModel, tmp_path: Path, command: Any
+) -> None:
+    page, document, folder = tmp_path / "b.html", tmp_path / "b.json", tmp_path / "out"
+    words = ["-b", "blame_subjects:Correct", "-b", "blame_subjects:WrongAbs", "--no-isolation"]
+    ended = command("blame", long_model.path, *words, "--html", page, "--json", document, "--output", folder)
+    assert ended.status == 1
+    assert ended.out.splitlines()[-1] == "FAILED"
+    assert json.loads(document.read_text())["steps"]["verdict"]["outcome"] == "the second is wrong"
+    assert "</html>" in page.read_text()
+    onnx.checker.check_model(onnx.load(folder / "model.onnx"))
+    again = command("blame", long_model.path, *words, "--resume", document)
+    assert again.status == 1
+
+
+def test_command_returns_0_without_a_difference(long_model: AuditedModel, command: Any) -> None:
+    ended = command("blame", long_model.path, "-b", "blame_subjects:Correct", "-o", "identity", "--no-isolation")
+    assert ended.status == 0
+    assert ended.out.splitlines()[-1] == "PASSED"

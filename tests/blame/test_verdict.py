@@ -1,0 +1,133 @@
+"""Verdicts on enclosures, and the passes of real graph optimizers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from conformance.blame.comparison import Computation, FedModel, OpenSubjects, with_option
+from conformance.blame.difference import find_difference
+from conformance.blame.passes import list_passes
+from conformance.blame.verdict import AcceptableIndices, enclose_outputs, output_share
+from conformance.isolation.limits import Limits
+from conformance.subjects.naming import SubjectKind, SubjectName
+
+
+def fed(nodes: list[onnx.NodeProto], X: Any, output: int = TensorProto.FLOAT) -> FedModel:
+    inputs = [helper.make_tensor_value_info("X", TensorProto.FLOAT, X.shape)]
+    outputs = [helper.make_tensor_value_info("Y", output, [None] * X.ndim)]
+    graph = helper.make_graph(nodes, "g", inputs, outputs)
+    return FedModel(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), {"X": X})
+
+
+def argmax_after(op_type: str, X: Any) -> Any:
+    nodes = [helper.make_node(op_type, ["X"], ["A"]), helper.make_node("ArgMax", ["A"], ["Y"], axis=1)]
+    return enclose_outputs(fed(nodes, np.asarray(X, np.float32), TensorProto.INT64))["Y"]
+
+
+def test_tie_after_softmax_accepts_both_indices_and_no_third() -> None:
+    found = argmax_after("Softmax", [[0, 1e-8, -3]])
+    assert isinstance(found, AcceptableIndices)
+    shares = [output_share(np.array([[index]], np.int64), found) for index in (0, 1, 2, 3, -1)]
+    assert shares == [0, 0, np.inf, np.inf, np.inf]
+
+
+def test_clear_maximum_accepts_one_index() -> None:
+    found = argmax_after("Softmax", [[0, 1, -3]])
+    assert [output_share(np.array([[index]], np.int64), found) for index in (0, 1)] == [np.inf, 0]
+
+
+@pytest.mark.parametrize(("op_type", "row"), [("Log", [-1, 2]), ("Identity", [np.nan, 2])])
+def test_nan_accepts_every_index(op_type: str, row: list[float]) -> None:
+    with np.errstate(all="ignore"):
+        found = argmax_after(op_type, [row])
+    assert [output_share(np.array([[index]], np.int64), found) for index in (0, 1)] == [0, 0]
+    assert found.hazard == "nan"
+
+
+def test_exact_tie_accepts_the_first_index_only() -> None:
+    found = argmax_after("Relu", [[-1, -2, -3]])
+    assert [output_share(np.array([[index]], np.int64), found) for index in (0, 1)] == [0, np.inf]
+
+
+def test_operator_without_reference_has_a_reason() -> None:
+    nodes = [helper.make_node("Det", ["X"], ["Y"])]
+    assert "Det" in enclose_outputs(fed(nodes, np.ones((2, 2), np.float32)))["Y"]
+
+
+def difference_of(first: Any, second: Any) -> Any:
+    return find_difference(["Y"], Computation([first]), Computation([second]))
+
+
+def test_difference_has_its_elements_and_its_size() -> None:
+    one = np.ones((2, 3), np.float32)
+    other = one.copy()
+    other[1, 2] = np.nextafter(np.float32(1), np.float32(2))
+    (found,) = difference_of(one, other).outputs
+    assert (found.elements, found.differing, found.ulps) == (6, 1, 1)
+    assert found.worst[0].index == (1, 2)
+    assert found.mean == pytest.approx(found.largest / 6)
+
+
+def test_indices_differ_without_ulp() -> None:
+    (found,) = difference_of(np.array([3, 1]), np.array([3, 2])).outputs
+    assert found.ulps is None
+    assert (found.worst[0].first, found.worst[0].second) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("other", "kind"),
+    [(np.ones(3, np.float64), "type"), (np.ones((3, 1), np.float32), "shape"), (np.full(3, np.nan, "f4"), "values")],
+)
+def test_difference_has_its_kind(other: Any, kind: str) -> None:
+    (found,) = difference_of(np.ones(3, np.float32), other).outputs
+    assert found.kind == kind
+
+
+def test_equal_outputs_have_no_difference() -> None:
+    assert not difference_of(np.array([np.nan, 1]), np.array([np.nan, 1]))
+
+
+def test_smaller_difference_of_the_same_kind_is_not_the_same() -> None:
+    one = np.ones(3, np.float32)
+    large, small = difference_of(one, one * 2), difference_of(one, np.nextafter(one, one * 2))
+    assert large.is_same(difference_of(one, one * np.float32(1.5)))
+    assert not large.is_same(small)
+    assert small.is_same(large)
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "expected"),
+    [
+        ("onnxoptimizer-defaults", "onnxoptimizer", "eliminate_nop_monotone_argmax"),
+        ("onnxscript", "onnxscript", "fold_constants"),
+        ("onnxsim", "onnxsim", "constant_folding"),
+        ("onnxruntime", "onnxruntime", "ConstantFolding"),
+    ],
+)
+def test_passes_of_a_graph_optimizer_are_listed_and_can_be_chosen(name: str, module: str, expected: str) -> None:
+    pytest.importorskip(module)
+    subjects = OpenSubjects(Limits(30), in_process=True)
+    found = list_passes(SubjectName.parse(name, SubjectKind.OPTIMIZER), subjects)
+    assert found is not None
+    assert expected in found.names
+    model = fed([helper.make_node("Neg", ["X"], ["Y"])], np.ones(2, np.float32)).model
+    for chosen in ([], [expected], found.names):
+        with subjects.open(found.choose(chosen)) as (subject,):
+            assert [node.op_type for node in subject.target(model).graph.node] == ["Neg"]
+
+
+def test_graph_optimizer_without_the_option_has_no_passes() -> None:
+    subjects = OpenSubjects(Limits(30), in_process=True)
+    assert list_passes(SubjectName.parse("identity", SubjectKind.OPTIMIZER), subjects) is None
+
+
+def test_option_keeps_release_interpreter_and_other_options() -> None:
+    name = SubjectName.parse("onnxsim@0.4.36[a=b,python=/opt/python]", SubjectKind.OPTIMIZER)
+    changed = with_option(name, "passes", "x+y")
+    assert (changed.release, changed.python) == ("0.4.36", "/opt/python")
+    assert changed.options == {"a": "b", "passes": "x+y"}
