@@ -136,7 +136,7 @@ def _row(record: dict[str, Any]) -> tuple[str, str, str]:
         why = (verdict["hazard"] or "").replace("_", " ")
     else:
         text = verdict["reason"].replace("|", "/").replace("\n", " ")
-        why = _NAMES.sub("… ", text)[:160].rstrip()
+        why = _NAMES.sub("… ", text)[:100].rstrip()
     listed = " and ".join(passes) if passes else "round trip" if passes == [] else "not known"
     return verdict["outcome"], why, listed
 

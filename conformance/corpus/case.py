@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance.errors import CaseError
 
 if TYPE_CHECKING:
     from conformance.models.arrays import Array
-    from conformance.reference.oracle import Answer
     from conformance.verdicts import Level
 
 IDENTIFIER = re.compile(r"test_[a-z0-9_]{1,120}")
@@ -99,8 +98,8 @@ class Case:
         companion: the id of a second case whose model is loaded after the model of this case. The two models then run
             in turns. If the companion is this case itself, the same model is loaded twice. Only the outputs of this
             case are judged. None if the case has no companion.
-        answers: for each data set, the acceptable values of each output; empty if the oracle computes them. Only such a
-            case may have no clause.
+        answers: for each data set, the acceptable values (`Answer`) of each output; empty if the oracle computes them.
+            Only a case with answers may have no clause.
     """
 
     id: str
@@ -114,7 +113,7 @@ class Case:
     rewrite: Rewrite | None = None
     hazards: tuple[str | None, ...] = ()
     companion: str | None = None
-    answers: tuple[tuple[Answer, ...], ...] = ()
+    answers: tuple[tuple[Any, ...], ...] = ()
 
     def __post_init__(self) -> None:
         """Check that the case can be stored in a corpus.
