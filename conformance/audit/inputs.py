@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import re
+import tokenize
+import zipfile
+import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +32,12 @@ MAX_ELEMENTS = 2**28
 
 DEFAULT_OPEN_SIZE = 2
 """Size of an open dimension that `--shape` does not set."""
+
+_DAMAGED = (
+    *(ValueError, TypeError, LookupError, AttributeError, OSError, EOFError, SyntaxError, RuntimeError),
+    *(MemoryError, OverflowError, DecodeError, zipfile.BadZipFile, zlib.error, tokenize.TokenError),
+)
+"""What NumPy and protobuf raise for a damaged file."""
 
 _DATA_SET = re.compile(r"test_data_set_\d+$")
 _NUMBERED = re.compile(r"input_(\d+)\.(pb|npy)$")
@@ -193,7 +202,7 @@ def _read_array(file: Path) -> Array:
         if file.suffix == ".npy":
             return np.asarray(np.load(io.BytesIO(content), allow_pickle=False))
         return array_of(onnx.TensorProto.FromString(content))
-    except (ValueError, EOFError, DecodeError, KeyError, TypeError, NotImplementedError) as error:
+    except _DAMAGED as error:
         raise _unreadable(file, error) from None
 
 
@@ -206,7 +215,7 @@ def _read_npz(file: Path, declared: Sequence[DeclaredInput]) -> tuple[Array, ...
                 problem = f"{file} has no array {missing[0]}."
                 raise UsageError("input-missing", problem, f"It has {', '.join(names) or 'no arrays'}.")
             return tuple(np.asarray(archive[value.name]) for value in declared)
-    except (ValueError, EOFError, OSError, KeyError, AttributeError) as error:
+    except _DAMAGED as error:
         raise _unreadable(file, error) from None
 
 

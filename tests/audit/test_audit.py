@@ -397,6 +397,21 @@ def test_unusable_inputs_are_refused(chain: AuditedModel, tmp_path: Path) -> Non
         read_inputs(tmp_path / "shape.npz", graph)
 
 
+def test_damaged_inputs_are_refused(chain: AuditedModel, tmp_path: Path) -> None:
+    graph, array = chain.original.graph, make_inputs(chain.original.graph, {}, 7).arrays[0]
+    np.savez_compressed(tmp_path / "x.npz", X=array)
+    packed = (tmp_path / "x.npz").read_bytes()
+    (tmp_path / "x.npz").write_bytes(packed[:60] + bytes([packed[60] ^ 255]) + packed[61:])
+    with refused("usage.input-unreadable"):
+        read_inputs(tmp_path / "x.npz", graph)
+    np.save(tmp_path / "input_0.npy", array)
+    plain = (tmp_path / "input_0.npy").read_bytes()
+    for damaged in (plain.replace(b"}", b" "), plain.replace(b"'shape': (", b"'shape': (99999999999999,")):
+        (tmp_path / "input_0.npy").write_bytes(damaged)
+        with refused("usage.input-unreadable"):
+            read_inputs(tmp_path, graph)
+
+
 # Models
 
 
