@@ -173,8 +173,8 @@ def _print_error(problem: str, hint: str, code: str = "", *, with_code: bool = F
 
 def _write_traceback() -> str:
     """Write the traceback of the current exception to a file, and return a hint that names the file."""
-    name = {"prefix": "onnx-conformance-fault-", "suffix": ".txt"}
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", errors="backslashreplace", delete=False, **name) as file:
+    prefix, escaped = "onnx-conformance-fault-", "backslashreplace"
+    with tempfile.NamedTemporaryFile("w", -1, "utf-8", None, ".txt", prefix, delete=False, errors=escaped) as file:
         file.write(f"onnx-conformance {__version__}, Python {sys.version}\n{shlex.join(sys.argv)}\n\n")
         traceback.print_exc(file=file)
     where = f" at {PROJECT_URL}" if PROJECT_URL else ""

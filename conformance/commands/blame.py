@@ -64,8 +64,8 @@ def blame(
     With `-o OPTIMIZER -b SUBJECT` the model and its rewrite run on the subject. With `-b A -b B` the model runs on both
     subjects. The model is reduced as long as the difference stays, and the oracle judges the reduced model.
 
-    Exit status: 0 if there is no difference or both are admissible, 1 for every other answer, 2 if the command line or a
-    file is wrong.
+    Exit status: 0 if there is no difference or both are admissible, 1 for every other answer, 2 if the command line or
+    a file is wrong.
     """
     from conformance.audit.inputs import choose_inputs
     from conformance.audit.session import AuditedModel

@@ -40,6 +40,7 @@ CONTENTS = {
     ),
     "Test more": (
         "docs/how-to/audit-your-model",
+        "docs/how-to/find-who-is-wrong",
         "docs/how-to/search-for-faults",
         "docs/how-to/run-a-census",
         "docs/how-to/use-several-workers",
@@ -77,6 +78,8 @@ CONTENTS = {
         "reports/hazards",
         "reports/census/README",
         "reports/models/README",
+        "reports/blame/README",
+        "reports/blame/faults",
         "reports/providers",
         "reports/README",
     ),
