@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from onnx import helper
+from onnx import helper, numpy_helper
 
 from conformance.dimensions.connections import ALIAS_SOURCES, CONSUMERS, SOURCES, TENSOR_ENCODINGS, Fragment
 from conformance.dimensions.scopes import ITERATIONS, SCOPES
@@ -133,3 +133,10 @@ def test_training_info_binds_results_to_initializers():
     (binding,) = info.update_binding
     assert binding.key in {tensor.name for tensor in info.algorithm.initializer}
     assert binding.value in {value.name for value in info.algorithm.output}
+
+
+@pytest.mark.parametrize("encode", TENSOR_ENCODINGS.values())
+def test_sparse_constant_of_a_scalar_is_dense(encode):
+    (node,) = SOURCES["sparse_constant"]("S", np.array(2.5, np.float32), encode).before.nodes
+    assert [attribute.name for attribute in node.attribute] == ["value"]
+    assert numpy_helper.to_array(node.attribute[0].t) == np.float32(2.5)
