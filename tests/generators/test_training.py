@@ -158,7 +158,8 @@ def test_family_has_expanded_cases(family):
 @pytest.mark.parametrize("operator", ["adam", "momentum", "adagrad"])
 def test_expanded_case_keeps_level_clauses_and_data(operator, case_named):
     for case, source in expanded_pairs(operator, case_named):
-        assert (case.level, case.clauses, case.tags) == (source.level, source.clauses, (*source.tags, "expanded"))
+        assert (case.clauses, case.tags) == (source.clauses, (*source.tags, "expanded"))
+        assert case.level in {source.level, Level.MUST}  # primitive operators state the precision of each scalar
         pairs = zip(case.data_sets, source.data_sets, strict=True)
         assert all([a.tobytes() for a in ours] == [a.tobytes() for a in theirs] for ours, theirs in pairs)
         assert not has_training_optimizers(proto(case))

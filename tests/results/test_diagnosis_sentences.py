@@ -54,7 +54,7 @@ def test_mutant_sentence_has_limits_and_no_count_of_cases():
 
 
 def test_mutant_sentence_has_the_condition():
-    assert mutant_sentence(FOUND | {"condition": "where T is 0"}) == "Adam: forgets x where T is 0"
+    assert mutant_sentence(FOUND | {"condition": "have T = 0"}) == "Adam: forgets x (only in models that have T = 0)"
 
 
 def test_unexplained_sentence_has_shared_properties():
