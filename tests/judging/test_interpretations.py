@@ -14,7 +14,7 @@ from conformance.verdicts import Verdict
 ROOT_IN_FLOAT = {"H_sqrt": "single(np.sqrt(H_new)) + epsilon"}
 SCALARS_IN_FLOAT = {"R_adjusted": "R * single(np.sqrt(1 - beta**T) / (1 - alpha**T))"}
 
-SHOWN = "test_adam_pairwise_009_t_1_three_double"
+SHOWN = "test_adam_r_and_t_initializers_double"
 
 
 @pytest.fixture
