@@ -28,13 +28,13 @@ PACKAGE = "conformance"
 IMPORTERS = (PACKAGE, "generators", "mutation", "oracle")
 """Root packages whose imports count when the importers of a module are counted."""
 
-MAX_MODULES = 240
+MAX_MODULES = 275
 MIN_MEDIAN_LINES = 140
 SMALL_MODULE_LINES = 120
-MAX_SMALL_MODULES = 25
+MAX_SMALL_MODULES = 28
 """Limit for modules that are shorter than `SMALL_MODULE_LINES` and have exactly one importer."""
 
-MAX_CODE_LINES = 33_600
+MAX_CODE_LINES = 42_000
 """Limit for the lines of installed Python, without blank lines, comments and docstrings."""
 
 
