@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from itertools import count, islice
-from typing import TYPE_CHECKING, Any
+from itertools import count, cycle, islice
+from typing import TYPE_CHECKING
 
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
 from conformance.search.cases import NoExpectedOutputsError, case_id
@@ -15,12 +15,18 @@ from conformance.search.job import EXAMPLES_PER_CHUNK, OPERATORS
 from conformance.search.sampling import sample_examples
 from conformance.verdicts import Level
 from mutation.search_score import OptimizerExample
+from mutation.variants import random_variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from conformance.search.example import Example
     from mutation.pass_mutants import PassMutant
+    from mutation.variants import Variant
+
+
+FIRST_RANDOM_VARIANT = 1_000
+"""The seed of the first random variant of a search; those of the control on the corpus are smaller."""
 
 
 @dataclass
@@ -30,6 +36,9 @@ class SearchFalsePositives:
     Attributes:
         examples: the number of examples.
         without_outputs: the number of examples without determinate expected outputs.
+        variants: how often a correct variant was run on an example.
+        random_variants: how many of them were random variants; each is another.
+        optimizers: how often a correct graph optimizer was run on an example.
         found: by the name of a correct implementation, the ids of the examples that it fails.
         seconds: the processor time.
     """
@@ -37,6 +46,9 @@ class SearchFalsePositives:
     seed: int
     examples: int = 0
     without_outputs: int = 0
+    variants: int = 0
+    random_variants: int = 0
+    optimizers: int = 0
     found: dict[str, list[str]] = field(default_factory=dict)
     seconds: float = 0.0
 
@@ -52,11 +64,15 @@ class SearchFalsePositives:
             f"{self.examples} examples of seed {self.seed} in {self.seconds:.0f} s of processor time,"
             f" {self.without_outputs} without expected outputs: {number} false positives"
         )
+        yield (
+            f"  runs of correct variants: {self.variants}, {self.random_variants} of them of one random variant each;"
+            f" runs of correct graph optimizers: {self.optimizers}"
+        )
         yield from (f"  {name} fails {', '.join(ids)}" for name, ids in self.found.items())
 
 
 def find_false_positives(
-    variants: Sequence[tuple[str, set[str], Any]],
+    variants: Sequence[Variant],
     optimizers: Sequence[tuple[PassMutant, Sequence[str]]],
     seed: int,
     examples: int,
@@ -64,21 +80,35 @@ def find_false_positives(
 ) -> SearchFalsePositives:
     """Run correct implementations on random examples; one of three examples is about the pass.
 
+    An example with a training optimizer runs on a random variant of its own and on one of `variants` in turn. An
+    example with an ArgMax runs on one of `optimizers` in turn.
+
     Args:
-        variants: for each correct variant its name, the operators that it computes differently, and its backend.
+        variants: correct variants.
         optimizers: the correct graph optimizers, each with the passes that it implements.
         examples: the number of examples.
         progress: function that is called with the operator of each example after the example.
     """
     result, started = SearchFalsePositives(seed), time.process_time()
-    for example in islice(_sample(seed), examples):
+    in_turn, optimizers_in_turn = cycle(variants), cycle(optimizers)
+    for number, example in enumerate(islice(_sample(seed), examples)):
         evaluated = EvaluatedExample(example)
+        own = random_variant(seed * 1_000_000 + FIRST_RANDOM_VARIANT + number)
         try:
-            names = list(_false_positives(evaluated, variants, optimizers))
+            for variant in (own, *islice(in_turn, 1)):
+                if variant.changes({example.operator, *example.chain}):
+                    is_wrong = evaluated.is_wrong(variant.backend)
+                    result.variants += 1
+                    result.random_variants += variant is own
+                    _record(result, variant.id, example, is_wrong=is_wrong)
+            if example.operator == ARGMAX and optimizers:
+                optimizer, passes = next(optimizers_in_turn)
+                task = OptimizerExample(optimizer_task(evaluated.native))
+                is_wrong = task.detects(optimizer.optimize, passes, Level.MUST)
+                result.optimizers += 1
+                _record(result, optimizer.id, example, is_wrong=is_wrong)
         except NoExpectedOutputsError:
-            names = []
-        for name in names:
-            result.found.setdefault(name, []).append(case_id(example))
+            pass
         result.examples += 1
         result.without_outputs += evaluated.has_no_outputs
         result.seconds = time.process_time() - started
@@ -86,19 +116,11 @@ def find_false_positives(
     return result
 
 
+def _record(result: SearchFalsePositives, name: str, example: Example, *, is_wrong: bool) -> None:
+    if is_wrong:
+        result.found.setdefault(name, []).append(case_id(example))
+
+
 def _sample(seed: int) -> Iterator[Example]:
     for chunk in count():
         yield from sample_examples((*OPERATORS, PASS_NAME, PASS_NAME, PASS_NAME), seed, chunk, EXAMPLES_PER_CHUNK)
-
-
-def _false_positives(
-    evaluated: EvaluatedExample,
-    variants: Sequence[tuple[str, set[str], Any]],
-    optimizers: Sequence[tuple[PassMutant, Sequence[str]]],
-) -> Iterator[str]:
-    """Yield the names of the correct implementations that fail an example."""
-    present = {evaluated.example.operator, *evaluated.example.chain}
-    yield from (name for name, changed, backend in variants if changed & present and evaluated.is_wrong(backend))
-    if evaluated.example.operator == ARGMAX:
-        task = OptimizerExample(optimizer_task(evaluated.native))
-        yield from (one.id for one, passes in optimizers if task.detects(one.optimize, passes, Level.MUST))

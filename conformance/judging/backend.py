@@ -17,7 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.corpus.case_json import COMPANION_FILE, load_companion, read_case_json
-from conformance.judging.compare import NO_INTERPRETATION_VIOLATION, compare_output, output_without_interpretation
+from conformance.judging.compare import (
+    NO_INTERPRETATION_VIOLATION,
+    compare_output,
+    is_acceptable,
+    output_without_interpretation,
+)
 from conformance.judging.outcome import Outcome
 from conformance.judging.profile_rules import RETAINED_OUTPUTS_CHECK, RETAINED_OUTPUTS_LEVEL, data_sets_with_profile
 from conformance.serialization.json_schema import schema_check
@@ -135,6 +140,8 @@ def judge_backend(
     provider: str | None = None,
     accuracy_counter: AccuracyCounter | None = None,
     once_answered: Callable[[], None] | None = None,
+    *,
+    stop_at_first: bool = False,
 ) -> Outcome:
     """Run a case on a backend and return the outcome.
 
@@ -145,12 +152,14 @@ def judge_backend(
             `unsupported`.
         accuracy_counter: counter of elements by accuracy grade, or None; it does not affect the verdict.
         once_answered: function to call when the backend has answered the last request, before its outputs are compared.
+        stop_at_first: whether to stop at the first output that is not acceptable, and without evidence: for a caller
+            that needs the verdict alone.
     """
     if case.is_structural and not case.is_invalid:
         return Outcome(
             Verdict.SKIPPED, None, "an input or output is not a tensor: the case is for graph optimizers only", 0.0
         )
-    model = _TimedModel(backend, case, provider, accuracy_counter)
+    model = _TimedModel(backend, case, provider, accuracy_counter, stop_at_first=stop_at_first)
     if case.is_invalid:
         return replace(_judge_rejection(model, case), placement=model.placement)
     return replace(
@@ -165,13 +174,21 @@ class _TimedModel:
 
     Attributes:
         placement: number of nodes by provider and operator; None as long as it is unknown.
+        stop_at_first: whether the first output that is not acceptable ends the case.
         watch: seconds that the backend took to prepare and run the model.
     """
 
     def __init__(
-        self, backend: Any, case: LoadedCase, provider: str | None, accuracy_counter: AccuracyCounter | None
+        self,
+        backend: Any,
+        case: LoadedCase,
+        provider: str | None,
+        accuracy_counter: AccuracyCounter | None,
+        *,
+        stop_at_first: bool,
     ) -> None:
         self.backend, self._case, self.provider = backend, case, provider
+        self.stop_at_first = stop_at_first
         self._prepared: Any = None
         self._accuracy_counter = accuracy_counter
         self.placement: Placement | None = None
@@ -300,6 +317,10 @@ def _run_data_set(
         raise _CaseEnded(
             Verdict.FAIL, "compare", f"run returned {len(outputs)} outputs instead of {len(data_set.outputs)}"
         )
+    if model.stop_at_first:
+        for output, actual in zip(data_set.outputs, outputs, strict=True):
+            if not is_acceptable(output, actual):
+                raise _CaseEnded(Verdict.FAIL, "compare", f"{output.name} is not acceptable")
     retained.add(number, outputs)
     model.count(number, data_set, outputs)
     evidence = [

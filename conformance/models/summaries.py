@@ -88,7 +88,11 @@ def shortest_decimal(element: Any) -> str:
     value = float(element)
     if format is arrays.DOUBLE or not math.isfinite(value):
         return repr(value)
-    texts = (f"{value:.{digits}g}" for digits in range(1, 18))
+    fewest = 1
+    if format is arrays.FLOAT:
+        # NumPy's shortest text has at most as many digits as are needed, and is faster than to try each number.
+        fewest = sum(map(str.isdigit, np.format_float_scientific(element, trim="-").partition("e")[0]))
+    texts = (f"{value:.{digits}g}" for digits in range(fewest, 18))
     return next(text for text in texts if format.round_to_nearest(Decimal(text)) == value)
 
 

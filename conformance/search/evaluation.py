@@ -117,7 +117,7 @@ class EvaluatedExample:
         """
         if self.level is not Level.MUST:
             return evaluate(subject, self.case)
-        outcome = evaluate(subject, self.native)
+        outcome = evaluate(subject, self.native, stop_at_first=True)
         if not outcome.verdict.is_defect:
             return outcome
         case = self.case  # raises if there are no expected outputs
@@ -131,16 +131,20 @@ class EvaluatedExample:
             NoExpectedOutputsError: the example has no determinate expected outputs.
         """
         return (
-            judge_backend(backend, self.native).verdict.is_defect
-            and judge_backend(backend, self.case).verdict.is_defect
+            judge_backend(backend, self.native, stop_at_first=True).verdict.is_defect
+            and judge_backend(backend, self.case, stop_at_first=True).verdict.is_defect
         )
 
 
-def evaluate(subject: Subject, case: CaseInMemory) -> Outcome:
-    """Run a case on a subject and return the outcome."""
+def evaluate(subject: Subject, case: CaseInMemory, *, stop_at_first: bool = False) -> Outcome:
+    """Run a case on a subject and return the outcome.
+
+    Args:
+        stop_at_first: whether the first output of a backend that is not acceptable ends the case, without evidence.
+    """
     if subject.kind is SubjectKind.BACKEND:
         fresh = CaseInMemory(case.corpus, case.entry, case.fresh_model(), case.held)
-        return judge_backend(subject.target, fresh)
+        return judge_backend(subject.target, fresh, stop_at_first=stop_at_first)
     return judge_rewrite(subject.target, subject.passes, optimizer_task(case))
 
 

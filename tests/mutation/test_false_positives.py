@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 from fake_backends import AlwaysRight, AlwaysWrong
 
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
+from mutation import false_positives
 from mutation.false_positives import find_false_positives
 from mutation.pass_mutants import pass_mutants
 from mutation.pass_mutants.correct_variants import CORRECT_PASSES
+from mutation.variants import random_variant
+
+
+@dataclass
+class FakeVariant:
+    """A variant of ArgMax that is a backend of the tests."""
+
+    id: str
+    backend: Any
+
+    def changes(self, op_types):
+        """Return whether a model has an ArgMax."""
+        return "ArgMax" in op_types
 
 
 def run_examples(variants=(), optimizers=(), examples=12):
@@ -15,7 +32,7 @@ def run_examples(variants=(), optimizers=(), examples=12):
 
 
 def test_wrong_variant_is_listed_with_its_examples():
-    result = run_examples([("odd", {"ArgMax"}, AlwaysWrong), ("even", {"ArgMax"}, AlwaysRight)])
+    result = run_examples([FakeVariant("odd", AlwaysWrong), FakeVariant("even", AlwaysRight)])
     assert list(result.found) == ["odd"]
     assert result.found["odd"][0].startswith("test_search_argmax_")
     assert not result.passes
@@ -27,7 +44,15 @@ def test_wrong_optimizer_is_listed():
 
 
 def test_correct_implementations_have_no_false_positives():
-    result = run_examples([("even", {"ArgMax", "Adam"}, AlwaysRight)], CORRECT_PASSES[:2])
+    result = run_examples([FakeVariant("even", AlwaysRight)], CORRECT_PASSES[:2])
     assert result.passes
     assert result.examples == 12
     assert next(result.lines()).endswith(" 0 false positives")
+
+
+def test_each_example_of_a_training_optimizer_has_a_random_variant_of_its_own(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(false_positives, "random_variant", lambda seed: drawn.append(seed) or random_variant(seed))
+    result = run_examples(examples=20)
+    assert len(set(drawn)) == 20
+    assert result.variants == result.random_variants > 0
