@@ -309,11 +309,14 @@ def _print_failing_example(failing: FailingExample) -> None:
     from conformance.search.cases import case_id
     from conformance.search.example import Example
     from conformance.search.failing_examples import describe
+    from conformance.search.named_mutants import mutants_sentence
     from conformance.serialization.text import one_line
 
     example = Example.from_document(failing["example"])
     echo(f"{failing['subject']}: {failing['verdict']}: {one_line(truncate_line(failing['message']))}")
     echo(f"  {describe(example, failing['conditions'])} ({case_id(example)})")
+    if sentence := mutants_sentence(failing["mutants"]):
+        echo(f"  {sentence}")
 
 
 def _run_failing_examples(job: SearchJob, corpus: Path, results: Path, outputs: ReportFiles) -> None:

@@ -148,14 +148,11 @@ class FailingExamples:
         """Return the simplest failing example of each fault.
 
         An example has the fault of a simpler one with the same signature if it fails only under all conditions of the
-        simpler one.
+        simpler one, or if the subject behaves like the same mutants on both.
         """
         kept: list[FailingExample] = []
         for _, _, failure in sorted(self._smallest.values(), key=lambda entry: (entry[2]["subject"], *entry[:2])):
-            if not any(
-                _signature(simpler) == _signature(failure) and {*simpler["conditions"]} <= {*failure["conditions"]}
-                for simpler in kept
-            ):
+            if not any(_has_same_fault(simpler, failure) for simpler in kept):
                 kept.append(failure)
         return kept
 
@@ -180,6 +177,13 @@ class FailingExamples:
                 case = to_case(example, kind, self.job.level, failure["conditions"])
                 cases.setdefault(case.id, ("search", case))
         generate(directory, list(cases.values()), CORPUS_VERSION, lambda _: None)
+
+
+def _has_same_fault(simpler: FailingExample, failure: FailingExample) -> bool:
+    mutants = {one["id"] for one in failure["mutants"]}
+    if mutants and failure["subject"] == simpler["subject"]:
+        return mutants == {one["id"] for one in simpler["mutants"]}
+    return _signature(simpler) == _signature(failure) and {*simpler["conditions"]} <= {*failure["conditions"]}
 
 
 def _signature(failure: FailingExample) -> tuple[str, ...]:

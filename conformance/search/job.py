@@ -19,6 +19,7 @@ from conformance.search.cases import NoExpectedOutputsError, build_oracle_case
 from conformance.search.conditions import find_conditions, restore
 from conformance.search.evaluation import EvaluatedExample, evaluate, failure_signature
 from conformance.search.example import ARGMAX, Example, ExampleDocument
+from conformance.search.named_mutants import NamedMutant, name_mutants
 from conformance.search.sampling import sample_examples
 from conformance.search.shrinking import shrink
 from conformance.serialization.decoding import Count, Seconds  # noqa: TC001 - the decoder reads the annotations
@@ -50,7 +51,8 @@ class FailingExample(TypedDict):
 
     The failure signature is in `subject`, `about`, `verdict`, `phase` and `violation`. `message` is the complete
     message, `conditions` the names of the features without which the failure disappears, `tries` the number of simpler
-    examples that were tried, and `seconds` the processor time of shrinking.
+    examples that were tried, `seconds` the processor time of shrinking, and `mutants` the mutants that the subject
+    behaves like.
     """
 
     subject: str
@@ -63,6 +65,7 @@ class FailingExample(TypedDict):
     conditions: list[str]
     tries: Count
     seconds: Seconds
+    mutants: list[NamedMutant]
 
 
 class SearchChunkResult(TypedDict):
@@ -197,7 +200,7 @@ def _search_chunk(job: SearchJob, subjects: Sequence[Subject], number: int) -> S
                     _increment(result["decided_natively"], subject.id)
                 signature = failure_signature(subject, example, outcome)
                 if signature is not None and _is_new_fault(job, subject, example, signature, found):
-                    found[signature].append(_shrink_failure(job, subject, example, signature, outcome.message))
+                    found[signature].append(_shrink_failure(job, subject, example, signature, outcome.message, number))
         except NoExpectedOutputsError as reason:
             _increment(result["without_outputs"], str(reason)[:MAX_REASON_LENGTH])
     result["combinations"] = [list(combination) for combination in sorted(combinations)]
@@ -228,13 +231,20 @@ def _is_new_fault(
 
 
 def _shrink_failure(
-    job: SearchJob, subject: Subject, example: Example, signature: FailureSignature, message: str
+    job: SearchJob, subject: Subject, example: Example, signature: FailureSignature, message: str, number: int
 ) -> FailingExample:
-    """Shrink a failing example and describe its failure."""
+    """Shrink a failing example and describe its failure.
+
+    Args:
+        message: the message of the failure.
+        number: the number of the chunk.
+    """
     started = time.process_time()
     small, tries = shrink(example, lambda smaller: _has_signature(job, subject, smaller, signature) is True)
     if small is not example:
         message = evaluate(subject, build_oracle_case(small, job.level)).message
+    is_of_numbers = subject.kind is SubjectKind.BACKEND and signature.verdict == Verdict.FAIL
+    mutants = name_mutants(subject, example, small, job.level, job.seed, number) if is_of_numbers else []
     return {
         "subject": subject.id,
         "about": signature.about,
@@ -246,6 +256,7 @@ def _shrink_failure(
         "conditions": find_conditions(small, lambda other: _has_signature(job, subject, other, signature)),
         "tries": tries,
         "seconds": round(time.process_time() - started, 3),
+        "mutants": mutants,
     }
 
 

@@ -1,0 +1,88 @@
+"""A search names a mutant only if no other example contradicts it."""
+
+from __future__ import annotations
+
+from itertools import chain
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from conformance.adapters.reference import ReferenceBackend
+from conformance.mutants import catalogue
+from conformance.search.evaluation import EvaluatedExample
+from conformance.search.named_mutants import mutants_sentence, name_mutants
+from conformance.search.sampling import sample_examples
+from conformance.search.shrinking import shrink
+from conformance.verdicts import Level
+
+
+def mutant(name):
+    return next(one for one in chain.from_iterable(catalogue().values()) if one.id == name)
+
+
+def failing_example(backend, operator, seed=1):
+    """The first random example that a backend fails."""
+    return next(
+        example for example in sample_examples((operator,), seed, 0, 200) if EvaluatedExample(example).is_wrong(backend)
+    )
+
+
+def named(backend, original, shrunk=None):
+    names = name_mutants(SimpleNamespace(target=backend), original, shrunk or original, Level.MUST, 1, 0)
+    return {one["id"] for one in names}, names
+
+
+@pytest.mark.parametrize("name", ["adam.epsilon_inside_root", "momentum.alpha_beta_swapped", "argmax.smallest"])
+def test_mutant_is_named_after_fresh_examples(name):
+    wrong = mutant(name)
+    backend = wrong.backend
+    original = failing_example(backend, wrong.operator)
+    shrunk, _ = shrink(original, lambda smaller: EvaluatedExample(smaller).is_wrong(backend))
+    ids, names = named(backend, original, shrunk)
+    assert name in ids
+    assert min(one["same"] for one in names) >= 1
+    assert names[0]["fresh"] > 0
+    assert name in mutants_sentence(names)
+
+
+class WrongInOneExample(ReferenceBackend):
+    """A backend that behaves like a mutant on models of one digest, and is right otherwise."""
+
+    model = b""
+    other = None
+
+    @classmethod
+    def prepare(cls, model, device="CPU", **options):
+        """Prepare the model on the mutant if it is the one."""
+        if model.SerializeToString() == cls.model:
+            return cls.other.prepare(model, device)
+        return super().prepare(model, device, **options)
+
+
+def test_mutant_that_fresh_examples_contradict_is_not_named():
+    other = mutant("adam.epsilon_inside_root").backend
+    original = failing_example(other, "Adam")
+    backend = type(
+        "Wrong",
+        (WrongInOneExample,),
+        {"model": EvaluatedExample(original).native.model.SerializeToString(), "other": other},
+    )
+    assert named(backend, original) == (set(), [])
+
+
+def test_fault_outside_the_catalogue_is_not_named():
+    class AddsTwoThirds(ReferenceBackend):
+        """A backend whose outputs are all increased."""
+
+        @classmethod
+        def prepare(cls, model, device="CPU", **options):
+            """Return a representation with increased outputs."""
+            held = super().prepare(model, device, **options)
+            return SimpleNamespace(
+                run=lambda inputs: [np.add(one, 2, dtype=one.dtype) / one.dtype.type(3) for one in held.run(inputs)]
+            )
+
+    original = failing_example(AddsTwoThirds, "Adagrad")
+    assert named(AddsTwoThirds, original) == (set(), [])
+    assert mutants_sentence([]) == ""
