@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import zlib
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cache, cached_property, lru_cache
 from itertools import combinations, permutations
@@ -28,10 +28,11 @@ from conformance.diagnosis.properties import (
 from conformance.diagnosis.recorded_outputs import (
     Observation,
     are_equivalent,
+    explained_runs,
     is_failure,
-    is_partly_equivalent,
     observation_from_record,
     observe,
+    wrong_runs,
 )
 from conformance.mutants import catalogue, op_types
 from conformance.mutants.mutant import IncompatibleMutantsError, compose
@@ -77,7 +78,8 @@ class MutantRunner:
         self._compare = cache(self._compare_relevant)
         self._reproduces = cache(self._reproduces_relevant)
         self._fails = cache(self._fails_relevant)
-        self._explains_partly = cache(self._explains_partly_relevant)
+        self._explained_runs = cache(self._explained_runs_relevant)
+        self._wrong_runs = cache(lambda case: wrong_runs(self._observations[case], self._cases[case]))
 
     def compare(self, mutants: MutantCombination, id: str) -> FailureComparison:
         """Compare the outputs of a combination of mutants with those of the subject on a failing case."""
@@ -98,13 +100,17 @@ class MutantRunner:
         """Return whether a combination of mutants fails a case."""
         return self._fails(self._relevant_mutants(mutants, id), id)
 
-    def explains_partly(self, mutant: Mutant, id: str) -> bool:
-        """Return whether the subject has the mutant's outputs in those runs of a failing case that are wrong."""
-        return self._explains_partly(self._relevant_mutants((mutant,), id), id)
+    def explains_runs(self, mutants: Iterable[Mutant], id: str) -> bool:
+        """Return whether the subject has the outputs of one of the mutants in each wrong run of a failing case."""
+        wrong = self._wrong_runs(id)
+        explained = [self._explained_runs(self._relevant_mutants((mutant,), id), id) for mutant in mutants]
+        return bool(wrong) and wrong == frozenset().union(*explained)
 
-    def _explains_partly_relevant(self, mutants: MutantCombination, id: str) -> bool:
+    def _explained_runs_relevant(self, mutants: MutantCombination, id: str) -> frozenset[int]:
         observation = self._observe_mutants(mutants, id)
-        return observation is not None and is_partly_equivalent(observation, self._observations[id], self._cases[id])
+        if observation is None:
+            return frozenset()
+        return explained_runs(observation, self._observations[id], self._cases[id])
 
     def _fails_relevant(self, mutants: MutantCombination, id: str) -> bool:
         observation = self._observe_mutants(mutants, id)
@@ -479,28 +485,97 @@ def explain_under_conditions(
         sample = sorted(left, key=_shuffle_key)[:CONDITIONAL_SAMPLE_SIZE]
         runner = evidence.runner
         pool = [one for one in evidence.catalogue if one not in known]
-        pool = [one for one in pool if any(runner.explains_partly(one, id) for id in sample)]
-        gains = {one: frozenset(id for id in left if runner.explains_partly(one, id)) for one in pool}
+        pool = [one for one in pool if any(runner.explains_runs((*known, one), id) for id in sample)]
+        gains = {one: frozenset(id for id in left if runner.explains_runs((one,), id)) for one in pool}
         ranked = [one for one in pool if len(gains[one]) >= MIN_CONDITIONAL_SUPPORT]
         ranked = sorted(ranked, key=lambda one: -len(gains[one]))[:MAX_CONDITIONAL_MUTANTS]
         refuting = {one: frozenset(id for id in passed if runner.fails((one,), id)) for one in ranked}
         specific = [one for one in ranked if not any(_is_likelier(gains, refuting, other, one) for other in ranked)]
-        options = {one: _condition(evidence, one, gains[one], refuting[one], left, properties) for one in specific}
+        options = {
+            one: _condition(
+                evidence, one, gains[one], refuting[one], left - _shared(runner, known, one, left), properties
+            )
+            for one in specific
+        }
         conditions = {one: condition for one, condition in options.items() if condition is not None}
         if not conditions:
             break
         mutant = max(conditions, key=lambda one: len(gains[one]))
         equal = tuple(one for one in conditions if one is not mutant and gains[one] == gains[mutant])
         more.append(Explanation(mutant, equal, gains[mutant], condition=conditions[mutant]))
-        left -= gains[mutant]
-    return [one for one in more if not _is_contradicted(evidence, one.mutant, len(one.cases), left)]
+        left = frozenset(id for id in left if not runner.explains_runs((*known, mutant), id))
+    more = [one for one in more if not _is_contradicted(evidence, one.mutant, len(one.cases), left)]
+    return [_with_shared_cases(evidence, one, (*found, *more)) for one in more]
+
+
+def with_explanations_under_conditions(
+    evidence: Evidence, found: Sequence[Explanation], properties: Callable[[str], Properties]
+) -> list[Explanation]:
+    """Return the explanations without a condition and those under one.
+
+    An explanation without a condition is left out if others, each of more cases, explain its cases under conditions.
+    """
+    more = explain_under_conditions(evidence, found, properties)
+    kept = []
+    for one in found:
+        shares = _shares(evidence, one, more, properties)
+        if shares is None:
+            kept.append(one)
+        else:
+            more = [replace(other, cases=other.cases | share) for other, share in zip(more, shares, strict=True)]
+    return [*kept, *more]
+
+
+def _shares(
+    evidence: Evidence, one: Explanation, more: Sequence[Explanation], properties: Callable[[str], Properties]
+) -> list[frozenset[str]] | None:
+    """Return which cases of an explanation each explanation under a condition explains; None if they leave a case."""
+    larger = [other for other in more if len(other.cases) > len(one.cases)]
+    shares = [
+        frozenset(
+            id for id in one.cases if other in larger and _explains_under_condition(evidence, other, id, properties)
+        )
+        for other in more
+    ]
+    return shares if one.cases and one.cases == frozenset().union(*shares) else None
+
+
+def _explains_under_condition(
+    evidence: Evidence, one: Explanation, id: str, properties: Callable[[str], Properties]
+) -> bool:
+    """Return whether a mutant explains one more case, and keeps its condition with it."""
+    runner = evidence.runner
+    if not runner.explains_runs((one.mutant,), id):
+        return False
+    passed = (*evidence.passed, *evidence.passed_at_lower_level)
+    refuting = frozenset(other for other in passed if runner.fails((one.mutant,), other))
+    gain = (one.cases - one.jointly_explained) | {id}
+    return _condition(evidence, one.mutant, gain, refuting, gain, properties) == one.condition
+
+
+def _with_shared_cases(evidence: Evidence, one: Explanation, every: Sequence[Explanation]) -> Explanation:
+    """Return an explanation with the cases in which it explains some runs and other explanations all other runs."""
+    mutants = [explanation.mutant for explanation in every]
+    others = [mutant for mutant in mutants if mutant is not one.mutant]
+    runner = evidence.runner
+    shared = frozenset(
+        id
+        for id in evidence.failing.difference(*(explanation.cases for explanation in every))
+        if runner.explains_runs(mutants, id) and not runner.explains_runs(others, id)
+    )
+    return replace(one, cases=one.cases | shared, jointly_explained=one.jointly_explained | shared)
+
+
+def _shared(runner: MutantRunner, known: Collection[Mutant], one: Mutant, ids: Iterable[str]) -> frozenset[str]:
+    """Return the cases in which each wrong run is explained by `one` or by a known mutant."""
+    return frozenset(id for id in ids if runner.explains_runs((*known, one), id)) if known else frozenset()
 
 
 def _is_likelier(
     gains: Mapping[Mutant, frozenset[str]], refuting: Mapping[Mutant, frozenset[str]], one: Mutant, other: Mutant
 ) -> bool:
-    """Return whether a mutant explains more than another one, or explains the same and fails fewer passing cases."""
-    return gains[one] > gains[other] or (gains[one] == gains[other] and refuting[one] < refuting[other])
+    """Return whether a mutant explains more than another one, or explains the same and needs no condition."""
+    return gains[one] > gains[other] or (gains[one] == gains[other] and not refuting[one] and bool(refuting[other]))
 
 
 def _is_contradicted(evidence: Evidence, mutant: Mutant, support: int, left: Iterable[str]) -> bool:
@@ -609,6 +684,10 @@ def _build_explanation(alternatives: MutantCombination, reasons: Mapping[str, Mu
     own = {id: some for id, some in reasons.items() if alternatives[0] in some}
     jointly_explained = frozenset(id for id, some in own.items() if len(some) > 1)
     return Explanation(alternatives[0], alternatives[1:], frozenset(own), jointly_explained)
+
+
+SEARCH_TAG = "search"
+"""Tag of a case that a search found. The ids of the mutants that the search named for it are tags too."""
 
 
 @dataclass(frozen=True)
@@ -721,12 +800,23 @@ def diagnose(
     )
     properties = cache(lambda case: case_properties(cases[case], topics(case).tags))
     explanations = tuple(select_explanations(evidence)) if observations else ()
-    explanations += tuple(explain_under_conditions(evidence, explanations, properties))
+    explanations = tuple(with_explanations_under_conditions(evidence, explanations, properties))
+    explanations = tuple(one for one in explanations if _is_checked(one, topics))
     left = failing.difference(*(explanation.cases for explanation in explanations))
     manners = {id: failure_mode(findings[id], observations.get(id), cases[id]) for id in left}
     described = {id: properties(id) for id in (*left, *passed)} if left else {}
     groups = tuple(_group_by_failure_mode(family, manners, {id: described[id] for id in passed if left}, described))
     return Diagnosis(subject, family, len(failing), explanations, groups)
+
+
+def _is_checked(explanation: Explanation, topics: Callable[[str], CaseTopics]) -> bool:
+    """Return whether a mutant may be named: a case that it explains is of a corpus, or the search named it for a case.
+
+    A search checks the mutants that fit a shrunk example on other examples, which a run of the shrunk ones cannot do.
+    """
+    tags = [topics(case).tags for case in explanation.cases]
+    names = {one.id for one in (explanation.mutant, *explanation.indistinguishable)}
+    return any(SEARCH_TAG not in own or not names.isdisjoint(own) for own in tags)
 
 
 def _reproduced_failures(

@@ -160,6 +160,8 @@ def _operand_properties(
         yield from (f"have {type} tensors" for type in sorted(types))
         if len(types) == 1 and any(name == "R" and type_name(array.dtype) not in types for name, array in known):
             yield "have an R of another type than the tensors"
+        elif len(types) == 1:
+            yield "have an R of the type of the tensors"
     else:
         yield from (f"have {_number_kind(array)} operands of {node.op_type}" for _, array in tensors)
     for name, array in tensors:
@@ -317,7 +319,7 @@ def common_properties(cases: Mapping[str, Properties], others: Mapping[str, Prop
     return [*weak, *parts]
 
 
-MAX_CONDITION_CHANCE = 1e-4
+MAX_CONDITION_CHANCE = 1e-3
 """A condition is reported only if the probability that a random property separates the cases so is at most this."""
 
 MAX_EXCEPTIONS_SHARE = 0.02
@@ -371,7 +373,8 @@ def separating_condition(
     if chance <= MAX_CONDITION_CHANCE**2:
         near = sorted(traits, key=lambda trait: len(trait.others & unaffected.keys()))[:MAX_PAIRED_TRAITS]
         pairs = [one & other for one, other in combinations(near, 2)]
-        exact = [trait for trait in pairs if trait.others.isdisjoint(unaffected)]
+        exceptions = len(unaffected) * MAX_EXCEPTIONS_SHARE if chance <= MAX_CONDITION_CHANCE**4 else 0
+        exact = [trait for trait in pairs if len(trait.others & unaffected.keys()) <= exceptions]
         if exact:
             best = min(exact, key=lambda trait: len(trait.others))
             return MistakeCondition(best.text, best.others)

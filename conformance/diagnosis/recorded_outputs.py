@@ -92,18 +92,36 @@ def are_equivalent(one: Observation, other: Observation, case: CaseInMemory) -> 
     return all(_are_outputs_equivalent(data_set.outputs, a, b) for data_set, a, b in data_sets)
 
 
-def is_partly_equivalent(mutant: Observation, subject: Observation, case: CaseInMemory) -> bool:
-    """Return whether a subject has a mutant's outputs in some runs of a case, and acceptable outputs in all others."""
-    if mutant.error or subject.error or any(mutant.changed_inputs) or any(subject.changed_inputs):
-        return are_equivalent(mutant, subject, case)
-    if not len(mutant.outputs) == len(subject.outputs) == len(case.held):
-        return False
-    wrong = [
-        _are_outputs_equivalent(data_set.outputs, a, b)
-        for data_set, a, b in zip(case.held, mutant.outputs, subject.outputs, strict=True)
-        if len(b) != len(data_set.outputs) or not all(map(is_acceptable, data_set.outputs, b))
-    ]
-    return bool(wrong) and all(wrong)
+def wrong_runs(subject: Observation, case: CaseInMemory) -> frozenset[int]:
+    """Return the numbers of the data sets for which a subject that fails a case returned wrong outputs.
+
+    If an error, a changed input or a missing run is part of the failure, all data sets count as wrong.
+    """
+    if subject.error or any(subject.changed_inputs) or len(subject.outputs) != len(case.held):
+        return frozenset(range(len(case.held)))
+    return frozenset(
+        number
+        for number, (data_set, came) in enumerate(zip(case.held, subject.outputs, strict=True))
+        if len(came) != len(data_set.outputs) or not all(map(is_acceptable, data_set.outputs, came))
+    )
+
+
+def explained_runs(mutant: Observation, subject: Observation, case: CaseInMemory) -> frozenset[int]:
+    """Return the numbers of the wrong runs of a subject in which it has a mutant's outputs, apart from rounding.
+
+    If an error, a changed input or a missing run is part of a failure, the result is all or none of the runs.
+    """
+    wrong = wrong_runs(subject, case)
+    is_whole = any(
+        one.error or any(one.changed_inputs) or len(one.outputs) != len(case.held) for one in (mutant, subject)
+    )
+    if is_whole:
+        return wrong if are_equivalent(mutant, subject, case) else frozenset()
+    return frozenset(
+        number
+        for number in wrong
+        if _are_outputs_equivalent(case.held[number].outputs, mutant.outputs[number], subject.outputs[number])
+    )
 
 
 def _is_alike(observation: Observation, number: int, data_set: DataSet, outputs: Sequence[Any]) -> bool:

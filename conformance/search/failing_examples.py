@@ -13,6 +13,7 @@ import onnx
 
 from conformance.clauses import clauses
 from conformance.corpus.case import Case, CaseKind
+from conformance.diagnosis.diagnosis import SEARCH_TAG
 from conformance.generation.write_corpus import generate
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.search.cases import NoExpectedOutputsError, build_oracle_case, case_id
@@ -29,14 +30,23 @@ if TYPE_CHECKING:
 
     from conformance.jobs.job import ChunkResult
     from conformance.search.job import FailingExample, SearchJob
+    from conformance.search.named_mutants import NamedMutant
 
 
-def to_case(example: Example, kind: str, level: Level = Level.MUST, conditions: Iterable[str] = ()) -> Case:
+def to_case(
+    example: Example,
+    kind: str,
+    level: Level = Level.MUST,
+    conditions: Iterable[str] = (),
+    mutants: Iterable[NamedMutant] = (),
+) -> Case:
     """Convert an example to a corpus case, data included.
 
     Args:
         kind: a `CaseKind`: for backends (`node`) or for graph optimizers (`pass`).
         conditions: the names of the conditions of the failure, for the title.
+        mutants: the mutants that the search named. Their ids become tags: diagnosis of a run names no other mutant for
+            a case of a search.
     """
     built = example.built
     model = onnx.load_model_from_string(built.model)
@@ -45,7 +55,7 @@ def to_case(example: Example, kind: str, level: Level = Level.MUST, conditions: 
         title=describe(example, conditions),
         level=level,
         clauses=relevant_clauses(example, kind),
-        tags=("search", example.operator.lower()),
+        tags=(SEARCH_TAG, example.operator.lower(), *(mutant["id"] for mutant in mutants)),
         model=built.model,
         data_sets=built.data_sets,
         kind=kind,
@@ -174,7 +184,7 @@ class FailingExamples:
             kind = CaseKind.PASS if kinds[failure["subject"]] is SubjectKind.OPTIMIZER else CaseKind.NODE
             example = Example.from_document(failure["example"])
             if _is_fully_determinate(example, self.job):
-                case = to_case(example, kind, self.job.level, failure["conditions"])
+                case = to_case(example, kind, self.job.level, failure["conditions"], failure["mutants"])
                 cases.setdefault(case.id, ("search", case))
         generate(directory, list(cases.values()), CORPUS_VERSION, lambda _: None)
 

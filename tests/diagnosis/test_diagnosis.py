@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 
 import pytest
 from command_outputs import read_records
 from diagnosis_accuracy import (
+    CONDITIONS,
+    Bench,
+    Conditional,
+    ConditionalBackend,
     MutantPairs,
     count_named,
     family_of_mutant,
@@ -16,6 +21,7 @@ from diagnosis_accuracy import (
 from kernel_mistakes import MISTAKES
 
 from conformance.diagnosis.collected_results import ResultCollector
+from conformance.diagnosis.diagnosis import SEARCH_TAG
 from conformance.mutants import KernelPatch, MutantBackend, catalogue
 from conformance.mutants.mutant import compose
 from conformance.serialization.json_schema import schema_violation
@@ -179,3 +185,26 @@ def test_run_without_failures_does_not_load_mutants(process, tmp_path, small_cor
     assert read_records(file)[-1]["diagnoses"] == []
     program = "import sys; from conformance.run import session; sys.exit('conformance.mutants' in sys.modules)"
     assert process("python", "-c", program).status == 0
+
+
+@pytest.mark.whole
+def test_two_mutants_under_conditions_share_cases_by_runs(whole_corpus):
+    rules = CONDITIONS["optimizer"]
+    ids = {"adagrad.norm_doubled": "T above 0", "adagrad.one_buffer": "several tensors"}
+    mutants = {one.id: one for one in catalogue()["Adagrad"]}
+    pair = [Conditional(mutants[id], name, rules[name]) for id, name in ids.items()]
+    found = Bench.of(whole_corpus).diagnosis(ConditionalBackend(pair), "Adagrad")
+    assert {one.mutant.id for one in found.explanations} == set(ids)
+    assert all(one.condition for one in found.explanations)
+    assert any(one.jointly_explained for one in found.explanations)
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_case_of_a_search_is_explained_only_by_its_mutants(whole_corpus, is_named):
+    bench = Bench.of(whole_corpus, 4)
+    wrong = next(mutant for mutant in EVERY if mutant.id == "adam.epsilon_inside_root")
+    more = (SEARCH_TAG, wrong.id) if is_named else (SEARCH_TAG,)
+    topics = {id: replace(topic, tags=(*topic.tags, *more)) for id, topic in bench.topics.items()}
+    found = replace(bench, topics=topics).diagnosis(wrong.backend, "Adam")
+    assert any(wrong.id in group for group in mutant_groups(bench.diagnosis(wrong.backend, "Adam")))
+    assert any(wrong.id in group for group in mutant_groups(found)) is is_named

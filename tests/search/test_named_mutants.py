@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 from conformance.adapters.reference import ReferenceBackend
+from conformance.corpus.case import CaseKind
+from conformance.diagnosis.diagnosis import SEARCH_TAG
 from conformance.mutants import catalogue
 from conformance.search.evaluation import EvaluatedExample
+from conformance.search.failing_examples import to_case
 from conformance.search.named_mutants import mutants_sentence, name_mutants
 from conformance.search.sampling import sample_examples
 from conformance.search.shrinking import shrink
@@ -86,3 +89,9 @@ def test_fault_outside_the_catalogue_is_not_named():
     original = failing_example(AddsTwoThirds, "Adagrad")
     assert named(AddsTwoThirds, original) == (set(), [])
     assert mutants_sentence([]) == ""
+
+
+def test_case_of_a_failing_example_has_its_mutants_as_tags():
+    example = failing_example(mutant("adam.epsilon_inside_root").backend, "Adam")
+    names = [{"id": "adam.epsilon_inside_root", "text": "adds epsilon inside the root", "same": 7, "fresh": 12}]
+    assert {SEARCH_TAG, "adam.epsilon_inside_root"} <= {*to_case(example, CaseKind.NODE, mutants=names).tags}

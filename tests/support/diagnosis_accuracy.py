@@ -70,7 +70,8 @@ class Bench:
         """Return the valid cases of a corpus, or every `each`-th of them in each family."""
         held = cases_by_family(corpus)
         about = {
-            family: [case for case in held[family] if evidence_family(case.model) == family] for family in FAMILIES
+            family: [case for case in held.get(family, ()) if evidence_family(case.model) == family]
+            for family in FAMILIES
         }
         cases = {family: {case.id: case for case in own[::each]} for family, own in about.items()}
         documents = {id: read_case_json(corpus, corpus.cases[id]) for own in cases.values() for id in own}
@@ -254,15 +255,16 @@ def conditional_pairs(seed: int) -> Iterator[tuple[Conditional, Conditional]]:
 
 
 def _measure_conditional(bench: Bench, count: int, seed: int) -> None:
-    """Measure how often diagnosis names both mistakes of a pair, each of which has a condition."""
-    both = wrong = decided = 0
+    """Measure how often diagnosis names both mistakes of a pair, each of which has a condition.
+
+    A pair counts if each mistake alone decides the failure of enough cases. In other pairs one mistake hides the other.
+    """
+    both = either = wrong = decided = hidden = 0
     for pair in conditional_pairs(seed):
         family = family_of_mutant(pair[0].mutant)
-        alone = [
-            {id for id, found in bench.findings(ConditionalBackend([one]), family).items() if found.verdict.is_defect}
-            for one in pair
-        ]
+        alone = _decided_cases(bench, pair, family)
         if min(map(len, alone)) < MIN_CONDITIONAL_SUPPORT:
+            hidden += 1
             continue
         decided += 1
         found = bench.diagnosis(ConditionalBackend(pair), family)
@@ -270,13 +272,30 @@ def _measure_conditional(bench: Bench, count: int, seed: int) -> None:
         named = sum(any(one.mutant.id in ids for ids in groups) for one in pair)
         others = [min(ids) for ids in groups if not any(one.mutant.id in ids for one in pair)]
         both += named == 2
+        either += named > 0
         wrong += bool(others)
         texts = [f"{one.mutant.id} {one.condition or 'always'}" for one in found.explanations]
         names = (f"{one.mutant.id} if {one.name} ({len(own)})" for one, own in zip(pair, alone, strict=True))
         _say(f"  {' and '.join(names)}: {named} named: {'; '.join(texts)}{f'; WRONG {others}' if others else ''}")
         if decided == count:
             break
-    _say(f"pairs under conditions: both named in {both} of {count}, a wrong one in {wrong}")
+    _say(f"pairs under conditions: both named in {both} of {count}, at least one in {either}, a wrong one in {wrong}")
+    _say(f"  drawn besides: {hidden} of which one decides fewer than {MIN_CONDITIONAL_SUPPORT} cases alone")
+
+
+def _decided_cases(bench: Bench, pair: tuple[Conditional, Conditional], family: str) -> list[set[str]]:
+    """Return, for each mistake of a pair, the cases that the pair fails as it does alone and that the other passes."""
+    cases = bench.cases[family]
+    backends = [ConditionalBackend(pair), *(ConditionalBackend([one]) for one in pair)]
+    decided: list[set[str]] = [set(), set()]
+    for id, case in cases.items():
+        both, *alone = (observe(backend, case) for backend in backends)
+        if both is None or None in alone or not is_failure(both, case):
+            continue
+        for own, one, other in zip(decided, alone, reversed(alone), strict=True):
+            if not is_failure(other, case) and are_equivalent(both, one, case):
+                own.add(id)
+    return decided
 
 
 def unexplainable_backends() -> dict[str, MutantBackend]:
