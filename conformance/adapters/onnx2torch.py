@@ -12,7 +12,6 @@ import ml_dtypes
 import numpy as np
 import onnx
 import torch
-from onnx2torch import convert
 
 from .server import Adapter, raise_unsupported
 
@@ -38,6 +37,8 @@ def _replace_torchvision() -> None:
 
 
 _replace_torchvision()
+
+from onnx2torch import convert  # noqa: E402 - it imports torchvision
 
 torch.set_num_threads(1)
 

@@ -501,7 +501,7 @@ def explain_under_conditions(
         if not conditions:
             break
         mutant = max(conditions, key=lambda one: len(gains[one]))
-        equal = tuple(one for one in conditions if one is not mutant and gains[one] == gains[mutant])
+        equal = tuple(one for one in ranked if one is not mutant and gains[one] == gains[mutant])
         more.append(Explanation(mutant, equal, gains[mutant], condition=conditions[mutant]))
         left = frozenset(id for id in left if not runner.explains_runs((*known, mutant), id))
     more = [one for one in more if not _is_contradicted(evidence, one.mutant, len(one.cases), left)]

@@ -44,7 +44,7 @@ def test_written_model_is_valid_and_computable(sparse):
     assert_computed(onnx.load(sparse))
 
 
-@pytest.mark.skipif(onnxruntime.__version__ != "1.31.1", reason="the page is about onnxruntime 1.31.1")
+@pytest.mark.skipif(onnxruntime.__version__ != "1.32.0", reason="the page is about onnxruntime 1.32.0")
 def test_written_model_crashes_onnxruntime(sparse):
     load = "import onnxruntime; onnxruntime.InferenceSession('sparse.onnx')"
     ended = subprocess.run([sys.executable, "-c", load], cwd=sparse.parent, stderr=subprocess.DEVNULL, check=False)

@@ -34,8 +34,8 @@ def test_find_requirements_release_replaces_pin(text, packages, bare):
 
 
 def test_find_requirements_default_is_pinned_release():
-    assert requirements("onnxruntime").subject == "onnxruntime@1.31.1"
-    assert requirements("onnxruntime") == requirements("onnxruntime@1.31.1[optimization=disabled]")
+    assert requirements("onnxruntime").subject == "onnxruntime@1.32.0"
+    assert requirements("onnxruntime") == requirements("onnxruntime@1.32.0[optimization=disabled]")
 
 
 def test_requirements_key_depends_on_requirements():

@@ -81,6 +81,7 @@ def failure(example, conditions, violation="wrong elements"):
         "example": example.to_document(),
         "conditions": conditions,
         "tries": 1,
+        "mutants": [],
         "seconds": 0,
     }
 
