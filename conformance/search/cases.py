@@ -243,10 +243,15 @@ def limit_cpu_time(seconds: float) -> Iterator[None]:
         yield
 
 
+REPEAT_SIGNAL_SECONDS = 0.1
+"""Processor time between two signals after the limit."""
+
+
 @contextmanager
 def _limit_by_signal(seconds: float) -> Iterator[None]:
     before = signal.signal(signal.SIGVTALRM, _raise_timeout)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    # The signal is repeated, because Python ignores an exception that is raised in a callback of its garbage collector.
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds, REPEAT_SIGNAL_SECONDS)
     try:
         yield
     finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from fake_backends import AlwaysRight, AlwaysWrong
 
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
@@ -13,6 +14,9 @@ from mutation.false_positives import find_false_positives
 from mutation.pass_mutants import pass_mutants
 from mutation.pass_mutants.correct_variants import CORRECT_PASSES
 from mutation.variants import random_variant
+
+# The time limit of the oracle can end inside hypothesis' callback of the garbage collector.
+pytestmark = pytest.mark.filterwarnings("ignore:.*gc_callback:pytest.PytestUnraisableExceptionWarning")
 
 
 @dataclass

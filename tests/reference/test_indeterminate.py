@@ -35,6 +35,7 @@ DOUBTFUL = {
         [1.0, 0.0, 1e30, 1e-30],
         {"alpha": 1.0, "epsilon": 0.0},
     ),
+    "no double is an odd T, and beta is negative": ("Adam", 1.0, 2**53 + 1, [1.0, 1.0, 1.0, 1.0], {"beta": -2.0}),
     "an average is infinite": ("Adam", 1.0, 0, [1.0, 1.0, INF, 1.0], {}),
     "the new X is at the edge of the range": ("Momentum", 1.0, 0, [float(np.finfo(np.float32).max), -1e31, 0.0], {}),
 }
@@ -47,6 +48,15 @@ every_doubt = pytest.mark.parametrize(
 def test_disputed_setting_is_indeterminate_at_must(op_type, R, T, operands, attributes):
     answers = oracle_answers(op_type, R, T, *operands, level=Level.MUST, **attributes)
     assert any(answer.indeterminacy is not None for answer in answers)
+
+
+@pytest.mark.parametrize(
+    ("T", "beta", "is_determinate"),
+    [(2**62 + 1, -3.0, False), (2**62 + 1, -0.5, True), (2**62 + 1, 0.5, True), (2**62, -0.5, True)],
+)
+def test_power_is_determinate_if_a_double_gives_its_sign(T, beta, is_determinate):
+    X_new, _, _ = oracle_answers("Adam", 1.0, T, 1.0, 8.0, 1.0, 1.0, level=Level.MUST, alpha=0.5, beta=beta)
+    assert (X_new.indeterminacy is None) is is_determinate
 
 
 def test_indeterminacy_names_first_element():

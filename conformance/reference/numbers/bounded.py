@@ -58,6 +58,9 @@ MAX_ENUMERATED_TERMS = 4
 MAX_ENUMERATED_FACTORS = 4
 """The most factors of an exact product for which every order of multiplication is tried."""
 
+LARGEST_ODD_EXPONENT = 2**53 - 1
+"""The largest odd integer below which doubles have all integers. A double of a larger T is even."""
+
 MAX_DECIMAL_EXPONENT = 10_000
 """A decimal exponent beyond those of all products of doubles that occur here. Powers in a formula can exceed it."""
 
@@ -328,15 +331,21 @@ class BoundedNumber:
         )
 
     def __pow__(self, exponent: BoundedNumber) -> BoundedNumber:
-        """Return a power. The exponent is a positive integer: the update count T."""
+        """Return a power. The exponent is a positive integer: the update count T.
+
+        A double cannot represent an odd exponent above 2**53. A negative base then has a power of either sign.
+        """
         count = exponent.value
+        has_either_sign = self.low <= -1 and count > LARGEST_ODD_EXPONENT and count % 2 == 1
         value = self.value**count
         logarithm_of_base = logarithm(abs(self.value)) if self.value else ZERO
         u = self.precision.unit_roundoff_for(value)
         log_error = self.precision.accuracy.power_error(count, logarithm_of_base, u)
         ends = [self.low**count, self.high**count, *([ZERO] if self.can_be_zero else [])]
+        ends += [-end for end in ends] if has_either_sign else []
         error = ZERO if self.is_exact and self.value in {ZERO, ONE} else exponential(log_error) - 1
-        return _round_result(value, _hull(ends), self.precision, error, is_indeterminate=self.is_indeterminate)
+        is_indeterminate = self.is_indeterminate or has_either_sign
+        return _round_result(value, _hull(ends), self.precision, error, is_indeterminate=is_indeterminate)
 
     def with_roundings(self, count: int) -> BoundedNumber:
         """Return the number after `count` roundings, each of which may underflow."""
