@@ -96,7 +96,7 @@ def _pass_lines(data: Mapping[str, Any], _: Mapping[str, Any]) -> Iterator[str]:
 def _reduction_lines(data: Mapping[str, Any], _: Mapping[str, Any]) -> Iterator[str]:
     count = len(data["nodes"])
     yield (
-        f"{count} of {data['nodes_before']} {'node keeps' if count == 1 else 'nodes keep'} the difference "
+        f"{count} of {data['nodes_before']} {'nodes keeps' if count == 1 else 'nodes keep'} the difference "
         f"({data['tested']} models tried{', the time ended before the reduction' if data['ended_early'] else ''}):"
     )
     for node in data["nodes"][:20]:

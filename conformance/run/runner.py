@@ -107,14 +107,21 @@ def run_corpus(request: RunRequest) -> RunOutcome:
     _check_has_results(session, status)
     try:
         print_outcome(session, request.output)
-    except BrokenPipeError:
-        raise
+    except (BrokenPipeError, SystemExit):  # rich exits if the reader of a pipe has gone
+        _discard_output()
     except Exception as error:  # noqa: BLE001 - the results are written, and the reports still must be
         if fault is None:
             fault = OutputFault(f"the outcome was not printed: {type(error).__name__}: {error}")
             fault.__cause__ = error
     ended = ExitStatus.FAILS if session.reasons else ExitStatus.PASSES
     return RunOutcome(ExitStatus.INTERRUPTED if session.interrupted else ended, session.is_resumable, fault)
+
+
+def _discard_output() -> None:
+    """Discard what is still printed, because nobody reads it any more. The reports are written nevertheless."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 class _SessionStarter:

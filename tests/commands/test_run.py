@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 from command_outputs import comparable_records, read_records, read_tree, results_by_key
 from corpora import ADAM, EXACT, INDEX, SHOULD, SILENT, SMALL
+from repository import SUPPORT
 
 from conformance.results.file import read_results
 from conformance.serialization.json_schema import schema_violation
@@ -25,6 +29,23 @@ class TestRun:
         ended = run("-b", WRONG)
         assert ended.status == 1
         assert f"{ADAM} fails on {WRONG}" in ended.out
+
+    @pytest.mark.parametrize(("backend", "status"), [(RIGHT, 0), (WRONG, 1)])
+    def test_closed_pipe_keeps_reports_and_status(self, small_corpus, here, backend, status):
+        reader, writer = os.pipe()
+        os.close(reader)
+        arguments = ["run", "-b", backend, "--data", small_corpus, "--html", "page.html", "--results", "results.jsonl"]
+        ended = subprocess.run(
+            [sys.executable, "-m", "conformance", *arguments],
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(SUPPORT)},
+            timeout=120,
+            check=False,
+        )
+        os.close(writer)
+        assert (ended.returncode, ended.stderr) == (status, b"")
+        assert {one.name for one in here.iterdir()} == {"page.html", "results.jsonl"}
 
     def test_backend_that_supports_no_case_fails_run(self, run):
         ended = run("-b", "raising_backends:SaysUnsupported")
