@@ -153,7 +153,6 @@ CHECKS = (
     "python scripts/count_entered_files.py",
 )
 COMPARE_PASSES = "python tests/support/compare_passes.py"
-COMPARE_PASSES = "python tests/support/compare_passes.py"
 SITE = "sphinx-build -W -nq -c scripts/site . dist/site"
 RELEASE = (*SCRIPT, *GROUPS["build"])
 JOBS = {
