@@ -106,6 +106,12 @@ class CaseError(ConformanceError):
     area = "case"
 
 
+class StorageError(ConformanceError):
+    """A file or folder that the suite needs cannot be written, because of the file system."""
+
+    area = "storage"
+
+
 class ModelError(ConformanceError):
     """A model given by the user cannot be read or rewritten."""
 

@@ -5,6 +5,7 @@ The environment is created under a temporary name and renamed when it is complet
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -21,7 +22,7 @@ import numpy as np
 import onnx
 
 from conformance.environments.registry import DOCUMENT_NAME, UNFINISHED_PREFIX, find_environment, lock_environments
-from conformance.errors import SubjectError
+from conformance.errors import StorageError, SubjectError
 from conformance.files.temp_dir import supervised_temp_dir
 
 if TYPE_CHECKING:
@@ -102,6 +103,12 @@ def _run_installer(requirements: Requirements, command: Sequence[str]) -> None:
             f"{command[0]} cannot be executed: {error.strerror}.",
             "Name a Python interpreter by --python.",
         ) from None
+    if done.returncode and os.strerror(errno.ENOSPC).encode() in done.stdout + done.stderr:
+        raise StorageError(
+            "disk-full",
+            f"{requirements.subject} is not installed, because the disk is full.",
+            "Free some space, or set XDG_CACHE_HOME to another folder.",
+        )
     if done.returncode:
         raise SubjectError(
             "not-installable",

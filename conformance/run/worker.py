@@ -19,7 +19,7 @@ import pytest
 from conformance.corpus.case_json import COMPANION_FILE
 from conformance.corpus.corpus import Corpus
 from conformance.corpus.loading import load_case
-from conformance.errors import CorpusError
+from conformance.errors import CorpusError, StorageError
 from conformance.isolation.protocol import SubjectInfo
 from conformance.isolation.proxies import BackendProxy
 from conformance.isolation.start_subjects import client_of
@@ -184,8 +184,8 @@ class Worker:
             self._processes.set_idle_work(item.subject, self._prefetch_steps(item.subject, after))
         try:
             result, seconds = self._result(item, after)
-        except CorpusError as error:
-            return case_report(item.nodeid, item.location, {"abandon": error.args}, 0.0)
+        except (CorpusError, StorageError) as error:
+            return case_report(item.nodeid, item.location, {"abandon": [error.area, *error.args]}, 0.0)
         return case_report(item.nodeid, item.location, result, seconds)
 
     def _result(self, item: ConformanceItem, after: ConformanceItem | None) -> tuple[dict[str, Any], float]:
@@ -195,6 +195,7 @@ class Worker:
 
         Raises:
             CorpusError: a file of the case differs from the manifest.
+            StorageError: the suite cannot write its files for the subject.
         """
         run = partial(self._run_case, item.subject, item.case, partial(self._prefetch_load, item.subject, after))
         outcome, repeats = run_repeatedly(run, self._repeat)
