@@ -123,6 +123,8 @@ class Harness:
             "runtime_version": subject.version[:200] or "unknown",
             "language": "Python",
             "kind": self._kind,
+            "python": subject.python,
+            "packages": list(subject.packages),
         }
         if subject.provider is not None:
             started["provider"] = subject.provider

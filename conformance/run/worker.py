@@ -388,5 +388,8 @@ def read_introductions(workerinput: Mapping[str, Any]) -> dict[str, SubjectInfo]
     The result is empty in a process that is not a worker of pytest-xdist.
     """
     received = workerinput.get(INTRODUCTIONS_KEY, {})
-    passes = {id: None if info["passes"] is None else tuple(info["passes"]) for id, info in received.items()}
-    return {id: SubjectInfo(**{**info, "passes": passes[id]}) for id, info in received.items()}
+    tuples = {
+        id: {name: tuple(value) for name, value in info.items() if isinstance(value, list)}
+        for id, info in received.items()
+    }
+    return {id: SubjectInfo(**{**info, **tuples[id]}) for id, info in received.items()}
