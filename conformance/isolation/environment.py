@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.errors import UnknownName
+from conformance.plugins import server_arguments
 from conformance.subjects.naming import EXEC_PREFIX, Interpreter, SubjectKind, SubjectName
 
 if TYPE_CHECKING:
@@ -83,7 +84,13 @@ def subject_command(named: SubjectName, interpreter: Interpreter | None = None) 
     if not named.is_command:
         text = named.with_options({option: _absolute_if_file(value, "/") for option, value in named.options.items()})
         if interpreter is not None and interpreter.is_adapter_only:
-            return (str(interpreter.program), "-I", _ADAPTER_SERVER, text)
+            return (
+                str(interpreter.program),
+                "-I",
+                _ADAPTER_SERVER,
+                *server_arguments(named.kind.group, named.name),
+                text,
+            )
         here = str(Path.cwd())
         kind = ["--optimizer"] if named.kind is SubjectKind.OPTIMIZER else []
         paths = _import_paths(here)
