@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +13,10 @@ from conformance.commands.completion import backend_names
 from conformance.commands.options import Data, PythonForEnvironment, Verb, Verbs, Workers, add_options, echo
 
 if TYPE_CHECKING:
-    from conformance.history.store import Target
+    from collections.abc import Callable
+
+    from conformance.history.store import HistoryStore, Target
+    from conformance.results.known_faults import KnownFault
 
 app = typer.Typer(cls=Verbs, no_args_is_help=True)
 
@@ -114,7 +119,7 @@ _ANY_RELEASE = "0"
 """Stands for a release; the package of a subject is the package that is installed in this release."""
 
 
-def _find_releases(store: object, target: Target, text: str, python: str, *, only_new: bool) -> list[str]:
+def _find_releases(store: HistoryStore, target: Target, text: str, python: str, *, only_new: bool) -> list[str]:
     """Return the releases of a subject in a range, the oldest first."""
     from packaging.requirements import Requirement
     from packaging.version import Version
@@ -122,9 +127,7 @@ def _find_releases(store: object, target: Target, text: str, python: str, *, onl
     from conformance.environments.requirements import find_requirements
     from conformance.errors import HistoryError
     from conformance.history.releases import ReleaseRange, find_releases
-    from conformance.history.store import HistoryStore
 
-    assert isinstance(store, HistoryStore)
     range = ReleaseRange.parse(text)
     requirements = find_requirements(target.subject(_ANY_RELEASE))
     pinned = map(Requirement, (*requirements.packages, *requirements.bare))
@@ -139,3 +142,95 @@ def _find_releases(store: object, target: Target, text: str, python: str, *, onl
             raise
         return []
     return [release for release in newest if range.has(Version(release))]
+
+
+@app.command("show", cls=Verb)
+@add_options
+def show(
+    thing: Annotated[
+        str,
+        typer.Argument(
+            metavar="CASE|FAULT|SUBJECT",
+            show_default=False,
+            help="A case, a known fault (page#heading or its title), or a runtime or graph optimizer; without it, all.",
+        ),
+    ] = "",
+    store: Store = DEFAULT_STORE,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the history as JSON, for programs.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="PAGE", help="Write the history as one HTML page.")] = None,
+) -> None:
+    """Show the verdicts of all releases in the history: one column per release, one row per group of cases.
+
+    The cases of a row have the same verdict in each release, and the same cause. Regressions come first.
+    """
+    import json as json_module
+
+    from conformance.errors import HistoryError
+    from conformance.files.atomic_write import check_distinct_targets, is_standard_output, write_text_atomically
+    from conformance.history.index import open_index
+    from conformance.history.store import HistoryStore
+    from conformance.history.timeline import LEGEND, document, text_table, timelines
+
+    targets = [target for target in (json, html) if target is not None]
+    check_distinct_targets(targets)
+    found_store = HistoryStore(store)
+    if not found_store.releases():
+        raise HistoryError(
+            "empty",
+            f"{store} has no results.",
+            "Run `onnx-conformance history update NAME`, or name a folder by --store.",
+        )
+    has_target, has_case = _selection(found_store, thing)
+    with open_index(found_store) as index:
+        found = timelines(found_store, index, has_target, has_case)
+    found = [timeline for timeline in found if timeline.rows]
+    if not found:
+        raise HistoryError("no-result", f"The history has no result of {thing}.", "Update the history.")
+    if json is not None:
+        write_text_atomically(json, json_module.dumps(document(found), indent=1, ensure_ascii=False) + "\n")
+    if html is not None:
+        from conformance.history.page import render_page
+
+        write_text_atomically(html, render_page(found))
+    is_taken = any(map(is_standard_output, targets))
+    is_case = thing.startswith("test_")
+    for timeline in found:
+        for line in text_table(timeline, with_cases=is_case):
+            echo(line, err=is_taken)
+        echo("", err=is_taken)
+    echo(LEGEND, err=is_taken)
+
+
+def _is_subject_of(fault: KnownFault, target: Target) -> bool:
+    """Return whether a known fault is a fault of a subject; its release and its options are ignored."""
+    name = re.split(r"[@\[]", fault.subject, maxsplit=1)[0]
+    return (target.name, str(target.kind)) == (name, fault.kind)
+
+
+def _selection(store: HistoryStore, thing: str) -> tuple[Callable[[Target], bool], Callable[[str], bool]]:
+    """Return functions that select subjects and cases.
+
+    Raises:
+        UnknownName: the history has no such case, fault or subject.
+    """
+    from conformance.errors import UnknownName, did_you_mean
+    from conformance.history.store import history_cases
+    from conformance.results.known_faults import known_faults
+
+    if not thing:
+        return (lambda _: True), (lambda _: True)
+    stored = store.releases()
+    subjects = {name for each in stored for name in (each.target.text, each.target.name)}
+    if thing in subjects:
+        return (lambda target: thing in {target.text, target.name}), (lambda _: True)
+    for fault in known_faults():
+        if thing in {fault.title, fault.anchor, fault.location, fault.location.rpartition("/")[2]}:
+            return partial(_is_subject_of, fault), fault.cases.__contains__
+    cases = {record["case"] for record in history_cases(stored[0].path, stored[0].digest)}
+    if thing in cases:
+        return (lambda _: True), (lambda case: case == thing)
+    raise UnknownName(
+        "no-such-history",
+        f"The history has no case, fault or subject {thing}.",
+        did_you_mean(thing, [*subjects, *cases], f"Name one of {', '.join(sorted(subjects))}, or a case."),
+    )

@@ -33,7 +33,7 @@ from packaging.version import Version
 from conformance.corpus.case_json import COMPANION_FILE, read_case_json
 from conformance.errors import HistoryError, ResultsError, UsageError
 from conformance.files.atomic_write import read_regular, write_bytes_atomically
-from conformance.results.file import decode_record, encode_record, read_results
+from conformance.results.file import decode_record, encode_record, history_cases_path, read_results
 from conformance.results.records import ReturnedValues
 from conformance.serialization.decoding import Count, JsonDecoder, MalformedError, NonEmpty
 from conformance.subjects.naming import SubjectKind, SubjectName
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.results.file import Results
-    from conformance.results.records import Header, HistoryRecord
+    from conformance.results.records import CaseRecord, Header, HistoryRecord
 
 FORMAT = 1
 """Format of the store."""
@@ -319,7 +319,7 @@ class HistoryStore:
         """
         found: dict[str, ReturnedValues] = {}
         for path in sorted(self.subject_folder(target).glob(f"*{_VALUES_SUFFIX}")):
-            for line in _unpack(path, lzma.open).splitlines(keepends=True):
+            for line in read_lines(path, lzma.open):
                 try:
                     record = _decode_values(line)
                 except MalformedError as error:
@@ -447,6 +447,29 @@ def _read_header(path: Path) -> Header:
     if "history" not in header:
         raise ResultsError("malformed", f"{path} names no release.", "Remove it, and update again.")
     return header
+
+
+def read_lines(path: Path, open_packed: Any) -> list[bytes]:
+    """Return the lines of a packed file of a store.
+
+    Raises:
+        HistoryError: the file is damaged.
+    """
+    return _unpack(path, open_packed).splitlines(keepends=True)
+
+
+def history_cases(path: Path, digest: str) -> Iterator[CaseRecord]:
+    """Yield the case records for a results file of a store.
+
+    Raises:
+        HistoryError: the file with the records is damaged.
+    """
+    source = history_cases_path(path, digest)
+    for line in read_lines(source, gzip.open):
+        try:
+            yield decode_record(line)
+        except MalformedError as error:
+            raise _damaged_error(source, str(error)) from None
 
 
 def _unpack(path: Path, open_packed: Any) -> bytes:
