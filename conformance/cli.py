@@ -29,6 +29,7 @@ from conformance.commands import (
     corpus,
     env,
     explain,
+    history,
     models,
     repro,
     results,
@@ -92,6 +93,7 @@ app.command("verify", cls=Verb)(corpus.verify)
 app.command("generate", cls=Verb)(corpus.generate)
 app.command("check-harness", cls=Verb)(check_harness.check_harness)
 app.add_typer(env.app, name="env")
+app.add_typer(history.app, name="history")
 
 
 def main() -> None:

@@ -130,6 +130,12 @@ class ResultsError(ConformanceError):
     area = "results"
 
 
+class HistoryError(ConformanceError):
+    """The store of a history cannot be read or written, or the releases of a package cannot be found."""
+
+    area = "history"
+
+
 class JobError(ConformanceError):
     """A distributed job cannot start or continue: its workers, scheduler or state file are unusable."""
 

@@ -121,7 +121,7 @@ _RECORDER_KEYS = {"record", "level", "expected", "baseline", "baseline_level", "
 """The keys of a result record that the recorder adds; the worker sets all other keys."""
 
 
-_LONG_KEYS = {"placement", "recorded_outputs", "stderr", "hazards", "checks", "accuracy"}
+_LONG_KEYS = {"placement", "returned", "recorded_outputs", "stderr", "hazards", "checks", "accuracy"}
 """The keys of a result record that are left out if the record would be too large for readers."""
 
 _DIAGNOSIS_KEYS = {"subject", "case", "verdict", "phase", "message", "level", "checks", "recorded_outputs"}

@@ -138,6 +138,7 @@ class Worker:
         diagnosis: whether to record the outputs of failing cases, which the diagnosis compares with those of mutants.
         accuracy: whether to report the accuracy of outputs.
         profile: the requirement profile, or None.
+        record_outputs: whether to record what the subject returned for each case.
     """
 
     def __init__(
@@ -149,7 +150,9 @@ class Worker:
         diagnosis: bool,
         accuracy: bool = False,
         profile: RequirementProfile | None = None,
+        record_outputs: bool = False,
     ) -> None:
+        self._record_outputs = record_outputs
         self._corpus = PrefetchingCorpus.of(corpus)
         self._processes = processes
         self._repeat = repeat
@@ -218,6 +221,7 @@ class Worker:
             "placement": outcome.placement,
             "rules": self._rules(item.case),
             "accuracy": outcome.accuracy,
+            "returned": outcome.returned,
         }
         return result | {name: value for name, value in optional.items() if value}, outcome.seconds
 
@@ -240,10 +244,13 @@ class Worker:
         is_prefetched = prefetched is not None and prefetched.entry is case
         loaded = prefetched if prefetched is not None and is_prefetched else load_case(self._corpus, case)
         if subject.kind is SubjectKind.BACKEND:
-            return judge_backend(subject.target, loaded, self._profile, subject.provider, self._accuracy, prefetch_load)
+            return judge_backend(
+                *(subject.target, loaded, self._profile, subject.provider, self._accuracy, prefetch_load),
+                record=self._record_outputs,
+            )
         from conformance.judging.optimizer import judge_optimizer
 
-        return judge_optimizer(subject, loaded, self._profile)
+        return judge_optimizer(subject, loaded, self._profile, record=self._record_outputs)
 
     def _prefetch_steps(self, subject: Subject, after: ConformanceItem) -> Iterator[None]:
         """Prefetch the case of the item `after` step by step, while the subject works on the current case.
