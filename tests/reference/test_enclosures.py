@@ -166,7 +166,7 @@ def test_faulty_output_is_outside_of_the_bound(op_type: str, arrays: Any, attrib
     assert not is_within(fault(right), tensor)
 
 
-def compose(steps: Sequence[tuple[Node, Sequence[Any]]]) -> Enclosure:
+def compose(steps: Sequence[tuple[Node, Any]]) -> Enclosure:
     """Return the enclosure of the last of some nodes; None in the place of an operand is the result before it."""
     result: Any = None
     with np.errstate(all="ignore"):
