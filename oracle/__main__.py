@@ -1,4 +1,4 @@
-"""`python -m oracle [--data DIR] [--case TEXT] [--json FILE]`: compute all expected values again, and print differences.
+"""`python -m oracle [--data DIR] [--case TEXT] [--json FILE]`: compute all expected values again.
 
 The exit status is 1 if there is a difference, and 2 if there is no corpus or no such case.
 """
