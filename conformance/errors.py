@@ -136,6 +136,18 @@ class HistoryError(ConformanceError):
     area = "history"
 
 
+class CensusFileError(ConformanceError):
+    """A census file cannot be read, or is not the complete result of a census."""
+
+    area = "census"
+
+
+class EvidenceError(ConformanceError):
+    """Evidence cannot be written: its requirements or its measurements cannot be read, or contradict the results."""
+
+    area = "evidence"
+
+
 class JobError(ConformanceError):
     """A distributed job cannot start or continue: its workers, scheduler or state file are unusable."""
 
