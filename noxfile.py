@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 nox.options.sessions = ["tests"]
 nox.options.default_venv_backend = "venv"
 nox.options.error_on_external_run = True
+
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+"""Without compiled modules, each of the hundreds of processes that tests start would compile all modules anew."""
 
 GROUPS = nox.project.load_toml()["dependency-groups"]
 PINNED = nox.project.load_toml("conformance/adapters/runtimes.toml")
