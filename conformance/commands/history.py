@@ -61,6 +61,13 @@ def update(
     retry: Annotated[
         bool, typer.Option("--retry", help="Try the releases again that are recorded as unavailable.")
     ] = False,
+    offline: Annotated[
+        bool,
+        typer.Option(
+            "--offline",
+            help="Find, install and run nothing; only judge the stored results again with the corpus of --data.",
+        ),
+    ] = False,
     workers: Workers = None,
     data: Data = None,
     python: PythonForEnvironment = "",
@@ -78,7 +85,7 @@ def update(
     from conformance.history.store import HistoryStore
     from conformance.history.update import ReleaseTask, RunSettings, missing_releases, order_by_gaps, update_store
 
-    settings = RunSettings(data, workers, PackageSources(python or sys.executable))
+    settings = RunSettings(data, workers, offline, PackageSources(python or sys.executable))
     found = HistoryStore(store)
     corpus = open_corpus(data or bundled_corpus_path())
     parsed = [_parse_name(name, is_optimizer=False) for name in names]
@@ -86,7 +93,10 @@ def update(
     with found.lock():
         tasks: list[ReleaseTask] = []
         for target, text in parsed:
-            releases = _find_releases(found, target, text, settings.sources.python, only_new=only_new)
+            if offline:
+                releases = [each.release for each in found.releases(target)]
+            else:
+                releases = _find_releases(found, target, text, settings.sources.python, only_new=only_new)
             missing = missing_releases(found, target, releases, corpus, retry=retry)
             echo(f"{target.text}: {len(releases)} releases, {len(missing)} to run")
             tasks += [ReleaseTask(target, release) for release in order_by_gaps(missing)]
