@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from conformance.commands.completion import backend_names
-from conformance.commands.options import Data, PythonForEnvironment, Verb, Verbs, Workers, add_options, echo
+from conformance.commands.options import Dask, Data, PythonForEnvironment, Verb, Verbs, Workers, add_options, echo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,6 +69,7 @@ def update(
         ),
     ] = False,
     workers: Workers = None,
+    dask: Dask = None,
     data: Data = None,
     python: PythonForEnvironment = "",
 ) -> None:
@@ -100,7 +101,14 @@ def update(
             missing = missing_releases(found, target, releases, corpus, retry=retry)
             echo(f"{target.text}: {len(releases)} releases, {len(missing)} to run")
             tasks += [ReleaseTask(target, release) for release in order_by_gaps(missing)]
-        counts = update_store(found, corpus, tasks, settings, echo)
+        if dask is None:
+            counts = update_store(found, corpus, tasks, settings, echo)
+        else:
+            from conformance.history.job import update_store_on_workers
+            from conformance.jobs.process_pool import create_workers
+
+            team = create_workers(workers, dask, lambda sentence: echo(sentence, err=True))
+            counts = update_store_on_workers(found, corpus, tasks, settings, team, echo)
     echo(f"{counts.done} releases run, {counts.unavailable} unavailable, {counts.failed} failed")
     raise typer.Exit(1 if counts.failed else 0)
 

@@ -36,7 +36,7 @@ from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from conformance.corpus.corpus import Corpus
@@ -53,7 +53,7 @@ LEVELS = ("must", "should")
 CONFIRMATIONS = 3
 """How often a case runs whose verdict differs from that of a neighbouring release."""
 
-SHARDS: Mapping[str, int] = {"openvino": 8}
+SHARDS: dict[str, int] = {"openvino": 8}
 """Number of shards of the runs of slow subjects; a finished shard survives an interruption."""
 
 _STOP_SECONDS = 60.0
@@ -79,10 +79,17 @@ class RunSettings:
 
 @dataclass(frozen=True)
 class ReleaseTask:
-    """One release of a subject that has to be run."""
+    """One release of a subject that has to be run.
+
+    Attributes:
+        shard: the part of the cases to run, as in `--shard`; empty for all.
+        cases: the cases to repeat; empty for a first run.
+    """
 
     target: Target
     release: str
+    shard: str = ""
+    cases: tuple[str, ...] = ()
 
     @property
     def subject(self) -> str:
@@ -150,7 +157,7 @@ def update_store(
     """
     counts, began = UpdateCounts(), time.monotonic()
     with ThreadPoolExecutor(1) as pool:
-        following = _ReleaseRun(store, corpus, tasks[0], settings) if tasks else None
+        following = ReleaseRun(store, corpus, tasks[0], settings) if tasks else None
         prepared = pool.submit(following.prepare) if following else None
         for number, task in enumerate(tasks, 1):
             assert following is not None
@@ -161,7 +168,7 @@ def update_store(
                     environment = current.result()
                 finally:
                     if number < len(tasks):
-                        following = _ReleaseRun(store, corpus, tasks[number], settings)
+                        following = ReleaseRun(store, corpus, tasks[number], settings)
                         prepared = pool.submit(following.prepare)
                 if environment is None and worker.known is not None and worker.known.missing:
                     report(
@@ -172,7 +179,7 @@ def update_store(
                 stored = worker.run(environment)
                 line, counts.done = _summary(stored), counts.done + 1
             except SubjectError as error:
-                _check_environment_error(task, error)
+                check_environment_error(task, error)
                 store.record_unavailable(task.target, task.release, error.code, _without_paths(error.problem))
                 line, counts.unavailable = f"unavailable: {_without_paths(error.problem)}", counts.unavailable + 1
             except ResultsError as error:
@@ -197,7 +204,7 @@ def _duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
 
 
-def _check_environment_error(task: ReleaseTask, error: SubjectError) -> None:
+def check_environment_error(task: ReleaseTask, error: SubjectError) -> None:
     """Raise an error if an environment was not created for a reason that is not the release's.
 
     Raises:
@@ -211,7 +218,7 @@ def _check_environment_error(task: ReleaseTask, error: SubjectError) -> None:
         ) from None
 
 
-class _ReleaseRun:
+class ReleaseRun:
     """The run of one release: its environment, its results files, and the packing of the results."""
 
     def __init__(self, store: HistoryStore, corpus: Corpus, task: ReleaseTask, settings: RunSettings) -> None:
@@ -267,7 +274,30 @@ class _ReleaseRun:
         return environment
 
     def run(self, environment: Environment | None) -> StoredRelease:
-        """Run the cases whose results are not known, add all results to the store, and remove the environment.
+        """Run the release, add its results to the store, and remove the environment.
+
+        Args:
+            environment: the environment; None if all results are known.
+
+        Raises:
+            ResultsError: the run did not produce results.
+            HistoryError: the disk is full.
+        """
+        header, records = self.collect(environment)
+        stored = self._store.add(header, records, self._corpus)
+        if self._earlier is not None and self._earlier.path != stored.path:
+            self._store.remove(self._earlier)
+        self.clean(environment)
+        return stored
+
+    def clean(self, environment: Environment | None) -> None:
+        """Remove the environment, if an update created it, and the temporary results."""
+        if environment is not None and self._marker.exists():
+            remove_environment(environment)
+        shutil.rmtree(self._work, ignore_errors=True)
+
+    def collect(self, environment: Environment | None) -> tuple[Any, list[Mapping[str, Any]]]:
+        """Run the cases whose results are not known; return the header and the results for the store.
 
         Args:
             environment: the environment; None if all results are known.
@@ -277,35 +307,38 @@ class _ReleaseRun:
             HistoryError: the disk is full.
         """
         known = dict(self.known.results) if self.known else {}
-        if self.known is None:
-            shards = SHARDS.get(self._task.target.name, 1)
-            runs = [self._run_shard(number, shards) for number in range(1, shards + 1)]
-        else:
-            runs = [self._run_cases(self.known.missing, 1)] if self.known.missing else []
+        runs = list(self._run_missing())
         results: dict[str, Mapping[str, Any]] = {key[1]: run.results[key] for run in runs for key in run.rows}
-        if changed := self._changed_cases({case: result["verdict"] for case, result in results.items()}):
+        if changed := self.changed_cases({case: result["verdict"] for case, result in results.items()}):
             confirmed = self._run_cases(changed, CONFIRMATIONS)
             results |= {key[1]: confirmed.results[key] for key in confirmed.rows}
         header = self._header(
             runs[0].header if runs else self._earlier_header(), environment, len(results) + len(known)
         )
-        records = [*known.values(), *map(_slim, results.values())]
-        stored = self._store.add(header, records, self._corpus)
-        if self._earlier is not None and self._earlier.path != stored.path:
-            self._store.remove(self._earlier)
-        if environment is not None and self._marker.exists():
-            remove_environment(environment)
-        shutil.rmtree(self._work, ignore_errors=True)
-        return stored
+        return header, [*known.values(), *map(_slim, results.values())]
+
+    def _run_missing(self) -> Iterator[Results]:
+        """Yield the runs of all cases whose results are not known."""
+        if self._task.cases:
+            yield self._run_cases(self._task.cases, CONFIRMATIONS)
+        elif self.known is not None:
+            if self.known.missing:
+                yield self._run_cases(self.known.missing, 1)
+        elif self._task.shard:
+            yield self._run_shard(*self._task.shard.split("/"))
+        else:
+            shards = SHARDS.get(self._task.target.name, 1)
+            for number in range(1, shards + 1):
+                yield self._run_shard(str(number), str(shards))
 
     def _earlier_header(self) -> Header:
         assert self._earlier is not None
         return self._earlier.header
 
-    def _run_shard(self, number: int, shards: int) -> Results:
+    def _run_shard(self, number: str, shards: str) -> Results:
         target = self._work / f"shard-{number}.jsonl"
         levels = [word for level in LEVELS for word in ("--select-level", level)]
-        return self._run_command(target, [*levels, *(["--shard", f"{number}/{shards}"] if shards > 1 else [])])
+        return self._run_command(target, [*levels, *(["--shard", f"{number}/{shards}"] if shards != "1" else [])])
 
     def _run_cases(self, cases: Sequence[str], times: int) -> Results:
         """Run some cases several times; the verdict of each case is the worst one."""
@@ -362,7 +395,7 @@ class _ReleaseRun:
             raise ResultsError("incomplete", f"The run of {self._task.subject} is incomplete.", "Update again.")
         return found
 
-    def _changed_cases(self, verdicts: Mapping[str, str]) -> list[str]:
+    def changed_cases(self, verdicts: Mapping[str, str]) -> list[str]:
         """Return the cases whose verdict differs from that of the nearest older or newer release in the store."""
         version = Version(self._task.release)
         stored = [each for each in self._store.releases(self._task.target) if each.digest == self._corpus.digest]

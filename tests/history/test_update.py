@@ -15,8 +15,10 @@ from refusals import refused
 from conformance.environments.registry import Environment
 from conformance.errors import SubjectError
 from conformance.history import update
+from conformance.history.job import ReleaseJob, update_store_on_workers
 from conformance.history.store import HistoryStore
 from conformance.history.update import ReleaseTask, RunSettings, missing_releases, order_by_gaps, update_store
+from conformance.jobs.job import ChunkResult
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +39,13 @@ class FakeReleases:
         errors: error of the creation of an environment, by release.
         ends: exit status and output of the next runs, before a run that succeeds.
         runs: release and selection of each run.
+        shards: release and shard of each run with a shard.
         removed: releases whose environments were removed.
     """
 
     def __init__(self, corpus, folder):
         self.corpus, self.folder = corpus, folder
-        self.backends, self.errors, self.ends, self.runs, self.removed = {}, {}, [], [], []
+        self.backends, self.errors, self.ends, self.runs, self.removed, self.shards = {}, {}, [], [], [], []
 
     def create(self, requirements, _):
         if requirements.release in self.errors:
@@ -55,6 +58,8 @@ class FakeReleases:
         release = subject.partition("@")[2]
         cases = [value for word, value in pairwise(command) if word == "--case"]
         self.runs.append((release, tuple(cases)))
+        if "--shard" in command:
+            self.shards.append((release, command[command.index("--shard") + 1]))
         if self.ends:
             return self.ends.pop(0)
         target = Path(command[command.index("--results" if "--results" in command else "--resume") + 1])
@@ -202,3 +207,50 @@ def test_damaged_results_stop_update(store, corpus):
     path.write_bytes(path.read_bytes()[:20])
     with refused("results.malformed", path.name):
         missing_releases(store, TARGET, ["1.0"], corpus)
+
+
+class DirectWorkers:
+    """Runs all chunks of a job in this process."""
+
+    def run(self, job, numbers):
+        with job.open() as run_chunk:
+            for number in numbers:
+                yield ChunkResult(number, json.loads(json.dumps(run_chunk(number))))
+
+
+def run_update_on_workers(store, corpus, *releases):
+    tasks = [ReleaseTask(TARGET, release) for release in releases]
+    with store.lock():
+        return update_store_on_workers(store, corpus, tasks, RunSettings(corpus.path), DirectWorkers(), lambda _: None)
+
+
+def test_update_on_workers_gives_results_of_local_update(store, corpus, fakes, tmp_path):
+    fakes.backends = {"1.0": AlwaysRight, "1.1": WrongOnArgMax}
+    assert run_update_on_workers(store, corpus, "1.0", "1.1").done == 2
+    local = HistoryStore(tmp_path / "local")
+    run_update(local, corpus, "1.0", "1.1", data=corpus.path)
+    for one, other in zip(store.releases(), local.releases(), strict=True):
+        ours, theirs = one.read(), other.read()
+        assert {key: row["verdict"] for key, row in ours.rows.items()} == {
+            key: row["verdict"] for key, row in theirs.rows.items()
+        }
+    assert store.values(TARGET) == local.values(TARGET)
+    assert sum("repeats" in row for each in store.releases() for row in each.read().rows.values()) == 0
+    assert fakes.removed
+
+
+def test_update_on_workers_joins_shards_and_records_unavailable_releases(store, corpus, fakes, monkeypatch):
+    monkeypatch.setitem(update.SHARDS, "onnxruntime", 2)
+    fakes.backends = {"1.0": AlwaysRight}
+    fakes.errors = {"1.1": SubjectError("not-installable", "onnxruntime@1.1 does not install: no wheel.", "-")}
+    counts = run_update_on_workers(store, corpus, "1.0", "1.1")
+    assert (counts.done, [each.release for each in store.releases()]) == (1, ["1.0"])
+    assert [shard for _, shard in fakes.shards] == ["1/2", "2/2"]
+    assert set(store.unavailable(TARGET)) == {"1.1"}
+
+
+def test_update_on_workers_with_other_corpus_is_refused(store, corpus, tmp_path):
+    other = change_tensor(corpus, ADAM, "test_data_set_0/bound_0.pb", 0.0, tmp_path / "other")
+    job = ReleaseJob((ReleaseTask(TARGET, "1.0"),), RunSettings(other.path), corpus.digest)
+    with refused("subject.other-corpus"), job.open():
+        pass
