@@ -126,6 +126,22 @@ def board(session: nox.Session) -> None:
     session.run("python", "scripts/make_hazards.py", packed)
 
 
+HISTORY_SUBJECTS = (
+    *("onnxruntime", "onnx-reference", "onnxsim", "onnxoptimizer", "onnxscript"),
+    *("tract", "tvm", "iree", "tinygrad", "openvino"),
+)
+"""Subjects whose releases reports/history/ has."""
+
+
+@nox.session
+def history(session: nox.Session) -> None:
+    """Run the releases that are newer than those in reports/history/, and write the releases of each finding."""
+    session.install("-e", ".", "uv>=0.5")
+    session.run("onnx-conformance", "history", "update", "--new", *HISTORY_SUBJECTS, success_codes=[0, 1])
+    session.run("python", "scripts/findings_history.py")
+    session.run("onnx-conformance", "history", "show", "--html", "reports/history/index.html")
+
+
 def add_command_session(name: str, description: str, requirements: Sequence[str], *commands: str) -> None:
     """Define a session that runs commands; the arguments after `--` are added to the last command."""
 
