@@ -25,7 +25,7 @@ from conformance.audit.exposure import (
 from conformance.audit.job import AuditWorkers, Recording, RecordingKey
 from conformance.audit.judgement import JudgedNode, NodeVerdict, judge_nodes
 from conformance.errors import ModelError
-from conformance.models.graphs import attribute_graphs, count_free_uses
+from conformance.models.graphs import attribute_graphs, count_free_uses, graph_edges
 from conformance.models.validity import MAX_MODEL_BYTES, read_model
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ class SubjectAudit:
         remark: why added outputs could not be used for all values; empty if they could.
         model_runs: the number of models that were run to obtain the values.
         nodes: the judged nodes, in the model's order.
+        edges: pairs of numbers of nodes; the second node takes a result of the first.
         cases: wrong nodes as cases, if they are asked for.
     """
 
@@ -79,6 +80,7 @@ class SubjectAudit:
     remark: str = ""
     model_runs: int = 0
     nodes: list[JudgedNode] = field(default_factory=list)
+    edges: list[tuple[int, int]] = field(default_factory=list)
     cases: list[Case] = field(default_factory=list)
 
     @property
@@ -190,6 +192,7 @@ def audit_subject(
     audit.is_repeatable = recording.is_repeatable
     audit.repeats_when_prepared_again = recording.repeats_when_prepared_again
     judged, recorded = recording.model, recording.values
+    audit.edges = graph_edges(judged.graph)
 
     def count(done: int, total: int) -> None:
         if done % 50 == 0 or done == total:
