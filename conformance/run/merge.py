@@ -155,6 +155,12 @@ def _subjects(runs: Sequence[Results]) -> list[SubjectRecord]:
         for subject in run.header["subjects"]:
             known, path = found.setdefault(subject["id"], (subject, run.path))
             if known != subject:
+                if known["version"] == subject["version"]:
+                    raise ResultsError(
+                        "subjects-differ",
+                        f"{run.path} and {path} describe {subject['id']} {subject['version']} differently.",
+                        "Run all shards with the same files and the same properties of the subject.",
+                    )
                 raise ResultsError(
                     "versions-differ",
                     f"{run.path} has results of {subject['id']} {subject['version']}, but {path} has results of version"
