@@ -173,6 +173,13 @@ class StartedMessage(TypedDict):
             ),
         ]
     ]
+    python: NotRequired[Annotated[ShortText, Meta(description="Version of the Python that runs the subject.")]]
+    packages: NotRequired[
+        Annotated[
+            list[ShortText],
+            Meta(max_length=10000, description="Installed packages that the subject can use, as `name==version`."),
+        ]
+    ]
 
 
 class LoadedMessage(TypedDict):

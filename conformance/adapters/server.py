@@ -14,6 +14,8 @@ import importlib
 import inspect
 import json
 import os
+import platform
+import re
 import sys
 from abc import ABC, abstractmethod
 from binascii import a2b_base64, b2a_base64
@@ -186,6 +188,7 @@ class AdapterServer(ABC):
             answer = dict(zip(("error", "hint"), map(str, error.args), strict=False))
             return answer | {"code": "subject.unusable-option"}
         started = {"version": PROTOCOL_VERSION, "name": self._text[:200], "runtime_version": version[:200] or "unknown"}
+        started |= {"python": platform.python_version(), "packages": installed_packages()}
         return started | {"language": "Python", "kind": self.kind, **properties}
 
     @abstractmethod
@@ -345,6 +348,20 @@ def _import_adapter(name: str) -> ModuleType:
     return importlib.import_module(f"adapters.{name}")
 
 
+def installed_packages() -> list[str]:
+    """Return the packages on the import path, as `name==version`; the same as `conformance.subjects.identity`.
+
+    The names are those of their metadata folders, because reading the metadata of all packages takes longer.
+    """
+    found: dict[str, str] = {}
+    for folder in map(Path, sys.path):
+        for path in folder.glob("*.*-info") if folder.is_dir() else ():
+            name, _, version = path.name.rpartition(".")[0].partition("-")
+            if version:
+                found.setdefault(re.sub(r"[-_.]+", "-", name).lower(), version.partition("-py")[0])
+    return sorted(f"{name}=={version}" for name, version in found.items())
+
+
 def _decode_tensor(message: Mapping[str, Any]) -> Array:
     """Return the tensor of a message, as a new writable array."""
     data = a2b_base64(message["data"])
@@ -361,9 +378,16 @@ def _encode_tensor(array: Array) -> dict[str, Any]:
 
 
 def _numpy_dtype(name: str) -> np.dtype[Any]:
-    """Return NumPy's type of this name; bfloat16 comes from ml_dtypes, a dependency of onnx."""
+    """Return NumPy's type of this name; bfloat16 comes from ml_dtypes, a dependency of onnx.
+
+    Raises:
+        Unsupported: ml_dtypes is not installed.
+    """
     if name == "bfloat16":
-        importlib.import_module("ml_dtypes")  # registers the name with NumPy
+        try:
+            importlib.import_module("ml_dtypes")  # registers the name with NumPy
+        except ModuleNotFoundError:
+            raise Unsupported("bfloat16 needs the package ml_dtypes, which is not installed in this Python") from None
     return np.dtype(name)
 
 

@@ -74,7 +74,7 @@ def blame(
     from conformance.blame.session import Request, Session
     from conformance.diagnosis.reproduction.folder import check_empty
     from conformance.environments.registry import find_interpreters
-    from conformance.errors import ExitStatus
+    from conformance.errors import ExitStatus, SubjectError
     from conformance.files.atomic_write import check_distinct_targets, check_target, is_standard_output
     from conformance.isolation.limits import Limits
 
@@ -99,12 +99,13 @@ def blame(
             echo(line, err=takes_output)
 
     opened = OpenSubjects(limits, in_process=no_isolation, interpreters=find_interpreters)
+    known = dict(document.get("steps", {}))
     session = Session(request, opened, show, _show_progress, document)
     try:
         verdict = session.run()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SubjectError):
         _show_progress("")
-        if session.document.get("steps"):
+        if session.document.get("steps", {}) != known:
             _write_reports(session.document, json, html)
             if json is not None:
                 echo(f"Continue with the same options and --resume {json}", err=True)

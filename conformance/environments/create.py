@@ -5,6 +5,7 @@ The environment is created under a temporary name and renamed when it is complet
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -22,7 +23,7 @@ import onnx
 
 from conformance.environments.registry import DOCUMENT_NAME, UNFINISHED_PREFIX, find_environment, lock_environments
 from conformance.environments.requirements import smoke_test_subject
-from conformance.errors import SubjectError
+from conformance.errors import StorageError, SubjectError
 from conformance.files.temp_dir import supervised_temp_dir
 from conformance.plugins import server_arguments
 from conformance.subjects.naming import SubjectKind
@@ -105,6 +106,12 @@ def _run_installer(requirements: Requirements, command: Sequence[str]) -> None:
             f"{command[0]} cannot be executed: {error.strerror}.",
             "Name a Python interpreter by --python.",
         ) from None
+    if done.returncode and os.strerror(errno.ENOSPC).encode() in done.stdout + done.stderr:
+        raise StorageError(
+            "disk-full",
+            f"{requirements.subject} is not installed, because the disk is full.",
+            "Free some space, or set XDG_CACHE_HOME to another folder.",
+        )
     if done.returncode:
         raise SubjectError(
             "not-installable",

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.errors import UnknownName
+from conformance.files.atomic_write import storage_errors
 from conformance.plugins import server_arguments
 from conformance.subjects.naming import EXEC_PREFIX, Interpreter, SubjectKind, SubjectName
 
@@ -54,10 +55,16 @@ class ScratchFolders:
 
     @classmethod
     def create(cls) -> ScratchFolders:
-        """Create the folders, empty, in the folder for temporary files."""
-        root = tempfile.mkdtemp(prefix="onnx-conformance-")
-        for name in ("home", "work", "tmp", "models"):
-            os.mkdir(f"{root}/{name}", 0o700)  # noqa: PTH102
+        """Create the folders, empty, in the folder for temporary files.
+
+        Raises:
+            StorageError: the file system cannot hold the folders.
+            OSError: the folders cannot be created for another reason.
+        """
+        with storage_errors(tempfile.gettempdir()):
+            root = tempfile.mkdtemp(prefix="onnx-conformance-")
+            for name in ("home", "work", "tmp", "models"):
+                os.mkdir(f"{root}/{name}", 0o700)  # noqa: PTH102
         return cls(root, f"{root}/work", f"{root}/models")
 
     def environment(self) -> Mapping[str, str]:

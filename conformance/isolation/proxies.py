@@ -75,7 +75,10 @@ class BackendProxy:
         """
         if self.client.has_process:
             self._ready = model, PreparedProxy(self, model.SerializeToString(), _input_names(model.graph), 0)
-            self._ready[1].prepare_prefetch(next(self._file_names), inputs)
+            try:
+                self._ready[1].prepare_prefetch(next(self._file_names), inputs)
+            except OSError:  # the subject removed the folder; loading the model of the next case fails again
+                self._ready = None
 
     def prefetch(self, model: onnx.ModelProto, inputs: Sequence[Array] | None = None) -> None:
         """Let the subject load the model of the next case while the suite compares the outputs of this case.
@@ -91,8 +94,8 @@ class BackendProxy:
             if self._ready is None or self._ready[0] is not model or not self.client.is_running(self._ready[1].process):
                 self.prepare_prefetch(model, inputs)
             self._prefetched, self._ready = self._ready, None
-            assert self._prefetched is not None
-            self._prefetched[1].start_prefetch()
+            if self._prefetched is not None:
+                self._prefetched[1].start_prefetch()
 
     def prepare_companion(self, model: onnx.ModelProto, device: str = "CPU") -> PreparedProxy:  # noqa: ARG002
         """Load a second model (companion). If the harness keeps only one model, each run reloads its model.
@@ -165,7 +168,11 @@ class PreparedProxy:
 
     def load(self) -> None:
         """Send the command `load`, and wait for the answer."""
-        fields = self._load_fields(f"model{self.slot or ''}.onnx")
+        try:
+            fields = self._load_fields(f"model{self.slot or ''}.onnx")
+        except OSError as error:
+            problem = f"changed the folder of its models: {error.strerror}"
+            raise self._backend.client.protocol_violation(problem) from None
         self._backend.client.process.line_limit = max_line_bytes(self._backend.client.limits, len(self._model))
         self._backend.record_load(self)
         self._record_loaded(self._backend.client.ask("load", **fields))

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.corpus.case_json import COMPANION_FILE, load_companion, read_case_json
+from conformance.errors import StorageError
 from conformance.judging.compare import (
     NO_INTERPRETATION_VIOLATION,
     compare_output,
@@ -380,10 +381,11 @@ def _call_subject(phase: str, ask: Any) -> Any:
 
     Raises:
         _CaseEnded: the subject raised an error or its process failed; the exception has the verdict.
+        StorageError: the suite cannot write its files for the subject.
     """
     try:
         return ask()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, StorageError):
         raise
     except SubjectFailure as error:
         raise _CaseEnded(error.verdict, error.phase or phase, format_exception(error)) from error

@@ -18,7 +18,7 @@ from conformance.clauses import clauses
 from conformance.corpus.case_json import read_case_json
 from conformance.corpus.corpus import MANIFEST, manifest_bytes
 from conformance.diagnosis.collected_results import ResultCollector
-from conformance.errors import ConformanceError, CorpusError, OutputFault, UsageError
+from conformance.errors import ConformanceError, CorpusError, OutputFault, StorageError, UsageError
 from conformance.expectations.criterion import CaseFacts, case_facts
 from conformance.files.atomic_write import deferred_signals
 from conformance.results.environment import describe_environment
@@ -195,7 +195,8 @@ class Recorder:
             return
         try:
             if "abandon" in result:
-                raise CorpusError(*result["abandon"])  # the arguments of the exception that the worker raised
+                area, *arguments = result["abandon"]  # of the exception that the worker raised
+                raise (StorageError if area == StorageError.area else CorpusError)(*arguments)
             if not self.has_begun and self._before_first_result is not None:
                 self._before_first_result()
             is_expected = self.add(result)
@@ -210,6 +211,8 @@ class Recorder:
     def abort(self, error: ConformanceError) -> NoReturn:
         """Stop the pytest session because of `error`, which the user must correct."""
         self.aborted_by = error
+        if self._partial is not None and isinstance(error, StorageError):
+            self._partial.keep()
         raise pytest.exit.Exception(str(error), returncode=2) from None
 
     def begin(self, selected: int, selection: Mapping[str, str], command: str, expected_results: int = 0) -> None:

@@ -19,7 +19,7 @@ import pytest
 from conformance.corpus.case_json import COMPANION_FILE
 from conformance.corpus.corpus import Corpus
 from conformance.corpus.loading import load_case
-from conformance.errors import CorpusError
+from conformance.errors import CorpusError, StorageError
 from conformance.isolation.protocol import SubjectInfo
 from conformance.isolation.proxies import BackendProxy
 from conformance.isolation.start_subjects import client_of
@@ -187,8 +187,8 @@ class Worker:
             self._processes.set_idle_work(item.subject, self._prefetch_steps(item.subject, after))
         try:
             result, seconds = self._result(item, after)
-        except CorpusError as error:
-            return case_report(item.nodeid, item.location, {"abandon": error.args}, 0.0)
+        except (CorpusError, StorageError) as error:
+            return case_report(item.nodeid, item.location, {"abandon": [error.area, *error.args]}, 0.0)
         return case_report(item.nodeid, item.location, result, seconds)
 
     def _result(self, item: ConformanceItem, after: ConformanceItem | None) -> tuple[dict[str, Any], float]:
@@ -198,6 +198,7 @@ class Worker:
 
         Raises:
             CorpusError: a file of the case differs from the manifest.
+            StorageError: the suite cannot write its files for the subject.
         """
         run = partial(self._run_case, item.subject, item.case, partial(self._prefetch_load, item.subject, after))
         outcome, repeats = run_repeatedly(run, self._repeat)
@@ -394,5 +395,8 @@ def read_introductions(workerinput: Mapping[str, Any]) -> dict[str, SubjectInfo]
     The result is empty in a process that is not a worker of pytest-xdist.
     """
     received = workerinput.get(INTRODUCTIONS_KEY, {})
-    passes = {id: None if info["passes"] is None else tuple(info["passes"]) for id, info in received.items()}
-    return {id: SubjectInfo(**{**info, "passes": passes[id]}) for id, info in received.items()}
+    tuples = {
+        id: {name: tuple(value) for name, value in info.items() if isinstance(value, list)}
+        for id, info in received.items()
+    }
+    return {id: SubjectInfo(**{**info, **tuples[id]}) for id, info in received.items()}

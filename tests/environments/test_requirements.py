@@ -21,6 +21,8 @@ def requirements(text, kind=SubjectKind.BACKEND):
     [
         ("onnxruntime@1.20.1", ("onnxruntime==1.20.1", ONNX, *ADAPTER), ()),
         ("onnxruntime@1.15.0", ("onnxruntime==1.15.0", ONNX, "numpy<2", "ml_dtypes"), ()),
+        ("openvino@2024.1.0", ("openvino==2024.1.0", "numpy<2", "ml_dtypes"), ()),
+        ("openvino@2024.2.0", ("openvino==2024.2.0", *ADAPTER), ()),
         ("onnx-reference@1.14.1", ("onnx==1.14.1", "numpy<2", "ml_dtypes"), ()),
         ("onnx-reference@1.14.1[with=numpy>=2+rich]", ("numpy>=2", "rich", "onnx==1.14.1", "ml_dtypes"), ()),
         ("onnxsim@0.4.36", ("onnxsim==0.4.36", ONNX, "onnxruntime==1.32.0", *ADAPTER), ()),
