@@ -22,9 +22,10 @@ from conformance.audit.exposure import (
     record_values,
     run_once,
 )
+from conformance.audit.job import AuditWorkers, Recording, RecordingKey
 from conformance.audit.judgement import JudgedNode, NodeVerdict, judge_nodes
 from conformance.errors import ModelError
-from conformance.models.graphs import attribute_graphs, count_free_uses
+from conformance.models.graphs import attribute_graphs, count_free_uses, graph_edges
 from conformance.models.validity import MAX_MODEL_BYTES, read_model
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class SubjectAudit:
         remark: why added outputs could not be used for all values; empty if they could.
         model_runs: the number of models that were run to obtain the values.
         nodes: the judged nodes, in the model's order.
+        edges: pairs of numbers of nodes; the second node takes a result of the first.
         cases: wrong nodes as cases, if they are asked for.
     """
 
@@ -78,6 +80,7 @@ class SubjectAudit:
     remark: str = ""
     model_runs: int = 0
     nodes: list[JudgedNode] = field(default_factory=list)
+    edges: list[tuple[int, int]] = field(default_factory=list)
     cases: list[Case] = field(default_factory=list)
 
     @property
@@ -162,6 +165,7 @@ def audit_subject(
     *,
     all_elements: bool = False,
     makes_cases: bool = False,
+    workers: AuditWorkers | None = None,
 ) -> SubjectAudit:
     """Run a model on a subject, and judge its nodes on the values that the subject computed.
 
@@ -172,24 +176,32 @@ def audit_subject(
         progress: is called with a text for the user.
         all_elements: whether every element of a large output is judged, and not a sample.
         makes_cases: whether wrong nodes become cases.
+        workers: workers that judge the nodes, and the folder of an interrupted audit; None to judge in this process.
+
+    Raises:
+        ConformanceError: the folder cannot be used, or the workers cannot continue.
     """
     audit = SubjectAudit(subject.id, subject.version or "", data_set.name)
+    key = RecordingKey.of(model.digest, audit.subject, audit.version, data_set.arrays)
+    recording = None if workers is None else workers.find(key)
     try:
-        first, second = run_once(subject.target, model.original, data_set.arrays, times=2)
-        audit.is_repeatable = are_identical(first, second)
-        (again,) = run_once(subject.target, model.original, data_set.arrays)
-        audit.repeats_when_prepared_again = are_identical(first, again)
-        is_stable = audit.is_repeatable and audit.repeats_when_prepared_again
-        judged, recorded = _record(model.prepared, subject, data_set, first, progress, is_stable=is_stable)
+        recording = recording or _run(model, subject, data_set, progress)
     except SubjectRefused as refusal:
         audit.failure = str(refusal)
         return audit
+    audit.is_repeatable = recording.is_repeatable
+    audit.repeats_when_prepared_again = recording.repeats_when_prepared_again
+    judged, recorded = recording.model, recording.values
+    audit.edges = graph_edges(judged.graph)
 
     def count(done: int, total: int) -> None:
         if done % 50 == 0 or done == total:
             progress(f"{done} of {total} nodes judged")
 
-    audit.nodes = judge_nodes(judged, recorded, count, all_elements=all_elements)
+    if workers is None:
+        audit.nodes = judge_nodes(judged, recorded, count, all_elements=all_elements)
+    else:
+        audit.nodes = workers.judge(key, recording, count, all_elements=all_elements)
     confirmed = _confirm_wrong_nodes(audit.nodes, judged, recorded, subject, data_set, all_elements=all_elements)
     if makes_cases:
         constants = {name: recorded.values[name] for name, way in recorded.ways.items() if way is Exposure.CONSTANT}
@@ -202,6 +214,20 @@ def audit_subject(
     ways: Counter[Any] = Counter(way for way in recorded.ways.values() if way is not Exposure.CONSTANT)
     audit.ways = {str(way): ways[way] for way in Exposure if ways[way]}
     return audit
+
+
+def _run(model: AuditedModel, subject: Subject, data_set: InputSet, progress: Callable[[str], None]) -> Recording:
+    """Run a model three times, and record its intermediate values.
+
+    Raises:
+        SubjectRefused: the subject does not run the model.
+    """
+    first, second = run_once(subject.target, model.original, data_set.arrays, times=2)
+    (again,) = run_once(subject.target, model.original, data_set.arrays)
+    is_repeatable, repeats_again = are_identical(first, second), are_identical(first, again)
+    is_stable = is_repeatable and repeats_again
+    judged, recorded = _record(model.prepared, subject, data_set, first, progress, is_stable=is_stable)
+    return Recording(judged, recorded, is_repeatable, repeats_again)
 
 
 def _record(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -120,13 +121,13 @@ def blame(
         for line in step_lines(name, data, session.document):
             echo(line, err=takes_output)
 
-    known = dict(document.get("steps", {}))
+    known = deepcopy(document)
     session = Session(request, opened, show, _show_progress, document)
     try:
         verdict = session.run()
     except (KeyboardInterrupt, SubjectError):
         _show_progress("")
-        if session.document.get("steps", {}) != known:
+        if session.document.get("steps") and session.document != known:
             _write_reports(session.document, json, html)
             if json is not None:
                 echo(f"Continue with the same options and --resume {json}", err=True)

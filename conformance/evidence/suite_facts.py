@@ -21,9 +21,6 @@ NOT_RECORDED = "not recorded"
 
 NOT_MEASURED = "not measured: no file with this measurement was given"
 
-_DIGEST_SUFFIX = " files sha256"
-"""End of the name of an entry of a run's environment that has the digest of a package's files."""
-
 
 def run_tables(inputs: EvidenceInputs, kept: frozenset[str]) -> Iterator[Table]:
     """Yield the tables of input files, subjects, and environments.

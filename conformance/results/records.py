@@ -290,13 +290,15 @@ class SubjectRecord(TypedDict):
     """A subject with its version and properties at the time of the run.
 
     `provider` is the execution provider on which every node must run. `placement` is present if a provider or device
-    was requested, and states whether the subject reports where its nodes ran.
+    was requested, and states whether the subject reports where its nodes ran. `files_sha256` identifies the files of
+    the subject, if they are known.
     """
 
     id: str
     kind: Annotated[str, Literal["backend", "optimizer"]]
     version: str
     language: NotRequired[str]
+    files_sha256: NotRequired[NonEmpty]
     passes: NotRequired[list[str]]
     provider: NotRequired[NonEmpty]
     placement: NotRequired[Annotated[str, Literal["reported", "not reported"]]]

@@ -168,6 +168,12 @@ def _subjects(runs: Sequence[Results]) -> list[SubjectRecord]:
             if "identity" in subject:
                 identities[subject["id"]].append(subject["identity"])
             if _without_identity(known) != _without_identity(subject):
+                if known["version"] == subject["version"]:
+                    raise ResultsError(
+                        "subjects-differ",
+                        f"{run.path} and {path} describe {subject['id']} {subject['version']} differently.",
+                        "Run all shards with the same files and the same properties of the subject.",
+                    )
                 raise ResultsError(
                     "versions-differ",
                     f"{run.path} has results of {subject['id']} {subject['version']}, but {path} has results of version"

@@ -340,7 +340,9 @@ def test_reports_have_every_node(chain: AuditedModel) -> None:
     assert [node["verdict"] for node in document["audits"][0]["nodes"]] == [str(node.verdict) for node in result.nodes]
     page = render_page(chain, [result], ["X float 2x3x4"])
     assert "<script>" not in page
-    assert page.count("<details") == 4
+    assert page.count("<details") == page.count("<rect") == 4
+    assert page.count("<path") == 3
+    assert result.edges == [(0, 1), (1, 2), (2, 3)]
     assert len(list(text_lines(result))) > 4
 
 
