@@ -218,7 +218,9 @@ def run_batch(library: str, seed: int, state: Path) -> int:
         state.write_bytes(content)
         wrong = loaded.judge_fuzz(content, sizes)
         if judged is not None and wrong != int((~acceptable_elements(*judged)).sum()):
-            print(f"seed {seed}: {wrong} wrong elements instead of {(~acceptable_elements(*judged)).sum()}: {content.hex()}")
+            print(
+                f"seed {seed}: {wrong} wrong elements instead of {(~acceptable_elements(*judged)).sum()}: {content.hex()}"
+            )
             differing += 1
         line = b"test_%d,node,must,2,exact bound | index exact,0 1,Adam,a.b," % draw.randrange(99)
         state.write_bytes(line := damage(draw, line).replace(b"\0", b"") if draw.random() < 0.9 else line)
