@@ -179,7 +179,6 @@ JOBS = {
     "tests": ("Run the tests of the suite that need no browser and no root.", TESTS, PYTEST),
     "programs": ("Run the tests that start, build or install whole programs.", TESTS, f"{PYTEST} -m programs"),
     "corpus": ("Run the tests that measure the whole corpus.", TESTS, f"{PYTEST} -m whole"),
-    "mutation": ("Test the corpus with mutants; `-- --held-out FILE`, `-- --help`.", TESTS, "python -m mutation"),
     "lint": ("Check style, formatting, spelling, layers, structure, wording and generated files.", LINT, *CHECKS),
     "types": ("Check types.", TYPES, "mypy"),
     "generate": ("Write the corpus anew; `-- --check` prints how it differs.", SCRIPT, "onnx-conformance generate"),
@@ -194,12 +193,22 @@ for NAME, JOB in JOBS.items():
 
 
 @nox.session
+def mutation(session: nox.Session) -> None:
+    """Test the corpus with mutants, and write reports/mutation.json; `-- --held-out FILE`, `-- --help`."""
+    session.install(*TESTS)
+    arguments = session.posargs or ("--json", "reports/mutation.json")
+    session.run("python", "-m", "mutation", *arguments, env={"PYTHONPATH": f"{Path.cwd()}/tests/support"})
+
+
+@nox.session
 def oracle(session: nox.Session) -> None:
-    """Compute all expected values with the second oracle; `-- --examples N` compares both oracles on random models."""
+    """Compute all expected values with the second oracle, and write reports/oracle.json; `-- --examples N` compares
+    both oracles on random models.
+    """
     is_random = "--examples" in session.posargs
     session.install(ONNX, *(("-e", ".", *GROUPS["tests"]) if is_random else GROUPS["oracle"]))
     command = ["tests/support/compare_oracles.py"] if is_random else ["-m", "oracle"]
-    session.run("python", *command, *session.posargs)
+    session.run("python", *command, *(session.posargs or ("--json", "reports/oracle.json")))
 
 
 @nox.session

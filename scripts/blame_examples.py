@@ -15,6 +15,7 @@ import json
 import re
 import tempfile
 from collections import Counter, defaultdict
+from functools import partial
 from itertools import count as numbers
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,7 +36,7 @@ from conformance.search.sampling import sample_examples
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from conformance.search.example import Example
 
@@ -53,6 +54,9 @@ PUBLIC_SECONDS = 180.0
 """Maximum time of the reduction of one public model."""
 
 TIMEOUT = 60.0
+STARTED = "started"
+"""Result of a model whose explanation has not ended. If its subjects ended the process, they are isolated next time."""
+
 _IN_PROCESS = OpenSubjects(Limits(TIMEOUT), in_process=True)
 
 COLUMNS = (
@@ -60,15 +64,21 @@ COLUMNS = (
     *("optimizer fails", "invalid rewrite", "wrong outputs", "admissible", "not judged"),
 )
 FINDINGS = (
+    ("onnxoptimizer-defaults", "Sparse tensors", "onnxoptimizer", "Valid models with a sparse constant"),
+    ("onnxoptimizer-defaults", "fuse_consecutive_log_softmax", "onnxoptimizer", "A Softmax without an axis"),
+    ("onnxsim", "no support hash type", "onnxsim", "A sparse constant raises"),
+    ("onnxsim", "No Op registered.*eliminate_loop_with_const_trip_count", "onnxsim", "A node that was in a Loop"),
+    ("onnxsim", "fuse_consecutive_log_softmax", "by-search", "Softmax without an axis before Log"),
+    ("onnxscript", "SerdeError", "onnxscript", "A sparse constant raises"),
+    ("onnxscript", "'type' of 'value_info'.*eliminate_common", "onnxscript", "A graph output loses its type"),
     (
-        "onnxoptimizer-defaults",
-        "Sparse tensors",
-        "onnxoptimizer.md#valid-models-with-a-sparse-constant-or-a-float8e8m0-initializer-raise",
+        "onnxscript",
+        "no admissible value.*fold_constants.*Softmax",
+        "onnxscript",
+        "Softmax of opset 12",
     ),
-    ("onnxsim", "no support hash type", "onnxsim.md#a-sparse-constant-raises"),
-    ("onnxscript", "SerdeError", "onnxscript.md#a-sparse-constant-raises"),
 )
-"""The confirmed faults: graph optimizer, a part of the reason or of the passes, and the place in `reports/findings`."""
+"""The confirmed faults: graph optimizer, pattern of a difference, page of the findings, beginning of the title."""
 
 _NAMES = re.compile(r"(?<=Name: ).*|(?<=calling )_deserialize_graph with: .*")
 """Parts of messages that differ from model to model."""
@@ -91,7 +101,9 @@ def drawn_examples(count: int) -> Iterator[tuple[int, Example]]:
 def survey(optimizer: str, count: int, work: Path) -> None:
     """Compare each model with its rewrite, and explain each difference; append one line for each model."""
     log = work / f"{optimizer}.jsonl"
-    done = {record["number"] for record in read_records(log) if record["result"] != "unsupported"}
+    records = read_records(log)
+    done = {record["number"] for record in records if record["result"] not in ("unsupported", STARTED)}
+    ended = {record["number"] for record in records if record["result"] == STARTED}
     rewriter = SubjectName.parse(optimizer, SubjectKind.OPTIMIZER)
     used = dict.fromkeys(name for names in BACKENDS.values() for name in names)
     backends = [SubjectName.parse(name, SubjectKind.BACKEND) for name in used]
@@ -113,7 +125,9 @@ def survey(optimizer: str, count: int, work: Path) -> None:
                 for name in BACKENDS[example.operator]:
                     backend = SubjectName.parse(name, SubjectKind.BACKEND)
                     request = Request(model, data_sets, backend, backend, rewriter, seconds=SECONDS)
-                    record |= _explain(request, subjects[name], opened, isolated)
+                    kept = {"number": number, "result": STARTED}
+                    chosen = isolated if number in ended else _IN_PROCESS
+                    record |= _explain(request, subjects[name], opened, (chosen, isolated), partial(_append, log, kept))
                     if record["result"] != "unsupported":
                         break
             _append(log, record)
@@ -124,7 +138,9 @@ def survey_public(optimizer: str, work: Path) -> None:
     from audit_models import MODELS, inputs_of
 
     log = work / f"{optimizer}-models.jsonl"
-    done = {record["model"] for record in read_records(log)}
+    records = read_records(log)
+    done = {record["model"] for record in records if record["result"] != STARTED}
+    ended = {record["model"] for record in records if record["result"] == STARTED}
     rewriter = SubjectName.parse(optimizer, SubjectKind.OPTIMIZER)
     backend = SubjectName.parse("onnxruntime", SubjectKind.BACKEND)
     isolated = OpenSubjects(Limits(TIMEOUT, file=2**33, base_output=2**33))
@@ -136,11 +152,10 @@ def survey_public(optimizer: str, work: Path) -> None:
             arrays = inputs_of(public)
             data_set = InputSet("given", tuple(arrays[name] for name in required_input_names(model.original.graph)))
             request = Request(model, [data_set], backend, backend, rewriter, seconds=PUBLIC_SECONDS)
-            _append(
-                log,
-                {"model": public.name, "nodes": node_count(model.original)}
-                | _explain(request, running, opened, isolated, is_public=True),
-            )
+            kept = {"model": public.name, "nodes": node_count(model.original)}
+            chosen = isolated if public.name in ended else _IN_PROCESS
+            start = partial(_append, log, kept | {"result": STARTED})
+            _append(log, kept | _explain(request, running, opened, (chosen, isolated), start))
 
 
 def read_records(log: Path) -> list[dict[str, Any]]:
@@ -157,9 +172,21 @@ def _append(log: Path, record: dict[str, Any]) -> None:
 
 
 def _explain(
-    request: Request, backend: Any, optimizer: Any, isolated: OpenSubjects, *, is_public: bool = False
+    request: Request,
+    backend: Any,
+    optimizer: Any,
+    chosen: tuple[OpenSubjects, OpenSubjects],
+    on_start: Callable[[], None],
 ) -> dict[str, Any]:
-    """Return the result of one model: `same`, `unsupported`, or the document of the difference."""
+    """Return the result of one model: `same`, `unsupported`, or the document of the difference.
+
+    Args:
+        request: the model, its inputs and the subjects.
+        backend: the started backend.
+        optimizer: the started graph optimizer.
+        chosen: subjects for a difference of outputs or an exception, and subjects for a crash or a hang.
+        on_start: is called before the difference is explained.
+    """
     from conformance.blame.comparison import Comparison
 
     comparison = Comparison(backend, backend, optimizer)
@@ -170,10 +197,9 @@ def _explain(
         if answers[0].failure:
             return {"result": "unsupported" if answers[0].failure is Failure.UNSUPPORTED else "not run"}
         if difference:
-            # what raises an exception on a drawn model can run in this process; what crashes or hangs cannot
-            raises = bool(_RAISED.match(difference.messages[1]))
-            is_safe = not is_public and (raises or difference.failures[1] is not Failure.REWRITE)
-            session = Session(request, _IN_PROCESS if is_safe else isolated)
+            raises = difference.failures[1] is not Failure.REWRITE or _RAISED.match(difference.messages[1])
+            session = Session(request, chosen[0] if raises else chosen[1])
+            on_start()
             session.run()
             return {"result": "differs", "document": session.document}
     return {"result": "same"}
@@ -204,13 +230,18 @@ def _row(record: dict[str, Any]) -> tuple[str, str, str]:
     return verdict["outcome"], why, listed
 
 
-def _fault(optimizer: str, key: tuple[str, str, str]) -> str:
-    """Return the link to the confirmed fault of a group of differences, or why there is none."""
-    if "wrong" not in key[0]:
+def _fault(optimizer: str, record: dict[str, Any]) -> str:
+    """Return the link to the confirmed fault that a difference shows, or why there is none."""
+    verdict, *why = _row(record)
+    if "wrong" not in verdict:
         return "none"
-    for name, text, place in FINDINGS:
-        if name == optimizer and text in f"{key[1]} {key[2]}":
-            return f"[confirmed](../findings/{place})"
+    for name, pattern, page, beginning in FINDINGS:
+        if name == optimizer and re.search(pattern, " ".join([*why, *_nodes(record)])):
+            text = (REPORT.parent.parent / "findings" / f"{page}.md").read_text(encoding="utf-8")
+            titles = re.findall(r"^## (.+)$", text, re.MULTILINE)
+            (title,) = (each for each in titles if each.startswith(beginning))
+            anchor = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+            return f"[{title}](../findings/{page}.md#{anchor})"
     return "not confirmed"
 
 
@@ -240,7 +271,7 @@ def write_report(work: Path) -> None:
     ]
     sections = []
     for optimizer in OPTIMIZERS:
-        records = read_records(work / f"{optimizer}.jsonl")
+        records = [each for each in read_records(work / f"{optimizer}.jsonl") if each["result"] != STARTED]
         differing = [record for record in records if record["result"] == "differs"]
         versions = differing[0]["document"]["versions"] if differing else ["", "", ""]
         verdicts = Counter(_class_of(record) for record in differing)
@@ -264,7 +295,7 @@ def write_report(work: Path) -> None:
             ]
         for key, found in sorted(groups.items(), key=lambda item: (-("wrong" in item[0][0]), -len(item[1]))):
             least = min(found, key=lambda record: len(_nodes(record)))
-            shown = (*key, " → ".join(_nodes(least)), str(least["number"]), _fault(optimizer, key))
+            shown = (*key, " → ".join(_nodes(least)), str(least["number"]), _fault(optimizer, least))
             sections.append(f"| {len(found)} | {' | '.join(shown)} |")
     text = "\n".join([*lines, *sections, *_public_lines(work)]) + "\n"
     REPORT.parent.mkdir(parents=True, exist_ok=True)
@@ -286,6 +317,8 @@ def _public_lines(work: Path) -> Iterator[str]:
     for optimizer in OPTIMIZERS:
         for record in read_records(work / f"{optimizer}-models.jsonl"):
             start = f"| {record['model']} | {record['nodes']} | {optimizer}"
+            if record["result"] == STARTED:
+                continue
             if record["result"] != "differs":
                 result = "no difference" if record["result"] == "same" else record["result"]
                 yield f"{start} | | {result} | | | | none |"
@@ -295,7 +328,7 @@ def _public_lines(work: Path) -> Iterator[str]:
             size = max((float(each) for each in sizes if each is not None), default=None)
             nodes = _nodes(record)
             shown = " → ".join(nodes[:5]) + (f" and {len(nodes) - 5} more" if len(nodes) > 5 else "")
-            cells = ("" if size is None else format(size, ".3g"), *key, shown, _fault(optimizer, key))
+            cells = ("" if size is None else format(size, ".3g"), *key, shown, _fault(optimizer, record))
             yield f"{start} | {' | '.join(cells)} |"
 
 

@@ -29,7 +29,7 @@ from conformance.errors import JobError
 from conformance.files.atomic_write import write_text_atomically
 from conformance.jobs.job import JobState, run_job
 from conformance.models.arrays import dtype_of, type_name, type_number
-from conformance.models.inputs import initializer_arrays
+from conformance.models.external_data import initializer_arrays_in
 from conformance.serialization.decoding import Count, JsonDecoder, MalformedError
 
 if TYPE_CHECKING:
@@ -132,12 +132,14 @@ class Recording:
         values: its values.
         is_repeatable: whether the first and the second run of the prepared model returned the same outputs.
         repeats_when_prepared_again: whether a model that was prepared again returned the same outputs.
+        data_folder: the folder of the model's external data; None if the model has all tensors.
     """
 
     model: onnx.ModelProto
     values: RecordedValues
     is_repeatable: bool
     repeats_when_prepared_again: bool
+    data_folder: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -181,6 +183,7 @@ class JudgementJob:
         digest: SHA-256 of the recorded elements.
         ranges: the first and the last-plus-one number of the nodes of each chunk.
         all_elements: whether every element of a large tensor is judged.
+        data_folder: the folder of the model's external data; None if the model has all tensors.
     """
 
     folder: Path
@@ -188,6 +191,7 @@ class JudgementJob:
     digest: str
     ranges: tuple[tuple[int, int], ...]
     all_elements: bool = False
+    data_folder: Path | None = None
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -206,7 +210,7 @@ class JudgementJob:
     @contextmanager
     def open(self) -> Iterator[Callable[[int], JudgedChunk]]:
         """See `conformance.jobs.job.Job`."""
-        recording, _ = read_recording(self.folder, self.key)
+        recording, _ = read_recording(self.folder, self.key, self.data_folder)
         judgement = Judgement(recording.model, recording.values, all_elements=self.all_elements)
         yield lambda number: {"nodes": [encode_node(node) for node in judgement.judge(range(*self.ranges[number]))]}
 
@@ -240,10 +244,10 @@ class AuditWorkers:
                     "Give the options with which that job was started, or name another file.",
                 )
 
-    def find(self, key: RecordingKey) -> Recording | None:
-        """Return the recording of an interrupted audit; None if there is none."""
+    def find(self, key: RecordingKey, data_folder: Path | None) -> Recording | None:
+        """Return the recording of an interrupted audit of a model; None if there is none."""
         folder = self.directory / key.folder
-        return read_recording(folder, key)[0] if (folder / "record.json").exists() else None
+        return read_recording(folder, key, data_folder)[0] if (folder / "record.json").exists() else None
 
     def judge(
         self,
@@ -267,9 +271,9 @@ class AuditWorkers:
         folder = self.directory / key.folder
         if not (folder / "record.json").exists():
             write_recording(folder, key, recording)
-        _, digest = read_recording(folder, key)
+        digest = _read_record(folder / "record.json")["digest"]
         ranges = chunk_ranges(recording)
-        job = JudgementJob(folder.resolve(), key, digest, ranges, all_elements)
+        job = JudgementJob(folder.resolve(), key, digest, ranges, all_elements, recording.data_folder)
         judged: list[JudgedNode] = []
         with JobState(folder / f"chunks{'-all' if all_elements else ''}.jsonl", job) as state:
             for chunk in run_job(job, self.workers, state):
@@ -382,8 +386,13 @@ def _write_values(file: Path, recorded: RecordedValues) -> tuple[list[ValueDocum
     return documents, digest.hexdigest()
 
 
-def read_recording(folder: Path, key: RecordingKey) -> tuple[Recording, str]:
+def read_recording(folder: Path, key: RecordingKey, data_folder: Path | None) -> tuple[Recording, str]:
     """Return a recording, whose elements are mapped into memory, and the digest of its elements.
+
+    Args:
+        folder: the folder of the recording.
+        key: what the recording belongs to.
+        data_folder: the folder of the model's external data; None if the model has all tensors.
 
     Raises:
         JobError: the folder cannot be read, or it is not a recording for the key.
@@ -394,7 +403,7 @@ def read_recording(folder: Path, key: RecordingKey) -> tuple[Recording, str]:
     try:
         model = onnx.ModelProto.FromString((folder / "model.onnx").read_bytes())
         recorded = RecordedValues({}, {}, [], document["runs"], document["remark"], document["refused"])
-        for name, array in initializer_arrays(model.graph).items():
+        for name, array in initializer_arrays_in(model.graph, data_folder).items():
             recorded.values[name], recorded.ways[name] = array, Exposure.CONSTANT
         recorded.ways.update(dict.fromkeys(document["hidden"], Exposure.HIDDEN))
         for value in document["values"]:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import onnx
+from onnx.external_data_helper import load_external_data_for_tensor
 
 from conformance.audit.cases import case_of_wrong_node
 from conformance.audit.exposure import (
@@ -21,10 +23,12 @@ from conformance.audit.exposure import (
     inline_taken_branches,
     record_values,
     run_once,
+    set_data_folder,
 )
 from conformance.audit.job import AuditWorkers, Recording, RecordingKey
 from conformance.audit.judgement import JudgedNode, NodeVerdict, judge_nodes
 from conformance.errors import ModelError
+from conformance.models.external_data import external_tensors, initializer_arrays_in, map_external_tensor
 from conformance.models.graphs import attribute_graphs, count_free_uses, graph_edges
 from conformance.models.validity import MAX_MODEL_BYTES, read_model
 
@@ -46,6 +50,9 @@ MAX_WIDENING = 6
 
 MAX_CASES = 100
 """Number of wrong nodes that become cases."""
+
+MAX_LOADED_BYTES = 2**28
+"""Size of the tensors in external data up to which they are loaded; larger ones are mapped into memory."""
 
 MAX_BRANCH_DEPTH = 8
 """Maximum depth of nested If nodes whose branches are moved into the main graph."""
@@ -105,12 +112,14 @@ class AuditedModel:
         digest: SHA-256 of the file.
         original: the model as in the file, with external data loaded.
         prepared: the model without calls of model-local functions, and with inferred types.
+        data_folder: the folder of external data that is not loaded; None if all tensors are loaded.
     """
 
     path: Path
     digest: str
     original: onnx.ModelProto
     prepared: onnx.ModelProto
+    data_folder: Path | None = None
 
     @classmethod
     def read(cls, path: Path) -> AuditedModel:
@@ -119,23 +128,38 @@ class AuditedModel:
         Raises:
             ModelError: the model cannot be read, is invalid or larger than 2 GiB, or names a file outside its folder.
         """
+        with suppress(OSError):
+            if path.stat().st_size > MAX_MODEL_BYTES:
+                raise ModelError(
+                    "too-large",
+                    f"{path} has more than 2 GiB, which a protobuf cannot have.",
+                    "Store its tensors as external data.",
+                )
         content, model = read_model(path)
+        folder = path.parent.resolve()
         try:
-            onnx.load_external_data_for_model(model, str(path.parent))
+            tensors = list(external_tensors(model))
+            size = sum(map_external_tensor(tensor, folder).nbytes for tensor in tensors)
+            kept = {id(tensor) for tensor in model.graph.initializer} if size > MAX_LOADED_BYTES else set()
+            for tensor in tensors:
+                if id(tensor) not in kept:
+                    load_external_data_for_tensor(tensor, str(folder))
+                    tensor.data_location = onnx.TensorProto.DEFAULT
+                    del tensor.external_data[:]
         except Exception as error:  # noqa: BLE001 - onnx raises errors of several kinds
             raise ModelError(
                 "external-data",
                 f"{path} has tensors in files that cannot be read: {_first_line(error)}.",
                 "Put the files into the folder of the model.",
             ) from None
-        if model.ByteSize() >= MAX_MODEL_BYTES:
-            raise ModelError("too-large", f"{path} has more than 2 GiB with its tensors.", "Audit a part of the model.")
+        is_loaded = not kept
         try:
-            onnx.checker.check_model(model)
+            onnx.checker.check_model(model if is_loaded else str(path))
         except Exception as error:  # noqa: BLE001 - onnx raises errors of several kinds
             problem = f"{path} is not a valid ONNX model: {_first_line(error)}."
             raise ModelError("invalid", problem, "Correct the model.") from None
-        return cls(path, hashlib.sha256(content).hexdigest(), model, _prepare(model))
+        digest = hashlib.sha256(content).hexdigest()
+        return cls(path, digest, model, _prepare(model), None if is_loaded else folder)
 
 
 def _first_line(error: Exception) -> str:
@@ -183,7 +207,8 @@ def audit_subject(
     """
     audit = SubjectAudit(subject.id, subject.version or "", data_set.name)
     key = RecordingKey.of(model.digest, audit.subject, audit.version, data_set.arrays)
-    recording = None if workers is None else workers.find(key)
+    recording = None if workers is None else workers.find(key, model.data_folder)
+    set_data_folder(subject.target, model.data_folder)
     try:
         recording = recording or _run(model, subject, data_set, progress)
     except SubjectRefused as refusal:
@@ -226,12 +251,12 @@ def _run(model: AuditedModel, subject: Subject, data_set: InputSet, progress: Ca
     (again,) = run_once(subject.target, model.original, data_set.arrays)
     is_repeatable, repeats_again = are_identical(first, second), are_identical(first, again)
     is_stable = is_repeatable and repeats_again
-    judged, recorded = _record(model.prepared, subject, data_set, first, progress, is_stable=is_stable)
-    return Recording(judged, recorded, is_repeatable, repeats_again)
+    judged, recorded = _record(model, subject, data_set, first, progress, is_stable=is_stable)
+    return Recording(judged, recorded, is_repeatable, repeats_again, model.data_folder)
 
 
 def _record(
-    model: onnx.ModelProto,
+    audited: AuditedModel,
     subject: Subject,
     data_set: InputSet,
     outputs: list[Array],
@@ -243,7 +268,10 @@ def _record(
 
     An If is replaced by the branch that it takes, at every depth, as long as the outputs keep their bits.
     """
-    recorded = record_values(subject.target, model, data_set.arrays, outputs, progress, is_stable=is_stable)
+    model, constants = audited.prepared, initializer_arrays_in(audited.prepared.graph, audited.data_folder)
+    recorded = record_values(
+        subject.target, model, data_set.arrays, outputs, progress, is_stable=is_stable, constants=constants
+    )
     for _ in range(MAX_BRANCH_DEPTH):
         inlined = inline_taken_branches(model, recorded.values)
         if inlined is None:
@@ -253,7 +281,8 @@ def _record(
             (results,) = run_once(subject.target, inlined, data_set.arrays)
             if not are_identical(results, outputs):
                 break
-            further = record_values(subject.target, inlined, data_set.arrays, outputs, progress)
+            constants = initializer_arrays_in(inlined.graph, audited.data_folder)
+            further = record_values(subject.target, inlined, data_set.arrays, outputs, progress, constants=constants)
         except SubjectRefused:
             break
         further.runs += recorded.runs

@@ -205,11 +205,8 @@ class Session:
             labels = comparison.names
         names = [value.name for value in self.request.case(number).model.graph.output]
         differing = [
-            f"{label} returns other outputs {where}"
-            for where, again in (
-                ("in the second run", same_process),
-                ("in another process", other_process),
-            )
+            _change_text(label, where, one, other)
+            for where, again in (("in the second run", same_process), ("in another process", other_process))
             for label, one, other in zip(labels, kept, again, strict=True)
             if find_difference(names, one, other)
         ]
@@ -452,6 +449,15 @@ class _PassSearch:
             answers = answers[1], answers[0]
         names = [value.name for value in self.case.model.graph.output]
         return self.wanted.is_same(find_difference(names, *answers))
+
+
+def _change_text(label: str, where: str, one: Computation, other: Computation) -> str:
+    """Return how a repeated computation differs from the first."""
+    if one.failure:
+        return f"{label} fails in the first run only ({one.failure}: {one.message})"
+    if other.failure:
+        return f"{label} fails {where} only ({other.failure}: {other.message})"
+    return f"{label} returns other outputs {where}"
 
 
 def observe(comparison: Comparison, case: FedModel) -> tuple[Difference, tuple[Computation, Computation]]:

@@ -100,7 +100,7 @@ def update(
                 releases = _find_releases(found, target, text, settings.sources.python, only_new=only_new)
             missing = missing_releases(found, target, releases, corpus, retry=retry)
             echo(f"{target.text}: {len(releases)} releases, {len(missing)} to run")
-            tasks += [ReleaseTask(target, release) for release in order_by_gaps(missing)]
+            tasks += [ReleaseTask(target, release, known=tuple(releases)) for release in order_by_gaps(missing)]
         if dask is None:
             counts = update_store(found, corpus, tasks, settings, echo)
         else:

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ from conformance.environments.create import PackageSources, create_environment
 from conformance.environments.registry import environments_folder, find_environment, remove_environment
 from conformance.environments.requirements import find_requirements
 from conformance.errors import HistoryError, ResultsError, SubjectError
+from conformance.history.index import results_of
 from conformance.history.rejudge import judge_again
 from conformance.history.releases import is_disk_error, is_network_error, no_network_error
 from conformance.history.store import WORK_FOLDER
@@ -84,12 +86,15 @@ class ReleaseTask:
     Attributes:
         shard: the part of the cases to run, as in `--shard`; empty for all.
         cases: the cases to repeat; empty for a first run.
+        known: all releases of the subject, which determine the neighbours of a release. If it is empty, the neighbours
+            are the nearest releases in the store.
     """
 
     target: Target
     release: str
     shard: str = ""
     cases: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
 
     @property
     def subject(self) -> str:
@@ -191,12 +196,8 @@ def update_store(
 
 
 def _summary(stored: StoredRelease) -> str:
-    verdicts: dict[str, int] = {}
-    for counts in stored.read().footer["verdicts"].values():
-        for level in counts.values():
-            for verdict, number in level.items():
-                verdicts[verdict] = verdicts.get(verdict, 0) + number
-    return ", ".join(f"{verdicts[str(verdict)]} {verdict}" for verdict in Verdict if str(verdict) in verdicts)
+    counts = Counter(result["verdict"] for result in results_of(stored))
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
 
 
 def _duration(seconds: float) -> str:
@@ -396,16 +397,28 @@ class ReleaseRun:
         return found
 
     def changed_cases(self, verdicts: Mapping[str, str]) -> list[str]:
-        """Return the cases whose verdict differs from that of the nearest older or newer release in the store."""
-        version = Version(self._task.release)
-        stored = [each for each in self._store.releases(self._task.target) if each.digest == self._corpus.digest]
-        older = [each for each in stored if each.version < version][-1:]
-        newer = [each for each in stored if each.version > version][:1]
+        """Return the cases whose verdict differs from that of the neighbouring releases in the store."""
         changed: set[str] = set()
-        for neighbour in (*older, *newer):
-            theirs = {case: row["verdict"] for (_, case), row in neighbour.read().rows.items()}
+        for neighbour in self._neighbours():
+            theirs = {result["case"]: result["verdict"] for result in results_of(neighbour)}
             changed |= {case for case, verdict in verdicts.items() if theirs.get(case, verdict) != verdict}
         return sorted(changed)
+
+    def _neighbours(self) -> list[StoredRelease]:
+        """Return the next older and the next newer release, if they are in the store.
+
+        Unavailable releases are skipped. If a neighbour is not in the store yet, its own run finds the changed cases.
+        """
+        version = Version(self._task.release)
+        stored = [each for each in self._store.releases(self._task.target) if each.digest == self._corpus.digest]
+        unavailable = set(map(Version, self._store.unavailable(self._task.target)))
+        pending = set(map(Version, self._task.known)) - unavailable - {each.version for each in stored}
+        older = [each for each in stored if each.version < version][-1:]
+        newer = [each for each in stored if each.version > version][:1]
+        return [
+            *(each for each in older if not any(each.version < other < version for other in pending)),
+            *(each for each in newer if not any(version < other < each.version for other in pending)),
+        ]
 
     def _header(self, header: Header, environment: Environment | None, number: int) -> Any:
         """Return the header of the stored results.

@@ -172,6 +172,15 @@ def all_nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
     return chain(*map(iter_nodes, top_level_graphs(model)), *map(iter_nodes, model.functions))
 
 
+def all_graphs(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
+    """Yield the main graph and all subgraphs of it."""
+    pending = [model.graph]
+    while pending:
+        graph = pending.pop()
+        yield graph
+        pending += [inner for node in graph.node for inner in subgraphs_of(node)]
+
+
 def has_external_data(model: onnx.ModelProto) -> bool:
     """Return whether a tensor of the model is in external data. The external file is not read."""
     nodes = list(all_nodes(model))

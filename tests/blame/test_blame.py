@@ -155,6 +155,15 @@ def test_subject_that_is_not_deterministic_ends_with_the_controls(long_model: Au
     assert set(session.document["steps"]) == {"controls", "verdict"}
 
 
+@pytest.mark.parametrize(("run", "text"), [(1, "in the first run only"), (2, "in the second run only")])
+def test_subject_that_fails_once_is_reported_with_its_message(long_model: AuditedModel, run: int, text: str) -> None:
+    session = session_for(long_model, "Correct", f"FailsInRun{run}")
+    assert session.run().outcome is BlameOutcome.NOT_DETERMINISTIC
+    reason = session.document["steps"]["verdict"]["reason"]
+    assert text in reason
+    assert "out of luck" in reason
+
+
 def loop_model(path: Path) -> AuditedModel:
     body = helper.make_graph(
         [

@@ -16,6 +16,7 @@ import pytest
 from evidence_inputs import BFLOAT16, CASES, DEFAULT, DOUBLE, EXP, NAN, REPEATED, REQUIREMENTS, write_inputs
 from refusals import refused
 
+from conformance.corpus.corpus import bundled_corpus_path, open_corpus
 from conformance.evidence.folder import write_evidence
 from conformance.evidence.requirements import bundled_map, read_map
 
@@ -214,7 +215,7 @@ class TestVerify:
 @pytest.mark.parametrize(
     ("old", "new", "code"),
     [
-        ('"argmax.index"', '"argmax.indx"', "evidence.requirements-unknown-name"),
+        ('"argmax.index"', '"argmax.inde"', "evidence.requirements-unknown-name"),
         (
             'output_of = ["Exp"]',
             'cases = ["test_argmax_pass_uses_exp_graph_otput"]',
@@ -315,3 +316,15 @@ def test_bound_of_propagated_error_holds(function, bound):
         d = x * numbers.uniform(0, 0.9)
         error = abs(function(x + numbers.choice((-1, 1, numbers.uniform(-1, 1))) * d) - function(x))
         assert error <= bound(x, d) * (1 + 1e-12) + 1e-15
+
+
+@pytest.mark.whole
+def test_bundled_map_selects_cases_of_the_corpus():
+    corpus = open_corpus(bundled_corpus_path())
+    cases = [
+        {"case": id, "kind": str(entry.kind), **json.loads(corpus.read(entry, "case.json"))}
+        for id, entry in corpus.cases.items()
+    ]
+    linked = bundled_map().link(cases)
+    assert len(linked) == len(bundled_map().requirements)
+    assert EXP in {case["case"] for case in linked["exp/float/informal#value"]}

@@ -119,6 +119,16 @@ def test_changed_verdicts_run_three_times(store, corpus, fakes):
     assert {case for case, result in results.items() if result["verdict"] == "fail"} == changed
 
 
+def test_only_neighbours_are_compared(store, corpus, fakes):
+    fakes.backends = {"1.0": AlwaysRight, "1.1": WrongOnArgMax, "1.2": WrongOnArgMax}
+    known = ("1.0", "1.1", "1.2")
+    with store.lock():
+        tasks = [ReleaseTask(TARGET, release, known=known) for release in ("1.0", "1.2", "1.1")]
+        update_store(store, corpus, tasks, RunSettings(), lambda _: None)
+    repeated = [release for release, cases in fakes.runs if cases]
+    assert repeated == ["1.1"]
+
+
 def test_release_that_does_not_install_is_recorded_and_not_tried_again(store, corpus, fakes):
     fakes.backends = {"1.1": AlwaysRight}
     fakes.errors = {"1.0": SubjectError("not-installable", "onnxruntime@1.0 does not install: no wheel.", "-")}
