@@ -8,11 +8,11 @@ import pytest
 from refusals import refused
 
 from conformance.blame.releases import (
-    Answer,
     Change,
     Fault,
-    Observation,
+    FaultPresence,
     Question,
+    ReleaseAnswer,
     ReleaseSearch,
     releases_in_range,
     report_lines,
@@ -22,7 +22,7 @@ from conformance.blame.releases import (
 from conformance.errors import SubjectError
 from conformance.subjects.naming import SubjectKind, SubjectName
 
-ANSWERS = {"F": Answer.HAS, ".": Answer.LACKS, "?": Answer.UNKNOWN}
+ANSWERS = {"F": FaultPresence.HAS, ".": FaultPresence.LACKS, "?": FaultPresence.UNKNOWN}
 NAMED = SubjectName.parse("fake", SubjectKind.BACKEND)
 
 
@@ -32,7 +32,7 @@ def search_in(history, hints=()):
     answers = dict(zip(releases, history, strict=True))
     packages = {release: (f"fake=={release}", f"numpy=={1 + (answers[release] == 'F')}.0") for release in releases}
     search = ReleaseSearch(
-        releases, lambda release: Observation(ANSWERS[answers[release]], "text", packages[release]), hints
+        releases, lambda release: ReleaseAnswer(ANSWERS[answers[release]], "text", packages[release]), hints
     )
     return search, search.run()
 
@@ -122,12 +122,12 @@ def test_question_fault_is_cause_and_outputs():
     question = ScriptedQuestion(NAMED, None)
     answers = [question.observe(f"1.{number}").answer for number in (4, 1, 0, 2, 3, 1)]
     assert answers == [
-        Answer.UNKNOWN,
-        Answer.HAS,
-        Answer.LACKS,
-        Answer.UNKNOWN,
-        Answer.UNKNOWN,
-        Answer.HAS,
+        FaultPresence.UNKNOWN,
+        FaultPresence.HAS,
+        FaultPresence.LACKS,
+        FaultPresence.UNKNOWN,
+        FaultPresence.UNKNOWN,
+        FaultPresence.HAS,
     ]
 
 
