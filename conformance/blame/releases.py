@@ -255,7 +255,8 @@ class Question:
         raise NotImplementedError
 
 
-_NO_FAULT = Fault("", frozenset())
+NO_FAULT = Fault("", frozenset())
+"""Stands for a release that does not fail."""
 
 
 @dataclass
@@ -284,7 +285,7 @@ class CaseQuestion(Question):
             packages = subject.packages
         message = outcome.message.strip().partition("\n")[0]
         if outcome.verdict is Verdict.PASS:
-            return _NO_FAULT, str(outcome.verdict), packages
+            return NO_FAULT, str(outcome.verdict), packages
         if not outcome.verdict.is_defect or outcome.phase == "start":
             return None, f"{outcome.verdict}: {message}", packages
         return case_fault(self.case, outcome), message, packages
@@ -349,7 +350,7 @@ class StoredAnswers:
         stored, verdict = self._files[release], Verdict(self.verdicts[release])
         packages = tuple(stored.history["packages"])
         if verdict is Verdict.PASS:
-            return _NO_FAULT, "", packages
+            return NO_FAULT, "", packages
         result = next(each for each in results_of(stored) if each["case"] == self._case.id)
         message = result["message"].strip().partition("\n")[0]
         if not verdict.is_defect:
@@ -434,7 +435,7 @@ class ModelQuestion(Question):
             return Fault("an output is outside of its bound", frozenset(wrong)), text, subject.packages
         if not judged:
             return None, "the reference cannot compute the outputs", subject.packages
-        return _NO_FAULT, "all outputs are within their bounds", subject.packages
+        return NO_FAULT, "all outputs are within their bounds", subject.packages
 
     def _test_difference(self, named: SubjectName) -> tuple[Fault | None, str, tuple[str, ...]]:
         assert self.request is not None
@@ -455,7 +456,7 @@ class ModelQuestion(Question):
                     outputs = frozenset(each.name for each in difference.outputs)
                     cause = " ".join((str(verdict.outcome), *difference.kind))
                     return Fault(cause, outputs), f"{verdict.outcome}: {verdict.reason}", packages
-        return _NO_FAULT, str(verdict.outcome) if verdict else "", packages
+        return NO_FAULT, str(verdict.outcome) if verdict else "", packages
 
 
 _ADMITTED = (BlameOutcome.NO_DIFFERENCE, BlameOutcome.BOTH_ADMISSIBLE, BlameOutcome.FIRST_WRONG)
