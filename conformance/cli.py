@@ -5,6 +5,7 @@ The package `conformance.commands` implements the verbs.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import shlex
@@ -14,6 +15,7 @@ import tempfile
 import time
 import traceback
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -27,6 +29,7 @@ from conformance.commands import (
     corpus,
     env,
     explain,
+    history,
     models,
     repro,
     results,
@@ -34,7 +37,7 @@ from conformance.commands import (
     search,
 )
 from conformance.commands.options import Invocation, Verb, Verbs, VerbWithPanels, echo
-from conformance.errors import ConformanceError, ExitStatus, SuiteFault
+from conformance.errors import ConformanceError, ExitStatus, StorageError, SuiteFault
 from conformance.files.atomic_write import open_standard_streams
 from conformance.isolation.supervisor import adopt_orphans
 from conformance.run.supervisor import report_status_and_exit
@@ -90,6 +93,7 @@ app.command("verify", cls=Verb)(corpus.verify)
 app.command("generate", cls=Verb)(corpus.generate)
 app.command("check-harness", cls=Verb)(check_harness.check_harness)
 app.add_typer(env.app, name="env")
+app.add_typer(history.app, name="history")
 
 
 def main() -> None:
@@ -129,7 +133,8 @@ def _run_command() -> int:
         sys.stderr.close()
         return ExitStatus.FAILS
     except OSError as error:
-        _print_error(f"{error.filename or 'A file'}: {error.strerror or error}.", "Name another file.")
+        storage = _storage_error(error)
+        _print_error(storage.problem, storage.hint, storage.code, with_code=invocation.is_verbose)
         return ExitStatus.USAGE
     except Exception as error:  # noqa: BLE001 - any other exception is an internal error, printed without a traceback
         problem = f"Internal error of onnx-conformance: {type(error).__name__}: {error}"
@@ -137,6 +142,23 @@ def _run_command() -> int:
         _print_error(problem, _write_traceback(), code, with_code=invocation.is_verbose)
         return ExitStatus.FAULT
     return ExitStatus.PASSES
+
+
+def _storage_error(error: OSError) -> StorageError:
+    """Return an error of the file system as an error of ours, with the reason and a hint that fits the reason."""
+    path = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else None
+    if path is not None and path.name.startswith("."):  # a temporary name
+        path = path.parent
+    reason = error.strerror or str(error)
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        where = f" on the disk of {path}" if path else ""
+        return StorageError(
+            "disk-full", f"The disk is full{where}: {reason}.", "Free some space, or name another folder."
+        )
+    if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
+        what = str(path) if path else "A file"
+        return StorageError("permission-denied", f"{what} cannot be used: {reason}.", "Name a path that you may write.")
+    return StorageError("system-error", f"{path or 'A file'}: {reason}.", "Name another file.")
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """The records of a census file as types, and the reading of such a file.
 
-`make_schemas.py` generates `census.schema.json` from the types. `census_tables.py` reads the files of several censuses.
+`scripts/make_schemas.py` generates `census.schema.json` from the types.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from msgspec import Meta
 from conformance.census.chunks import Cell
 from conformance.census.counters import BinadeCounters, Extreme  # noqa: TC001 - msgspec evaluates the annotations
 from conformance.census.results import CellResult
+from conformance.errors import CensusFileError
 from conformance.files.atomic_write import GZIP_SUFFIX, read_input
 from conformance.serialization.decoding import Count, JsonDecoder, MalformedError
 from conformance.serialization.text import one_line
@@ -88,12 +89,10 @@ class CensusFooter(TypedDict):
 CENSUS_RECORDS = {"header": CensusHeader, "cell": CellRecord, "footer": CensusFooter}
 _decode_record = JsonDecoder(CENSUS_RECORDS, key="record")
 
+_HINT = "Pass a file that `onnx-conformance census --results` wrote."
+
 CENSUS_LIMIT_BYTES = 2**28
 """Size of the largest census file that is read, before decompression."""
-
-
-class CensusFileError(Exception):
-    """A census file cannot be read, or is not the complete result of a census."""
 
 
 def read_census(file: Path) -> tuple[Mapping[str, str], list[CellResult]]:
@@ -106,16 +105,17 @@ def read_census(file: Path) -> tuple[Mapping[str, str], list[CellResult]]:
         content = read_input(file, CENSUS_LIMIT_BYTES)
         lines = (gzip.decompress(content) if file.suffix == GZIP_SUFFIX else content).splitlines()
     except (OSError, EOFError, zlib.error) as error:
-        raise CensusFileError(f"{file} cannot be read: {one_line(str(error))}.") from None
+        what = one_line(str(getattr(error, "strerror", None) or error))
+        raise CensusFileError("unreadable", f"{file} cannot be read: {what}.", _HINT) from None
     records: list[Any] = []
     for number, line in enumerate(lines, 1):
         try:
             records.append(_decode_record(line))
         except MalformedError as error:
-            raise CensusFileError(f"{file} is not a census: line {number}: {error}.") from None
+            raise CensusFileError("malformed", f"{file} is not a census: line {number}: {error}.", _HINT) from None
     kinds = [record["record"] for record in records]
     if kinds != ["header", *["cell"] * (len(kinds) - 2), "footer"] or records[-1]["cells"] != len(kinds) - 2:
-        raise CensusFileError(f"{file} is incomplete. Run the census again.")
+        raise CensusFileError("truncated", f"{file} is incomplete: it has no footer.", "Repeat the census.")
     return records[0]["environment"], [_read_cell(record) for record in records[1:-1]]
 
 
