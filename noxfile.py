@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 nox.options.sessions = ["tests"]
 nox.options.default_venv_backend = "venv"
 nox.options.error_on_external_run = True
+
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+"""Without compiled modules, each of the hundreds of processes that tests start would compile all modules anew."""
 
 GROUPS = nox.project.load_toml()["dependency-groups"]
 PINNED = nox.project.load_toml("conformance/adapters/runtimes.toml")
@@ -120,6 +124,22 @@ def board(session: nox.Session) -> None:
     session.run("onnx-conformance", "report", packed, "--html", "reports/scoreboard/index.html")
     session.run("python", "scripts/board_page.py", packed, "reports/scoreboard")
     session.run("python", "scripts/make_hazards.py", packed)
+
+
+HISTORY_SUBJECTS = (
+    *("onnxruntime", "onnx-reference", "onnxsim", "onnxoptimizer", "onnxscript"),
+    *("tract", "tvm", "iree", "tinygrad", "openvino"),
+)
+"""Subjects whose releases reports/history/ has."""
+
+
+@nox.session
+def history(session: nox.Session) -> None:
+    """Run the releases that are newer than those in reports/history/, and write the releases of each finding."""
+    session.install("-e", ".", "uv>=0.5")
+    session.run("onnx-conformance", "history", "update", "--new", *HISTORY_SUBJECTS, success_codes=[0, 1])
+    session.run("python", "scripts/findings_history.py")
+    session.run("onnx-conformance", "history", "show", "--html", "reports/history/index.html")
 
 
 def add_command_session(name: str, description: str, requirements: Sequence[str], *commands: str) -> None:

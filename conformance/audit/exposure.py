@@ -20,12 +20,14 @@ import numpy as np
 import onnx
 
 from conformance.generation.models import array_value_info
+from conformance.isolation.proxies import BackendProxy
 from conformance.models.graphs import attribute_graphs, count_free_uses
 from conformance.models.inputs import initializer_arrays, required_input_names
 from conformance.subjects.failures import format_exception
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from conformance.models.arrays import Array
 
@@ -102,6 +104,15 @@ def run_once(backend: Any, model: onnx.ModelProto, inputs: Sequence[Array], *, t
     return results
 
 
+def set_data_folder(backend: Any, folder: Path | None) -> None:
+    """Set the folder of the external data of the models that a subject will load.
+
+    A subject in this process has to find it in the current directory.
+    """
+    if isinstance(backend, BackendProxy):
+        backend.data_folder = "" if folder is None else str(folder)
+
+
 def are_identical(first: Sequence[Any], second: Sequence[Any]) -> bool:
     """Return whether two lists of outputs have the same types, shapes and bits, except for the bits of NaN."""
     return len(first) == len(second) and all(map(_is_identical, first, second))
@@ -151,6 +162,7 @@ def record_values(
     progress: Callable[[str], None] = lambda _: None,
     *,
     is_stable: bool = True,
+    constants: Mapping[str, Array] | None = None,
 ) -> RecordedValues:
     """Obtain the intermediate values of a model.
 
@@ -162,6 +174,7 @@ def record_values(
         progress: is called with a text for the user.
         is_stable: whether the subject returns the same outputs in every run. If not, all values and outputs are those
             of one run with added outputs.
+        constants: the initializers by name; None to take them from the model.
 
     Raises:
         SubjectRefused: the subject fails on every way.
@@ -169,7 +182,7 @@ def record_values(
     recorded = RecordedValues({}, {}, list(outputs))
     for name, array in zip(required_input_names(model.graph), inputs, strict=True):
         recorded.values[name], recorded.ways[name] = array, Exposure.OUTPUT
-    for name, array in initializer_arrays(model.graph).items():
+    for name, array in (initializer_arrays(model.graph) if constants is None else constants).items():
         recorded.values.setdefault(name, array)
         recorded.ways.setdefault(name, Exposure.CONSTANT)
     for value, array in zip(model.graph.output, outputs, strict=True):

@@ -272,6 +272,20 @@ class ArchiveRecord(TypedDict):
     zip: Annotated[str, Meta(pattern="^[A-Za-z0-9+/]+={0,2}$", max_length=MAX_ARCHIVE_LENGTH)]
 
 
+class SubjectIdentity(TypedDict):
+    """Everything besides version, options and corpus on which the results of a subject depend.
+
+    `processor` is the machine and its instruction sets. `python` and `packages` (as `name==version`) are present for
+    subjects written in Python. `adapter` is a digest of the adapter's files. `digest` is a digest of the other entries.
+    """
+
+    digest: NonEmpty
+    processor: NonEmpty
+    python: NotRequired[NonEmpty]
+    packages: NotRequired[list[NonEmpty]]
+    adapter: NotRequired[NonEmpty]
+
+
 class SubjectRecord(TypedDict):
     """A subject with its version and properties at the time of the run.
 
@@ -288,6 +302,7 @@ class SubjectRecord(TypedDict):
     passes: NotRequired[list[str]]
     provider: NotRequired[NonEmpty]
     placement: NotRequired[Annotated[str, Literal["reported", "not reported"]]]
+    identity: NotRequired[SubjectIdentity]
 
 
 class CorpusRecord(TypedDict):

@@ -80,7 +80,6 @@ CONTENTS = {
         "reports/census/README",
         "reports/models/README",
         "reports/blame/README",
-        "reports/blame/faults",
         "reports/providers",
         "reports/README",
     ),

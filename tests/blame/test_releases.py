@@ -1,0 +1,145 @@
+"""Search for the release that introduced a fault: the algorithm, the question, and the command, on fake releases."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from refusals import refused
+
+from conformance.blame.releases import (
+    Answer,
+    Change,
+    Fault,
+    Observation,
+    Question,
+    ReleaseSearch,
+    releases_in_range,
+    report_lines,
+    search_document,
+    with_release,
+)
+from conformance.errors import SubjectError
+from conformance.subjects.naming import SubjectKind, SubjectName
+
+ANSWERS = {"F": Answer.HAS, ".": Answer.LACKS, "?": Answer.UNKNOWN}
+NAMED = SubjectName.parse("fake", SubjectKind.BACKEND)
+
+
+def search_in(history, hints=()):
+    """Return a search, and its changes, among releases 1.0, 1.1, … with the answers of a text such as `..?FF`."""
+    releases = [f"1.{number}" for number in range(len(history))]
+    answers = dict(zip(releases, history, strict=True))
+    packages = {release: (f"fake=={release}", f"numpy=={1 + (answers[release] == 'F')}.0") for release in releases}
+    search = ReleaseSearch(
+        releases, lambda release: Observation(ANSWERS[answers[release]], "text", packages[release]), hints
+    )
+    return search, search.run()
+
+
+@pytest.mark.parametrize(
+    ("history", "changes"),
+    [
+        (".F", [("1.0", "1.1", (), True)]),
+        ("F.", [("1.0", "1.1", (), False)]),
+        ("....FFFF", [("1.3", "1.4", (), True)]),
+        (".FFFFFFF", [("1.0", "1.1", (), True)]),
+        (".......F", [("1.6", "1.7", (), True)]),
+        (".?F", [("1.0", "1.2", ("1.1",), True)]),
+        ("..???FF", [("1.1", "1.5", ("1.2", "1.3", "1.4"), True)]),
+        ("??..FF??", [("1.3", "1.4", (), True)]),
+        ("..FF..", [("1.1", "1.2", (), True), ("1.3", "1.4", (), False)]),
+        ("FF..FF", [("1.1", "1.2", (), False), ("1.3", "1.4", (), True)]),
+        ("....", []),
+        ("FFFF", []),
+        ("????", []),
+        ("??F?", []),
+        ("F", []),
+    ],
+)
+def test_search_finds_neighbours_with_different_answers(history, changes):
+    assert search_in(history)[1] == [Change(*change) for change in changes]
+
+
+def test_search_finds_a_true_change_in_every_short_history():
+    for history in map("".join, itertools.product("F.?", repeat=6)):
+        search, changes = search_in(history)
+        known = set(history) - {"?"}
+        assert bool(changes) is (len(known) == 2), history
+        for change in changes:
+            low, high = search.releases.index(change.before), search.releases.index(change.after)
+            assert history[low] + history[high] == (".F" if change.is_introduction else "F."), history
+            assert set(history[low + 1 : high]) <= {"?"}, history
+
+
+def test_search_tests_few_releases():
+    search, changes = search_in("." * 500 + "F" * 500)
+    assert changes[0].after == "1.500"
+    assert len(search.observations) <= 12
+    search, _ = search_in("?" * 500 + "F" * 500)
+    assert (search.oldest_fault, len(search.observations) <= 40) == ("1.500", True)
+
+
+def test_search_with_equal_ends_tests_the_hints_first():
+    history = "." * 100 + "F" + "." * 400
+    assert search_in(history)[1] == []
+    search, changes = search_in(history, ["9.9", "1.100", "1.99"])
+    assert [(change.before, change.after) for change in changes] == [("1.99", "1.100"), ("1.100", "1.101")]
+    assert len(search.observations) < 25
+
+
+def test_report_names_first_bad_release_and_environment():
+    lines = report_lines(NAMED, *search_in("..?FF"))
+    assert [word in "\n".join(lines) for word in ("1.3", "numpy 1.0 before, 2.0 now", "between them: 1.2")] == [
+        True
+    ] * 3
+    lines = report_lines(NAMED, *search_in("??FF"))
+    assert "before it: 1.0, 1.1" in "\n".join(lines)
+
+
+def test_search_document_has_answers_and_changes():
+    document = search_document(NAMED, *search_in(".?F"))
+    assert [each["answer"] for each in document["releases"]] == ["lacks", "unknown", "has"]
+    assert document["changes"] == [{"kind": "introduced", "release": "1.2", "before": "1.0", "unknown": ["1.1"]}]
+
+
+class ScriptedQuestion(Question):
+    """Has a fault, no fault, another fault, or an error, by the release."""
+
+    def _test(self, named):
+        faults = {
+            "1.0": Fault("", frozenset()),
+            "1.1": Fault("fail: X has wrong elements", frozenset({"X"})),
+            "1.2": Fault("fail: X has wrong elements", frozenset({"X", "Y"})),
+            "1.3": None,
+        }
+        if named.release not in faults:
+            raise SubjectError("does-not-start", f"{named.text} does not start.", "Name another release.")
+        return faults[named.release], "told", (f"fake=={named.release}",)
+
+
+def test_question_fault_is_cause_and_outputs():
+    question = ScriptedQuestion(NAMED, None)
+    answers = [question.observe(f"1.{number}").answer for number in (4, 1, 0, 2, 3, 1)]
+    assert answers == [
+        Answer.UNKNOWN,
+        Answer.HAS,
+        Answer.LACKS,
+        Answer.UNKNOWN,
+        Answer.UNKNOWN,
+        Answer.HAS,
+    ]
+
+
+def test_with_release_keeps_options():
+    named = SubjectName.parse("onnxruntime@1.0[optimization=disabled,with=numpy<2]", SubjectKind.BACKEND)
+    assert with_release(named, "1.2").text == "onnxruntime@1.2[optimization=disabled,with=numpy<2]"
+
+
+def test_releases_in_range_are_sorted_by_version():
+    releases = ["1.9.0", "1.20.1", "1.32.1", "1.33.0"]
+    assert releases_in_range(NAMED, "1.9..1.32", [*releases, *releases]) == ["1.9.0", "1.20.1", "1.32.1"]
+    with refused("usage.no-release-in-range", "2.0.."):
+        releases_in_range(NAMED, "2.0..", releases)
+    with refused("name.malformed-release", "x..y"):
+        releases_in_range(NAMED, "x..y", releases)
