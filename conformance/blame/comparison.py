@@ -16,7 +16,7 @@ import onnx
 
 from conformance.errors import SubjectError
 from conformance.isolation.protocol import NotStarted
-from conformance.isolation.start_subjects import StartingSubjects
+from conformance.isolation.start_subjects import StartingSubjects, client_of
 from conformance.models.inputs import required_input_names
 from conformance.models.validity import check_model, find_missing_functions
 from conformance.subjects.failures import format_exception, is_unsupported
@@ -139,6 +139,10 @@ class Comparison:
                 self._failed[way, digest or case.digest()] = answer
         return answers
 
+    def answer(self, case: FedModel, *, is_second: bool) -> Computation:
+        """Compute the model in one of both ways."""
+        return self._second_answer(case) if is_second else run_model(self.first.target, case.model, case.inputs)
+
     def _second_answer(self, case: FedModel) -> Computation:
         if self.optimizer is None:
             return run_model(self.second.target, case.model, case.inputs)
@@ -204,15 +208,19 @@ class OpenSubjects:
         interpreters: Callable[[Sequence[SubjectName]], Mapping[str, Interpreter]] = lambda _: {},
     ) -> None:
         self._limits, self._in_process, self._interpreters = limits, in_process, interpreters
+        self._in_this_process: dict[tuple[SubjectKind, str], Subject] = {}
 
     @contextmanager
     def open(self, *names: SubjectName) -> Iterator[list[Subject]]:
         """Start subjects in processes of their own, and end them with the block.
 
+        Without isolation, a subject is loaded once and is used again.
+
         Raises:
             ConformanceError: a subject cannot be loaded.
         """
-        unique = list({(name.kind, name.text): name for name in names}.values())
+        kept = self._in_this_process
+        unique = list({(name.kind, name.text): name for name in names if (name.kind, name.text) not in kept}.values())
         groups = [[name for name in unique if name.kind is kind] for kind in SubjectKind]
         started: list[StartingSubjects] = []
         try:
@@ -221,6 +229,8 @@ class OpenSubjects:
                 one = StartingSubjects(group, self._limits, {}, in_process=self._in_process, interpreters=interpreters)
                 started.append(one)
             found = {(subject.kind, subject.id): subject for starting in started for subject in starting.subjects()}
+            kept.update({key: subject for key, subject in found.items() if client_of(subject) is None})
+            found.update(kept)
             yield [found[name.kind, name.text] for name in names]
         finally:
             for starting in started:

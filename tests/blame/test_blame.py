@@ -155,6 +155,15 @@ def test_subject_that_is_not_deterministic_ends_with_the_controls(long_model: Au
     assert set(session.document["steps"]) == {"controls", "verdict"}
 
 
+@pytest.mark.parametrize(("run", "text"), [(1, "in the first run only"), (2, "in the second run only")])
+def test_subject_that_fails_once_is_reported_with_its_message(long_model: AuditedModel, run: int, text: str) -> None:
+    session = session_for(long_model, "Correct", f"FailsInRun{run}")
+    assert session.run().outcome is BlameOutcome.NOT_DETERMINISTIC
+    reason = session.document["steps"]["verdict"]["reason"]
+    assert text in reason
+    assert "out of luck" in reason
+
+
 def loop_model(path: Path) -> AuditedModel:
     body = helper.make_graph(
         [
@@ -316,6 +325,25 @@ def test_interrupted_session_continues_with_its_steps(long_model: AuditedModel) 
     assert operators(second) == ["Abs"]
 
 
+def test_interrupted_search_of_passes_continues_with_the_tried_sets(long_model: AuditedModel) -> None:
+    def interrupt(text: str) -> None:
+        if text.startswith("5 sets of passes"):
+            raise KeyboardInterrupt
+
+    first = session_for(long_model, "Correct", optimizer="wrong_in_one_pass")
+    first.progress = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        first.run()
+    document = json.loads(json.dumps(first.document))
+    assert is_document(document)
+    assert len(document["tried"]) == 4
+    document["tried"] |= dict.fromkeys(document["tried"], False)  # the tried sets are not tried again
+    second = session_for(long_model, "Correct", optimizer="wrong_in_one_pass", document=document)
+    second.run()
+    assert second.document["steps"]["passes"]["names"] is None
+    assert "tried" not in second.document
+
+
 def test_interrupted_reduction_continues_with_the_smallest_model(long_model: AuditedModel) -> None:
     first = session_for(long_model, "Correct", "WrongAbs")
     calls = 0
@@ -355,6 +383,7 @@ def test_document_of_another_request_is_refused(long_model: AuditedModel) -> Non
         {"format": 1, "inputs": [], "versions": [], "steps": {"other": {}}},
         {"format": 1, "inputs": [], "versions": [], "steps": {"passes": {"names": [], "reason": "", "tested": 1}}},
         {"format": 2, "inputs": [], "versions": [], "steps": {}},
+        {"format": 1, "inputs": [], "versions": [], "steps": {}, "tried": {"a": 1}},
     ],
 )
 def test_malformed_document_is_refused(long_model: AuditedModel, tmp_path: Path, command: Any, broken: Any) -> None:

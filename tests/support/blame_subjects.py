@@ -93,6 +93,26 @@ class NotDeterministic(Correct):
         return [each + each.dtype.type(number) for each in results]
 
 
+class FailsInRun1(Correct):
+    """Raises in the first run."""
+
+    runs = itertools.count(1)
+    failing = 1
+
+    @classmethod
+    def finish(cls, results: list[Any]) -> list[Any]:
+        if next(cls.runs) == cls.failing:
+            raise RuntimeError("out of luck")
+        return results
+
+
+class FailsInRun2(FailsInRun1):
+    """Raises in the second run."""
+
+    runs = itertools.count(1)
+    failing = 2
+
+
 class RaisesForAbs(Correct):
     """Does not run Abs."""
 
