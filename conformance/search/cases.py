@@ -201,7 +201,7 @@ def _places_among_distinct(values: Array) -> Array:
     If the first values have all distinct values, a search among them replaces sorting, which takes ten times as long.
     """
     few = np.unique(values[:MAX_ELEMENTS_SEARCHED_FOR_DISTINCT])
-    places = np.minimum(np.searchsorted(few, values), few.size - 1)
+    places = np.asarray(np.minimum(np.searchsorted(few, values), few.size - 1))
     if np.array_equal(few[places], values):
         return places
     return np.unique(values, return_inverse=True)[1].reshape(-1)
