@@ -5,6 +5,7 @@ The package `conformance.commands` implements the verbs.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import shlex
@@ -14,6 +15,8 @@ import tempfile
 import time
 import traceback
 from contextlib import contextmanager
+from copy import copy
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -27,6 +30,7 @@ from conformance.commands import (
     corpus,
     env,
     explain,
+    history,
     models,
     repro,
     results,
@@ -34,7 +38,7 @@ from conformance.commands import (
     search,
 )
 from conformance.commands.options import Invocation, Verb, Verbs, VerbWithPanels, echo
-from conformance.errors import ConformanceError, ExitStatus, SuiteFault
+from conformance.errors import ConformanceError, ExitStatus, StorageError, SuiteFault
 from conformance.files.atomic_write import open_standard_streams
 from conformance.isolation.supervisor import adopt_orphans
 from conformance.run.supervisor import report_status_and_exit
@@ -46,6 +50,9 @@ if TYPE_CHECKING:
 
 _SAME_INTERRUPTION_SECONDS = 1.0
 """Time within which several signals count as one interruption."""
+
+_COMPLETION_VARIABLE = "_ONNX_CONFORMANCE_COMPLETE"
+"""Environment variable that the completion scripts of typer set."""
 
 app = typer.Typer(
     help="Test an ONNX backend against the specification of Adam, Momentum, Adagrad and ArgMax.",
@@ -90,6 +97,7 @@ app.command("verify", cls=Verb)(corpus.verify)
 app.command("generate", cls=Verb)(corpus.generate)
 app.command("check-harness", cls=Verb)(check_harness.check_harness)
 app.add_typer(env.app, name="env")
+app.add_typer(history.app, name="history")
 
 
 def main() -> None:
@@ -117,7 +125,7 @@ def _run_command() -> int:
     invocation = Invocation()
     try:
         with _interruptions() as interruptions:
-            app(obj=invocation)
+            _app_with_invoked_verb()(obj=invocation)
     except SystemExit as ending:
         return ExitStatus.INTERRUPTED if interruptions and ending.code else int(ending.code or 0)
     except KeyboardInterrupt:
@@ -129,7 +137,8 @@ def _run_command() -> int:
         sys.stderr.close()
         return ExitStatus.FAILS
     except OSError as error:
-        _print_error(f"{error.filename or 'A file'}: {error.strerror or error}.", "Name another file.")
+        storage = _storage_error(error)
+        _print_error(storage.problem, storage.hint, storage.code, with_code=invocation.is_verbose)
         return ExitStatus.USAGE
     except Exception as error:  # noqa: BLE001 - any other exception is an internal error, printed without a traceback
         problem = f"Internal error of onnx-conformance: {type(error).__name__}: {error}"
@@ -137,6 +146,36 @@ def _run_command() -> int:
         _print_error(problem, _write_traceback(), code, with_code=invocation.is_verbose)
         return ExitStatus.FAULT
     return ExitStatus.PASSES
+
+
+def _app_with_invoked_verb() -> typer.Typer:
+    """Return the app with only the verb of the command line, because typer builds the options of all its verbs.
+
+    Return the whole app if the command line does not begin with a verb, or the shell completes it.
+    """
+    verbs = [verb for verb in app.registered_commands if verb.name in sys.argv[1:2]]
+    if not verbs or _COMPLETION_VARIABLE in os.environ:
+        return app
+    only = copy(app)
+    only.registered_commands, only.registered_groups = verbs, []
+    return only
+
+
+def _storage_error(error: OSError) -> StorageError:
+    """Return an error of the file system as an error of ours, with the reason and a hint that fits the reason."""
+    path = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else None
+    if path is not None and path.name.startswith("."):  # a temporary name
+        path = path.parent
+    reason = error.strerror or str(error)
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        where = f" on the disk of {path}" if path else ""
+        return StorageError(
+            "disk-full", f"The disk is full{where}: {reason}.", "Free some space, or name another folder."
+        )
+    if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
+        what = str(path) if path else "A file"
+        return StorageError("permission-denied", f"{what} cannot be used: {reason}.", "Name a path that you may write.")
+    return StorageError("system-error", f"{path or 'A file'}: {reason}.", "Name another file.")
 
 
 @contextmanager

@@ -106,6 +106,12 @@ class CaseError(ConformanceError):
     area = "case"
 
 
+class StorageError(ConformanceError):
+    """A file or folder that the suite needs cannot be written, because of the file system."""
+
+    area = "storage"
+
+
 class ModelError(ConformanceError):
     """A model given by the user cannot be read or rewritten."""
 
@@ -122,6 +128,24 @@ class ResultsError(ConformanceError):
     """A results file is missing, truncated, of another format or inconsistent."""
 
     area = "results"
+
+
+class HistoryError(ConformanceError):
+    """The store of a history cannot be read or written, or the releases of a package cannot be found."""
+
+    area = "history"
+
+
+class CensusFileError(ConformanceError):
+    """A census file cannot be read, or is not the complete result of a census."""
+
+    area = "census"
+
+
+class EvidenceError(ConformanceError):
+    """Evidence cannot be written: its requirements or its measurements cannot be read, or contradict the results."""
+
+    area = "evidence"
 
 
 class JobError(ConformanceError):

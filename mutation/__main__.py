@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ import typer
 
 from conformance.commands.options import Data  # noqa: TC001 - typer evaluates the annotations
 from conformance.errors import ConformanceError, ExitStatus, UsageError
+from conformance.plugins import suite_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +28,9 @@ PASS_TIME_FACTOR = 5
 """Factor between the time for mutants of the pass and the time for mutants of operators, in the search."""
 
 CORPUS, SEARCH = "Corpus", "Search (instead of the corpus)"
+
+FORMAT = 1
+"""Format of the JSON document; `conformance.evidence.measurements` reads it."""
 
 
 def _help() -> str:
@@ -58,6 +63,7 @@ class _Result:
 
 
 def run_mutation_tests(
+    context: typer.Context,
     data: Data = None,
     held_out: Annotated[
         Path | None,
@@ -129,7 +135,9 @@ def run_mutation_tests(
     passes = all(result.passes for result in results)
     if json_file:
         merged = {name: value for result in results for name, value in result.document.items()}
-        text = json.dumps(merged | {"passes": passes}, indent=1) + "\n"
+        command = shlex.join(["python", "-m", "mutation", *(context.obj or ())])
+        head = {"format": FORMAT, "suite": suite_version(), "command": command}
+        text = json.dumps(head | merged | {"passes": passes}, indent=1) + "\n"
         if json_file == "-":
             typer.echo(text, nl=False)
         else:
@@ -248,8 +256,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status."""
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     app.command(help=_help())(run_mutation_tests)
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        app(arguments, prog_name="python -m mutation", standalone_mode=True)
+        app(given, prog_name="python -m mutation", standalone_mode=True, obj=given)
     except SystemExit as ended:
         return int(ended.code or 0)
     except ConformanceError as error:

@@ -167,11 +167,6 @@ CAUSES: Mapping[tuple[str, str, str], str] = {
         "Below opset 14 the reference evaluator of onnx normalizes with statistics of the input as soon as the node "
         "has the attribute `momentum`. A BatchNormalization with one output must use the operands `mean` and `var`."
     ),
-    ("det", "openvino", "Add"): (
-        "Conv, Mul and Add, as a model of their own on the same operand, differ on OpenVINO from a computation in "
-        "double by 0.95 ULP of float at this element, and on ONNX Runtime by 0.05 ULP. OpenVINO probably fuses the "
-        "nodes."
-    ),
 }
 """The cause of wrong nodes, confirmed without the suite, by model (empty for all), subject and operator."""
 

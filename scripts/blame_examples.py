@@ -1,10 +1,11 @@
-"""Explain every difference that graph optimizers make on models drawn from the search; write reports/blame/README.md.
+"""Explain every difference that graph optimizers make; write reports/blame/README.md.
 
-python scripts/blame_examples.py --work dist/blame [--count 1000] [--optimizer NAME] [--report]
+python scripts/blame_examples.py --work dist/blame [--count 1000] [--optimizer NAME] [--models] [--report]
 
-Each model and its rewrite run on one backend: onnxruntime for ArgMax, and the suite's reference for training
-optimizers, which onnxruntime lacks. `--work` keeps the documents of all differences, so that an interrupted survey
-continues. `--report` only writes the report from these documents.
+The models are drawn from the search. Each model and its rewrite run on one backend: onnxruntime for ArgMax, and the
+suite's reference for everything that onnxruntime lacks. `--models` examines the public models of `audit_models.py`
+instead, whose packages must be installed. `--work` keeps the documents of all differences, so that an interrupted
+survey continues. `--report` only writes the report from these documents.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import json
 import re
 import tempfile
 from collections import Counter, defaultdict
+from functools import partial
 from itertools import count as numbers
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +24,7 @@ from conformance import __version__
 from conformance.audit.inputs import InputSet
 from conformance.audit.session import AuditedModel
 from conformance.blame.comparison import Failure, FedModel, OpenSubjects
+from conformance.blame.reduction import node_count
 from conformance.blame.session import Request, Session, observe
 from conformance.errors import ConformanceError
 from conformance.files.atomic_write import write_text_atomically
@@ -33,22 +36,50 @@ from conformance.search.sampling import sample_examples
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from conformance.search.example import Example
 
 OPTIMIZERS = ("onnxoptimizer-defaults", "onnxsim", "onnxscript")
-BACKENDS = {ARGMAX: "onnxruntime"} | dict.fromkeys(TRAINING_OPTIMIZERS, "reference")
+REFERENCE = "reference"
+BACKENDS = {ARGMAX: ("onnxruntime", REFERENCE)} | dict.fromkeys(TRAINING_OPTIMIZERS, (REFERENCE,))
+"""The backends for the models of each operator; the second runs the models that the first does not support."""
+
 CHUNK = 50
 SEED = 32
 SECONDS = 20.0
-"""Maximum time of the reduction of one model."""
+"""Maximum time of the reduction of one drawn model."""
 
-TIMEOUT = 30.0
+PUBLIC_SECONDS = 120.0
+"""Maximum time of the reduction of one public model."""
+
+TIMEOUT = 300.0
+STARTED = "started"
+"""Result of a model whose explanation has not ended. If its subjects ended the process, they are isolated next time."""
+
+_IN_PROCESS = OpenSubjects(Limits(TIMEOUT), in_process=True)
+
 COLUMNS = (
     *("graph optimizer", "models", "same outputs", "not supported by the backend", "not run or read", "differences"),
     *("optimizer fails", "invalid rewrite", "wrong outputs", "admissible", "not judged"),
 )
+FINDINGS = (
+    ("onnxoptimizer-defaults", "Sparse tensors", "onnxoptimizer", "Valid models with a sparse constant"),
+    ("onnxoptimizer-defaults", "fuse_consecutive_log_softmax", "onnxoptimizer", "A Softmax without an axis"),
+    ("onnxsim", "no support hash type", "onnxsim", "A sparse constant raises"),
+    ("onnxsim", "No Op registered.*eliminate_loop_with_const_trip_count", "onnxsim", "A node that was in a Loop"),
+    ("onnxsim", "fuse_consecutive_log_softmax", "by-search", "Softmax without an axis before Log"),
+    ("onnxscript", "SerdeError", "onnxscript", "A sparse constant raises"),
+    ("onnxscript", "'type' of 'value_info'.*eliminate_common", "onnxscript", "A graph output loses its type"),
+    (
+        "onnxscript",
+        "no admissible value.*fold_constants.*Softmax",
+        "onnxscript",
+        "Softmax of opset 12",
+    ),
+)
+"""The confirmed faults: graph optimizer, pattern of a difference, page of the findings, beginning of the title."""
+
 _NAMES = re.compile(r"(?<=Name: ).*|(?<=calling )_deserialize_graph with: .*")
 """Parts of messages that differ from model to model."""
 
@@ -70,18 +101,20 @@ def drawn_examples(count: int) -> Iterator[tuple[int, Example]]:
 def survey(optimizer: str, count: int, work: Path) -> None:
     """Compare each model with its rewrite, and explain each difference; append one line for each model."""
     log = work / f"{optimizer}.jsonl"
-    done = {json.loads(line)["number"] for line in log.read_text().splitlines()} if log.exists() else set()
+    records = read_records(log)
+    done = {record["number"] for record in records if record["result"] not in ("unsupported", STARTED)}
+    ended = {record["number"] for record in records if record["result"] == STARTED}
     rewriter = SubjectName.parse(optimizer, SubjectKind.OPTIMIZER)
-    backends = [SubjectName.parse(name, SubjectKind.BACKEND) for name in dict.fromkeys(BACKENDS.values())]
+    used = dict.fromkeys(name for names in BACKENDS.values() for name in names)
+    backends = [SubjectName.parse(name, SubjectKind.BACKEND) for name in used]
     isolated = OpenSubjects(Limits(TIMEOUT))
     with isolated.open(rewriter, *backends) as (opened, *running), tempfile.TemporaryDirectory() as scratch:
         subjects = {subject.id: subject for subject in running}
         for number, example in drawn_examples(count):
             if number in done:
                 continue
-            backend = SubjectName.parse(BACKENDS[example.operator], SubjectKind.BACKEND)
             path = Path(scratch) / "model.onnx"
-            record: dict[str, Any] = {"number": number, "operator": example.operator, "result": "same"}
+            record: dict[str, Any] = {"number": number, "operator": example.operator}
             try:
                 path.write_bytes(example.built.model)
                 model = AuditedModel.read(path)
@@ -89,14 +122,71 @@ def survey(optimizer: str, count: int, work: Path) -> None:
                 record["result"] = f"not read: {getattr(error, 'code', error)}"
             else:
                 data_sets = [InputSet("drawn", tuple(arrays)) for arrays in example.built.data_sets]
-                request = Request(model, data_sets, backend, backend, rewriter, seconds=SECONDS)
-                record |= _explain(request, subjects[backend.text], opened, isolated)
-            with log.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(record) + "\n")
+                for name in BACKENDS[example.operator]:
+                    backend = SubjectName.parse(name, SubjectKind.BACKEND)
+                    request = Request(model, data_sets, backend, backend, rewriter, seconds=SECONDS)
+                    kept = {"number": number, "result": STARTED}
+                    chosen = isolated if number in ended else _IN_PROCESS
+                    record |= _explain(request, subjects[name], opened, (chosen, isolated), partial(_append, log, kept))
+                    if record["result"] != "unsupported":
+                        break
+            _append(log, record)
 
 
-def _explain(request: Request, backend: Any, optimizer: Any, isolated: OpenSubjects) -> dict[str, Any]:
-    """Return the result of one model: `same`, `unsupported`, or the document of the difference."""
+def survey_public(optimizer: str, work: Path) -> None:
+    """Compare each public model with its rewrite on onnxruntime, and explain each difference."""
+    from audit_models import MODELS, inputs_of
+
+    log = work / f"{optimizer}-models.jsonl"
+    records = read_records(log)
+    done = {record["model"] for record in records if record["result"] != STARTED}
+    ended = {record["model"] for record in records if record["result"] == STARTED}
+    rewriter = SubjectName.parse(optimizer, SubjectKind.OPTIMIZER)
+    backend = SubjectName.parse("onnxruntime", SubjectKind.BACKEND)
+    isolated = OpenSubjects(Limits(TIMEOUT, file=2**33, base_output=2**33))
+    with isolated.open(rewriter, backend) as (opened, running):
+        for public in MODELS:
+            if public.name in done:
+                continue
+            model = AuditedModel.read(public.find(work))
+            arrays = inputs_of(public)
+            data_set = InputSet("given", tuple(arrays[name] for name in required_input_names(model.original.graph)))
+            request = Request(model, [data_set], backend, backend, rewriter, seconds=PUBLIC_SECONDS)
+            kept = {"model": public.name, "nodes": node_count(model.original)}
+            chosen = isolated if public.name in ended else _IN_PROCESS
+            start = partial(_append, log, kept | {"result": STARTED})
+            _append(log, kept | _explain(request, running, opened, (chosen, isolated), start))
+
+
+def read_records(log: Path) -> list[dict[str, Any]]:
+    """Return the records of a survey; a later record of the same model replaces an earlier one."""
+    if not log.exists():
+        return []
+    records = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    return list({record.get("model", record.get("number")): record for record in records}.values())
+
+
+def _append(log: Path, record: dict[str, Any]) -> None:
+    with log.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(record) + "\n")
+
+
+def _explain(
+    request: Request,
+    backend: Any,
+    optimizer: Any,
+    chosen: tuple[OpenSubjects, OpenSubjects],
+    on_start: Callable[[], None],
+) -> dict[str, Any]:
+    """Return the result of one model: `same`, `unsupported`, or the document of the difference.
+
+    Args:
+        request: the model, its inputs and the subjects.
+        backend: the started backend.
+        optimizer: the started graph optimizer.
+        chosen: subjects for a difference of outputs or an exception, and subjects for a crash or a hang.
+        on_start: is called before the difference is explained.
+    """
     from conformance.blame.comparison import Comparison
 
     comparison = Comparison(backend, backend, optimizer)
@@ -107,10 +197,9 @@ def _explain(request: Request, backend: Any, optimizer: Any, isolated: OpenSubje
         if answers[0].failure:
             return {"result": "unsupported" if answers[0].failure is Failure.UNSUPPORTED else "not run"}
         if difference:
-            # what raises an exception can run in this process; what crashes or hangs cannot
-            is_safe = difference.failures[1] is not Failure.REWRITE or bool(_RAISED.match(difference.messages[1]))
-            subjects = OpenSubjects(Limits(TIMEOUT), in_process=True) if is_safe else isolated
-            session = Session(request, subjects)
+            raises = difference.failures[1] is not Failure.REWRITE or _RAISED.match(difference.messages[1])
+            session = Session(request, chosen[0] if raises else chosen[1])
+            on_start()
             session.run()
             return {"result": "differs", "document": session.document}
     return {"result": "same"}
@@ -141,6 +230,21 @@ def _row(record: dict[str, Any]) -> tuple[str, str, str]:
     return verdict["outcome"], why, listed
 
 
+def _fault(optimizer: str, record: dict[str, Any]) -> str:
+    """Return the link to the confirmed fault that a difference shows, or why there is none."""
+    verdict, *why = _row(record)
+    if "wrong" not in verdict:
+        return "none"
+    for name, pattern, page, beginning in FINDINGS:
+        if name == optimizer and re.search(pattern, " ".join([*why, *_nodes(record)])):
+            text = (REPORT.parent.parent / "findings" / f"{page}.md").read_text(encoding="utf-8")
+            titles = re.findall(r"^## (.+)$", text, re.MULTILINE)
+            (title,) = (each for each in titles if each.startswith(beginning))
+            anchor = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+            return f"[{title}](../findings/{page}.md#{anchor})"
+    return "not confirmed"
+
+
 def _nodes(record: dict[str, Any]) -> list[str]:
     """Return the operators of the reduced model."""
     return [node["operator"] for node in record["document"]["steps"].get("reduction", {}).get("nodes", [])]
@@ -151,22 +255,23 @@ def write_report(work: Path) -> None:
     lines = [
         "# Differences that graph optimizers make",
         "",
-        "This page lists every difference between a model and its rewrite that `onnx-conformance blame` explained, on",
-        "models drawn from the search. Look here for the faults of graph optimizers, and for differences that are",
-        "nobody's fault.",
-        "This page is for maintainers of graph optimizers. A graph optimizer *fails* if it raises, crashes or hangs.",
+        "This page lists every difference between a model and its rewrite that `onnx-conformance blame` explained.",
+        "Look here for the faults of graph optimizers, and for differences that are nobody's fault.",
+        "This page is for maintainers of graph optimizers.",
         "",
-        f"`python scripts/blame_examples.py --work dist/blame` writes this page (suite {__version__}, seed {SEED}).",
+        f"`nox -s blame` writes this page (suite {__version__}, seed {SEED}).",
+        "",
+        "## Models drawn from the search",
+        "",
+        "A graph optimizer *fails* if it raises, crashes or hangs. *Not run or read* are models that the backend or",
+        "onnx's checker refuses.",
         "",
         f"| {' | '.join(COLUMNS)} |",
         f"| --- {'| --: ' * (len(COLUMNS) - 1)}|",
     ]
     sections = []
     for optimizer in OPTIMIZERS:
-        log = work / f"{optimizer}.jsonl"
-        if not log.exists():
-            continue
-        records = [json.loads(line) for line in log.read_text().splitlines()]
+        records = [each for each in read_records(work / f"{optimizer}.jsonl") if each["result"] != STARTED]
         differing = [record for record in records if record["result"] == "differs"]
         versions = differing[0]["document"]["versions"] if differing else ["", "", ""]
         verdicts = Counter(_class_of(record) for record in differing)
@@ -183,29 +288,65 @@ def write_report(work: Path) -> None:
         if groups:
             sections += [
                 "",
-                f"## {optimizer}",
+                f"### {optimizer}",
                 "",
-                "| models | verdict | hazard or reason | pass | reduced model | first example |",
+                "| models | verdict | hazard or reason | pass | reduced model | first example | fault |",
+                "| --: | --- | --- | --- | --- | --: | --- |",
             ]
-            sections.append("| --: | --- | --- | --- | --- | --: |")
         for key, found in sorted(groups.items(), key=lambda item: (-("wrong" in item[0][0]), -len(item[1]))):
             least = min(found, key=lambda record: len(_nodes(record)))
-            sections.append(f"| {len(found)} | {' | '.join(key)} | {' → '.join(_nodes(least))} | {least['number']} |")
+            shown = (*key, " → ".join(_nodes(least)), str(least["number"]), _fault(optimizer, least))
+            sections.append(f"| {len(found)} | {' | '.join(shown)} |")
+    text = "\n".join([*lines, *sections, *_public_lines(work)]) + "\n"
     REPORT.parent.mkdir(parents=True, exist_ok=True)
-    write_text_atomically(REPORT, "\n".join([*lines, *sections]) + "\n")
+    write_text_atomically(REPORT, text)
+
+
+def _public_lines(work: Path) -> Iterator[str]:
+    """Yield the lines on the public models."""
+    yield from (
+        "",
+        "## Public models",
+        "",
+        "The models of [the audits](../models/README.md) and their rewrites run on onnxruntime, with its graph",
+        "optimizations.",
+        "",
+        "| model | nodes | graph optimizer | largest difference in ULP | verdict | hazard or reason | pass | reduced model | fault |",  # noqa: E501
+        "| --- | --: | --- | --: | --- | --- | --- | --- | --- |",
+    )
+    for optimizer in OPTIMIZERS:
+        for record in read_records(work / f"{optimizer}-models.jsonl"):
+            start = f"| {record['model']} | {record['nodes']} | {optimizer}"
+            if record["result"] == STARTED:
+                continue
+            if record["result"] != "differs":
+                result = "no difference" if record["result"] == "same" else record["result"]
+                yield f"{start} | | {result} | | | | none |"
+                continue
+            key = _row(record)
+            sizes = [output["ulps"] for output in record["document"]["steps"]["difference"]["outputs"]]
+            size = max((float(each) for each in sizes if each is not None), default=None)
+            nodes = _nodes(record)
+            shown = " → ".join(nodes[:5]) + (f" and {len(nodes) - 5} more" if len(nodes) > 5 else "")
+            cells = ("" if size is None else format(size, ".3g"), *key, shown, _fault(optimizer, record))
+            yield f"{start} | {' | '.join(cells)} |"
 
 
 def main() -> None:
     """Run the survey, and write the report."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--work", type=Path, required=True, help="folder of the documents")
-    parser.add_argument("--count", type=int, default=1000, help="number of models")
+    parser.add_argument("--count", type=int, default=1000, help="number of drawn models")
     parser.add_argument("--optimizer", action="append", choices=OPTIMIZERS, help="may be repeated")
+    parser.add_argument("--models", action="store_true", help="examine the public models, and not drawn models")
     parser.add_argument("--report", action="store_true", help="only write the report")
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
     for optimizer in [] if given.report else given.optimizer or OPTIMIZERS:
-        survey(optimizer, given.count, given.work)
+        if given.models:
+            survey_public(optimizer, given.work)
+        else:
+            survey(optimizer, given.count, given.work)
     write_report(given.work)
 
 

@@ -14,9 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from census_file import CensusFileError, read_census
-
+from conformance.census.file import read_census
 from conformance.census.report import json_lines, markdown
+from conformance.errors import CensusFileError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from census_file import CENSUS_RECORDS
 from corpus_documents import ManifestDocument, ReleasedDocument
 from protocol_messages import ANSWERS, COMMANDS, MESSAGES, ElementType, Placement
 
+from conformance.census.file import CENSUS_RECORDS
 from conformance.corpus.case_json import CaseDocument
 from conformance.report.summary import Summary
 from conformance.results.records import RESULTS_RECORDS

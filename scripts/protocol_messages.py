@@ -107,6 +107,15 @@ class LoadCommand(TypedDict):
     cmd: Literal["load"]
     seq: Seq
     model: NonEmpty
+    data: NotRequired[
+        Annotated[
+            NonEmpty,
+            Meta(
+                description="Absolute path of the folder of the model's external data, sent only for such a model. "
+                "The locations in the model are relative to this folder, and not to the folder of the model file."
+            ),
+        ]
+    ]
     slot: NotRequired[Slot]
     next: NotRequired[
         Annotated[
@@ -171,6 +180,13 @@ class StartedMessage(TypedDict):
                 description="Backends with several execution providers or devices: the one on which every node must "
                 "run. If `placement` is absent or names another one, the case is unsupported."
             ),
+        ]
+    ]
+    python: NotRequired[Annotated[ShortText, Meta(description="Version of the Python that runs the subject.")]]
+    packages: NotRequired[
+        Annotated[
+            list[ShortText],
+            Meta(max_length=10000, description="Installed packages that the subject can use, as `name==version`."),
         ]
     ]
 

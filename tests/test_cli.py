@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 
 import pytest
 from refusals import assert_bad_input, assert_usage_error
@@ -98,6 +100,24 @@ def test_json_on_standard_output_has_the_error(command):
     ended = command("report", "missing.jsonl", "--json", "-")
     error = json.loads(ended.out)["error"]
     assert (ended.status, error["code"], set(error)) == (2, ended.code, {"code", "problem", "hint"})
+
+
+@pytest.mark.parametrize(
+    ("number", "name", "code", "named"),
+    [
+        (errno.ENOSPC, None, "storage.disk-full", ""),
+        (errno.EACCES, "folder/.temporary-1", "storage.permission-denied", "folder cannot"),
+        (errno.ENOTDIR, "folder/file", "storage.system-error", "folder/file: "),
+    ],
+)
+def test_error_of_the_file_system_has_a_code_and_names_the_path(command, monkeypatch, number, name, code, named):
+    def fail(*_arguments, **_options):
+        raise OSError(number, os.strerror(number), name)
+
+    monkeypatch.setattr("conformance.corpus.corpus.open_corpus", fail)
+    ended = command("list", "--data", "anywhere")
+    assert (ended.status, ended.code) == (2, code)
+    assert named in ended.err
 
 
 class TestProcess:

@@ -22,8 +22,9 @@ _UNSUPPORTED_TEXTS = (
     "No conversion rule found for operations:",
     "OpenVINO does not support the following ONNX operations:",
     "Unsupported data type",
+    "unsupported data type",
 )
-"""The second text is of releases up to 2025.1."""
+"""The second text is of releases up to 2025.1, and the last one of releases before 2023.1."""
 
 _INVALID_PLACEHOLDER = "While validating node 'util::NotSupportedONNXNode "
 """Text of an error about the placeholder of an operator that OpenVINO did not convert."""

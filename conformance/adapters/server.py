@@ -1,10 +1,11 @@
 """Base class of adapters, and a harness for one adapter in a Python where this suite is not installed.
 
-Usage: python server.py NAME[option=value,…]
+Usage: python server.py [--optimizer FILE:FUNCTION] NAME[option=value,…]
 
-NAME is a file in this folder, as in `onnx-conformance run -b 'exec:/opt/old/bin/python …/server.py tract'`. The
-program implements the harness protocol (docs/reference/protocol.md). It needs NumPy, the runtime, and onnx if the
-adapter imports it. Standard output carries only the protocol. The runtime's own output goes to standard error.
+NAME is a file in this folder, as in `onnx-conformance run -b 'exec:/opt/old/bin/python …/server.py tract'`. With
+`--optimizer`, NAME is a graph optimizer, and its function is in a file of the folder `optimizers`. The program
+implements the harness protocol (docs/reference/protocol.md). It needs NumPy, the runtime, and onnx if the adapter
+imports it. Standard output carries only the protocol. The runtime's own output goes to standard error.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ import importlib
 import inspect
 import json
 import os
+import platform
+import re
 import sys
+from abc import ABC, abstractmethod
 from binascii import a2b_base64, b2a_base64
 from contextlib import contextmanager
 from pathlib import Path
@@ -132,13 +136,14 @@ def raise_unsupported(texts: Iterable[str], *kinds: type[Exception]) -> Iterator
 
 def main(arguments: Sequence[str]) -> int:
     """Execute commands until `stop` or the end of the input."""
-    if len(arguments) != 1:
+    *flags, name = arguments or [""]
+    if not name or (flags and (len(flags) != 2 or flags[0] != "--optimizer")):
         sys.stderr.write(f"{__doc__}\n")
         return 2
     commands, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    server = AdapterServer(arguments[0])
+    server = OptimizerServer(name, flags[1]) if flags else BackendServer(name)
     for line in iter(commands.readline, b""):
         command = json.loads(line)
         if command["cmd"] == "stop":
@@ -148,28 +153,21 @@ def main(arguments: Sequence[str]) -> int:
     os._exit(0)  # the shutdown of a runtime is not tested, and can take long
 
 
-class AdapterServer:
-    """Runs one adapter, with the one or two models that it has prepared.
+class AdapterServer(ABC):
+    """Answers commands about one subject.
 
     Args:
-        text: name of the adapter, with options in brackets.
+        text: name of the subject, with options in brackets.
     """
+
+    kind: ClassVar[str]
+    prose: ClassVar[str]
 
     def __init__(self, text: str) -> None:
         self._text = text
-        name, _, rest = text.partition("[")
-        self._name = name.replace("-", "_")
-        self._given = dict(part.split("=", 1) for part in rest.removesuffix("]").split(",") if part)
-        self._options = dict(self._given)
-        self._device = self._options.pop("device", "CPU")
-        self._adapter: Any = None
-        self._prepared: dict[int, Any] = {}
-        self._returned: list[list[tuple[Array, bytes]]] = []
-        self._commands: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-            "start": self._start,
-            "load": self._load,
-            "run": self._run,
-        }
+        self._name, _, rest = text.partition("[")
+        self._options = dict(part.split("=", 1) for part in rest.removesuffix("]").split(",") if part)
+        self._commands: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"start": self._start}
 
     def answer(self, command: dict[str, Any]) -> dict[str, Any]:
         """Execute a command, and return its answer without the number."""
@@ -184,45 +182,81 @@ class AdapterServer:
             return {"error": _format_exception(error)} | ({} if isinstance(error, Exception) else {"fatal": True})
 
     def _start(self, _: dict[str, Any]) -> dict[str, Any]:
-        self._adapter = load_adapter(self._name)
         try:
-            self._check_options(self._adapter)
+            version, properties = self._import_subject()
         except ValueError as error:
             answer = dict(zip(("error", "hint"), map(str, error.args), strict=False))
             return answer | {"code": "subject.unusable-option"}
-        version = str(self._adapter.__version__)[:200] or "unknown"
-        started = {"version": PROTOCOL_VERSION, "name": self._text[:200], "runtime_version": version}
-        started |= {"language": "Python", "kind": "backend", "models": 2}
-        provider = self._adapter.required_provider(**self._given)
-        return started | ({"provider": provider} if provider else {})
+        started = {"version": PROTOCOL_VERSION, "name": self._text[:200], "runtime_version": version[:200] or "unknown"}
+        started |= {"python": platform.python_version(), "packages": installed_packages()}
+        return started | {"language": "Python", "kind": self.kind, **properties}
 
-    def _check_options(self, adapter: Any) -> None:
-        """Check the options like `conformance.subjects.loading.check_options`, which is not available here.
+    @abstractmethod
+    def _import_subject(self) -> tuple[str, dict[str, Any]]:
+        """Import the subject, check its options, and return its version and its further properties.
 
         Raises:
-            ValueError: the adapter has no such option or device; the arguments are problem and hint.
+            ValueError: the subject has no such option or device; the arguments are problem and hint.
         """
-        parameters = list(inspect.signature(adapter.prepare).parameters.values())[2:]
-        collects = any(each.kind is each.VAR_KEYWORD and not each.name.startswith("_") for each in parameters)
-        names = {each.name for each in parameters if each.kind is not each.VAR_KEYWORD}
+
+    def _check_option_names(self, parameters: Iterable[inspect.Parameter], always: Iterable[str] = ()) -> None:
+        """Check the options like `conformance.subjects.loading.check_options`, which is not available here.
+
+        Args:
+            parameters: the parameters of the adapter's function that are options.
+            always: options that the server handles.
+
+        Raises:
+            ValueError: the subject has no such option; the arguments are problem and hint.
+        """
+        each = list(parameters)
+        collects = any(one.kind is one.VAR_KEYWORD and not one.name.startswith("_") for one in each)
+        names = {one.name for one in each if one.kind is not one.VAR_KEYWORD} | {*always}
         if (unknown := sorted(set(self._options) - names)) and not collects:
             raise ValueError(
-                f"Backend {self._name} has no option {unknown[0]}.",
-                f"Its options: {', '.join(sorted(names | {'device'}))}.",
+                f"{self.prose} {self._name} has no option {unknown[0]}.",
+                f"Its options: {', '.join(sorted(names))}." if names else "It has no options.",
             )
-        if not adapter.supports_device(self._device):
+
+
+class BackendServer(AdapterServer):
+    """Runs the adapter of one backend, with the one or two models that it has prepared."""
+
+    kind = "backend"
+    prose = "Backend"
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._adapter: Any = None
+        self._device = "CPU"
+        self._prepared: dict[int, Any] = {}
+        self._returned: list[list[tuple[Array, bytes]]] = []
+        self._commands |= {"load": self._load, "run": self._run}
+
+    def _import_subject(self) -> tuple[str, dict[str, Any]]:
+        self._adapter = load_adapter(self._name.replace("-", "_"))
+        self._check_option_names([*inspect.signature(self._adapter.prepare).parameters.values()][2:], {"device"})
+        given = dict(self._options)
+        self._device = self._options.pop("device", "CPU")
+        if not self._adapter.supports_device(self._device):
             raise ValueError(
                 f"Backend {self._name} does not support the device {self._device}.", "Name another device."
             )
-        getattr(adapter, "check_options", lambda **_: None)(**self._options)
+        getattr(self._adapter, "check_options", lambda **_: None)(**self._options)
+        provider = self._adapter.required_provider(**given)
+        return str(self._adapter.__version__), {"models": 2, **({"provider": provider} if provider else {})}
 
     def _load(self, command: dict[str, Any]) -> dict[str, Any]:
         slot = command.get("slot", 0)
         if slot == 0:
             self._prepared.clear()
             self._returned.clear()
-        model = Path(command["model"]).read_bytes()
-        self._prepared[slot] = self._adapter.prepare(model, self._device, **self._options)
+        model, before = Path(command["model"]).read_bytes(), os.getcwd()  # noqa: PTH109
+        os.chdir(command.get("data", before))  # runtimes look there for the external data of a model in memory
+        try:
+            self._prepared[slot] = self._adapter.prepare(model, self._device, **self._options)
+        finally:
+            os.chdir(before)
         return {"loaded": True, **self._placement(slot)}
 
     def _placement(self, slot: int) -> dict[str, Any]:
@@ -256,22 +290,80 @@ class AdapterServer:
         return found
 
 
+class OptimizerServer(AdapterServer):
+    """Runs the function of one graph optimizer.
+
+    Args:
+        text: name of the graph optimizer, with options in brackets.
+        function: its function, as `FILE:FUNCTION`.
+    """
+
+    kind = "optimizer"
+    prose = "Graph optimizer"
+
+    def __init__(self, text: str, function: str) -> None:
+        super().__init__(text)
+        self._function = function
+        self._target: Any = None
+        self._has_modes = False
+        self._commands["optimize"] = self._optimize
+
+    def _import_subject(self) -> tuple[str, dict[str, Any]]:
+        file, _, name = self._function.partition(":")
+        self._target = vars(_import_adapter(f"optimizers.{file}"))[name]
+        _, *parameters = inspect.signature(self._target).parameters.values()
+        self._has_modes = any(each.name == "fixed_point" for each in parameters)
+        self._check_option_names(each for each in parameters if each.name != "fixed_point")
+        return str(self._target.__version__), {"fixed_point": self._has_modes, "passes": [*self._target.passes]}
+
+    def _optimize(self, command: dict[str, Any]) -> dict[str, Any]:
+        model_type = importlib.import_module("onnx").ModelProto
+        model = model_type.FromString(Path(command["model"]).read_bytes())
+        before = model.SerializeToString(deterministic=True)
+        modes = {"fixed_point": command["fixed_point"]} if self._has_modes else {}
+        rewritten = self._target(model, **modes, **self._options)
+        if not isinstance(rewritten, model_type):
+            return {"invalid_return": type(rewritten).__name__[:200]}
+        Path(command["output"]).write_bytes(rewritten.SerializeToString())
+        if model.SerializeToString(deterministic=True) == before:
+            return {"optimized": True}
+        Path(f"{command['output']}.given").write_bytes(model.SerializeToString())
+        return {"optimized": True, "changed_input": True}
+
+
 def load_adapter(name: str) -> type[Adapter]:
     """Return the adapter class in the file `NAME.py` of this folder.
-
-    The file is imported as part of a package, so that the adapter `tract.py` does not hide the runtime tract.
 
     Raises:
         ModuleNotFoundError: the file does not exist, or its runtime is not installed.
     """
+    found = vars(_import_adapter(name)).values()
+    adapters = (each for each in found if isinstance(each, type) and issubclass(each, Adapter) and each is not Adapter)
+    return next(adapters)
+
+
+def _import_adapter(name: str) -> ModuleType:
+    """Import a module of this folder as part of a package, so that the adapter `tract.py` does not hide the runtime."""
     folder = str(Path(__file__).resolve().parent)
     sys.path[:] = [path for path in sys.path if str(Path(path).resolve()) != folder]
     package = ModuleType("adapters")
     package.__path__ = [folder]
     sys.modules |= {"adapters": package, "adapters.server": sys.modules[__name__]}
-    found = vars(importlib.import_module(f"adapters.{name}")).values()
-    adapters = (each for each in found if isinstance(each, type) and issubclass(each, Adapter) and each is not Adapter)
-    return next(adapters)
+    return importlib.import_module(f"adapters.{name}")
+
+
+def installed_packages() -> list[str]:
+    """Return the packages on the import path, as `name==version`; the same as `conformance.subjects.identity`.
+
+    The names are those of their metadata folders, because reading the metadata of all packages takes longer.
+    """
+    found: dict[str, str] = {}
+    for folder in map(Path, sys.path):
+        for path in folder.glob("*.*-info") if folder.is_dir() else ():
+            name, _, version = path.name.rpartition(".")[0].partition("-")
+            if version:
+                found.setdefault(re.sub(r"[-_.]+", "-", name).lower(), version.partition("-py")[0])
+    return sorted(f"{name}=={version}" for name, version in found.items())
 
 
 def _decode_tensor(message: Mapping[str, Any]) -> Array:
@@ -290,9 +382,16 @@ def _encode_tensor(array: Array) -> dict[str, Any]:
 
 
 def _numpy_dtype(name: str) -> np.dtype[Any]:
-    """Return NumPy's type of this name; bfloat16 comes from ml_dtypes, a dependency of onnx."""
+    """Return NumPy's type of this name; bfloat16 comes from ml_dtypes, a dependency of onnx.
+
+    Raises:
+        Unsupported: ml_dtypes is not installed.
+    """
     if name == "bfloat16":
-        importlib.import_module("ml_dtypes")  # registers the name with NumPy
+        try:
+            importlib.import_module("ml_dtypes")  # registers the name with NumPy
+        except ModuleNotFoundError:
+            raise Unsupported("bfloat16 needs the package ml_dtypes, which is not installed in this Python") from None
     return np.dtype(name)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from conformance.audit.evaluation import NodeScope, enclose, inner_node_count
 from conformance.audit.exposure import Exposure
+from conformance.audit.sampling import Sample, take_sample
 from conformance.models.arrays import type_name
 from conformance.models.graphs import attribute_graphs, count_free_uses
 from conformance.models.inputs import tensor_elements
@@ -19,19 +20,13 @@ from conformance.reference.numbers.enclosure import Enclosure
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import onnx
 
     from conformance.audit.exposure import RecordedValues
     from conformance.models.arrays import Array
     from conformance.reference.numbers.enclosure import Tensor
-
-SAMPLED_ABOVE = 2**21
-"""Number of elements of an output above which a sample of the elements is judged."""
-
-SAMPLE_SIZE = 2**18
-"""Number of pseudo-random elements of a sample; extremes and special values are added."""
 
 
 class NodeVerdict(StrEnum):
@@ -112,6 +107,115 @@ class _Hidden:
     nodes: frozenset[int] = field(default_factory=frozenset)
 
 
+class Judgement:
+    """The judgement of the nodes of a main graph on recorded values, node by node, in any order of the nodes.
+
+    Args:
+        model: the model, without calls of model-local functions.
+        recorded: the values; those of the operator Constant are added.
+        all_elements: whether every element of a large output is judged, and not a sample.
+    """
+
+    def __init__(self, model: onnx.ModelProto, recorded: RecordedValues, *, all_elements: bool = False) -> None:
+        self.nodes = list(model.graph.node)
+        self._recorded, self._all_elements = recorded, all_elements
+        self._scope = NodeScope.of(model)
+        self._hidden: dict[str, _Hidden | None] = {}
+        for node in self.nodes:
+            if _is_constant(node):
+                _add_constant(node, recorded)
+        self._producers = {name: number for number, node in enumerate(self.nodes) for name in node.output if name}
+
+    def judge(self, numbers: Iterable[int]) -> Iterator[JudgedNode]:
+        """Yield the judgements of some nodes; nodes of the operator Constant are left out.
+
+        A node with a hidden output is judged together with the nodes that take the output; see `complete`.
+        """
+        for number in numbers:
+            if not _is_constant(self.nodes[number]):
+                yield self._judge_node(number)
+
+    def complete(self, judged: Sequence[JudgedNode]) -> list[JudgedNode]:
+        """Return the judgements of all nodes, with those of the nodes that were judged together with others."""
+        complete = sorted(judged, key=lambda node: node.number)
+        _mark_hidden(complete, self.nodes, self._recorded)
+        return complete
+
+    def _operands(self, node: onnx.NodeProto) -> list[str]:
+        names = [name for name in node.input if name]
+        for _, inner in attribute_graphs(node):
+            names += list(count_free_uses(inner))
+        return names
+
+    def _hidden_value(self, name: str) -> _Hidden | None:
+        """Return the enclosure of a value that is not recorded; None if it cannot be computed."""
+        pending = [name]
+        while pending:
+            number = self._producers.get(pending[-1])
+            if pending[-1] in self._hidden or number is None:
+                self._hidden.setdefault(pending.pop(), None)
+                continue
+            before = [
+                each
+                for each in self._operands(self.nodes[number])
+                if each not in self._recorded.values and each not in self._hidden
+            ]
+            if before:
+                pending += before
+            else:
+                self._judge_node(number)
+                for output in self.nodes[number].output:
+                    self._hidden.setdefault(output, None)
+        return self._hidden[name]
+
+    def _judge_node(self, number: int) -> JudgedNode:
+        node, recorded = self.nodes[number], self._recorded
+        first = node.output[0] if node.output else ""
+        result = JudgedNode(number, node.name or first, node.op_type, node.domain, NodeVerdict.CORRECT)
+        known: dict[str, Tensor] = {}
+        before: set[int] = set()
+        for name in self._operands(node):
+            if name in recorded.values:
+                known[name] = recorded.values[name]
+            elif (hidden := self._hidden_value(name)) is not None:
+                known[name] = hidden.tensor
+                before |= hidden.nodes
+        outputs = {name: recorded.values[name] for name in node.output if name in recorded.values}
+        result.inner_nodes = inner_node_count(node)
+        result.type = next((type_name(array.dtype) for array in outputs.values()), "")
+        result.way = str(recorded.ways.get(first, Exposure.HIDDEN))
+        if refusal := recorded.refused.get(first):
+            result.verdict, result.reason = (
+                NodeVerdict.NOT_JUDGED,
+                f"the subject does not run the node alone: {refusal}",
+            )
+            return result
+        try:
+            sample = None if self._all_elements else take_sample(node, self._scope.node(node), known, outputs)
+            part = Sample(node, known, outputs) if sample is None else sample
+            with np.errstate(all="ignore"):
+                expected = enclose(self._scope, part.node, part.operands)
+        except Unsupported as reason:
+            result.verdict, result.reason = NodeVerdict.NOT_JUDGED, str(reason)
+            return result
+        except (ValueError, IndexError, KeyError, TypeError, StopIteration, AttributeError, OverflowError) as error:
+            result.verdict = NodeVerdict.NOT_JUDGED
+            result.reason = f"the reference cannot compute the node: {type(error).__name__}: {error}"
+            return result
+        for position, (name, tensor) in enumerate(zip(node.output, expected, strict=False)):
+            if not name:
+                continue
+            if name in outputs:
+                _compare(name, position, tensor, result, part, outputs[name].shape)
+            else:
+                self._hidden[name] = _Hidden(tensor, frozenset({*before, number}))
+                if tensor is not None and not result.type:
+                    result.type = type_name(tensor.dtype)
+        if before:
+            result.together = tuple(map(str, sorted(before)))
+        return result
+
+
 def judge_nodes(
     model: onnx.ModelProto,
     recorded: RecordedValues,
@@ -119,9 +223,7 @@ def judge_nodes(
     *,
     all_elements: bool = False,
 ) -> list[JudgedNode]:
-    """Judge each node of the main graph on the recorded values. Nodes of the operator Constant are left out.
-
-    A node with a hidden output is judged together with the nodes that take the output.
+    """Judge all nodes of the main graph on the recorded values; see `Judgement`.
 
     Args:
         model: the model, without calls of model-local functions.
@@ -129,21 +231,16 @@ def judge_nodes(
         progress: is called with the number of judged nodes and the number of all nodes.
         all_elements: whether every element of a large output is judged, and not a sample.
     """
-    scope = NodeScope.of(model)
-    hidden: dict[str, _Hidden] = {}
-    judged: list[JudgedNode] = []
-    for number, node in enumerate(model.graph.node):
-        result = JudgedNode(
-            number, node.name or (node.output[0] if node.output else ""), node.op_type, node.domain, NodeVerdict.CORRECT
-        )
-        if node.op_type == "Constant" and not node.domain:
-            _add_constant(node, recorded)
-            continue
-        judged.append(result)
-        _judge_node(scope, node, recorded, hidden, result, all_elements=all_elements)
-        progress(number + 1, len(model.graph.node))
-    _mark_hidden(judged, model, recorded)
-    return judged
+    judgement = Judgement(model, recorded, all_elements=all_elements)
+    judged = []
+    for node in judgement.judge(range(len(judgement.nodes))):
+        judged.append(node)
+        progress(node.number + 1, len(judgement.nodes))
+    return judgement.complete(judged)
+
+
+def _is_constant(node: onnx.NodeProto) -> bool:
+    return node.op_type == "Constant" and not node.domain
 
 
 def _add_constant(node: onnx.NodeProto, recorded: RecordedValues) -> None:
@@ -158,97 +255,11 @@ def _add_constant(node: onnx.NodeProto, recorded: RecordedValues) -> None:
             recorded.values[node.output[0]] = np.asarray(value, np.int64)
 
 
-def _judge_node(
-    scope: NodeScope,
-    node: onnx.NodeProto,
-    recorded: RecordedValues,
-    hidden: dict[str, _Hidden],
-    result: JudgedNode,
-    *,
-    all_elements: bool,
-) -> None:
-    names = [name for name in node.input if name]
-    for _, inner in attribute_graphs(node):
-        names += list(count_free_uses(inner))
-    before: frozenset[int] = frozenset().union(*(hidden[name].nodes for name in names if name in hidden))
-    known: dict[str, Tensor] = {name: recorded.values[name] for name in names if name in recorded.values}
-    known.update((name, hidden[name].tensor) for name in names if name in hidden)
-    outputs = {name: recorded.values[name] for name in node.output if name in recorded.values}
-    result.inner_nodes = inner_node_count(node)
-    result.type = next((type_name(array.dtype) for array in outputs.values()), "")
-    result.way = str(recorded.ways.get(node.output[0] if node.output else "", Exposure.HIDDEN))
-    if refusal := recorded.refused.get(node.output[0] if node.output else ""):
-        result.verdict, result.reason = NodeVerdict.NOT_JUDGED, f"the subject does not run the node alone: {refusal}"
-        return
-    try:
-        places = None if all_elements else _sample_places(node, known, outputs)
-        if places is not None:
-            known = {name: _at(tensor, places) for name, tensor in known.items()}
-            outputs_at = {name: np.asarray(array.reshape(-1)[places]) for name, array in outputs.items()}
-        else:
-            outputs_at = outputs
-        with np.errstate(all="ignore"):
-            expected = enclose(scope, node, known)
-    except Unsupported as reason:
-        result.verdict, result.reason = NodeVerdict.NOT_JUDGED, str(reason)
-        return
-    except (ValueError, IndexError, KeyError, TypeError, StopIteration, AttributeError, OverflowError) as error:
-        result.verdict = NodeVerdict.NOT_JUDGED
-        result.reason = f"the reference cannot compute the node: {type(error).__name__}: {error}"
-        return
-    for name, tensor in zip(node.output, expected, strict=False):
-        if not name:
-            continue
-        if name in outputs:
-            _compare(name, outputs_at[name], tensor, result, places, outputs[name].shape)
-        else:
-            hidden[name] = _Hidden(tensor, before | {result.number})
-            if tensor is not None and not result.type:
-                result.type = type_name(tensor.dtype)
-    if before:
-        result.together = tuple(map(str, sorted(before)))
-
-
-def _sample_places(node: onnx.NodeProto, known: Mapping[str, Tensor], outputs: Mapping[str, Array]) -> Array | None:
-    """Return the flat positions of the elements to judge; None if all are judged.
-
-    Only elementwise operators with operands of the output's shape can be judged in part. The positions are
-    pseudo-random, and include extremes, ties, NaN, infinities and subnormals of the operands.
-    """
-    from conformance.reference.enclosures.elementwise import ELEMENTWISE_ENCLOSURES
-
-    if len(outputs) != 1 or node.op_type not in ELEMENTWISE_ENCLOSURES or node.domain:
-        return None
-    (output,) = outputs.values()
-    shapes = {np.shape(tensor) if isinstance(tensor, np.ndarray) else None for tensor in known.values()}
-    if output.size <= SAMPLED_ABOVE or shapes - {output.shape, (), (1,)}:
-        return None
-    places = [np.random.default_rng(0).integers(0, output.size, SAMPLE_SIZE)]
-    for array in (*known.values(), output):
-        if not isinstance(array, np.ndarray) or array.shape != output.shape:
-            continue
-        flat = array.reshape(-1)
-        places.append(np.array([np.argmax(flat), np.argmin(flat)]))
-        if flat.dtype.kind == "f":
-            limits = np.finfo(flat.dtype)
-            special = ~np.isfinite(flat) | ((flat != 0) & (np.abs(flat) < limits.smallest_normal))
-            places.append(np.flatnonzero(special)[:SAMPLE_SIZE])
-            order = np.argsort(flat[places[0]], kind="stable")
-            ordered = flat[places[0]][order]
-            places.append(places[0][order][np.flatnonzero(ordered[1:] == ordered[:-1])[:1000]])
-    return np.unique(np.concatenate(places))
-
-
-def _at(tensor: Tensor, places: Array) -> Tensor:
-    if isinstance(tensor, np.ndarray) and tensor.size > 1:
-        return np.asarray(tensor.reshape(-1)[places])
-    return tensor
-
-
 def _compare(
-    name: str, actual: Array, expected: Tensor, result: JudgedNode, places: Array | None, shape: tuple[int, ...]
+    name: str, position: int, expected: Tensor, result: JudgedNode, part: Sample, shape: tuple[int, ...]
 ) -> None:
     """Compare one output with its enclosure, and record the result."""
+    actual = part.outputs[name]
     result.elements += int(actual.size)
     result.all_elements += math.prod(shape)
     if expected is None:
@@ -271,10 +282,9 @@ def _compare(
     result.share = max(share, result.share)
     if share > 1:
         result.verdict = NodeVerdict.WRONG
-        flat = place if places is None else int(places[place])
-        index = tuple(int(part) for part in np.unravel_index(flat, shape)) if shape else ()
         result.worst = WrongElement(
-            name, index, _number(actual.flat[place]), _number(values.flat[place]), float(bounds.flat[place])
+            *(name, part.locate(position, place, shape), _number(actual.flat[place])),
+            *(_number(values.flat[place]), float(bounds.flat[place])),
         )
 
 
@@ -306,7 +316,7 @@ def _is_nan(array: Array) -> Array:
     return np.asarray(np.isnan(array.astype(np.float64)))
 
 
-def _mark_hidden(judged: list[JudgedNode], model: onnx.ModelProto, recorded: RecordedValues) -> None:
+def _mark_hidden(judged: list[JudgedNode], nodes: Sequence[onnx.NodeProto], recorded: RecordedValues) -> None:
     """Set the verdicts of nodes without a known output: that of the nodes that they were judged together with."""
     names = {result.number: result.name for result in judged}
     covering: dict[int, list[JudgedNode]] = {}
@@ -317,7 +327,7 @@ def _mark_hidden(judged: list[JudgedNode], model: onnx.ModelProto, recorded: Rec
         for number in members:
             covering.setdefault(number, []).append(result)
     for result in judged:
-        node = model.graph.node[result.number]
+        node = nodes[result.number]
         if any(name in recorded.values for name in node.output) or result.verdict is NodeVerdict.NOT_JUDGED:
             continue
         later = [each for each in covering.get(result.number, []) if each.verdict is not NodeVerdict.NOT_JUDGED]

@@ -6,6 +6,7 @@ A `Comparison` runs both ways and returns two answers. A failure of a graph opti
 
 from __future__ import annotations
 
+import hashlib
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -13,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from conformance.isolation.start_subjects import StartingSubjects
+from conformance.errors import SubjectError
+from conformance.isolation.protocol import NotStarted
+from conformance.isolation.start_subjects import StartingSubjects, client_of
 from conformance.models.inputs import required_input_names
 from conformance.models.validity import check_model, find_missing_functions
 from conformance.subjects.failures import format_exception, is_unsupported
@@ -72,6 +75,13 @@ class FedModel:
         """The inputs in the order of the graph."""
         return [self.inputs[name] for name in required_input_names(self.model.graph)]
 
+    def digest(self) -> bytes:
+        """Return a hash of the model and the inputs."""
+        found = hashlib.sha256(self.model.SerializeToString(deterministic=True))
+        for array in self.arrays:
+            found.update(f"{array.dtype} {array.shape} ".encode() + array.tobytes())
+        return found.digest()
+
 
 def run_model(backend: Any, model: onnx.ModelProto, inputs: Mapping[str, Array]) -> Computation:
     """Run a model on a backend, and return its outputs or its failure."""
@@ -81,6 +91,8 @@ def run_model(backend: Any, model: onnx.ModelProto, inputs: Mapping[str, Array])
     try:
         prepared = backend.prepare(model, "CPU")
         outputs = list(prepared.run([inputs[name].copy() for name in names]))
+    except NotStarted as error:
+        raise _not_started(backend.client.named.text, error) from None
     except Exception as error:  # noqa: BLE001 - a subject raises exceptions of any class
         failure = Failure.UNSUPPORTED if is_unsupported(error) else Failure.RUN
         return Computation((), failure, format_exception(error), model)
@@ -99,12 +111,14 @@ class Comparison:
         first: the subject that runs the model.
         second: the subject that runs the rewrite, which is `first`, or the second subject.
         optimizer: the graph optimizer; None for two subjects.
+
+    A failure is not computed again for the same case, because it may have taken the whole time limit.
     """
 
     first: Subject
     second: Subject
     optimizer: Subject | None = None
-    runs: int = field(default=0, init=False)
+    _failed: dict[tuple[str, bytes], Computation] = field(default_factory=dict, init=False)
 
     @property
     def names(self) -> tuple[str, str]:
@@ -115,11 +129,21 @@ class Comparison:
 
     def answers(self, case: FedModel) -> tuple[Computation, Computation]:
         """Compute the model in both ways."""
-        self.runs += 1
-        return run_model(self.first.target, case.model, case.inputs), self.second_answer(case)
+        digest = case.digest() if self._failed else b""
+        answers = (
+            self._failed.get(("first", digest)) or run_model(self.first.target, case.model, case.inputs),
+            self._failed.get(("second", digest)) or self._second_answer(case),
+        )
+        for way, answer in zip(("first", "second"), answers, strict=True):
+            if answer.failure:
+                self._failed[way, digest or case.digest()] = answer
+        return answers
 
-    def second_answer(self, case: FedModel) -> Computation:
-        """Compute the model in the second way."""
+    def answer(self, case: FedModel, *, is_second: bool) -> Computation:
+        """Compute the model in one of both ways."""
+        return self._second_answer(case) if is_second else run_model(self.first.target, case.model, case.inputs)
+
+    def _second_answer(self, case: FedModel) -> Computation:
         if self.optimizer is None:
             return run_model(self.second.target, case.model, case.inputs)
         rewritten = self.rewrite(case.model)
@@ -134,6 +158,8 @@ class Comparison:
         given.CopyFrom(model)
         try:
             rewritten = self.optimizer.target(given)
+        except NotStarted as error:
+            raise _not_started(self.optimizer.id, error) from None
         except Exception as error:  # noqa: BLE001 - a graph optimizer raises exceptions of any class
             failure = Failure.UNSUPPORTED if is_unsupported(error) else Failure.REWRITE
             return Computation((), failure, format_exception(error))
@@ -142,6 +168,13 @@ class Comparison:
         if fault := find_fault(model, rewritten):
             return Computation((), Failure.INVALID, fault, rewritten)
         return Computation(model=rewritten)
+
+
+def _not_started(name: str, failure: NotStarted) -> SubjectError:
+    """Return the error for a subject whose process does not start again, which is no answer to a model."""
+    return SubjectError(
+        "not-started", f"{name} did not start: {failure}.", "Give a longer --timeout, and continue with --resume."
+    )
 
 
 def find_fault(model: onnx.ModelProto, rewritten: onnx.ModelProto) -> str:
@@ -175,15 +208,19 @@ class OpenSubjects:
         interpreters: Callable[[Sequence[SubjectName]], Mapping[str, Interpreter]] = lambda _: {},
     ) -> None:
         self._limits, self._in_process, self._interpreters = limits, in_process, interpreters
+        self._in_this_process: dict[tuple[SubjectKind, str], Subject] = {}
 
     @contextmanager
     def open(self, *names: SubjectName) -> Iterator[list[Subject]]:
         """Start subjects in processes of their own, and end them with the block.
 
+        Without isolation, a subject is loaded once and is used again.
+
         Raises:
             ConformanceError: a subject cannot be loaded.
         """
-        unique = list({(name.kind, name.text): name for name in names}.values())
+        kept = self._in_this_process
+        unique = list({(name.kind, name.text): name for name in names if (name.kind, name.text) not in kept}.values())
         groups = [[name for name in unique if name.kind is kind] for kind in SubjectKind]
         started: list[StartingSubjects] = []
         try:
@@ -192,6 +229,8 @@ class OpenSubjects:
                 one = StartingSubjects(group, self._limits, {}, in_process=self._in_process, interpreters=interpreters)
                 started.append(one)
             found = {(subject.kind, subject.id): subject for starting in started for subject in starting.subjects()}
+            kept.update({key: subject for key, subject in found.items() if client_of(subject) is None})
+            found.update(kept)
             yield [found[name.kind, name.text] for name in names]
         finally:
             for starting in started:

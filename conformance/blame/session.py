@@ -9,13 +9,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import onnx
 
 from conformance.audit.inputs import input_text
-from conformance.blame.comparison import FedModel, with_option
+from conformance.blame.comparison import Comparison, FedModel, run_model, with_option
 from conformance.blame.difference import Difference, find_difference
 from conformance.blame.passes import ONNXRUNTIME, Passes, list_passes, minimize
 from conformance.blame.reduction import MAX_SECONDS, Reducer, node_count
@@ -24,14 +25,15 @@ from conformance.errors import UsageError
 from conformance.models.arrays import array_of, tensor_of
 from conformance.models.graphs import iter_nodes
 from conformance.models.inputs import required_input_names
-from conformance.subjects.naming import SubjectName
+from conformance.subjects.naming import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from conformance.audit.inputs import InputSet
     from conformance.audit.session import AuditedModel
-    from conformance.blame.comparison import Comparison, Computation, OpenSubjects
+    from conformance.blame.comparison import Computation, OpenSubjects
+    from conformance.subjects.loading import Subject
 
 STEPS = ("controls", "difference", "passes", "reduction", "verdict")
 """The steps, in their order."""
@@ -148,10 +150,13 @@ class Session:
         names = [self.request.first, self.request.second, *([self.request.optimizer] if self.request.optimizer else [])]
         with self.subjects.open(*names) as found:
             versions = [each.version or "" for each in found]
+        tried = self.document.get("tried", {})
         if self.document and self.document["versions"] != versions:
-            steps = {}  # another release must be examined anew
+            steps, tried = {}, {}  # another release must be examined anew
         self.document.clear()
         self.document.update(head, versions=versions, steps=dict(steps))
+        if tried:
+            self.document["tried"] = dict(tried)
 
     def _step(self, name: str, compute: Callable[[], dict[str, Any]], *, again: bool = False) -> dict[str, Any]:
         steps = self.document["steps"]
@@ -171,10 +176,10 @@ class Session:
             return first, second, optimizer
         if optimizer is not None:
             return first, second, chosen
-        return (first, chosen, None) if self._bisects_second else (chosen, second, None)
+        return (first, chosen, None) if self.bisects_second else (chosen, second, None)
 
     @property
-    def _bisects_second(self) -> bool:
+    def bisects_second(self) -> bool:
         """Whether the passes of the second subject are chosen, and not those of the first."""
         second = self.request.second
         return second.name == ONNXRUNTIME and second.options.get("optimization") != "disabled"
@@ -200,11 +205,8 @@ class Session:
             labels = comparison.names
         names = [value.name for value in self.request.case(number).model.graph.output]
         differing = [
-            f"{label} returns other outputs {where}"
-            for where, again in (
-                ("in the second run", same_process),
-                ("in another process", other_process),
-            )
+            _change_text(label, where, one, other)
+            for where, again in (("in the second run", same_process), ("in another process", other_process))
             for label, one, other in zip(labels, kept, again, strict=True)
             if find_difference(names, one, other)
         ]
@@ -233,7 +235,7 @@ class Session:
     def _listed_passes(self) -> Passes | None:
         if self._passes is None:
             request = self.request
-            subject = request.optimizer or (request.second if self._bisects_second else request.first)
+            subject = request.optimizer or (request.second if self.bisects_second else request.first)
             self._passes = list_passes(subject, self.subjects)
         return self._passes
 
@@ -261,29 +263,37 @@ class Session:
         passes = self._listed_passes()
         if passes is None:
             return {"names": None, "reason": "the passes cannot be chosen", "tested": 0, "subject": None}
-        wanted, tested = self._wanted(), 0
+        with self._search_of_passes() as search:
+            found = self._smallest_set(passes, search)
+        self.document.pop("tried", None)
+        return found
 
-        def keeps(subject: SubjectName) -> bool:
-            nonlocal tested
-            tested += 1
-            self.progress(f"{tested} sets of passes tried")
-            with self._compare(subject) as comparison:
-                return wanted.is_same(self._observe(comparison, self._number)[0])
-
+    def _smallest_set(self, passes: Passes, search: _PassSearch) -> dict[str, Any]:
+        keeps = search.keeps
         if passes.takes_disabled:
             lowest = self._lowest_level(passes, keeps)
             if lowest is None:
                 reason = "the difference stays with all graph optimizations disabled"
-                return {"names": None, "reason": reason, "tested": tested, "subject": None}
+                return {"names": None, "reason": reason, "tested": search.tested, "subject": None}
             passes = lowest
         if not keeps(passes.choose(passes.names)):
             reason = "the difference does not come if all passes are chosen by name"
-            return {"names": None, "reason": reason, "tested": tested, "subject": None}
+            return {"names": None, "reason": reason, "tested": search.tested, "subject": None}
         if keeps(passes.choose([])):
             reason = "the difference stays if no pass is chosen"
-            return {"names": None, "reason": reason, "tested": tested, "subject": None}
+            return {"names": None, "reason": reason, "tested": search.tested, "subject": None}
         names = minimize(passes.names, lambda chosen: keeps(passes.choose(chosen)))
-        return {"names": names, "reason": "", "tested": tested, "subject": passes.choose(names).text}
+        return {"names": names, "reason": "", "tested": search.tested, "subject": passes.choose(names).text}
+
+    @contextmanager
+    def _search_of_passes(self) -> Iterator[_PassSearch]:
+        """Compute the way whose passes are fixed once, and start only the other subject for each set of passes."""
+        first, second, optimizer = self._with_chosen(None)
+        case, wanted = self.request.case(self._number), self._wanted()
+        fixed = first if optimizer is not None or self.bisects_second else second
+        with self.subjects.open(fixed) as (held,):
+            known = run_model(held.target, case.model, case.inputs)
+            yield _PassSearch(self, held, case, known, wanted)
 
     def _lowest_level(self, passes: Passes, keeps: Callable[[SubjectName], bool]) -> Passes | None:
         """Return the passes of ONNX Runtime at its lowest level with the difference; None for `disabled`."""
@@ -340,8 +350,7 @@ class Session:
             if found is not None:
                 case = self._reduce_while(comparison, found, lambda case: is_wrong(comparison, case))
             elif outcome is BlameOutcome.BOTH_ADMISSIBLE:
-                kind = wanted.kind
-                case = self._reduce_while(comparison, case, lambda case: observe(comparison, case)[0].kind == kind)
+                case = self._reduce_while(comparison, case, lambda case: wanted.is_alike(observe(comparison, case)[0]))
         self.reduced = case
         return self._reduction_data(case, is_complete=not self._ended_early)
 
@@ -398,6 +407,56 @@ class Session:
                 for name, array in case.inputs.items()
             ],
         }
+
+
+@dataclass
+class _PassSearch:
+    """Tries sets of passes.
+
+    Attributes:
+        session: the session.
+        held: the subject that computes the way whose passes are fixed.
+        case: the whole model and its inputs.
+        known: the answer of that way.
+        wanted: the difference that a set of passes must keep.
+        tested: the number of sets that were tried.
+    """
+
+    session: Session
+    held: Subject
+    case: FedModel
+    known: Computation
+    wanted: Difference
+    tested: int = 0
+
+    def keeps(self, subject: SubjectName) -> bool:
+        """Return whether the difference stays with a set of passes; an earlier session may have tried it."""
+        self.tested += 1
+        self.session.progress(f"{self.tested} sets of passes tried")
+        tried: dict[str, bool] = self.session.document.setdefault("tried", {})
+        if subject.text not in tried:
+            tried[subject.text] = self._try(subject)
+        return tried[subject.text]
+
+    def _try(self, subject: SubjectName) -> bool:
+        with self.session.subjects.open(subject) as (chosen,):
+            if subject.kind is SubjectKind.OPTIMIZER:
+                answers = self.known, Comparison(self.held, self.held, chosen).answer(self.case, is_second=True)
+            else:
+                answers = self.known, run_model(chosen.target, self.case.model, self.case.inputs)
+        if subject.kind is SubjectKind.BACKEND and not self.session.bisects_second:
+            answers = answers[1], answers[0]
+        names = [value.name for value in self.case.model.graph.output]
+        return self.wanted.is_same(find_difference(names, *answers))
+
+
+def _change_text(label: str, where: str, one: Computation, other: Computation) -> str:
+    """Return how a repeated computation differs from the first."""
+    if one.failure:
+        return f"{label} fails in the first run only ({one.failure}: {one.message})"
+    if other.failure:
+        return f"{label} fails {where} only ({other.failure}: {other.message})"
+    return f"{label} returns other outputs {where}"
 
 
 def observe(comparison: Comparison, case: FedModel) -> tuple[Difference, tuple[Computation, Computation]]:
@@ -494,6 +553,9 @@ def is_document(document: Any) -> bool:
         return False
     steps, data_sets = document.get("steps"), document.get("inputs")
     if not isinstance(steps, dict) or not isinstance(data_sets, list) or not isinstance(document.get("versions"), list):
+        return False
+    tried = document.get("tried", {})
+    if not isinstance(tried, dict) or not all(isinstance(value, bool) for value in tried.values()):
         return False
     for name, data in steps.items():
         if name not in _FIELDS or not isinstance(data, dict):

@@ -1,4 +1,4 @@
-"""`onnx-conformance env create|list|remove`: releases of runtimes, each in its own virtual environment."""
+"""`onnx-conformance env create|list|remove`: releases of subjects, each in its own virtual environment."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Releases = Annotated[
     typer.Argument(
         metavar="NAME[@RELEASE]…",
         show_default=False,
-        help="Name of a runtime, with or without a release: onnxruntime@1.20.1.",
+        help="Name of a runtime or graph optimizer, with or without a release: onnxruntime@1.20.1.",
         autocompletion=backend_names,
     ),
 ]
@@ -27,7 +27,7 @@ Releases = Annotated[
 
 @app.callback()
 def env() -> None:
-    """Manage virtual environments, each with one release of a runtime."""
+    """Manage virtual environments, each with one release of a runtime or graph optimizer."""
 
 
 @app.command("create", cls=Verb)
@@ -43,7 +43,7 @@ def create(
         bool, typer.Option("--no-index", help="Use no package index; install only wheels from --find-links.")
     ] = False,
 ) -> None:
-    """Install releases of runtimes for `run -b NAME@RELEASE`, each with NumPy in its own virtual environment.
+    """Install releases for `run -b NAME@RELEASE` or `run -o NAME@RELEASE`, each in its own virtual environment.
 
     No other command installs anything. uv installs the packages if it is available, otherwise venv and pip. For a name
     without a release, the release that this suite pins is installed.
@@ -74,7 +74,7 @@ def list_() -> None:
 @app.command("remove", cls=Verb)
 @add_options
 def remove(releases: Releases) -> None:
-    """Remove environments; a name without a release removes all releases of that runtime."""
+    """Remove environments; a name without a release removes all its releases."""
     from conformance.environments.registry import list_environments, remove_environment
     from conformance.errors import UnknownName
 

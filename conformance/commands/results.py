@@ -28,19 +28,52 @@ def report(
     results: ResultsFiles,
     *,
     outputs: ReportFiles,
+    evidence: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Write a folder of tables that others can check without this package. RESULTS can then also be census"
+            " files, and files of `nox -s mutation` and `nox -s oracle`.",
+        ),
+    ] = None,
+    requirements: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.toml", help="With --evidence: map of requirements. The default is that of the safety profile."
+        ),
+    ] = None,
+    restrict: Annotated[
+        str | None,
+        typer.Option(metavar="PROFILE", help="With --evidence: leave out what the profile `sonnx` excludes."),
+    ] = None,
+    data: Annotated[
+        Path | None, run_option("data", help="With --evidence: the corpus of the results; the default is the suite's.")
+    ] = None,
 ) -> None:
     """Write reports of results files; the HTML report can compare several runs of one subject.
 
-    At least one report option, such as --html, must be given.
+    At least one report option, such as --html or --evidence, must be given.
     """
     from conformance.errors import UsageError
     from conformance.report.report_files import write_reports
 
-    if not outputs.paths:
+    if not outputs.paths and evidence is None:
         raise UsageError("report-missing", "No report is named.", "Name a file to write, such as --html FILE.")
+    if evidence is None and (requirements or restrict or data):
+        raise UsageError(
+            "evidence-missing", "--requirements, --restrict and --data have no effect without --evidence.", "Add it."
+        )
     outputs.check()
-    write_reports(results, outputs)
-    echo_written_reports(outputs)
+    if evidence is not None:
+        from conformance.evidence.folder import write_evidence
+        from conformance.evidence.inputs import results_paths
+
+        written = write_evidence(results, evidence, requirements, restrict, data)
+        echo(f"Wrote {evidence}: {len(written)} files.", err=outputs.take_standard_output)
+        results = results_paths(results)
+    if outputs.paths:
+        write_reports(results, outputs)
+        echo_written_reports(outputs)
 
 
 @add_options

@@ -1,4 +1,4 @@
-"""Environments: virtual environments, each with one release of a runtime.
+"""Environments: virtual environments, each with one release of a runtime or graph optimizer.
 
 The verb `env create` creates them; a run only uses them.
 

@@ -1,10 +1,11 @@
-"""Creation of an environment: install the packages, start the runtime once as a test, and write a description file.
+"""Creation of an environment: install the packages, start the subject once as a test, and write a description file.
 
 The environment is created under a temporary name and renamed when it is complete.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -21,8 +22,11 @@ import numpy as np
 import onnx
 
 from conformance.environments.registry import DOCUMENT_NAME, UNFINISHED_PREFIX, find_environment, lock_environments
-from conformance.errors import SubjectError
+from conformance.environments.requirements import smoke_test_subject
+from conformance.errors import StorageError, SubjectError
 from conformance.files.temp_dir import supervised_temp_dir
+from conformance.plugins import server_arguments
+from conformance.subjects.naming import SubjectKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,6 +106,12 @@ def _run_installer(requirements: Requirements, command: Sequence[str]) -> None:
             f"{command[0]} cannot be executed: {error.strerror}.",
             "Name a Python interpreter by --python.",
         ) from None
+    if done.returncode and os.strerror(errno.ENOSPC).encode() in done.stdout + done.stderr:
+        raise StorageError(
+            "disk-full",
+            f"{requirements.subject} is not installed, because the disk is full.",
+            "Free some space, or set XDG_CACHE_HOME to another folder.",
+        )
     if done.returncode:
         raise SubjectError(
             "not-installable",
@@ -160,7 +170,7 @@ _MISFIT_PREFIXES = ("AttributeError:", "ImportError:", "ModuleNotFoundError:", "
 
 
 def start_and_read_version(requirements: Requirements, python: Path, scratch: Path) -> str:
-    """Start the runtime as in a run, let it run an ArgMax, and return the version that it reports.
+    """Start the subject as in a run, let it run or rewrite an ArgMax, and return the version that it reports.
 
     The outputs of the ArgMax are not checked; that is the purpose of a run.
 
@@ -170,7 +180,7 @@ def start_and_read_version(requirements: Requirements, python: Path, scratch: Pa
         scratch: a folder for temporary files.
 
     Raises:
-        SubjectError: the runtime does not start, or its adapter does not support the release.
+        SubjectError: the subject does not start, or its adapter does not support the release.
     """
     done = _run_adapter_server(requirements, python, scratch)
     answers = done.stdout.splitlines()
@@ -193,22 +203,24 @@ def start_and_read_version(requirements: Requirements, python: Path, scratch: Pa
 def _run_adapter_server(requirements: Requirements, python: Path, scratch: Path) -> subprocess.CompletedProcess[bytes]:
     """Run the harness of the adapter (`adapters/server.py`) in the environment.
 
-    It receives the commands `start`, `load`, `run` and `stop`.
+    A backend receives the commands `start`, `load`, `run` and `stop`, a graph optimizer receives `optimize`.
     """
+    named = smoke_test_subject(requirements)
     path = scratch / "argmax.onnx"
     path.write_bytes(_argmax_model())
     data = b64encode(np.ones((2, 3), np.float32).tobytes()).decode()
-    commands: list[dict[str, Any]] = [
-        {"cmd": "start", "version": 1},
+    uses: list[dict[str, Any]] = [
         {"cmd": "load", "model": str(path)},
         {"cmd": "run", "inputs": [{"name": "X", "dtype": "float", "shape": [2, 3], "data": data}]},
-        {"cmd": "stop"},
     ]
+    if named.kind is SubjectKind.OPTIMIZER:
+        uses = [{"cmd": "optimize", "model": str(path), "output": f"{path}.optimized", "fixed_point": False}]
+    commands: list[dict[str, Any]] = [{"cmd": "start", "version": 1}, *uses, {"cmd": "stop"}]
     lines = "".join(json.dumps({"seq": number, **command}) + "\n" for number, command in enumerate(commands, 1))
     with resources.as_file(resources.files("conformance.adapters") / "server.py") as server:
         try:
             return subprocess.run(
-                [str(python), "-I", str(server), requirements.name],
+                [str(python), "-I", str(server), *server_arguments(named.kind.group, named.name), named.text],
                 input=lines.encode(),
                 capture_output=True,
                 timeout=_START_TIMEOUT_SECONDS,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypedDict
 from conformance.errors import UsageError
 from conformance.files.atomic_write import read_regular
 from conformance.serialization.decoding import JsonDecoder, MalformedError, NonEmpty
-from conformance.subjects.naming import Interpreter, SubjectKind
+from conformance.subjects.naming import Interpreter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -153,22 +153,22 @@ def find_interpreters(subjects: Iterable[SubjectName], python: Path | None = Non
 
 def find_interpreter(named: SubjectName, python: Path | None = None) -> Interpreter | None:
     """Return the interpreter of one subject, as `find_interpreters` does; None for the Python of this process."""
+    if named.packages and not named.release:
+        raise UsageError(
+            "packages-without-release",
+            f"{named.text} names packages, but no release.",
+            "Write NAME@RELEASE[with=PACKAGE==VERSION].",
+        )
     if not named.release and not named.python:
         return Interpreter(python) if python is not None else None
     from conformance.environments.requirements import find_requirements, has_adapter  # importing `packaging` is slow
 
-    if named.kind is not SubjectKind.BACKEND:
-        raise UsageError(
-            "optimizer-release",
-            f"{named.text} is a graph optimizer; only backends can name a release or an interpreter.",
-            "Use --python.",
-        )
     if named.release and named.python:
         raise UsageError(
             "release-and-python", f"{named.text} names both a release and an interpreter.", "Leave one of them out."
         )
     if named.python:
-        return Interpreter(_executable(named), is_adapter_only=has_adapter(named.name))
+        return Interpreter(_executable(named), is_adapter_only=has_adapter(named))
     requirements = find_requirements(named)
     environment = find_environment(requirements)
     hint = f"Create the environment: onnx-conformance env create {requirements.subject}"

@@ -1,6 +1,7 @@
-"""Packages to install for one release of a runtime.
+"""Packages to install for one release of a runtime or graph optimizer.
 
-They are the pinned packages of `adapters/runtimes.toml`, but the runtime itself has the requested release.
+They are the pinned packages of `adapters/runtimes.toml`, but the runtime or optimizer has the requested release. A
+package that is both a runtime and a graph optimizer, such as onnxruntime, has one environment for both.
 """
 
 from __future__ import annotations
@@ -8,20 +9,20 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from packaging.requirements import Requirement
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from conformance.errors import UnknownName
+from conformance.subjects.naming import WITH_OPTION, SubjectKind, SubjectName
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    from conformance.subjects.naming import SubjectName
 
 
 @dataclass(frozen=True)
@@ -29,21 +30,23 @@ class Requirements:
     """The packages of an environment.
 
     Attributes:
-        name: name of the runtime, which is also the name of its adapter.
+        name: name of the runtime, or of the package of the graph optimizer.
         release: the release, as in `1.20.1`.
         packages: requirements (as for pip) that are installed with their dependencies.
         bare: requirements that are installed without their dependencies.
+        chosen: requirements that the user chose (option `with`); they are also in `packages`.
     """
 
     name: str
     release: str
     packages: tuple[str, ...]
     bare: tuple[str, ...]
+    chosen: tuple[str, ...] = ()
 
     @property
     def subject(self) -> str:
-        """The name of the subject on the command line."""
-        return f"{self.name}@{self.release}"
+        """The name of the environment on the command line, as in `onnx-reference@1.14.1[with=numpy>=2]`."""
+        return f"{self.name}@{self.release}" + (f"[{WITH_OPTION}={'+'.join(self.chosen)}]" if self.chosen else "")
 
     @property
     def key(self) -> str:
@@ -52,21 +55,48 @@ class Requirements:
         return f"{self.name}-{self.release}-{hashlib.sha256(content).hexdigest()[:12]}"
 
 
-def has_adapter(name: str) -> bool:
-    """Return whether `name` is a runtime with an adapter that can run where this suite is not installed."""
-    return any(runtime["subject"] == name for runtime in _read_runtimes()["runtimes"].values())
+@dataclass(frozen=True)
+class _Package:
+    """A runtime, a graph optimizer, or a package that is both.
+
+    Attributes:
+        name: name of its environments.
+        requirements: pinned packages that are installed with their dependencies.
+        bare: pinned packages that are installed without their dependencies.
+        released: packages whose version is the release.
+        backend: name of its backend; None if it is only a graph optimizer.
+        optimizers: names of its graph optimizers.
+    """
+
+    name: str
+    requirements: tuple[str, ...]
+    bare: tuple[str, ...]
+    released: tuple[str, ...]
+    backend: str | None
+    optimizers: tuple[str, ...]
+
+    @property
+    def pinned_release(self) -> str:
+        """The release that the suite pins."""
+        pins = [Requirement(text) for text in (*self.requirements, *self.bare)]
+        return next(_pinned_version(each) for each in pins if each.name in self.released)
+
+
+def has_adapter(named: SubjectName) -> bool:
+    """Return whether a subject has an adapter that can run where this suite is not installed."""
+    if named.kind is SubjectKind.OPTIMIZER:
+        return any(named.name in package.optimizers for package in _packages())
+    return any(runtime["subject"] == named.name for runtime in _read_runtimes()["runtimes"].values())
 
 
 def find_requirements(named: SubjectName) -> Requirements:
     """Return the packages for the release in the name of a subject; without a release, for the pinned release.
 
     Raises:
-        UnknownName: the runtime has no pins, or the release is not a version number.
+        UnknownName: the subject has no pins, the release is not a version number, or a chosen package is malformed.
     """
-    runtime = _find_runtime(named)
-    pinned = [Requirement(text) for text in (*runtime["requirements"], *runtime.get("bare", ()))]
-    released = runtime.get("released", [pinned[0].name])
-    release = named.release or next(_pinned_version(each) for each in pinned if each.name in released)
+    package = _find_package(named)
+    release = named.release or package.pinned_release
     try:
         version = Version(release)
     except InvalidVersion:
@@ -75,23 +105,90 @@ def find_requirements(named: SubjectName) -> Requirements:
             f"{release} is not a version number of {named.name}.",
             "Write the release as in onnxruntime@1.20.1.",
         ) from None
-    packages, bare = (
-        tuple(_pin_release(text, released, release) for text in runtime.get(kind, ()))
-        for kind in ("requirements", "bare")
+    pinned, bare = (
+        tuple(_pin_release(text, package.released, release) for text in kind)
+        for kind in (package.requirements, package.bare)
     )
-    return Requirements(named.name, release, (*packages, *_adapter_requirements(named.name, version, packages)), bare)
+    chosen = _chosen_packages(named)
+    undeclared = _undeclared_requirements(package.name, version)
+    packages = _first_of_each_package([*chosen, *pinned, *undeclared, *_read_runtimes()["environments"]["adapter"]])
+    return Requirements(package.name, release, packages, bare, chosen)
 
 
-def _find_runtime(named: SubjectName) -> Mapping[str, Any]:
-    known: dict[str, Mapping[str, Any]] = {
-        runtime["subject"]: runtime for runtime in _read_runtimes()["runtimes"].values() if runtime.get("requirements")
-    }
-    if named.is_command or named.name not in known:
-        names = ", ".join(sorted(name for name in known if "[" not in name))
-        raise UnknownName(
-            "no-releases", f"{named.name} has no releases that can be installed.", f"Name one of {names}."
+def released_package(named: SubjectName) -> str:
+    """Return the package whose version is the release of a subject."""
+    return _find_package(named).released[0]
+
+
+def smoke_test_subject(requirements: Requirements) -> SubjectName:
+    """Return the name of the subject with which a new environment is tested: the backend, otherwise an optimizer."""
+    package = next(each for each in _packages() if each.name == requirements.name)
+    if package.backend is not None:
+        return SubjectName.parse(package.backend, SubjectKind.BACKEND)
+    return SubjectName.parse(package.optimizers[0], SubjectKind.OPTIMIZER)
+
+
+def _find_package(named: SubjectName) -> _Package:
+    """Return the package of a subject, or of the environments that have its name."""
+    for package in _packages():
+        if named.name in (package.name, package.backend, *package.optimizers) and not named.is_command:
+            return package
+    names = ", ".join(sorted(package.name for package in _packages()))
+    raise UnknownName("no-releases", f"{named.name} has no releases that can be installed.", f"Name one of {names}.")
+
+
+@cache
+def _packages() -> tuple[_Package, ...]:
+    """Return the packages with releases: runtimes without options in their names, and graph optimizers."""
+    read = _read_runtimes()
+    found: dict[str, _Package] = {}
+    for runtime in read["runtimes"].values():
+        name, requirements, bare = runtime["subject"], runtime.get("requirements", ()), runtime.get("bare", ())
+        if requirements and "[" not in name:
+            released = runtime.get("released", [Requirement(requirements[0]).name])
+            found[name] = _Package(name, tuple(requirements), tuple(bare), tuple(released), name, ())
+    for name, optimizer in read["optimizers"].items():
+        requirements = tuple(optimizer["requirements"])
+        names = tuple(dict.fromkeys(subject.partition("[")[0] for subject in optimizer["subjects"]))
+        runtime = found.get(name) or _Package(name, (), (), (Requirement(requirements[0]).name,), None, ())
+        found[name] = replace(
+            runtime, requirements=_first_of_each_package([*runtime.requirements, *requirements]), optimizers=names
         )
-    return known[named.name]
+    return tuple(found.values())
+
+
+def _chosen_packages(named: SubjectName) -> tuple[str, ...]:
+    chosen = tuple(text.strip() for text in named.packages)
+    for text in chosen:
+        try:
+            requirement = Requirement(text)
+        except InvalidRequirement:
+            requirement = None
+        if requirement is None or requirement.url or requirement.marker:
+            raise UnknownName(
+                "malformed-requirement",
+                f"{named.text}: {text} is not a package with a version.",
+                "Write the packages as in onnx-reference@1.14.1[with=numpy>=2+protobuf==4.25.8].",
+            )
+    return chosen
+
+
+def _undeclared_requirements(name: str, version: Version) -> list[str]:
+    """Return the requirements that the metadata of a release lack."""
+    return [
+        text
+        for rule in _read_runtimes()["environments"]["undeclared"]
+        if rule["name"] == name and ("before" not in rule or version < Version(rule["before"]))
+        for text in rule["requirements"]
+    ]
+
+
+def _first_of_each_package(requirements: Iterable[str]) -> tuple[str, ...]:
+    """Return the requirements without those of a package that an earlier requirement names."""
+    found: dict[str, str] = {}
+    for text in requirements:
+        found.setdefault(canonicalize_name(Requirement(text).name), text)
+    return tuple(found.values())
 
 
 def _pin_release(text: str, released: Iterable[str], release: str) -> str:
@@ -102,24 +199,6 @@ def _pin_release(text: str, released: Iterable[str], release: str) -> str:
     """
     name = Requirement(text).name
     return f"{name}=={release}" if name in released else text
-
-
-def _adapter_requirements(name: str, version: Version, packages: Iterable[str]) -> list[str]:
-    """Return the requirements of an adapter, without packages that are already in `packages`.
-
-    Args:
-        name: name of the runtime.
-        version: release of the runtime; old releases have additional requirements.
-    """
-    environments = _read_runtimes()["environments"]
-    earlier = [
-        text
-        for rule in environments["earlier"]
-        if rule["subject"] == name and version < Version(rule["before"])
-        for text in rule["requirements"]
-    ]
-    present = {Requirement(text).name for text in (*packages, *earlier)}
-    return [*earlier, *(text for text in environments["adapter"] if Requirement(text).name not in present)]
 
 
 def _pinned_version(requirement: Requirement) -> str:

@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from conformance.errors import UsageError
+from conformance.errors import StorageError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -180,6 +180,25 @@ def _unwritable_error(target: Path, reason: str | None) -> UsageError:
     return UsageError(
         "target-not-writable", f"{target} cannot be written: {reason}.", "Pass another path, or free some space."
     )
+
+
+_STORAGE_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO}
+"""Errors for which a file system, and not a single file, is the reason."""
+
+
+@contextmanager
+def storage_errors(path: str | Path) -> Iterator[None]:
+    """Raise a StorageError if the block cannot write the temporary file `path` because of its file system."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _STORAGE_ERRORS:
+            raise
+        raise StorageError(
+            "temporary-file",
+            f"The temporary file {path} cannot be written: {error.strerror or error}.",
+            "Free some space, or set TMPDIR to another folder.",
+        ) from None
 
 
 def read_regular(path: str | Path, largest: int) -> bytes:

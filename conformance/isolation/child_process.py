@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.files import temp_dir
-from conformance.files.atomic_write import open_standard_streams
+from conformance.files.atomic_write import open_standard_streams, storage_errors
 from conformance.isolation.environment import ScratchFolders
 from conformance.isolation.protocol import QUOTE_LIMIT, Crashed, ProtocolViolation, TimedOut, max_line_bytes, quote_line
 from conformance.isolation.supervisor import orphans, remove_tree
@@ -91,15 +91,21 @@ class SubjectProcess:
             self._activity.register(descriptor, event)
 
     def write_input_file(self, name: str, content: bytes) -> str:
-        """Write a file that the subject can read and cannot write; return its path."""
+        """Write a file that the subject can read and cannot write; return its path.
+
+        Raises:
+            StorageError: the file system cannot hold the file.
+            OSError: the file cannot be written for another reason, such as a subject that removed the folder.
+        """
         path = f"{self.scratch.models}/{name}"
         with suppress(FileNotFoundError):
             os.unlink(path)  # noqa: PTH108
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444)
-        with os.fdopen(descriptor, "wb", buffering=0) as stream:
-            rest = memoryview(content)
-            while rest:
-                rest = rest[stream.write(rest) :]
+        with storage_errors(path):
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444)
+            with os.fdopen(descriptor, "wb", buffering=0) as stream:
+                rest = memoryview(content)
+                while rest:
+                    rest = rest[stream.write(rest) :]
         return path
 
     def send(self, line: bytes, command: str) -> memoryview:

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.errors import UnknownName
+from conformance.files.atomic_write import storage_errors
+from conformance.plugins import server_arguments
 from conformance.subjects.naming import EXEC_PREFIX, Interpreter, SubjectKind, SubjectName
 
 if TYPE_CHECKING:
@@ -53,10 +55,16 @@ class ScratchFolders:
 
     @classmethod
     def create(cls) -> ScratchFolders:
-        """Create the folders, empty, in the folder for temporary files."""
-        root = tempfile.mkdtemp(prefix="onnx-conformance-")
-        for name in ("home", "work", "tmp", "models"):
-            os.mkdir(f"{root}/{name}", 0o700)  # noqa: PTH102
+        """Create the folders, empty, in the folder for temporary files.
+
+        Raises:
+            StorageError: the file system cannot hold the folders.
+            OSError: the folders cannot be created for another reason.
+        """
+        with storage_errors(tempfile.gettempdir()):
+            root = tempfile.mkdtemp(prefix="onnx-conformance-")
+            for name in ("home", "work", "tmp", "models"):
+                os.mkdir(f"{root}/{name}", 0o700)  # noqa: PTH102
         return cls(root, f"{root}/work", f"{root}/models")
 
     def environment(self) -> Mapping[str, str]:
@@ -83,7 +91,13 @@ def subject_command(named: SubjectName, interpreter: Interpreter | None = None) 
     if not named.is_command:
         text = named.with_options({option: _absolute_if_file(value, "/") for option, value in named.options.items()})
         if interpreter is not None and interpreter.is_adapter_only:
-            return (str(interpreter.program), "-I", _ADAPTER_SERVER, text)
+            return (
+                str(interpreter.program),
+                "-I",
+                _ADAPTER_SERVER,
+                *server_arguments(named.kind.group, named.name),
+                text,
+            )
         here = str(Path.cwd())
         kind = ["--optimizer"] if named.kind is SubjectKind.OPTIMIZER else []
         paths = _import_paths(here)

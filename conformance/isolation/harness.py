@@ -14,6 +14,7 @@ import os
 import sys
 import time
 from argparse import ArgumentParser
+from contextlib import chdir, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -122,6 +123,8 @@ class Harness:
             "runtime_version": subject.version[:200] or "unknown",
             "language": "Python",
             "kind": self._kind,
+            "python": subject.python,
+            "packages": list(subject.packages),
         }
         if subject.provider is not None:
             started["provider"] = subject.provider
@@ -138,7 +141,8 @@ class Harness:
             self._prepared.clear()
             self._returned.clear()
         began = time.perf_counter()
-        self._prepared[slot] = self._target.prepare(_read_model(command["model"]), "CPU")
+        with chdir(command.get("data", os.curdir)):  # runtimes look there for the external data of a model in memory
+            self._prepared[slot] = self._target.prepare(_read_model(command["model"]), "CPU")
         return {"loaded": True, "seconds": time.perf_counter() - began, **self._placement(slot)}
 
     def _placement(self, slot: int) -> dict[str, Any]:
@@ -238,7 +242,8 @@ def _output_message(output: Any, file: str) -> dict[str, Any]:
     try:
         array = np.asarray(output)
         if file and array.nbytes >= FILE_THRESHOLD_BYTES:
-            return overwrite_tensor(file, "", array)
+            with suppress(OSError):  # without space for the file, the message has the tensor
+                return overwrite_tensor(file, "", array)
         return encode_tensor("", array)
     except (KeyError, TypeError, ValueError):
         return {"invalid_return": f"ndarray of {output.dtype}"[:200]}

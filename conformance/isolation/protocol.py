@@ -94,6 +94,8 @@ class SubjectInfo:
         files: whether a backend's harness reads inputs from files and writes outputs to files.
         pipelines: whether a backend's harness accepts a `run` command inside a `load` command (field `next`).
         provider: execution provider or device on which the backend must run every node; None for no requirement.
+        python: version of the Python that runs the subject; empty if the answer does not name it.
+        packages: installed packages that the subject can use, as `name==version`.
         failure: reason why the subject did not start; empty if it started.
     """
 
@@ -105,6 +107,8 @@ class SubjectInfo:
     files: bool = False
     pipelines: bool = False
     provider: str | None = None
+    python: str = ""
+    packages: tuple[str, ...] = ()
     failure: str = ""
 
     @classmethod
@@ -119,6 +123,8 @@ class SubjectInfo:
             started.get("files", False),
             started.get("next", False),
             started.get("provider"),
+            started.get("python", ""),
+            tuple(started.get("packages", ())),
         )
 
 

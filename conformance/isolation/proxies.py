@@ -41,11 +41,13 @@ class BackendProxy:
 
     Attributes:
         reports_seconds: whether the last `loaded` message had `seconds`; prefetching requires it.
+        data_folder: the folder of the external data of the models; empty for models without external data.
     """
 
     def __init__(self, client: SubjectClient) -> None:
         self.client = client
         self.reports_seconds = False
+        self.data_folder = ""
         self._loaded: dict[int, PreparedProxy] = {}
         self._returned: list[Sequence[Any]] = []
         self._prefetched: tuple[onnx.ModelProto, PreparedProxy] | None = None
@@ -75,7 +77,10 @@ class BackendProxy:
         """
         if self.client.has_process:
             self._ready = model, PreparedProxy(self, model.SerializeToString(), _input_names(model.graph), 0)
-            self._ready[1].prepare_prefetch(next(self._file_names), inputs)
+            try:
+                self._ready[1].prepare_prefetch(next(self._file_names), inputs)
+            except OSError:  # the subject removed the folder; loading the model of the next case fails again
+                self._ready = None
 
     def prefetch(self, model: onnx.ModelProto, inputs: Sequence[Array] | None = None) -> None:
         """Let the subject load the model of the next case while the suite compares the outputs of this case.
@@ -91,8 +96,8 @@ class BackendProxy:
             if self._ready is None or self._ready[0] is not model or not self.client.is_running(self._ready[1].process):
                 self.prepare_prefetch(model, inputs)
             self._prefetched, self._ready = self._ready, None
-            assert self._prefetched is not None
-            self._prefetched[1].start_prefetch()
+            if self._prefetched is not None:
+                self._prefetched[1].start_prefetch()
 
     def prepare_companion(self, model: onnx.ModelProto, device: str = "CPU") -> PreparedProxy:  # noqa: ARG002
         """Load a second model (companion). If the harness keeps only one model, each run reloads its model.
@@ -165,7 +170,11 @@ class PreparedProxy:
 
     def load(self) -> None:
         """Send the command `load`, and wait for the answer."""
-        fields = self._load_fields(f"model{self.slot or ''}.onnx")
+        try:
+            fields = self._load_fields(f"model{self.slot or ''}.onnx")
+        except OSError as error:
+            problem = f"changed the folder of its models: {error.strerror}"
+            raise self._backend.client.protocol_violation(problem) from None
         self._backend.client.process.line_limit = max_line_bytes(self._backend.client.limits, len(self._model))
         self._backend.record_load(self)
         self._record_loaded(self._backend.client.ask("load", **fields))
@@ -205,7 +214,9 @@ class PreparedProxy:
     def _load_fields(self, file: str) -> dict[str, Any]:
         """Write the model to a file, and return the fields of the command that loads it."""
         self.process = self._backend.client.process
-        return {"model": self.process.write_input_file(file, self._model), **self._slot_fields()}
+        folder = self._backend.data_folder
+        data = {"data": folder} if folder else {}
+        return {"model": self.process.write_input_file(file, self._model), **self._slot_fields(), **data}
 
     def run(self, inputs: Sequence[Array]) -> Any:
         """Run the model on inputs in the graph's order, and return the return value of the subject.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from threading import Thread
 from typing import TYPE_CHECKING
 
@@ -98,12 +97,16 @@ class StartingSubjects:
         if client is None:
             return load_subject(named, self._implements)
         info = client.info()
-        if named.kind is SubjectKind.BACKEND:
-            backend = Subject(named.text, info.version, BackendProxy(client), provider=info.provider)
-            return replace(backend, language=info.language)
-        passes = self._implements if info.passes is None else info.passes
-        target = OptimizerProxy(client, passes, fixed_point=info.fixed_point)
-        return Subject(named.text, info.version, target, named.kind, passes, info.language)
+        passes: tuple[str, ...] = ()
+        target: BackendProxy | OptimizerProxy = BackendProxy(client)
+        if named.kind is SubjectKind.OPTIMIZER:
+            passes = self._implements if info.passes is None else info.passes
+            target = OptimizerProxy(client, passes, fixed_point=info.fixed_point)
+        return Subject(
+            *(named.text, info.version, target, named.kind, passes, info.language, info.provider),
+            python=info.python,
+            packages=info.packages,
+        )
 
 
 def client_of(subject: Subject) -> SubjectClient | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.files.atomic_write import read_regular_into
+from conformance.files.atomic_write import read_regular_into, storage_errors
 from conformance.models.arrays import dtype_of, type_name, type_number
 
 if TYPE_CHECKING:
@@ -36,12 +36,14 @@ def write_tensor(path: str, name: str, array: Array) -> dict[str, Any]:
     Raises:
         KeyError: ONNX has no such element type.
         ValueError: ONNX has no such element type, or the array holds objects.
-        OSError: the file cannot be written.
+        StorageError: the file system cannot hold the file.
+        OSError: the file cannot be written for another reason.
     """
     message = _message(path, name, array)
     with suppress(FileNotFoundError):
         os.unlink(path)  # noqa: PTH108
-    _write(path, os.O_EXCL, array)
+    with storage_errors(path):
+        _write(path, os.O_EXCL, array)
     return message
 
 
@@ -51,7 +53,8 @@ def overwrite_tensor(path: str, name: str, array: Array) -> dict[str, Any]:
     If the suite has renamed an earlier output file, that file is overwritten and renamed back.
 
     Raises:
-        KeyError, ValueError, OSError: as for `write_tensor`.
+        KeyError, ValueError: as for `write_tensor`.
+        OSError: the file cannot be written.
     """
     message = _message(path, name, array)
     with suppress(FileNotFoundError):

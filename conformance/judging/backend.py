@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.corpus.case_json import COMPANION_FILE, load_companion, read_case_json
+from conformance.errors import StorageError
 from conformance.judging.compare import (
     NO_INTERPRETATION_VIOLATION,
     compare_output,
@@ -25,6 +26,7 @@ from conformance.judging.compare import (
 )
 from conformance.judging.outcome import Outcome
 from conformance.judging.profile_rules import RETAINED_OUTPUTS_CHECK, RETAINED_OUTPUTS_LEVEL, data_sets_with_profile
+from conformance.judging.returned import OutputRecorder
 from conformance.serialization.json_schema import schema_check
 from conformance.subjects.failures import SubjectFailure, format_exception, is_unsupported
 from conformance.verdicts import Level, Verdict
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from conformance.judging.accuracy import AccuracyCounter, GradeCount
     from conformance.models.arrays import Array
     from conformance.profiles import RequirementProfile
-    from conformance.results.records import OutputEvidence, Placement, RewriteCheck, Within
+    from conformance.results.records import OutputEvidence, Placement, ReturnedValues, RewriteCheck, Within
 
 
 class CompanionModel:
@@ -142,6 +144,7 @@ def judge_backend(
     once_answered: Callable[[], None] | None = None,
     *,
     stop_at_first: bool = False,
+    record: bool = False,
 ) -> Outcome:
     """Run a case on a backend and return the outcome.
 
@@ -154,12 +157,14 @@ def judge_backend(
         once_answered: function to call when the backend has answered the last request, before its outputs are compared.
         stop_at_first: whether to stop at the first output that is not acceptable, and without evidence: for a caller
             that needs the verdict alone.
+        record: whether to record the outputs, see `conformance.judging.returned`.
     """
     if case.is_structural and not case.is_invalid:
         return Outcome(
             Verdict.SKIPPED, None, "an input or output is not a tensor: the case is for graph optimizers only", 0.0
         )
-    model = _TimedModel(backend, case, provider, accuracy_counter, stop_at_first=stop_at_first)
+    recorder = OutputRecorder() if record else None
+    model = _TimedModel(backend, case, provider, accuracy_counter, recorder, stop_at_first=stop_at_first)
     if case.is_invalid:
         return replace(_judge_rejection(model, case), placement=model.placement)
     return replace(
@@ -184,6 +189,7 @@ class _TimedModel:
         case: LoadedCase,
         provider: str | None,
         accuracy_counter: AccuracyCounter | None,
+        recorder: OutputRecorder | None = None,
         *,
         stop_at_first: bool,
     ) -> None:
@@ -191,6 +197,7 @@ class _TimedModel:
         self.stop_at_first = stop_at_first
         self._prepared: Any = None
         self._accuracy_counter = accuracy_counter
+        self._recorder = recorder
         self.placement: Placement | None = None
         self._counts: list[GradeCount] = []
         self.watch = _Stopwatch()
@@ -212,6 +219,16 @@ class _TimedModel:
         """Count the elements of a data set's outputs by accuracy grade, if the run counts accuracy."""
         if self._accuracy_counter is not None:
             self._counts += self._accuracy_counter.count(self._case, number, data_set, outputs)
+
+    def record(self, data_set: DataSet, outputs: Sequence[object]) -> None:
+        """Record the outputs of a data set, if the run records outputs."""
+        if self._recorder is not None:
+            self._recorder.add(data_set, outputs)
+
+    @property
+    def returned(self) -> ReturnedValues | str | None:
+        """The outputs of all data sets; None if the run does not record outputs."""
+        return self._recorder.values() if self._recorder is not None else None
 
     @property
     def accuracy(self) -> dict[str, Within]:
@@ -253,14 +270,15 @@ def _judge_outputs(
     violations = [_violation_sentence(output) for output in evidence if "violation" in output]
     if violations:
         more = _more_outputs(len(violations) - 1)
-        return Outcome(Verdict.FAIL, "compare", violations[0] + more, watch.seconds, tuple(evidence))
+        outcome = Outcome(Verdict.FAIL, "compare", violations[0] + more, watch.seconds, tuple(evidence))
+        return replace(outcome, returned=None if retained.violation() else model.returned)
     level = (
         profile.level_of_check(RETAINED_OUTPUTS_CHECK, RETAINED_OUTPUTS_LEVEL) if profile else RETAINED_OUTPUTS_LEVEL
     )
     if overwritten := retained.check(Level.weakest([case.entry.level, level])):
         message = f"{overwritten['name']}: {overwritten['violation']}"
         return Outcome(Verdict.FAIL, "compare", message, watch.seconds, tuple(evidence), (overwritten,))
-    return Outcome(Verdict.PASS, None, "", watch.seconds, tuple(evidence))
+    return Outcome(Verdict.PASS, None, "", watch.seconds, tuple(evidence), returned=model.returned)
 
 
 def _judge_rejection(model: _TimedModel, case: LoadedCase) -> Outcome:
@@ -323,13 +341,18 @@ def _run_data_set(
                 raise _CaseEnded(Verdict.FAIL, "compare", f"{output.name} is not acceptable")
     retained.add(number, outputs)
     model.count(number, data_set, outputs)
-    evidence = [
-        compare_output(output, actual, number) for output, actual in zip(data_set.outputs, outputs, strict=True)
-    ]
+    model.record(data_set, outputs)
+    evidence: list[OutputEvidence] = []
+    if not model.stop_at_first:
+        evidence = [
+            compare_output(output, actual, number) for output, actual in zip(data_set.outputs, outputs, strict=True)
+        ]
     if overwritten := _overwritten_inputs(data_set.inputs, before):
         raise _CaseEnded(Verdict.FAIL, "compare", f"input {overwritten[0]} is not what it was before the run")
     if not any("violation" in output for output in evidence):
         index = output_without_interpretation(case, data_set, outputs)
+        if index is not None and model.stop_at_first:
+            raise _CaseEnded(Verdict.FAIL, "compare", f"{data_set.outputs[index].name} {NO_INTERPRETATION_VIOLATION}")
         if index is not None:
             evidence[index]["violation"] = NO_INTERPRETATION_VIOLATION
     return evidence
@@ -362,10 +385,11 @@ def _call_subject(phase: str, ask: Any) -> Any:
 
     Raises:
         _CaseEnded: the subject raised an error or its process failed; the exception has the verdict.
+        StorageError: the suite cannot write its files for the subject.
     """
     try:
         return ask()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, StorageError):
         raise
     except SubjectFailure as error:
         raise _CaseEnded(error.verdict, error.phase or phase, format_exception(error)) from error

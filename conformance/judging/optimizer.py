@@ -29,6 +29,7 @@ from conformance.judging.optimizer_run import (
 )
 from conformance.judging.outcome import Outcome
 from conformance.judging.profile_rules import applicable_rules
+from conformance.judging.returned import encode_models
 from conformance.models.inputs import fed_input_names
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
 from conformance.subjects.failures import format_exception, is_unsupported
@@ -95,11 +96,14 @@ def _feeds(graph: onnx.GraphProto, inputs: Sequence[Array]) -> dict[str, Array]:
     return dict(zip(fed_input_names(graph, len(inputs)), inputs, strict=False))
 
 
-def judge_optimizer(subject: Subject, case: LoadedCase, profile: RequirementProfile | None = None) -> Outcome:
+def judge_optimizer(
+    subject: Subject, case: LoadedCase, profile: RequirementProfile | None = None, *, record: bool = False
+) -> Outcome:
     """Run a graph optimizer on a case and return the outcome.
 
     Args:
         profile: requirements beyond the specification, or None.
+        record: whether to record the returned models, see `conformance.judging.returned`.
 
     Raises:
         CorpusError: a file of the case is altered.
@@ -110,16 +114,18 @@ def judge_optimizer(subject: Subject, case: LoadedCase, profile: RequirementProf
     if profile is not None:
         ids = [rule.id for rule in applicable_rules(profile, case)]
         task = replace(task, level=profile.level_of(ids, task.level), profile=profile)
-    return judge_rewrite(subject.target, subject.passes, task)
+    return judge_rewrite(subject.target, subject.passes, task, record=record)
 
 
-def judge_rewrite(optimize: Any, passes: Sequence[str], task: OptimizerTask) -> Outcome:
+def judge_rewrite(optimize: Any, passes: Sequence[str], task: OptimizerTask, *, record: bool = False) -> Outcome:
     """Run a graph optimizer on a model, evaluate every check, and return the outcome.
 
     Args:
         optimize: function `optimize(model) → model`, or `optimize(model, fixed_point=…) → model`.
         passes: names of the passes that the optimizer implements.
+        record: whether to record the returned models.
     """
+    returned: list[onnx.ModelProto] | None = [] if record else None
     evidence, has_option = _EvidenceCollector(), takes_fixed_point(optimize)
     for run in (ONCE, FIXED_POINT) if has_option else (ONCE,):
         caller_model = deepcopy(task.model)
@@ -139,12 +145,15 @@ def judge_rewrite(optimize: Any, passes: Sequence[str], task: OptimizerTask) -> 
             *(run, task.model, caller_model, after, task.expected, task.data_sets),
             *(PASS_NAME in passes, has_option, task.invalid),
         )
+        if returned is not None:
+            returned = [*returned, after] if caller_model == task.model else None
         evidence.checks += _evaluate_checks(optimizer_run, task)
         evidence.hazards += hazard_changes(optimizer_run)
+    values = None if returned is None else encode_models(task.model, returned)
     if violations := _violation_sentences(evidence.checks):
         more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
-        return evidence.outcome(Verdict.FAIL, "compare", violations[0] + more)
-    return evidence.outcome(Verdict.PASS, None, "")
+        return replace(evidence.outcome(Verdict.FAIL, "compare", violations[0] + more), returned=values)
+    return replace(evidence.outcome(Verdict.PASS, None, ""), returned=values)
 
 
 @dataclass

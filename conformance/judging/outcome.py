@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from conformance.results.records import HazardChange, OutputEvidence, Placement, RewriteCheck, Within
+    from conformance.results.records import (
+        HazardChange,
+        OutputEvidence,
+        Placement,
+        ReturnedValues,
+        RewriteCheck,
+        Within,
+    )
     from conformance.verdicts import Verdict
 
 
@@ -27,6 +34,7 @@ class Outcome:
         hazards: data sets on which a graph optimizer changed the answer in a documented way.
         placement: number of nodes by provider or device, then by operator; None if the subject does not report it.
         accuracy: number of elements by accuracy grade; empty if it is not requested.
+        returned: what the subject returned, if only these values decide the verdict and the caller requested them.
     """
 
     verdict: Verdict
@@ -38,3 +46,4 @@ class Outcome:
     hazards: tuple[HazardChange, ...] = ()
     placement: Placement | None = None
     accuracy: Mapping[str, Within] = field(default_factory=dict)
+    returned: ReturnedValues | str | None = None

@@ -433,6 +433,17 @@ def _group_key(case: CaseRecord, result: ResultRecord) -> _GroupKey:
     return _GroupKey(subject, verdict, text, wrong and wrong["check"])
 
 
+def cause_text(case: CaseRecord, result: ResultRecord) -> str:
+    """Return the cause of a result in one line; equal causes in several releases have equal texts.
+
+    Args:
+        case: the case, of which the id and the kind are read.
+        result: a result whose verdict is not pass.
+    """
+    key = _group_key(case, result)
+    return f"{key.check}: {key.text}" if key.check and first_violation(result) is not None else key.text
+
+
 def _has_wrong_values(case: CaseRecord, result: ResultRecord) -> bool:
     """Return whether a result of a valid model has outputs with wrong values, not only with a wrong type or shape."""
     if (

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import sys
 import tempfile
 import weakref
@@ -184,8 +185,15 @@ def read_record(lines: IndexedLines, number: int, line: bytes) -> Any:
         raise _truncated_error(lines.path, what) from None
 
 
+def history_cases_path(path: Path, digest: str) -> Path:
+    """Return the file with the case records of a corpus, in the history that has the results file at `path`."""
+    return path.absolute().parents[2] / "cases" / f"{digest[:16]}.jsonl.gz"
+
+
 def read_results(path: Path) -> Results:
     """Read a results file and check that it is complete and consistent.
+
+    The case records of a results file in a history are read from the history.
 
     Raises:
         ResultsError: the file is missing, too large, truncated, of another format, or contradicts itself.
@@ -194,6 +202,14 @@ def read_results(path: Path) -> Results:
     builder = _ResultsBuilder(path)
     for number, line in enumerate(lines):
         builder.add(number, read_record(lines, number, line))
+    if builder.needs_cases_of is not None:
+        cases = IndexedLines(history_cases_path(path, builder.needs_cases_of))
+        for number, line in enumerate(cases):
+            builder.add_case(number, read_record(cases, number, line))
+        return builder.build(
+            lambda number: read_record(lines, number, lines[number]),
+            lambda number: read_record(cases, number, cases[number]),
+        )
     return builder.build(lambda number: read_record(lines, number, lines[number]))
 
 
@@ -207,6 +223,30 @@ class _ResultsBuilder:
         self._rows: dict[Key, ResultRow] = {}
         self._case_rows: dict[str, CaseRow] = {}
         self._lines: dict[str, dict[Any, int]] = {"result": {}, "case": {}, "archive": {}}
+
+    @property
+    def needs_cases_of(self) -> str | None:
+        """Digest of the corpus whose case records are in another file of a history; None without a history.
+
+        Raises:
+            ResultsError: the digest is not hexadecimal.
+        """
+        if self._header is None or "history" not in self._header:
+            return None
+        digest = self._header["corpus"]["digest"]
+        if re.fullmatch("[0-9a-f]{16,64}", digest) is None:
+            raise malformed_results_error(self._path, "the digest of its corpus is not hexadecimal")
+        return digest
+
+    def add_case(self, number: int, record: Any) -> None:
+        """Add a case record from the line `number` of another file, if a result needs it."""
+        if record["record"] == "case" and any((subject, record["case"]) in self._rows for subject in self._subjects):
+            self._lines["case"][record["case"]] = number
+            self._case_rows[record["case"]] = _select_keys(record, _CASE_ROW_KEYS)
+
+    @property
+    def _subjects(self) -> list[str]:
+        return [subject["id"] for subject in self._header["subjects"]] if self._header is not None else []
 
     def add(self, number: int, record: Any) -> None:
         """Add the record on the line `number`."""
@@ -235,11 +275,12 @@ class _ResultsBuilder:
         self._rows[key] = row
         self._lines["result"][key] = number
 
-    def build(self, read: Callable[[int], Any]) -> Results:
+    def build(self, read: Callable[[int], Any], read_case: Callable[[int], Any] | None = None) -> Results:
         """Return the results; raise an error unless the file is complete and consistent.
 
         Args:
             read: function that returns the record on a line by its number.
+            read_case: function that returns a case record by the number of its line, if they are in another file.
         """
         if self._header is None or self._footer is None:
             raise _truncated_error(self._path, "it has no footer")
@@ -250,7 +291,7 @@ class _ResultsBuilder:
             self._rows,
             LazyRecords(read, self._lines["result"]),
             self._case_rows,
-            LazyRecords(read, self._lines["case"]),
+            LazyRecords(read_case or read, self._lines["case"]),
             self._footer,
             LazyRecords(lambda number: read(number)["zip"], self._lines["archive"]),
         )

@@ -35,6 +35,22 @@ class RecordedOutputs(TypedDict):
     ended: NotRequired[str]
 
 
+EQUAL = "="
+"""Stands for an output that equals its expected value, and for a model that a graph optimizer returned unchanged."""
+
+
+class ReturnedValues(TypedDict):
+    """What a subject returned for a case, so that the case can be judged again without a run.
+
+    `outputs` has the outputs of each data set, `EQUAL` for an output that equals its expected value. `models` has the
+    models that the runs of a graph optimizer returned: base64, `EQUAL` for an unchanged model, `<` for the model of
+    the first run.
+    """
+
+    outputs: NotRequired[list[list[RecordedTensor | str]]]
+    models: NotRequired[list[str]]
+
+
 class DiagnosisRecord(TypedDict):
     """A mutant that explains why a subject fails cases of an operator.
 
@@ -233,10 +249,15 @@ class ResultRow(TypedDict):
 
 
 class ResultRecord(ResultRow):
-    """The result of one case on one subject, with all evidence."""
+    """The result of one case on one subject, with all evidence.
+
+    `returned` is present if the run has the option `--record-outputs`: `EQUAL` if everything equals the expected
+    values, otherwise the values, or in a history the digest of the values.
+    """
 
     record: str
     outputs: list[OutputEvidence]
+    returned: NotRequired[ReturnedValues | str]
     recorded_outputs: NotRequired[RecordedOutputs]
     stderr: NotRequired[str]
     hazards: NotRequired[list[HazardChange]]
@@ -251,20 +272,37 @@ class ArchiveRecord(TypedDict):
     zip: Annotated[str, Meta(pattern="^[A-Za-z0-9+/]+={0,2}$", max_length=MAX_ARCHIVE_LENGTH)]
 
 
+class SubjectIdentity(TypedDict):
+    """Everything besides version, options and corpus on which the results of a subject depend.
+
+    `processor` is the machine and its instruction sets. `python` and `packages` (as `name==version`) are present for
+    subjects written in Python. `adapter` is a digest of the adapter's files. `digest` is a digest of the other entries.
+    """
+
+    digest: NonEmpty
+    processor: NonEmpty
+    python: NotRequired[NonEmpty]
+    packages: NotRequired[list[NonEmpty]]
+    adapter: NotRequired[NonEmpty]
+
+
 class SubjectRecord(TypedDict):
     """A subject with its version and properties at the time of the run.
 
     `provider` is the execution provider on which every node must run. `placement` is present if a provider or device
-    was requested, and states whether the subject reports where its nodes ran.
+    was requested, and states whether the subject reports where its nodes ran. `files_sha256` identifies the files of
+    the subject, if they are known.
     """
 
     id: str
     kind: Annotated[str, Literal["backend", "optimizer"]]
     version: str
     language: NotRequired[str]
+    files_sha256: NotRequired[NonEmpty]
     passes: NotRequired[list[str]]
     provider: NotRequired[NonEmpty]
     placement: NotRequired[Annotated[str, Literal["reported", "not reported"]]]
+    identity: NotRequired[SubjectIdentity]
 
 
 class CorpusRecord(TypedDict):
@@ -343,11 +381,27 @@ class CriterionRecord(TypedDict):
     profile: NotRequired[ProfileRecord]
 
 
+class HistoryRecord(TypedDict):
+    """Release and environment of the subject of a results file in a history.
+
+    `subject` is the subject without its release. `adapter` is a hash of the adapter's code. `packages` has all packages
+    of the environment as `NAME==VERSION`. `judged` is the number of results that were judged from earlier outputs,
+    without a run.
+    """
+
+    subject: NonEmpty
+    release: NonEmpty
+    python: str
+    packages: list[NonEmpty]
+    adapter: str
+    judged: NotRequired[Count]
+
+
 class Header(TypedDict):
     """The first record: corpus, subjects, environment, selection and pass criterion of the run.
 
     `options` has, by subject, the command-line options on which its verdicts depend. `started` is in seconds since
-    1970.
+    1970. `history` is present in the files of a history, whose case records are in another file of the history.
     """
 
     record: str
@@ -362,6 +416,7 @@ class Header(TypedDict):
     criterion: CriterionRecord
     options: dict[str, list[str]]
     started: Seconds
+    history: NotRequired[HistoryRecord]
 
 
 class Footer(TypedDict):

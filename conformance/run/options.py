@@ -168,6 +168,13 @@ RUN_OPTIONS: Mapping[str, RunOption] = {
         type=bool,
         default=False,
     ),
+    "record_outputs": RunOption(
+        RUNNING,
+        "Store in the results what each subject returned, apart from outputs that equal the expected value; `history`"
+        " judges these results again without a run.",
+        type=bool,
+        default=False,
+    ),
     "results": RunOption(OUTPUT, "Write the results as JSON Lines.", "FILE", Path),
 }
 """Every option that the command line and the pytest plugin share, by the name of its parameter."""

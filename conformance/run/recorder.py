@@ -18,15 +18,18 @@ from conformance.clauses import clauses
 from conformance.corpus.case_json import read_case_json
 from conformance.corpus.corpus import MANIFEST, manifest_bytes
 from conformance.diagnosis.collected_results import ResultCollector
-from conformance.errors import ConformanceError, CorpusError, OutputFault, UsageError
+from conformance.errors import ConformanceError, CorpusError, OutputFault, StorageError, UsageError
 from conformance.expectations.criterion import CaseFacts, case_facts
 from conformance.files.atomic_write import deferred_signals
-from conformance.results.environment import describe_environment
+from conformance.results.environment import cpu_name, describe_environment, processor
 from conformance.results.failure_groups import CaseResult, FailureGrouper
 from conformance.results.file import FORMAT, MAX_LINE_BYTES, encode_record
+from conformance.results.identity import subject_identity
 from conformance.results.levels import effective_level
-from conformance.run.environment_versions import dependency_versions
+from conformance.run.environment_versions import dependency_versions, subject_files_digest
 from conformance.run.resume import PartialResults, different_run_error
+from conformance.subjects.identity import adapter_digest
+from conformance.subjects.naming import SubjectName
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -121,7 +124,7 @@ _RECORDER_KEYS = {"record", "level", "expected", "baseline", "baseline_level", "
 """The keys of a result record that the recorder adds; the worker sets all other keys."""
 
 
-_LONG_KEYS = {"placement", "recorded_outputs", "stderr", "hazards", "checks", "accuracy"}
+_LONG_KEYS = {"placement", "returned", "recorded_outputs", "stderr", "hazards", "checks", "accuracy"}
 """The keys of a result record that are left out if the record would be too large for readers."""
 
 _DIAGNOSIS_KEYS = {"subject", "case", "verdict", "phase", "message", "level", "checks", "recorded_outputs"}
@@ -195,7 +198,8 @@ class Recorder:
             return
         try:
             if "abandon" in result:
-                raise CorpusError(*result["abandon"])  # the arguments of the exception that the worker raised
+                area, *arguments = result["abandon"]  # of the exception that the worker raised
+                raise (StorageError if area == StorageError.area else CorpusError)(*arguments)
             if not self.has_begun and self._before_first_result is not None:
                 self._before_first_result()
             is_expected = self.add(result)
@@ -210,6 +214,8 @@ class Recorder:
     def abort(self, error: ConformanceError) -> NoReturn:
         """Stop the pytest session because of `error`, which the user must correct."""
         self.aborted_by = error
+        if self._partial is not None and isinstance(error, StorageError):
+            self._partial.keep()
         raise pytest.exit.Exception(str(error), returncode=2) from None
 
     def begin(self, selected: int, selection: Mapping[str, str], command: str, expected_results: int = 0) -> None:
@@ -241,7 +247,9 @@ class Recorder:
                 "selected": selected,
             },
             "subjects": [_subject(subject) for subject in self._subjects],
-            "environment": describe_environment() | dependency_versions(subject.id for subject in self._subjects),
+            "environment": cpu_name()
+            | describe_environment()
+            | dependency_versions(subject.id for subject in self._subjects),
             "selection": dict(selection),
             "command": command,
             "clauses": {id: {"text": clause.text, "source": clause.source} for id, clause in clauses().items()},
@@ -454,6 +462,10 @@ def _subject(subject: Subject) -> dict[str, Any]:
         "version": subject.version,
         "language": subject.language,
     }
+    if digest := subject_files_digest(subject.id, subject.kind):
+        record["files_sha256"] = digest
     record |= {"passes": list(subject.passes)} if subject.passes else {}
     record |= {"provider": subject.provider} if subject.provider else {}
-    return record | ({"placement": subject.placement} if subject.placement else {})
+    record |= {"placement": subject.placement} if subject.placement else {}
+    adapter = adapter_digest(SubjectName.parse(subject.id, subject.kind))
+    return record | {"identity": subject_identity(processor(), subject.python, subject.packages, adapter)}

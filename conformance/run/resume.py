@@ -84,9 +84,13 @@ class PartialResults:
         try:
             self._append(line)
         except UsageError:
-            self._is_kept = self._is_kept or self._records > 1
+            self.keep()
             raise
         self._records += 1
+
+    def keep(self) -> None:
+        """Keep the file when the run is abandoned, if it has results: the run can be resumed."""
+        self._is_kept = self._is_kept or self._records > 1
 
     def finish(self) -> None:
         """Rename the file to its final path."""
@@ -95,7 +99,7 @@ class PartialResults:
         self._close()
 
     def abandon(self) -> None:
-        """Remove the file. It is kept if nothing was written, because it then contains an earlier, interrupted run."""
+        """Remove the file, unless it has results that can be resumed: see `keep`, or those of an earlier run."""
         if self._descriptor >= 0:
             if not self._is_kept:
                 self._path.unlink(missing_ok=True)

@@ -112,6 +112,7 @@ class ConformanceSession:
             repeat=settings.repeat,
             diagnosis=settings.diagnosis,
             accuracy=settings.accuracy,
+            record_outputs=settings.record_outputs,
             profile=self.profile,
         )
         self.process_count = 1

@@ -40,6 +40,7 @@ class Settings:
         implements: passes that are assumed for graph optimizers which do not declare their passes.
         diagnosis: whether to search for mutants that explain the failing cases.
         accuracy: whether to report the accuracy of outputs.
+        record_outputs: whether the results contain what each subject returned.
         shard: the part of the cases to run, or None for all cases.
         repeat: how often each case is run.
         require: operators that every subject must support.
@@ -64,6 +65,7 @@ class Settings:
     implements: tuple[str, ...] = ()
     diagnosis: bool = True
     accuracy: bool = False
+    record_outputs: bool = False
     shard: Shard | None = None
     repeat: int = 1
     require: tuple[str, ...] = ()

@@ -19,7 +19,7 @@ import pytest
 from conformance.corpus.case_json import COMPANION_FILE
 from conformance.corpus.corpus import Corpus
 from conformance.corpus.loading import load_case
-from conformance.errors import CorpusError
+from conformance.errors import CorpusError, StorageError
 from conformance.isolation.protocol import SubjectInfo
 from conformance.isolation.proxies import BackendProxy
 from conformance.isolation.start_subjects import client_of
@@ -138,6 +138,7 @@ class Worker:
         diagnosis: whether to record the outputs of failing cases, which the diagnosis compares with those of mutants.
         accuracy: whether to report the accuracy of outputs.
         profile: the requirement profile, or None.
+        record_outputs: whether to record what the subject returned for each case.
     """
 
     def __init__(
@@ -149,7 +150,9 @@ class Worker:
         diagnosis: bool,
         accuracy: bool = False,
         profile: RequirementProfile | None = None,
+        record_outputs: bool = False,
     ) -> None:
+        self._record_outputs = record_outputs
         self._corpus = PrefetchingCorpus.of(corpus)
         self._processes = processes
         self._repeat = repeat
@@ -184,8 +187,8 @@ class Worker:
             self._processes.set_idle_work(item.subject, self._prefetch_steps(item.subject, after))
         try:
             result, seconds = self._result(item, after)
-        except CorpusError as error:
-            return case_report(item.nodeid, item.location, {"abandon": error.args}, 0.0)
+        except (CorpusError, StorageError) as error:
+            return case_report(item.nodeid, item.location, {"abandon": [error.area, *error.args]}, 0.0)
         return case_report(item.nodeid, item.location, result, seconds)
 
     def _result(self, item: ConformanceItem, after: ConformanceItem | None) -> tuple[dict[str, Any], float]:
@@ -195,6 +198,7 @@ class Worker:
 
         Raises:
             CorpusError: a file of the case differs from the manifest.
+            StorageError: the suite cannot write its files for the subject.
         """
         run = partial(self._run_case, item.subject, item.case, partial(self._prefetch_load, item.subject, after))
         outcome, repeats = run_repeatedly(run, self._repeat)
@@ -217,6 +221,7 @@ class Worker:
             "placement": outcome.placement,
             "rules": self._rules(item.case),
             "accuracy": outcome.accuracy,
+            "returned": outcome.returned,
         }
         return result | {name: value for name, value in optional.items() if value}, outcome.seconds
 
@@ -239,10 +244,13 @@ class Worker:
         is_prefetched = prefetched is not None and prefetched.entry is case
         loaded = prefetched if prefetched is not None and is_prefetched else load_case(self._corpus, case)
         if subject.kind is SubjectKind.BACKEND:
-            return judge_backend(subject.target, loaded, self._profile, subject.provider, self._accuracy, prefetch_load)
+            return judge_backend(
+                *(subject.target, loaded, self._profile, subject.provider, self._accuracy, prefetch_load),
+                record=self._record_outputs,
+            )
         from conformance.judging.optimizer import judge_optimizer
 
-        return judge_optimizer(subject, loaded, self._profile)
+        return judge_optimizer(subject, loaded, self._profile, record=self._record_outputs)
 
     def _prefetch_steps(self, subject: Subject, after: ConformanceItem) -> Iterator[None]:
         """Prefetch the case of the item `after` step by step, while the subject works on the current case.
@@ -387,5 +395,8 @@ def read_introductions(workerinput: Mapping[str, Any]) -> dict[str, SubjectInfo]
     The result is empty in a process that is not a worker of pytest-xdist.
     """
     received = workerinput.get(INTRODUCTIONS_KEY, {})
-    passes = {id: None if info["passes"] is None else tuple(info["passes"]) for id, info in received.items()}
-    return {id: SubjectInfo(**{**info, "passes": passes[id]}) for id, info in received.items()}
+    tuples = {
+        id: {name: tuple(value) for name, value in info.items() if isinstance(value, list)}
+        for id, info in received.items()
+    }
+    return {id: SubjectInfo(**{**info, **tuples[id]}) for id, info in received.items()}

@@ -13,6 +13,7 @@ An adapter can have two further class methods:
 from __future__ import annotations
 
 import importlib
+import platform
 import sys
 from dataclasses import dataclass
 from functools import partial
@@ -27,6 +28,7 @@ import numpy as np
 from conformance.errors import SubjectError, UnknownName, UsageError, did_you_mean
 from conformance.models.inputs import GraphInputs
 from conformance.plugins import DISTRIBUTION, extra_for_adapter, registered_entry_points
+from conformance.subjects.identity import installed_packages
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
@@ -49,6 +51,8 @@ class Subject:
         passes: passes that a graph optimizer implements.
         language: language of its harness.
         provider: execution provider or device on which a backend must run every node; None for no requirement.
+        python: version of the Python that runs it; empty for a harness in another language.
+        packages: packages that it can use, as `name==version`.
     """
 
     id: str
@@ -58,6 +62,8 @@ class Subject:
     passes: tuple[str, ...] = ()
     language: str = "Python"
     provider: str | None = None
+    python: str = ""
+    packages: tuple[str, ...] = ()
 
     @property
     def placement(self) -> str | None:
@@ -93,6 +99,7 @@ def load_subject(named: SubjectName, implements: tuple[str, ...] = (), directory
         )
     target, module_name = _resolve(named, directory or Path.cwd())
     version = _version_of(target, module_name)
+    environment: Any = {"python": platform.python_version(), "packages": tuple(installed_packages())}
     if named.kind is SubjectKind.BACKEND:
         if not callable(getattr(target, "prepare", None)):
             raise SubjectError(
@@ -103,7 +110,8 @@ def load_subject(named: SubjectName, implements: tuple[str, ...] = (), directory
         check_options(named, target)
         required = getattr(target, "required_provider", None)
         provider = required(**named.options) if callable(required) else None
-        return Subject(named.text, version, _ConfiguredBackend(target, named.options), provider=provider)
+        backend = _ConfiguredBackend(target, named.options)
+        return Subject(named.text, version, backend, provider=provider, **environment)
     if not callable(target):
         raise SubjectError(
             "not-callable",
@@ -114,7 +122,7 @@ def load_subject(named: SubjectName, implements: tuple[str, ...] = (), directory
     passes = tuple(str(name) for name in getattr(target, "passes", implements))
     if named.options:
         target = partial(target, **named.options)
-    return Subject(named.text, version, target, SubjectKind.OPTIMIZER, passes)
+    return Subject(named.text, version, target, SubjectKind.OPTIMIZER, passes, **environment)
 
 
 def load_backend(name: str) -> Subject:

@@ -24,6 +24,9 @@ EXEC_PREFIX = "exec:"
 PYTHON_OPTION = "python"
 """Option of every subject written in Python: the interpreter that runs it. No adapter receives it."""
 
+WITH_OPTION = "with"
+"""Option of every release: further packages of its environment, with `+` between them. No adapter receives it."""
+
 
 @dataclass(frozen=True)
 class Interpreter:
@@ -67,6 +70,7 @@ class SubjectName:
         options: options for the adapter.
         release: requested release of the runtime, as in `onnxruntime@1.20.1`; empty for the installed release.
         python: interpreter for the subject, as in `onnxruntime[python=/opt/old/bin/python]`; empty for this one.
+        packages: further packages of the release's environment, as in `onnx-reference@1.14.1[with=numpy>=2]`.
     """
 
     text: str
@@ -75,6 +79,7 @@ class SubjectName:
     options: Mapping[str, str] = field(default_factory=dict)
     release: str = ""
     python: str = ""
+    packages: tuple[str, ...] = ()
 
     @property
     def is_command(self) -> bool:
@@ -100,7 +105,8 @@ class SubjectName:
             )
         options = dict(part.split("=", 1) for part in parts)
         python = options.pop(PYTHON_OPTION, "")
-        return cls(text, kind, match["name"].strip(), options, (match["release"] or "").strip(), python)
+        packages = tuple(filter(None, options.pop(WITH_OPTION, "").split("+")))
+        return cls(text, kind, match["name"].strip(), options, (match["release"] or "").strip(), python, packages)
 
     def with_options(self, options: Mapping[str, str]) -> str:
         """Return the name with the options `options`, and without the release and the interpreter."""

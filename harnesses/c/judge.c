@@ -1,11 +1,25 @@
-/* Judges one output by the rules of docs/how-to/judge-without-python.md. Needs C99, libc and libm alone.
+/* Judges outputs by the rules of docs/how-to/judge-without-python.md. Needs C99, libc and libm alone; C++ can include it.
  *
- * Usage: judge EXPECTED ACTUAL [--bound FILE] [--accept FILE]
+ * judge EXPECTED ACTUAL [--bound FILE] [--accept FILE]    judges one output
+ * judge --corpus CORPUS CANDIDATES                        judges a folder of candidates
  *
- * All files are TensorProto files. The program prints "pass", or "fail" with the number of wrong elements.
- * Exit status: 0 if the output passes, 1 if it fails, 2 if a file of the corpus or an option cannot be used.
- * An actual output that cannot be read fails. The program trusts no file: sizes are bounded and checked.
+ * One output: all files are TensorProto files. The program prints "pass", or "fail" with the reason.
+ *
+ * A folder: CORPUS is an unpacked corpus archive. CANDIDATES has the outputs of a runtime at the same places, as
+ * KIND/CASE/test_data_set_N/output_I.pb, or as output_I.bin with the elements alone. The program prints every output
+ * that fails, every output that is undecided, and the number of cases by verdict:
+ *
+ *   pass       all outputs are acceptable
+ *   fail       an output is not acceptable or absent, or there are too many outputs
+ *   undecided  all outputs are within their bounds, but only the package checks whether one computation explains them
+ *   missing    CANDIDATES has no output of the case
+ *
+ * Exit status: 0 if nothing fails, 1 if something fails or if there is nothing to judge, 2 if an option or a file of
+ * the corpus cannot be used. No file is trusted: sizes are limited, and no path leaves the two folders.
+ *
+ * For a target without files, define JUDGE_NO_MAIN, include this file, and call judge_parse and judge_count_wrong.
  */
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
@@ -13,28 +27,51 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if CHAR_BIT != 8
-#error "the judge needs bytes of 8 bits"
+#ifdef __FAST_MATH__
+#error "the judge compares NaN, infinities and signs of zero: compile it without -ffast-math"
+#endif
+#if CHAR_BIT != 8 || DBL_MANT_DIG != 53 || FLT_MANT_DIG != 24
+#error "the judge needs bytes of 8 bits, and float and double of IEEE 754"
 #endif
 
-enum { MAX_RANK = 32, MAX_FILE_BYTES = 1 << 28 };
-enum { FLOAT = 1, INT64 = 7, BOOL = 9, FLOAT16 = 10, DOUBLE = 11, BFLOAT16 = 16 };
+enum { JUDGE_MAX_RANK = 32, JUDGE_MAX_BYTES = 1 << 28 };
 
+/* Element types: numbers of TensorProto.DataType. */
+enum {
+    JUDGE_FLOAT = 1,
+    JUDGE_UINT32 = 12,
+    JUDGE_INT64 = 7,
+    JUDGE_BOOL = 9,
+    JUDGE_FLOAT16 = 10,
+    JUDGE_DOUBLE = 11,
+    JUDGE_UINT64 = 13,
+    JUDGE_BFLOAT16 = 16
+};
+
+/* A tensor. The elements at `data` are little-endian and in row-major order. */
 typedef struct {
-    uint64_t dims[MAX_RANK];
-    size_t rank, elements, width;
+    uint64_t dims[JUDGE_MAX_RANK];
     uint64_t type;
-    unsigned char *file;
+    size_t rank, elements, width;
     const unsigned char *data;
-} Tensor;
+    unsigned char *decoded; /* owned copy of elements that the file stores as numbers; NULL for raw_data */
+} judge_tensor;
 
-/* Bytes of an element by its number in TensorProto.DataType; 0 if the corpus does not use the type. */
-static size_t width_of(uint64_t type) {
+/* Bytes of an element of a type; 0 if the corpus does not use the type. */
+static size_t judge_width(uint64_t type) {
     static const unsigned char widths[17] = {0, 4, 1, 1, 2, 2, 4, 8, 0, 1, 2, 8, 4, 8, 0, 0, 2};
     return type < 17 ? widths[type] : 0;
 }
 
-static int read_varint(const unsigned char **at, const unsigned char *end, uint64_t *value) {
+/* ---- Protocol buffers. */
+
+typedef struct {
+    uint64_t number, value; /* number of the field; its value, or the size of its bytes */
+    unsigned wire;
+    const unsigned char *bytes;
+} judge_field;
+
+static int judge_varint(const unsigned char **at, const unsigned char *end, uint64_t *value) {
     unsigned shift = 0;
     for (*value = 0; *at < end && shift < 64; shift += 7) {
         const unsigned char byte = *(*at)++;
@@ -45,164 +82,505 @@ static int read_varint(const unsigned char **at, const unsigned char *end, uint6
     return 0;
 }
 
-static int add_dim(Tensor *tensor, uint64_t dim) {
-    if (tensor->rank == MAX_RANK) return 0;
+/* Read a little-endian number of `width` bytes. */
+static uint64_t judge_fixed(const unsigned char *bytes, size_t width) {
+    uint64_t bits = 0;
+    while (width-- > 0) bits = bits << 8 | bytes[width];
+    return bits;
+}
+
+static int judge_next(const unsigned char **at, const unsigned char *end, judge_field *field) {
+    uint64_t key, size;
+    if (!judge_varint(at, end, &key)) return 0;
+    field->number = key >> 3;
+    field->wire = (unsigned)(key & 7);
+    field->bytes = *at;
+    if (field->wire == 0) return judge_varint(at, end, &field->value);
+    if (field->wire == 1 || field->wire == 5) size = field->wire == 1 ? 8 : 4;
+    else if (field->wire != 2 || !judge_varint(at, end, &size)) return 0;
+    if (size > (uint64_t)(end - *at)) return 0;
+    field->bytes = *at;
+    field->value = field->wire == 2 ? size : judge_fixed(*at, (size_t)size);
+    *at += (size_t)size;
+    return 1;
+}
+
+static int judge_add_dim(judge_tensor *tensor, uint64_t dim) {
+    if (tensor->rank == JUDGE_MAX_RANK) return 0;
     tensor->dims[tensor->rank++] = dim;
     return 1;
 }
 
-/* Read the fields of a TensorProto: dims (1), data_type (2) and raw_data (9); skip the others. */
-static int parse(Tensor *tensor, size_t size) {
-    const unsigned char *at = tensor->file, *const end = at + size;
-    size_t bytes = 0, i;
-    while (at < end) {
-        uint64_t key, value;
-        if (!read_varint(&at, end, &key)) return 0;
-        if ((key & 7) == 0) {
-            if (!read_varint(&at, end, &value)) return 0;
-            if (key >> 3 == 1 && !add_dim(tensor, value)) return 0;
-            if (key >> 3 == 2) tensor->type = value;
-            continue;
-        }
-        if ((key & 7) == 2) {
-            if (!read_varint(&at, end, &value)) return 0;
-        } else if ((key & 7) == 1) value = 8;
-        else if ((key & 7) == 5) value = 4;
-        else return 0;
-        if (value > (uint64_t)(end - at)) return 0;
-        if (key == (1 << 3 | 2)) {
-            const unsigned char *const stop = at + (size_t)value;
-            uint64_t dim;
-            while (at < stop)
-                if (!read_varint(&at, stop, &dim) || !add_dim(tensor, dim)) return 0;
-            continue;
-        }
-        if (key == (9 << 3 | 2)) {
-            tensor->data = at;
-            bytes = (size_t)value;
-        }
-        at += (size_t)value;
-    }
-    tensor->width = width_of(tensor->type);
+/* Set the number of elements and the width; return 0 if the type is unknown or the tensor is too large. */
+static int judge_measure(judge_tensor *tensor) {
+    size_t i;
+    tensor->width = judge_width(tensor->type);
     if (!tensor->width) return 0;
     tensor->elements = 1;
     for (i = 0; i < tensor->rank; ++i)
         if (tensor->dims[i] == 0) tensor->elements = 0;
     for (i = 0; tensor->elements && i < tensor->rank; ++i) {
-        if (tensor->dims[i] > MAX_FILE_BYTES / tensor->elements) return 0;
+        if (tensor->dims[i] > JUDGE_MAX_BYTES / tensor->elements) return 0;
         tensor->elements *= (size_t)tensor->dims[i];
     }
-    return tensor->elements <= MAX_FILE_BYTES && bytes == tensor->elements * tensor->width;
+    return tensor->elements <= JUDGE_MAX_BYTES / tensor->width;
 }
 
-static int read_tensor(const char *path, Tensor *tensor) {
-    FILE *file = fopen(path, "rb");
-    size_t size = 0, room = 4096, got;
+static int judge_put(judge_tensor *tensor, size_t *count, uint64_t bits) {
+    size_t i;
+    if (*count == tensor->elements) return 0;
+    for (i = 0; i < tensor->width; ++i) tensor->decoded[*count * tensor->width + i] = (unsigned char)(bits >> 8 * i);
+    ++*count;
+    return 1;
+}
+
+/* The field that stores elements of a type as numbers: float_data, int32_data, int64_data, double_data, uint64_data. */
+static uint64_t judge_number_field(uint64_t type) {
+    if (type == JUDGE_FLOAT) return 4;
+    if (type == JUDGE_INT64) return 7;
+    if (type == JUDGE_DOUBLE) return 10;
+    return type == JUDGE_UINT32 || type == JUDGE_UINT64 ? 11 : 5;
+}
+
+/* Decode elements that are stored as numbers, packed or not. */
+static int judge_decode(judge_tensor *tensor, const unsigned char *at, const unsigned char *end) {
+    const unsigned wire = tensor->type == JUDGE_FLOAT ? 5 : tensor->type == JUDGE_DOUBLE ? 1 : 0;
+    judge_field field;
+    size_t count = 0;
+    tensor->data = tensor->decoded = (unsigned char *)malloc(tensor->elements * tensor->width + 1);
+    if (!tensor->decoded) return 0;
+    while (at < end) {
+        if (!judge_next(&at, end, &field)) return 0;
+        if (field.number != judge_number_field(tensor->type)) continue;
+        if (field.wire == wire) {
+            if (!judge_put(tensor, &count, field.value)) return 0;
+        } else if (field.wire == 2) {
+            const unsigned char *each = field.bytes, *const stop = each + (size_t)field.value;
+            while (each < stop) {
+                uint64_t bits;
+                if (wire == 0) {
+                    if (!judge_varint(&each, stop, &bits)) return 0;
+                } else {
+                    if ((size_t)(stop - each) < tensor->width) return 0;
+                    bits = judge_fixed(each, tensor->width);
+                    each += tensor->width;
+                }
+                if (!judge_put(tensor, &count, bits)) return 0;
+            }
+        } else return 0;
+    }
+    return count == tensor->elements;
+}
+
+/* Read a TensorProto of `size` bytes; return whether it is a tensor of the corpus. The bytes must outlive the tensor.
+ * Elements in raw_data, as in all files of the corpus, are not copied. */
+static inline int judge_parse(judge_tensor *tensor, const unsigned char *bytes, size_t size) {
+    const unsigned char *at = bytes, *const end = bytes + size;
+    judge_field field;
+    size_t raw = 0;
     memset(tensor, 0, sizeof *tensor);
-    if (!file) return 0;
-    tensor->file = malloc(room);
-    while (tensor->file && (got = fread(tensor->file + size, 1, room - size, file)) > 0) {
-        size += got;
-        if (size == room) {
-            unsigned char *larger = room < MAX_FILE_BYTES ? realloc(tensor->file, room *= 2) : NULL;
-            if (!larger) break;
-            tensor->file = larger;
+    while (at < end) {
+        if (!judge_next(&at, end, &field)) return 0;
+        if (field.number == 1 && field.wire == 0) {
+            if (!judge_add_dim(tensor, field.value)) return 0;
+        } else if (field.number == 1 && field.wire == 2) {
+            const unsigned char *dims = field.bytes, *const stop = dims + (size_t)field.value;
+            uint64_t dim;
+            while (dims < stop)
+                if (!judge_varint(&dims, stop, &dim) || !judge_add_dim(tensor, dim)) return 0;
+        } else if (field.number == 2 && field.wire == 0) {
+            tensor->type = field.value;
+        } else if (field.number == 9 && field.wire == 2) {
+            tensor->data = field.bytes;
+            raw = (size_t)field.value;
+        } else if (field.number == 14 && field.wire == 0 && field.value) {
+            return 0; /* the elements are in another file */
         }
     }
-    got = tensor->file && feof(file) && !ferror(file);
-    fclose(file);
-    return got && parse(tensor, size);
+    if (!judge_measure(tensor)) return 0;
+    if (tensor->data) return raw == tensor->elements * tensor->width;
+    return judge_decode(tensor, bytes, end);
 }
 
-static uint64_t bits_of(const Tensor *tensor, size_t index) {
-    uint64_t bits = 0;
-    size_t i;
-    for (i = tensor->width; i-- > 0;) bits = bits << 8 | tensor->data[index * tensor->width + i];
-    return bits;
+/* Free what judge_parse allocated. */
+static inline void judge_free(judge_tensor *tensor) {
+    free(tensor->decoded);
+    tensor->decoded = NULL;
 }
 
-static int is_floating(const Tensor *tensor) {
-    return tensor->type == FLOAT || tensor->type == DOUBLE || tensor->type == FLOAT16 || tensor->type == BFLOAT16;
+/* ---- The rules. */
+
+static uint64_t judge_bits(const judge_tensor *tensor, size_t index) {
+    return judge_fixed(tensor->data + index * tensor->width, tensor->width);
+}
+
+static int judge_is_floating(const judge_tensor *tensor) {
+    return tensor->type == JUDGE_FLOAT || tensor->type == JUDGE_DOUBLE || tensor->type == JUDGE_FLOAT16 ||
+           tensor->type == JUDGE_BFLOAT16;
 }
 
 /* A floating-point element, converted to double without rounding. */
-static double number(const Tensor *tensor, size_t index) {
-    const uint64_t bits = bits_of(tensor, index);
-    if (tensor->type == DOUBLE) {
+static double judge_number(const judge_tensor *tensor, size_t index) {
+    const uint64_t bits = judge_bits(tensor, index);
+    if (tensor->type == JUDGE_DOUBLE) {
         double value;
         memcpy(&value, &bits, sizeof value);
         return value;
     }
-    if (tensor->type == FLOAT16) {
+    if (tensor->type == JUDGE_FLOAT16) {
         const int exponent = (int)(bits >> 10 & 31), fraction = (int)(bits & 1023);
         const double size = exponent == 31 ? (fraction ? NAN : INFINITY)
                             : exponent     ? ldexp(1024 + fraction, exponent - 25)
                                            : ldexp(fraction, -24);
         return bits >> 15 ? -size : size;
     } else {
-        const uint32_t wide = (uint32_t)(tensor->type == BFLOAT16 ? bits << 16 : bits);
+        const uint32_t wide = (uint32_t)(tensor->type == JUDGE_BFLOAT16 ? bits << 16 : bits);
         float value;
         memcpy(&value, &wide, sizeof value);
         return value;
     }
 }
 
-static int is_right(const Tensor *expected, const Tensor *bound, const Tensor *accept, const Tensor *actual, size_t i) {
+static int judge_is_right(const judge_tensor *expected, const judge_tensor *bound, const judge_tensor *accept,
+                          const judge_tensor *actual, size_t i) {
     if (accept) {
-        const uint64_t choices = accept->dims[accept->rank - 1], index = bits_of(actual, i);
+        const uint64_t choices = accept->dims[accept->rank - 1], index = judge_bits(actual, i);
         return index < choices && accept->data[i * (size_t)choices + (size_t)index];
     }
-    if (!is_floating(expected)) return bits_of(expected, i) == bits_of(actual, i);
+    if (!judge_is_floating(expected)) return judge_bits(expected, i) == judge_bits(actual, i);
     {
-        const double wanted = number(expected, i), got = number(actual, i);
-        if (bound && isinf(number(bound, i))) return 1;
+        const double wanted = judge_number(expected, i), got = judge_number(actual, i);
+        if (bound && isinf(judge_number(bound, i))) return 1;
         if (isnan(wanted) || isnan(got)) return isnan(wanted) && isnan(got);
         if (!bound) return got == wanted && !signbit(got) == !signbit(wanted);
-        return got == wanted || fabs(got - wanted) <= number(bound, i);
+        return got == wanted || fabs(got - wanted) <= judge_number(bound, i);
     }
 }
 
-static int has_shape(const Tensor *tensor, const Tensor *of, size_t more) {
+static int judge_has_shape(const judge_tensor *tensor, const judge_tensor *of, size_t more) {
     return tensor->rank == of->rank + more && !memcmp(tensor->dims, of->dims, of->rank * sizeof *of->dims);
 }
 
-static int refuse(const char *problem) {
-    fprintf(stderr, "%s\n", problem);
+/* Return whether bound and acceptable indices belong to an expected output; each can be NULL. */
+static inline int judge_fits(const judge_tensor *expected, const judge_tensor *bound, const judge_tensor *accept) {
+    if (bound && (bound->type != JUDGE_DOUBLE || !judge_has_shape(bound, expected, 0) || !judge_is_floating(expected)))
+        return 0;
+    return !accept || (accept->type == JUDGE_BOOL && judge_has_shape(accept, expected, 1) &&
+                       expected->type == JUDGE_INT64);
+}
+
+/* Return whether an actual output has the type and shape of the expected output. */
+static inline int judge_has_type_and_shape(const judge_tensor *actual, const judge_tensor *expected) {
+    return actual->type == expected->type && judge_has_shape(actual, expected, 0);
+}
+
+/* Return the number of wrong elements of an output; 0 means that the output is acceptable.
+ * The arguments must satisfy judge_fits and judge_has_type_and_shape; `bound` and `accept` can be NULL. */
+static inline size_t judge_count_wrong(const judge_tensor *expected, const judge_tensor *bound, const judge_tensor *accept,
+                                const judge_tensor *actual) {
+    size_t i, wrong = 0;
+    for (i = 0; i < expected->elements; ++i) wrong += !judge_is_right(expected, bound, accept, actual, i);
+    return wrong;
+}
+
+#ifndef JUDGE_NO_MAIN
+
+/* ---- Files. */
+
+typedef struct {
+    judge_tensor tensor;
+    unsigned char *bytes;
+    size_t size;
+} judge_file;
+
+static judge_tensor *judge_or_null(judge_file *file) { return file->bytes ? &file->tensor : NULL; }
+
+static int judge_exists(const char *path) {
+    FILE *file = fopen(path, "rb");
+    if (file) fclose(file);
+    return file != NULL;
+}
+
+static int judge_read_bytes(const char *path, judge_file *read) {
+    FILE *file = fopen(path, "rb");
+    size_t room = 4096, got;
+    memset(read, 0, sizeof *read);
+    if (!file) return 0;
+    read->bytes = (unsigned char *)malloc(room);
+    while (read->bytes && (got = fread(read->bytes + read->size, 1, room - read->size, file)) > 0) {
+        read->size += got;
+        if (read->size == room) {
+            unsigned char *larger =
+                room < JUDGE_MAX_BYTES ? (unsigned char *)realloc(read->bytes, room *= 2) : NULL;
+            if (!larger) break;
+            read->bytes = larger;
+        }
+    }
+    got = read->bytes && feof(file) && !ferror(file);
+    fclose(file);
+    return got != 0;
+}
+
+static int judge_read(const char *path, judge_file *read) {
+    return judge_read_bytes(path, read) && judge_parse(&read->tensor, read->bytes, read->size);
+}
+
+static void judge_close(judge_file *file) {
+    judge_free(&file->tensor);
+    free(file->bytes);
+    file->bytes = NULL;
+}
+
+static int judge_refuse(const char *problem, const char *name) {
+    fprintf(stderr, problem, name);
+    fputc('\n', stderr);
     return 2;
 }
 
-int main(int count, char **words) {
-    static Tensor expected, actual, bound, accept;
-    int has_bound = 0, has_accept = 0, i, is_readable, status;
-    size_t wrong = 0, element;
-    if (count < 3 || count % 2 == 0) return refuse("usage: judge EXPECTED ACTUAL [--bound FILE] [--accept FILE]");
-    status = read_tensor(words[1], &expected) ? 0 : refuse("The expected output is not a tensor of the corpus.");
+/* ---- One output. */
+
+static int judge_one(int count, char **words) {
+    static judge_file expected, actual, bound, accept;
+    int i, status = judge_read(words[1], &expected) ? 0 : judge_refuse("%s is not a tensor of the corpus.", words[1]);
     for (i = 3; !status && i < count; i += 2) {
-        if (!has_bound && !strcmp(words[i], "--bound")) {
-            has_bound = 1;
-            if (!read_tensor(words[i + 1], &bound) || bound.type != DOUBLE || !has_shape(&bound, &expected, 0) ||
-                !is_floating(&expected))
-                status = refuse("The bound does not fit the expected output.");
-        } else if (!has_accept && !strcmp(words[i], "--accept")) {
-            has_accept = 1;
-            if (!read_tensor(words[i + 1], &accept) || accept.type != BOOL || !has_shape(&accept, &expected, 1) ||
-                expected.type != INT64)
-                status = refuse("The acceptable indices do not fit the expected output.");
-        } else status = refuse("An option is unknown or is given twice.");
+        judge_file *const file = !strcmp(words[i], "--bound") ? &bound : !strcmp(words[i], "--accept") ? &accept : NULL;
+        if (!file || file->bytes) status = judge_refuse("The option %s is unknown or is given twice.", words[i]);
+        else if (!judge_read(words[i + 1], file) ||
+                 !judge_fits(&expected.tensor, judge_or_null(&bound), judge_or_null(&accept)))
+            status = judge_refuse("%s does not fit the expected output.", words[i + 1]);
     }
     if (!status) {
-        is_readable = read_tensor(words[2], &actual);
-        if (!is_readable || actual.type != expected.type || !has_shape(&actual, &expected, 0)) {
+        const int is_readable = judge_read(words[2], &actual);
+        if (!is_readable || !judge_has_type_and_shape(&actual.tensor, &expected.tensor)) {
             status = 1;
             puts(is_readable ? "fail: wrong type or shape" : "fail: not a readable tensor");
         } else {
-            for (element = 0; element < expected.elements; ++element)
-                wrong += !is_right(&expected, has_bound ? &bound : NULL, has_accept ? &accept : NULL, &actual, element);
+            const size_t wrong = judge_count_wrong(&expected.tensor, judge_or_null(&bound), judge_or_null(&accept),
+                                                   &actual.tensor);
             status = wrong != 0;
-            if (wrong) printf("fail: %lu wrong of %lu elements\n", (unsigned long)wrong, (unsigned long)expected.elements);
+            if (wrong)
+                printf("fail: %lu wrong of %lu elements\n", (unsigned long)wrong,
+                       (unsigned long)expected.tensor.elements);
             else puts("pass");
         }
     }
-    free(expected.file), free(actual.file), free(bound.file), free(accept.file);
+    judge_close(&expected), judge_close(&actual), judge_close(&bound), judge_close(&accept);
     return status;
 }
+
+/* ---- A folder of candidates. */
+
+enum { JUDGE_MAX_NAME = 255, JUDGE_MAX_PATH = 4096, JUDGE_MAX_OUTPUTS = 512, JUDGE_MAX_LINE = 16384 };
+enum { JUDGE_MAX_CHECKS = JUDGE_MAX_LINE / 6 + 1 };
+enum { JUDGE_PASS, JUDGE_FAIL, JUDGE_UNDECIDED, JUDGE_MISSING, JUDGE_VERDICTS };
+
+static const char *const judge_columns = "case,kind,level,data_sets,checks,one_computation,";
+
+/* A line of index.csv. */
+typedef struct {
+    char name[JUDGE_MAX_NAME + 1], kind[8];
+    unsigned long data_sets;
+    size_t outputs;
+    int has_rows;                            /* whether the data sets have different checks */
+    char checks[JUDGE_MAX_CHECKS];           /* per output, or per data set and output: 'e'xact, 'b'ound or 'i'ndex */
+    char one_computation[JUDGE_MAX_OUTPUTS]; /* per output: whether one computation must explain it */
+} judge_case;
+
+/* Copy the text up to the next comma, and move behind it; return 0 if there is no comma or no room. */
+static int judge_column(const char **at, char *text, size_t room) {
+    const char *const end = strchr(*at, ',');
+    if (!end || (size_t)(end - *at) >= room) return 0;
+    memcpy(text, *at, (size_t)(end - *at));
+    text[end - *at] = 0;
+    *at = end + 1;
+    return 1;
+}
+
+static int judge_read_number(const char **at, unsigned long limit, unsigned long *value) {
+    const char *const start = *at;
+    for (*value = 0; **at >= '0' && **at <= '9'; ++*at) {
+        *value = *value * 10 + (unsigned long)(**at - '0');
+        if (*value > limit) return 0;
+    }
+    return *at > start;
+}
+
+/* Read the column `checks`; return whether it is well-formed. */
+static int judge_read_checks(const char *at, judge_case *found) {
+    size_t count = 0, rows = 1, row = 0;
+    for (; *at; at += strcspn(at, " "), at += *at == ' ') {
+        const size_t size = strcspn(at, " ");
+        if (size == 1 && *at == '|') {
+            if (rows++ == 1) found->outputs = row;
+            if (row != found->outputs) return 0;
+            row = 0;
+        } else {
+            if (size != 5 || (strncmp(at, "exact", 5) && strncmp(at, "bound", 5) && strncmp(at, "index", 5))) return 0;
+            if (count == JUDGE_MAX_CHECKS || ++row > JUDGE_MAX_OUTPUTS) return 0;
+            found->checks[count++] = *at;
+        }
+    }
+    if (rows == 1) found->outputs = row;
+    found->has_rows = rows > 1;
+    return row == found->outputs && (rows == 1 || rows == found->data_sets);
+}
+
+/* Read a line of index.csv; return whether it is well-formed. */
+static int judge_read_case(const char *line, judge_case *found) {
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+    static char checks[JUDGE_MAX_LINE], numbers[JUDGE_MAX_LINE];
+    char level[16], data_sets[16];
+    const char *at = line;
+    memset(found, 0, sizeof *found);
+    if (!judge_column(&at, found->name, sizeof found->name) || !judge_column(&at, found->kind, sizeof found->kind) ||
+        !judge_column(&at, level, sizeof level) || !judge_column(&at, data_sets, sizeof data_sets) ||
+        !judge_column(&at, checks, sizeof checks) || !judge_column(&at, numbers, sizeof numbers))
+        return 0;
+    if (!found->name[0] || found->name[strspn(found->name, letters)]) return 0;
+    if (strcmp(found->kind, "node") && strcmp(found->kind, "pass") && strcmp(found->kind, "invalid")) return 0;
+    at = data_sets;
+    if (!judge_read_number(&at, 100000, &found->data_sets) || *at) return 0;
+    if (!judge_read_checks(checks, found)) return 0;
+    for (at = numbers; *at; at += *at == ' ') {
+        unsigned long output;
+        if (!judge_read_number(&at, JUDGE_MAX_OUTPUTS, &output) || (*at && *at != ' ') || output >= found->outputs)
+            return 0;
+        found->one_computation[output] = 1;
+    }
+    return 1;
+}
+
+/* Write the path of a file of a case; return 0 if it is too long. */
+static int judge_path(char *path, const char *folder, const judge_case *of, unsigned long data_set, const char *part,
+                      size_t number, const char *ending) {
+    const int size = snprintf(path, JUDGE_MAX_PATH, "%s/%s/%s/test_data_set_%lu/%s_%lu.%s", folder, of->kind, of->name,
+                              data_set, part, (unsigned long)number, ending);
+    return size > 0 && size < JUDGE_MAX_PATH;
+}
+
+/* Find output `number` of a candidate, as .pb or as .bin; return 0 if it does not exist. */
+static int judge_find(char *path, const char *candidates, const judge_case *of, unsigned long data_set, size_t number) {
+    return (judge_path(path, candidates, of, data_set, "output", number, "pb") && judge_exists(path)) ||
+           (judge_path(path, candidates, of, data_set, "output", number, "bin") && judge_exists(path));
+}
+
+/* Read a candidate; a .bin file has the type and the shape of the expected output. */
+static int judge_read_candidate(const char *path, const judge_tensor *expected, judge_file *actual) {
+    if (path[strlen(path) - 1] != 'n') return judge_read(path, actual);
+    if (!judge_read_bytes(path, actual)) return 0;
+    actual->tensor = *expected;
+    actual->tensor.decoded = NULL;
+    actual->tensor.data = actual->bytes;
+    return actual->size == expected->elements * expected->width;
+}
+
+/* Judge one output of a case. Returns a verdict, or -1 if the corpus cannot be used; sets `is_equal` to 0 if an element
+ * differs from the expected output in a bit. */
+static int judge_case_output(const char *corpus, const char *candidates, const judge_case *of, unsigned long data_set,
+                             size_t number, int *is_equal) {
+    static char path[JUDGE_MAX_PATH];
+    const char check = of->checks[(of->has_rows ? data_set * of->outputs : 0) + number];
+    judge_file expected, bound, accept, actual;
+    int verdict = JUDGE_PASS;
+    memset(&bound, 0, sizeof bound), memset(&accept, 0, sizeof accept), memset(&actual, 0, sizeof actual);
+    memset(&expected, 0, sizeof expected);
+    if (!judge_path(path, corpus, of, data_set, "output", number, "pb") || !judge_read(path, &expected)) verdict = -1;
+    if (verdict >= 0 && check == 'b' &&
+        (!judge_path(path, corpus, of, data_set, "bound", number, "pb") || !judge_read(path, &bound)))
+        verdict = -1;
+    if (verdict >= 0 && check == 'i' &&
+        (!judge_path(path, corpus, of, data_set, "accept", number, "pb") || !judge_read(path, &accept)))
+        verdict = -1;
+    if (verdict >= 0 && !judge_fits(&expected.tensor, judge_or_null(&bound), judge_or_null(&accept))) verdict = -1;
+    if (verdict < 0) judge_refuse("%s is not a file of the corpus, or does not fit the expected output.", path);
+    else {
+        const char *problem = NULL;
+        if (!judge_find(path, candidates, of, data_set, number)) problem = "absent";
+        else if (!judge_read_candidate(path, &expected.tensor, &actual)) problem = "not a readable tensor";
+        else if (!judge_has_type_and_shape(&actual.tensor, &expected.tensor)) problem = "wrong type or shape";
+        if (problem) verdict = JUDGE_FAIL;
+        else {
+            const size_t wrong = judge_count_wrong(&expected.tensor, judge_or_null(&bound), judge_or_null(&accept),
+                                                   &actual.tensor);
+            const size_t size = expected.tensor.elements * expected.tensor.width;
+            if (size && memcmp(expected.tensor.data, actual.tensor.data, size)) *is_equal = 0;
+            if (wrong) verdict = JUDGE_FAIL;
+            if (wrong)
+                printf("fail %s/%s/test_data_set_%lu/output_%lu: %lu wrong of %lu elements\n", of->kind, of->name,
+                       data_set, (unsigned long)number, (unsigned long)wrong, (unsigned long)expected.tensor.elements);
+        }
+        if (problem)
+            printf("fail %s/%s/test_data_set_%lu/output_%lu: %s\n", of->kind, of->name, data_set,
+                   (unsigned long)number, problem);
+    }
+    judge_close(&expected), judge_close(&bound), judge_close(&accept), judge_close(&actual);
+    return verdict;
+}
+
+/* Judge a case and print its outputs that fail or are undecided. Returns a verdict, or -1. */
+static int judge_candidate(const char *corpus, const char *candidates, const judge_case *of) {
+    static char path[JUDGE_MAX_PATH];
+    unsigned long data_set;
+    size_t number;
+    int verdict = JUDGE_PASS, is_missing = 1;
+    for (data_set = 0; is_missing && data_set < of->data_sets; ++data_set)
+        for (number = 0; is_missing && number < of->outputs + 1; ++number)
+            is_missing = !judge_find(path, candidates, of, data_set, number);
+    if (is_missing) return JUDGE_MISSING;
+    for (data_set = 0; data_set < of->data_sets; ++data_set) {
+        int is_equal = 1, worst = JUDGE_PASS;
+        for (number = 0; number < of->outputs; ++number) {
+            const int found = judge_case_output(corpus, candidates, of, data_set, number, &is_equal);
+            if (found < 0) return -1;
+            if (found) worst = found;
+        }
+        if (judge_find(path, candidates, of, data_set, of->outputs)) {
+            worst = JUDGE_FAIL;
+            printf("fail %s/%s/test_data_set_%lu/output_%lu: %s\n", of->kind, of->name, data_set,
+                   (unsigned long)of->outputs,
+                   strcmp(of->kind, "invalid") ? "more outputs than expected" : "an output of an invalid model");
+        }
+        for (number = 0; worst == JUDGE_PASS && !is_equal && number < of->outputs; ++number)
+            if (of->one_computation[number]) {
+                verdict = verdict == JUDGE_PASS ? JUDGE_UNDECIDED : verdict;
+                printf("undecided %s/%s/test_data_set_%lu/output_%lu\n", of->kind, of->name, data_set,
+                       (unsigned long)number);
+            }
+        if (worst == JUDGE_FAIL) verdict = JUDGE_FAIL;
+    }
+    return verdict;
+}
+
+static int judge_all(const char *corpus, const char *candidates) {
+    static const char *const verdicts[JUDGE_VERDICTS] = {"pass", "fail", "undecided", "missing"};
+    static char path[JUDGE_MAX_PATH], line[JUDGE_MAX_LINE];
+    static judge_case found;
+    unsigned long counts[JUDGE_VERDICTS] = {0, 0, 0, 0};
+    int i, verdict = 0, is_first = 1, size = snprintf(path, sizeof path, "%s/index.csv", corpus);
+    FILE *const index = size > 0 && size < JUDGE_MAX_PATH ? fopen(path, "rb") : NULL;
+    if (!index) return judge_refuse("%s has no index.csv; name the folder of an unpacked corpus archive.", corpus);
+    while (verdict >= 0 && fgets(line, sizeof line, index)) {
+        if (!strchr(line, '\n')) verdict = -1;
+        else if (is_first) verdict = strncmp(line, judge_columns, strlen(judge_columns)) ? -1 : 0;
+        else if (!judge_read_case(line, &found)) verdict = -1;
+        else {
+            verdict = judge_candidate(corpus, candidates, &found);
+            if (verdict >= 0) ++counts[verdict];
+        }
+        is_first = 0;
+    }
+    if (ferror(index) || is_first) verdict = -1;
+    fclose(index);
+    if (verdict < 0) return judge_refuse("%s cannot be used: the archive is damaged or incomplete.", corpus);
+    for (i = 0; i < JUDGE_VERDICTS; ++i) printf("%s: %lu\n", verdicts[i], counts[i]);
+    return counts[JUDGE_FAIL] || !(counts[JUDGE_PASS] + counts[JUDGE_UNDECIDED]);
+}
+
+int main(int count, char **words) {
+    if (count == 4 && !strcmp(words[1], "--corpus")) return judge_all(words[2], words[3]);
+    if (count >= 3 && count % 2 && words[1][0] != '-') return judge_one(count, words);
+    return judge_refuse("usage: %s", "judge EXPECTED ACTUAL [--bound FILE] [--accept FILE]\n"
+                                     "       judge --corpus CORPUS CANDIDATES");
+}
+
+#endif

@@ -49,6 +49,7 @@ def adapter(load_adapter):
     [
         ("No conversion rule found for operations: ai.onnx.preview.training.Adam-1", "Unsupported"),
         ("OpenVINO does not support the following ONNX operations: ai.onnx.preview.training.Adagrad", "Unsupported"),
+        ("Check 'false' failed at src/inference/src/core.cpp:104:\nunsupported data type\n", "Unsupported"),
         (f"{BEGINNING}{PLACEHOLDER}{FAILED}Loop-13\n", "Unsupported"),
         (f"{BEGINNING}{PLACEHOLDER}{FAILED}If-13, Loop-13\n", "Unsupported"),
         (f"{BEGINNING}{PLACEHOLDER}{FAILED}ArgMax-13, Loop-13\n", "RuntimeError"),

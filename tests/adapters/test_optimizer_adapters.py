@@ -6,6 +6,7 @@ import onnx
 import pytest
 from argmax_models import IN_BRANCH, argmax_after, argmax_model, op_types
 
+from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
 from conformance.plugins import registered_entry_points
 from conformance.subjects.failures import is_unsupported
 from conformance.subjects.loading import load_subject
@@ -101,3 +102,7 @@ def test_onnxsim_failed_check_is_error(subject, monkeypatch):
     monkeypatch.setattr(onnxsim, "simplify", lambda proto: (proto, False))
     with pytest.raises(ValueError, match="check"):
         subject("onnxsim").target(argmax_after("Exp"))
+
+
+def test_onnxoptimizer_pass_name_equals_that_of_suite(subject):
+    assert subject("onnxoptimizer").passes == (PASS_NAME,)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import sys
 
 import pytest
@@ -19,6 +20,7 @@ from conformance.subjects import failures
 ADAPTERS = ROOT / "conformance" / "adapters"
 SERVER = ADAPTERS / "server.py"
 NAMES = sorted({path.stem for path in ADAPTERS.glob("*.py")} - {"__init__", "server", "reference"})
+OPTIMIZERS = sorted({path.stem for path in (ADAPTERS / "optimizers").glob("*.py")} - {"__init__", "identity"})
 
 PROGRAM = f"""\
 import runpy, sys
@@ -52,6 +54,14 @@ def test_adapter_imports_only_server_of_this_suite(name):
     assert own == {".server"}
 
 
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_optimizer_adapter_imports_only_server_and_package_of_this_suite(name):
+    tree = ast.parse((ADAPTERS / "optimizers" / f"{name}.py").read_text(encoding="utf-8"))
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    own = {("." * node.level) + (node.module or "") for node in imports if node.level or "conformance" in node.module}
+    assert own <= {".", "..server"}
+
+
 @pytest.mark.whole
 def test_server_gives_same_outcomes_as_adapter(isolated_adapter, command, small_corpus, here):
     hosted = isolated_adapter("onnxruntime")
@@ -82,9 +92,18 @@ def test_server_unknown_option_is_refused(monkeypatch, text, value):
     monkeypatch.setattr(
         server, "load_adapter", lambda _: WithoutOptions if text.startswith("tract") else OnnxRuntimeBackend
     )
-    answer = server.AdapterServer(text).answer({"cmd": "start", "seq": 1, "version": 1})
+    answer = server.BackendServer(text).answer({"cmd": "start", "seq": 1, "version": 1})
     assert (value in answer["error"], bool(answer["hint"])) == (True, True)
     assert answer["code"] == "subject.unusable-option"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("onnxruntime[passes=none]", "passes"), ("onnxruntime[fixed_point=1]", "fixed_point")]
+)
+def test_optimizer_server_unknown_option_is_refused(monkeypatch, text, value):
+    monkeypatch.setattr(server, "_import_adapter", lambda name: importlib.import_module(f"conformance.adapters.{name}"))
+    answer = server.OptimizerServer(text, "onnxruntime:optimize").answer({"cmd": "start", "seq": 1, "version": 1})
+    assert (value in answer["error"], answer["code"]) == (True, "subject.unusable-option")
 
 
 def test_server_passes_options_to_adapter(isolated_adapter, command, small_corpus):

@@ -53,14 +53,29 @@ def numbers(shape: Sequence[int] = (3, 4)) -> np.ndarray[Any, Any]:
 
 
 def session_for(
-    model: AuditedModel, *backends: str, optimizer: str = "", X: Any = None, document: dict[str, Any] | None = None
+    model: AuditedModel,
+    *backends: str,
+    optimizer: str = "",
+    X: Any = None,
+    document: dict[str, Any] | None = None,
+    timeout: float = 20,
 ) -> Session:
-    """Return a session with subjects of `blame_subjects` in this process."""
-    named = [SubjectName.parse(f"blame_subjects:{name}", SubjectKind.BACKEND) for name in backends]
-    rewriter = SubjectName.parse(f"blame_subjects:{optimizer}", SubjectKind.OPTIMIZER) if optimizer else None
+    """Return a session with subjects of `blame_subjects` in this process, or with harnesses."""
+    named = [subject_named(name, SubjectKind.BACKEND) for name in backends]
+    rewriter = subject_named(optimizer, SubjectKind.OPTIMIZER) if optimizer else None
     data_set = InputSet("given", (numbers() if X is None else X,))
     request = Request(model, [data_set], named[0], named[-1], rewriter)
-    return Session(request, OpenSubjects(Limits(20), in_process=True), document={} if document is None else document)
+    subjects = OpenSubjects(Limits(timeout), in_process=True)
+    return Session(request, subjects, document={} if document is None else document)
+
+
+def subject_named(name: str, kind: SubjectKind) -> SubjectName:
+    return SubjectName.parse(name if name.startswith("exec:") else f"blame_subjects:{name}", kind)
+
+
+def harness(name: str) -> str:
+    """Return the name of a subject of `blame_harnesses`, which fails on an Abs in a process of its own."""
+    return f"exec:{sys.executable} {SUPPORT / 'blame_harnesses.py'} {name}"
 
 
 def operators(session: Session) -> list[str]:
@@ -138,6 +153,15 @@ def test_subject_that_is_not_deterministic_ends_with_the_controls(long_model: Au
     session = session_for(long_model, "NotDeterministic", "Correct")
     assert session.run().outcome is BlameOutcome.NOT_DETERMINISTIC
     assert set(session.document["steps"]) == {"controls", "verdict"}
+
+
+@pytest.mark.parametrize(("run", "text"), [(1, "in the first run only"), (2, "in the second run only")])
+def test_subject_that_fails_once_is_reported_with_its_message(long_model: AuditedModel, run: int, text: str) -> None:
+    session = session_for(long_model, "Correct", f"FailsInRun{run}")
+    assert session.run().outcome is BlameOutcome.NOT_DETERMINISTIC
+    reason = session.document["steps"]["verdict"]["reason"]
+    assert text in reason
+    assert "out of luck" in reason
 
 
 def loop_model(path: Path) -> AuditedModel:
@@ -221,12 +245,64 @@ def test_subject_that_does_not_run_the_model_is_wrong(long_model: AuditedModel) 
     assert operators(session) == ["Abs"]
 
 
-@pytest.mark.parametrize("optimizer", ["crashes", "hangs"])
-def test_optimizer_that_crashes_or_hangs_is_an_answer(long_model: AuditedModel, optimizer: str) -> None:
-    session = session_for(long_model, "Correct", optimizer=optimizer)
+@pytest.fixture
+def short_model(tmp_path: Path) -> AuditedModel:
+    """A model of three nodes, of which the second is Abs."""
+    nodes = [helper.make_node(op_type, [a], [b]) for op_type, a, b in (("Tanh", *"Xa"), ("Abs", *"ab"), ("Sin", *"bY"))]
+    return write(tmp_path / "short.onnx", nodes, (1,))
+
+
+@pytest.mark.programs
+@pytest.mark.parametrize(
+    ("optimizer", "timeout", "failure", "message", "reduced"),
+    [
+        ("AbortingOptimizer", 20, "the graph optimizer fails", "SIGABRT", ["Abs"]),
+        ("EndlessOptimizer", 3, "the graph optimizer fails", "did not answer `optimize` within 3 s", ["Abs"]),
+        ("TruncatingOptimizer", 20, "the graph optimizer fails", "", None),
+    ],
+)
+def test_optimizer_that_crashes_hangs_or_writes_half_a_model_is_an_answer(
+    short_model: AuditedModel, optimizer: str, timeout: float, failure: str, message: str, reduced: list[str] | None
+) -> None:
+    session = session_for(short_model, "Correct", optimizer=harness(optimizer), X=numbers((1,)), timeout=timeout)
     assert session.run().outcome is BlameOutcome.OPTIMIZER_WRONG
-    assert session.document["steps"]["difference"]["failures"] == ["", "the graph optimizer fails"]
+    difference = session.document["steps"]["difference"]
+    assert difference["failures"] == ["", failure]
+    assert message in difference["messages"][1]
     assert len(operators(session)) == 1
+    assert reduced in (None, operators(session))
+
+
+@pytest.mark.programs
+@pytest.mark.parametrize(
+    ("backends", "timeout", "place", "message", "outcome"),
+    [
+        (("Correct", "CrashingBackend"), 20, 1, "SIGSEGV", BlameOutcome.SECOND_WRONG),
+        (("CrashingBackend", "Correct"), 20, 0, "SIGSEGV", BlameOutcome.FIRST_WRONG),
+        (("Correct", "EndlessBackend"), 3, 1, "did not answer `load` within 3 s", BlameOutcome.SECOND_WRONG),
+    ],
+)
+def test_subject_that_crashes_or_hangs_is_an_answer(
+    short_model: AuditedModel,
+    backends: tuple[str, str],
+    timeout: float,
+    place: int,
+    message: str,
+    outcome: BlameOutcome,
+) -> None:
+    named = [harness(name) if name.endswith("Backend") else name for name in backends]
+    session = session_for(short_model, *named, X=numbers((1,)), timeout=timeout)
+    assert session.run().outcome is outcome
+    difference = session.document["steps"]["difference"]
+    assert difference["failures"][place] == "the subject does not run the model"
+    assert message in difference["messages"][place]
+    assert operators(session) == ["Abs"]
+
+
+@pytest.mark.programs
+def test_subject_that_does_not_start_again_is_an_error(short_model: AuditedModel, tmp_path: Path, command: Any) -> None:
+    words = ["-b", "blame_subjects:Correct", "-b", f"{harness('StartsOnce')} {tmp_path / 'started'}"]
+    assert_bad_input(command("blame", short_model.path, *words), "subject.not-started")
 
 
 def test_interrupted_session_continues_with_its_steps(long_model: AuditedModel) -> None:
@@ -247,6 +323,25 @@ def test_interrupted_session_continues_with_its_steps(long_model: AuditedModel) 
     assert second.run().outcome is BlameOutcome.OPTIMIZER_WRONG
     assert second.document["steps"]["passes"]["tested"] == -1
     assert operators(second) == ["Abs"]
+
+
+def test_interrupted_search_of_passes_continues_with_the_tried_sets(long_model: AuditedModel) -> None:
+    def interrupt(text: str) -> None:
+        if text.startswith("5 sets of passes"):
+            raise KeyboardInterrupt
+
+    first = session_for(long_model, "Correct", optimizer="wrong_in_one_pass")
+    first.progress = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        first.run()
+    document = json.loads(json.dumps(first.document))
+    assert is_document(document)
+    assert len(document["tried"]) == 4
+    document["tried"] |= dict.fromkeys(document["tried"], False)  # the tried sets are not tried again
+    second = session_for(long_model, "Correct", optimizer="wrong_in_one_pass", document=document)
+    second.run()
+    assert second.document["steps"]["passes"]["names"] is None
+    assert "tried" not in second.document
 
 
 def test_interrupted_reduction_continues_with_the_smallest_model(long_model: AuditedModel) -> None:
@@ -288,6 +383,7 @@ def test_document_of_another_request_is_refused(long_model: AuditedModel) -> Non
         {"format": 1, "inputs": [], "versions": [], "steps": {"other": {}}},
         {"format": 1, "inputs": [], "versions": [], "steps": {"passes": {"names": [], "reason": "", "tested": 1}}},
         {"format": 2, "inputs": [], "versions": [], "steps": {}},
+        {"format": 1, "inputs": [], "versions": [], "steps": {}, "tried": {"a": 1}},
     ],
 )
 def test_malformed_document_is_refused(long_model: AuditedModel, tmp_path: Path, command: Any, broken: Any) -> None:

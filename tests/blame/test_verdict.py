@@ -92,6 +92,15 @@ def test_equal_outputs_have_no_difference() -> None:
     assert not difference_of(np.array([np.nan, 1]), np.array([np.nan, 1]))
 
 
+def test_difference_of_zeros_is_not_alike_a_difference_of_rounding() -> None:
+    one = np.ones(3, np.float32)
+    rounding = difference_of(one, np.nextafter(one, one * 2))
+    zeros = difference_of(one * 0, -one * 0)
+    assert rounding.is_alike(difference_of(one, one * 2))
+    assert not rounding.is_alike(zeros)
+    assert zeros.is_alike(zeros)
+
+
 def test_smaller_difference_of_the_same_kind_is_not_the_same() -> None:
     one = np.ones(3, np.float32)
     large, small = difference_of(one, one * 2), difference_of(one, np.nextafter(one, one * 2))

@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 from repository import ROOT
-from script_modules import script_module
 
+from conformance.census.file import read_census
 from conformance.census.report import footnotes, published_errors
 
 REPORT = ROOT / "reports" / "census" / "exp-log-sqrt.jsonl.gz"
@@ -15,7 +15,7 @@ REPORT = ROOT / "reports" / "census" / "exp-log-sqrt.jsonl.gz"
 
 @pytest.fixture(scope="module")
 def cells():
-    _, found = script_module("census_file").read_census(REPORT)
+    _, found = read_census(REPORT)
     return {(each.cell.subject, each.cell.operator): each for each in found if each.cell.type == "float"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -86,7 +87,7 @@ def test_run_release_uses_its_environment_only(make, command, small_corpus, here
     assert results_by_key(here / "r.jsonl")[subject(wheel_index.RIGHT), EXACT]["verdict"] == "pass"
     header = read_records(here / "r.jsonl")[0]
     assert header["subjects"][0]["version"] == wheel_index.RIGHT
-    assert "numpy==2.9.9, onnxruntime==1.30.0" in header["environment"][subject(wheel_index.RIGHT)]
+    assert "numpy==2.9.9, onnx==1.23.2, onnxruntime==1.30.0" in header["environment"][subject(wheel_index.RIGHT)]
 
 
 def test_run_subject_with_python_of_environment(make, command, small_corpus, here):
@@ -98,6 +99,53 @@ def test_run_subject_with_python_of_environment(make, command, small_corpus, her
     )
     assert ended.status == 0
     assert read_records(here / "r.jsonl")[0]["subjects"][0]["version"] == wheel_index.RIGHT
+
+
+@pytest.mark.parametrize("release", [wheel_index.OPTIMIZER, wheel_index.INSTALLS])
+def test_run_optimizer_release_uses_its_environment_only(make, command, small_corpus, here, release):
+    named = f"onnxsim@{release}"
+    made = make(named)
+    ended = command("run", "-o", named, "--data", small_corpus, "--results", "r.jsonl")
+    assert (made.status, ended.err) == (0, "")
+    header = read_records(here / "r.jsonl")[0]
+    assert [(each["version"], each["kind"]) for each in header["subjects"]] == [(release, "optimizer")]
+    assert f"onnx==1.23.2, onnxruntime==1.32.0, onnxsim=={release}" in header["environment"][named]
+    verdicts = {each["verdict"] for each in results_by_key(here / "r.jsonl").values()}
+    assert verdicts <= {"pass", "fail"}
+    assert "pass" in verdicts
+    assert not list(environments_folder().rglob("late.py"))
+
+
+def test_run_optimizer_release_with_options_checks_them(make, command, small_corpus):
+    make(f"onnxsim@{wheel_index.OPTIMIZER}")
+    ended = command("run", "-o", f"onnxsim@{wheel_index.OPTIMIZER}[level=most]", "--data", small_corpus)
+    assert (ended.status, "level" in ended.err) == (2, True)
+
+
+def test_run_release_with_chosen_packages_has_an_environment_of_its_own(make, command, small_corpus):
+    plain, chosen = subject(wheel_index.OLD), f"{subject(wheel_index.OLD)}[with=numpy>=2]"
+    assert make(plain, chosen).status == 0
+    installed = {each.subject: each.document["installed"] for each in list_environments()}
+    assert ["numpy==1.26.9" in installed[plain], "numpy==2.9.9" in installed[chosen]] == [True, True]
+    ended = command("run", "-b", plain, "-b", chosen, "--data", small_corpus, "--case", EXACT)
+    assert ended.status == 0
+    assert command("run", "-b", "onnxruntime[with=numpy>=2]", "--data", small_corpus).status == 2
+
+
+def test_blame_releases_finds_the_first_wrong_release(make, command, small_corpus, here):
+    releases = (wheel_index.OLD, wheel_index.RIGHT, wheel_index.WRONG)
+    assert make(*map(subject, releases)).status == 0
+    options = ("-b", "onnxruntime", "--releases", "1.18..1.31", "--data", small_corpus)
+    ended = command("blame", EXACT, *options, "--json", "found.json", "--output", "folder")
+    assert (ended.status, (here / "folder" / "reproduce.py").is_file()) == (1, True)
+    found = json.loads((here / "found.json").read_text())
+    assert [each["answer"] for each in found["releases"]] == ["lacks", "lacks", "has"]
+    assert found["changes"] == [
+        {"kind": "introduced", "release": wheel_index.WRONG, "before": wheel_index.RIGHT, "unknown": []}
+    ]
+    ended = command("blame", EXACT, *options[:3], f"..{wheel_index.RIGHT}", *options[4:])
+    assert ended.status == 0
+    assert command("blame", EXACT, *options[:3], "2.0..", *options[4:]).status == 2
 
 
 def test_run_two_releases_in_one_run(make, process, small_corpus, here):
@@ -112,7 +160,8 @@ def test_run_two_releases_in_one_run(make, process, small_corpus, here):
 def test_create_old_release_has_compatible_numpy(make):
     make(subject(wheel_index.OLD))
     (environment,) = list_environments()
-    assert environment.document["installed"] == ["ml_dtypes==0.6", "numpy==1.26.9", f"onnxruntime=={wheel_index.OLD}"]
+    installed = ["ml_dtypes==0.6", "numpy==1.26.9", "onnx==1.23.2", f"onnxruntime=={wheel_index.OLD}"]
+    assert environment.document["installed"] == installed
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,28 @@
-"""The judge in C gives the same results as the judge of this suite."""
+"""The judge in C gives the same results as the judge of this suite, and refuses damaged files."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
+from itertools import product
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+from compare_judges import compare, compile_judge, judge_in_c, judged_cases, write_index
+from corpora import write_part
+from documentation import DOCS, read_page
 from ml_dtypes import bfloat16
-from repository import ROOT
+from repository import DATA, ROOT
+from script_modules import script_module
 
+from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import ExpectedTensor
 from conformance.judging.compare import is_acceptable
 from conformance.models.arrays import tensor_of
+from conformance.mutants import catalogue
+from conformance.subjects.loading import load_backend
 
 pytestmark = pytest.mark.programs
 
@@ -22,83 +31,239 @@ FLOATS = ([1.0, 2.0], [1.0, 2.5], [1.0, NAN], [1.0, INF], [1.0, -INF], [1.0, -0.
 BOUNDS = (None, [0.0, 0.0], [0.0, 0.5], [0.0, INF])
 """Bounds; every pair of `FLOATS` is judged in every type with every bound."""
 
+HEADER = ",".join(script_module("release").INDEX_COLUMNS)
+SANITIZERS = ("-Wall", "-Wextra", "-pedantic", "-Werror", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
     """Return the path of the judge in C, compiled with sanitizers."""
-    if shutil.which("gcc") is None:
+    if shutil.which("cc") is None:
         pytest.skip("needs a C compiler: apt-get install gcc")
     program = tmp_path_factory.mktemp("judge") / "judge"
-    warnings = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
-    checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    source = str(ROOT / "harnesses" / "c" / "judge.c")
-    subprocess.run(["gcc", *warnings, *checks, source, "-o", str(program), "-lm"], check=True, capture_output=True)
+    compile_judge(program, *SANITIZERS)
     return program
 
 
-@pytest.fixture
-def judge(program, tmp_path):
-    """Return a function that runs the judge in C, and returns whether it accepts an output."""
+class Pair:
+    """A corpus of cases with one output each, and candidates for them."""
 
-    def judge(expected, actual):
-        command = [str(program), _file(tmp_path / "expected.pb", expected.expected), _file(tmp_path / "a.pb", actual)]
-        for option, array in (("--bound", expected.bound), ("--accept", expected.choices)):
+    def __init__(self, folder: Path) -> None:
+        self.corpus, self.candidates = folder / "corpus", folder / "candidates"
+        self.lines = [HEADER]
+
+    def add(self, case: str, expected: ExpectedTensor, actual: np.ndarray | bytes | None, ending: str = "pb") -> None:
+        place = f"node/{case}/test_data_set_0"
+        parts = {"output": expected.expected, "bound": expected.bound, "accept": expected.choices}
+        for part, array in parts.items():
             if array is not None:
-                command += [option, _file(tmp_path / f"{option[2:]}.pb", array)]
-        status = subprocess.run(command, check=False, capture_output=True).returncode
-        assert status in (0, 1)
-        return status == 0
+                _write(self.corpus / place / f"{part}_0.pb", _pb(array))
+        if actual is not None:
+            content = actual if isinstance(actual, bytes) else _pb(actual)
+            _write(self.candidates / place / f"output_0.{ending}", content)
+        self.lines.append(f"{case},node,must,1,{expected.check},,,,")
 
-    return judge
-
-
-def _file(path: Path, array) -> str:
-    path.write_bytes(tensor_of(np.asarray(array), "").SerializeToString())
-    return str(path)
+    def judge(self, program: Path):
+        (self.corpus / "index.csv").write_text("\n".join(self.lines) + "\n", encoding="utf-8")
+        return judge_in_c(program, self.corpus, self.candidates)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, bfloat16], ids=lambda dtype: dtype.__name__)
-@pytest.mark.parametrize("bound", BOUNDS, ids=str)
-def test_c_judge_agrees_on_floats(judge, dtype, bound):
-    for expected_values in FLOATS[2:]:
-        for actual in FLOATS:
-            bounds = None if bound is None else np.array(bound)
-            expected = ExpectedTensor("Y", np.array(expected_values, dtype), bound=bounds)
-            given = np.array(actual, dtype)
-            assert judge(expected, given) == is_acceptable(expected, given), (expected_values, actual)
+@pytest.fixture
+def pair(tmp_path):
+    return Pair(tmp_path)
+
+
+def _pb(array) -> bytes:
+    return tensor_of(np.asarray(array), "").SerializeToString()
+
+
+def _write(path: Path, content: bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+def _run(program, *words) -> int:
+    return subprocess.run([str(program), *map(str, words)], check=False, capture_output=True).returncode
+
+
+def _failing_cases(found) -> set[str]:
+    return {place[0] for place in found.failing}
+
+
+def test_c_judge_agrees_on_floats(program, pair):
+    refused = set()
+    dtypes = (np.float32, np.float64, np.float16, bfloat16)
+    for number, (dtype, bound, wanted, got) in enumerate(product(dtypes, BOUNDS, FLOATS[2:], FLOATS)):
+        bounds = None if bound is None else np.array(bound)
+        expected, actual = ExpectedTensor("Y", np.array(wanted, dtype), bound=bounds), np.array(got, dtype)
+        pair.add(f"case_{number}", expected, actual)
+        if not is_acceptable(expected, actual):
+            refused.add(f"case_{number}")
+    assert 0 < len(refused) <= number
+    assert _failing_cases(pair.judge(program)) == refused
+
+
+def test_c_judge_agrees_on_indices_and_other_types(program, pair):
+    choices = np.array([[False, True, False], [False, False, True]])
+    expected = ExpectedTensor("index", np.array([1, 2]), choices=choices)
+    given = [[1, 2], [1, 0], [-1, 2], [3, 2], [[1, 2]]]
+    judged = [(expected, np.asarray(actual)) for actual in (*given, np.array([1, 2], np.int32))]
+    for dtype in (np.int8, np.uint64, np.bool_):
+        expected = ExpectedTensor("Y", np.array([0, 1], dtype))
+        judged += [(expected, np.array([first, 1], dtype)) for first in (0, 1)]
+    for number, (expected, actual) in enumerate(judged):
+        pair.add(f"case_{number}", expected, actual)
+    refused = {f"case_{i}" for i, (expected, actual) in enumerate(judged) if not is_acceptable(expected, actual)}
+    assert len(refused) == 8
+    assert _failing_cases(pair.judge(program)) == refused
 
 
 @pytest.mark.parametrize(
-    "actual",
-    [np.array([1, 2]), np.array([1, 0]), np.array([-1, 2]), np.array([3, 2]), np.array([1, 2], np.int32), [[1, 2]]],
-    ids=str,
+    "dtype", [np.float32, np.float64, np.float16, bfloat16, np.int8, np.uint8, np.int64, np.uint64]
 )
-def test_c_judge_agrees_on_indices(judge, actual):
-    choices = np.array([[False, True, False], [False, False, True]])
-    expected = ExpectedTensor("index", np.array([1, 2]), choices=choices)
-    assert judge(expected, np.asarray(actual)) == is_acceptable(expected, np.asarray(actual))
+def test_c_judge_reads_elements_stored_as_numbers(program, pair, dtype):
+    array = np.array([[0, 1, 2], [3, 100, 7]]).astype(dtype)
+    number = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    proto = onnx.helper.make_tensor("", number, array.shape, array.astype(np.float64).flatten())
+    assert not proto.HasField("raw_data")
+    other = onnx.helper.make_tensor("", number, array.shape, array.astype(np.float64).flatten()[::-1])
+    pair.add("right", ExpectedTensor("Y", array), proto.SerializeToString())
+    pair.add("wrong", ExpectedTensor("Y", array), other.SerializeToString())
+    pair.add("bytes", ExpectedTensor("Y", array), array.tobytes(), "bin")
+    pair.add("short", ExpectedTensor("Y", array), array.tobytes()[1:], "bin")
+    assert _failing_cases(pair.judge(program)) == {"wrong", "short"}
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint64, np.bool_], ids=lambda dtype: dtype.__name__)
-def test_c_judge_agrees_on_other_types(judge, dtype):
-    expected = ExpectedTensor("Y", np.array([0, 1], dtype))
-    for actual in (np.array([0, 1], dtype), np.array([1, 1], dtype)):
-        assert judge(expected, actual) == is_acceptable(expected, actual)
+def test_c_judge_damaged_candidates_fail(program, pair):
+    array = np.arange(5, dtype=np.float32)
+    content = _pb(array)
+    external = onnx.TensorProto.FromString(content)
+    external.data_location = onnx.TensorProto.EXTERNAL
+    huge = onnx.TensorProto(data_type=1, dims=[2**62, 2**62], raw_data=b"")
+    damaged = [
+        *(content[:size] for size in range(len(content))),
+        external.SerializeToString(),
+        huge.SerializeToString(),
+    ]
+    for number, given in enumerate(damaged):
+        pair.add(f"case_{number}", ExpectedTensor("Y", array), given)
+    found = pair.judge(program)
+    assert _failing_cases(found) == {f"case_{number}" for number in range(len(damaged))}
 
 
-def test_c_judge_damaged_output_fails(program, tmp_path):
-    expected = _file(tmp_path / "expected.pb", np.arange(5, dtype=np.float32))
-    content = Path(expected).read_bytes()
-    actual = tmp_path / "actual.pb"
-    for size in range(len(content)):
-        actual.write_bytes(content[:size])
-        assert subprocess.run([program, expected, actual], check=False, capture_output=True).returncode == 1, size
+def test_c_judge_counts_missing_cases_and_wrong_numbers_of_outputs(program, pair):
+    array = np.arange(3)
+    for case in ("missing", "right", "more"):
+        pair.add(case, ExpectedTensor("Y", array), None if case == "missing" else array)
+    _write(pair.candidates / "node/more/test_data_set_0/output_1.pb", _pb(array))
+    pair.lines.append("rejected,invalid,should,1,,,,,")
+    _write(pair.candidates / "invalid/computed/test_data_set_0/output_0.pb", _pb(array))
+    pair.lines.append("computed,invalid,should,1,,,,,")
+    pair.add("second_missing", ExpectedTensor("Y", array), array)
+    _write(pair.corpus / "node/second_missing/test_data_set_1/output_0.pb", _pb(array))
+    pair.lines[-1] = "second_missing,node,must,2,exact | exact,,,,"
+    found = pair.judge(program)
+    assert found.cases == {"pass": 1, "fail": 3, "undecided": 0, "missing": 2}
+    assert found.failing == {("more", 0, 1), ("computed", 0, 0), ("second_missing", 1, 0)}
 
 
-def test_c_judge_damaged_bound_is_refused(program, tmp_path):
-    expected = _file(tmp_path / "expected.pb", np.arange(5, dtype=np.float32))
-    bound = _file(tmp_path / "bound.pb", np.zeros(4))
-    assert (
-        subprocess.run([program, expected, expected, "--bound", bound], check=False, capture_output=True).returncode
-        == 2
+@pytest.mark.parametrize(
+    "line",
+    [
+        "case,node,must,1",
+        "../case,node,must,1,exact,,,,",
+        "case,..,must,1,exact,,,,",
+        ",node,must,1,exact,,,,",
+        "case,node,must,99999999999999999999,exact,,,,",
+        "case,node,must,-1,exact,,,,",
+        "case,node,must,1,close,,,,",
+        "case,node,must,1,exact,1,,,",
+        "case,node,must,3,exact | exact,,,,",
+        "case,node,must,2,exact | exact exact,,,,",
+        "case,node,must,1,bound,,,,",
+        "case,node,must,1,index,,,,",
+        "case,node,must,1," + "exact " * 3000 + ",,,,",
+    ],
+)
+def test_c_judge_damaged_index_is_refused(program, pair, line):
+    pair.add("case", ExpectedTensor("Y", np.arange(3)), np.arange(3))
+    (pair.corpus / "index.csv").write_text(f"{HEADER}\n{line}\n", encoding="utf-8")
+    assert _run(program, "--corpus", pair.corpus, pair.candidates) == 2
+
+
+def test_c_judge_of_one_output_uses_its_options(program, tmp_path):
+    expected = _write(tmp_path / "expected.pb", _pb(np.arange(5, dtype=np.float32)))
+    other = _write(tmp_path / "other.pb", _pb(np.arange(5, dtype=np.float32) + np.float32(0.5)))
+    bound = _write(tmp_path / "bound.pb", _pb(np.full(5, 0.5)))
+    index = _write(tmp_path / "index.pb", _pb(np.array([0])))
+    accept = _write(tmp_path / "accept.pb", _pb(np.array([[False, True]])))
+    assert _run(program, expected, expected) == 0
+    assert _run(program, expected, other) == 1
+    assert _run(program, expected, other, "--bound", bound) == 0
+    assert _run(program, index, index) == 0
+    assert _run(program, index, index, "--accept", accept) == 1
+    assert _run(program, expected, tmp_path / "absent.pb") == 1
+    short = _write(tmp_path / "short.pb", _pb(np.zeros(4)))
+    for words in (["--bound", short], ["--bound", bound, "--bound", bound], ["--other", bound], ["--accept", accept]):
+        assert _run(program, expected, expected, *words) == 2
+    assert _run(program) == _run(program, expected) == _run(program, "--corpus", expected) == 2
+
+
+def test_judges_agree_on_part_of_corpus(program, tmp_path):
+    part = write_part(
+        tmp_path / "part", lambda place, name: place % 150 == 0 or name == "test_adam_inexact_weights_double"
     )
+    opened = open_corpus(part)
+    corpus, cases = write_index(part, tmp_path / "corpus"), judged_cases(opened, opened.cases.values())
+    mutants = {mutant.id: mutant.backend for family in catalogue().values() for mutant in family}
+    subjects = {id: mutants[id] for id in ("adam.norm_ignored", "argmax.last_of_ties")}
+    compared = compare(program, corpus, cases, {"reference": load_backend("reference").target} | subjects)
+    assert [found for found, _ in compared.values()] == [[], [], []]
+    assert all(counts["outputs"] > counts["cases"] > 15 for _, counts in compared.values())
+    assert compared["reference"][1]["undecided"] > 0
+    assert compared["adam.norm_ignored"][1]["fail"] > 0
+
+
+def test_cmake_target_judges_a_folder_of_candidates(tmp_path, pair):
+    if shutil.which("cmake") is None:
+        pytest.skip("needs CMake: apt-get install cmake make gcc")
+    pair.add("right", ExpectedTensor("Y", np.arange(3)), np.arange(3))
+    pair.add("wrong", ExpectedTensor("Y", np.arange(3)), np.arange(1, 4))
+    (pair.corpus / "index.csv").write_text("\n".join(pair.lines) + "\n", encoding="utf-8")
+    settings = (f"-DCORPUS={pair.corpus}", f"-DCANDIDATES={pair.candidates}")
+    subprocess.run(["cmake", "-S", ROOT / "harnesses" / "c", "-B", tmp_path / "build", *settings], check=True)
+    build = ["cmake", "--build", tmp_path / "build", "--target", "judge-candidates"]
+    failing = subprocess.run(build, check=False, capture_output=True, text=True)
+    assert failing.returncode != 0
+    assert "fail node/wrong/test_data_set_0/output_0: 3 wrong of 3 elements" in failing.stdout
+    shutil.rmtree(pair.candidates / "node" / "wrong")
+    assert subprocess.run(build, check=False).returncode == 0
+
+
+GENERATED = """
+static void model(const float *R, const int64_t *T, const float *X, const float *G, const float *H,
+                  float *X_new, float *H_new) {
+    const float r = R[0] / (1 + (float)T[0] * 0.1f), g = 0.001f * X[0] + G[0];
+    H_new[0] = H[0] + g * g;
+    X_new[0] = X[0] - r * g / (sqrtf(H_new[0]) + 1e-5f) + ERROR;
+}
+"""
+"""Adagrad in the form that emx-onnx-cgen generates, with an error."""
+
+
+@pytest.mark.parametrize(("error", "status"), [("0", 0), ("1e-4f", 1)])
+def test_example_on_target_judges_generated_code(tmp_path, error, status):
+    page = read_page(DOCS / "how-to" / "judge-without-python.md")
+    (tmp_path / "on_target.c").write_text(page.files["on_target.c"], encoding="utf-8")
+    shutil.copy(ROOT / "harnesses" / "c" / "judge.c", tmp_path)
+    (tmp_path / "model.c").write_text(GENERATED.replace("ERROR", error), encoding="utf-8")
+    arrays = []
+    for file in sorted((DATA / "node" / "test_adagrad" / "test_data_set_0").glob("*.pb")):
+        content, name = file.read_bytes(), file.name.replace(".", "_")
+        arrays.append(f"unsigned char {name}[] = {{{','.join(map(str, content))}}};")
+        arrays.append(f"unsigned int {name}_len = {len(content)};")
+    (tmp_path / "case.h").write_text("\n".join(arrays), encoding="utf-8")
+    command = ["cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "on_target.c", "-o", "on_target", "-lm"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    assert _run(tmp_path / "on_target") == status

@@ -38,6 +38,7 @@ def built(tmp_path_factory) -> Path:
         pytest.skip(REQUIREMENTS)
     folder = tmp_path_factory.mktemp("cpp") / "cpp"
     shutil.copytree(HARNESSES / "cpp", folder, ignore=shutil.ignore_patterns("harness", "runner"))
+    shutil.copytree(HARNESSES / "c", folder.parent / "c")
     subprocess.run(["make", "-C", str(folder), "CXXFLAGS=-O0 -Wall -Wextra -Werror"], check=True, capture_output=True)
     return folder / "harness"
 

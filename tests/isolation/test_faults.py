@@ -137,6 +137,12 @@ def test_isolated_protocol_violation_is_error_and_next_case_is_judged(start, cas
     assert len(outcomes[1].message) < 1000
 
 
+def test_removed_models_folder_is_error_of_the_next_case(start, case_of):
+    subject = start("isolation_faults:removes_its_models")
+    outcomes = [judge_backend(subject, case_of(case)) for case in (SEVERAL, ADAM, ADAM)]
+    assert [outcome.verdict for outcome in outcomes] == [PASS, ERROR, PASS]
+
+
 def test_isolated_process_dying_between_cases_is_replaced(start, case_of):
     subject = start(faulty_harness("dies_after_its_answer"))
     outcomes = [judge_backend(subject, case_of(ADAM)) for _ in range(2)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
@@ -17,6 +17,9 @@ from conformance.reference.nodes import Node, attribute_values
 from conformance.reference.numbers.enclosure import Enclosure
 from conformance.reference.oracle import answers
 from conformance.verdicts import Level, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def make_node(op_type: str, count: int = 1, *, opset: int = 20, outputs: int = 1, **attributes: Any) -> Node:
@@ -161,6 +164,62 @@ def test_faulty_output_is_outside_of_the_bound(op_type: str, arrays: Any, attrib
     right = tensor.value.astype(np.float32)
     assert is_within(right, tensor)
     assert not is_within(fault(right), tensor)
+
+
+def compose(steps: Sequence[tuple[Node, Any]]) -> Enclosure:
+    """Return the enclosure of the last of some nodes; None in the place of an operand is the result before it."""
+    result: Any = None
+    with np.errstate(all="ignore"):
+        for node, operands in steps:
+            result = enclose_node(node, [result if operand is None else operand for operand in operands])[0]
+    assert isinstance(result, Enclosure)
+    return result
+
+
+def products(X: Any, W: Any, start: Any) -> Any:
+    """Return the dot products of one row with some columns in float, added one by one to a first term."""
+    total = np.broadcast_to(start, W.shape[1:]).astype(np.float32)
+    for x, w in zip(X[0], W, strict=True):
+        total = total + x * w
+    return total[None]
+
+
+@pytest.mark.parametrize("op_type", ["Gemm", "Conv"])
+def test_bias_as_first_term_is_within_the_bound(op_type: str) -> None:
+    random = np.random.default_rng(2)
+    X, W = (random.standard_normal(shape).astype(np.float32) * 1e-3 for shape in ((1, 400), (400, 50)))
+    B = (random.standard_normal(50) + 100).astype(np.float32)
+    arrays = [X, W, B] if op_type == "Gemm" else [X[..., None], W.T[..., None], B]
+    (tensor,) = enclose_node(make_node(op_type, 3), arrays)
+    assert isinstance(tensor, Enclosure)
+    result = products(X, W, B)
+    assert is_within(result if op_type == "Gemm" else result[..., None], tensor)
+
+
+def test_factor_and_summand_folded_into_a_convolution_are_within_the_composed_bound() -> None:
+    random = np.random.default_rng(4)
+    X, W = (random.standard_normal(shape).astype(np.float32) * 1e-4 for shape in ((1, 30), (30, 5000)))
+    b, s = (random.standard_normal(5000).astype(np.float32) * np.float32(scale) for scale in (1e-7, 1.0))
+    c = (random.standard_normal(5000)).astype(np.float32)
+    steps = [(make_node("Gemm", 3), [X, W, b]), (make_node("Mul", 2), [None, s]), (make_node("Add", 2), [None, c])]
+    tensor = compose(steps)
+    folded = b * s + c
+    assert is_within(products(X, W * s, np.float32(0)) + folded, tensor)
+    assert is_within(products(X, W * s, folded), tensor)
+    assert not is_within(products(X, W * s, folded) + b * np.float32(1e4), tensor)
+
+
+def test_variance_of_moments_is_within_the_composed_bound() -> None:
+    X = (np.random.default_rng(6).standard_normal((40, 64)) * 0.1 + 30).astype(np.float32)
+    average = make_node("ReduceMean", 1, axes=[1], keepdims=1, opset=13)
+    mean = enclose_node(average, [X])[0]
+    variance = compose(
+        [(make_node("Sub", 2), [X, mean]), (make_node("Pow", 2), [None, np.float32(2)]), (average, [None])]
+    )
+    means = X.mean(axis=1, keepdims=True, dtype=np.float32)
+    moments = (X * X).mean(axis=1, keepdims=True, dtype=np.float32) - means * means
+    assert is_within(moments, variance)
+    assert np.all(variance.error < 0.1)
 
 
 def test_element_that_may_overflow_is_not_determined() -> None:

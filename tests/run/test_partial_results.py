@@ -45,6 +45,26 @@ def test_target_of_a_link_is_written(tmp_path):
     assert read_records(tmp_path / "real") == [{"record": "header"}]
 
 
+def test_full_temporary_folder_ends_the_run_and_keeps_results(command, small_corpus, here, monkeypatch):
+    """A full disk is no verdict about the backend, and the run can be resumed."""
+    run = ("run", "-b", "reference", "--data", small_corpus)
+    open_file, written = os.open, []
+
+    def fill_disk(path, *arguments, **options):
+        written.append(path) if "/models/" in str(path) else None
+        if len(written) > 3:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return open_file(path, *arguments, **options)
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "open", fill_disk)
+        ended = command(*run, "--results", "out.jsonl")
+    assert (ended.status, ended.code) == (2, "storage.temporary-file")
+    before = len(read_records(partial_path(here / "out.jsonl")))
+    assert before > 1
+    assert command(*run, "--results", "out.jsonl", "--resume", "out.jsonl.partial").status == 0
+
+
 @pytest.mark.parametrize(("records", "is_kept"), [(1, False), (3, True)])
 def test_records_before_a_full_disk_are_kept_for_resuming(tmp_path, monkeypatch, records, is_kept):
     def fail(*_):

@@ -9,10 +9,9 @@ import pytest
 from script_modules import script_module
 
 from conformance.census.chunks import Cell
+from conformance.census.file import read_census
 from conformance.census.report import json_lines
 from conformance.census.results import CellResult
-
-read_census = script_module("census_file").read_census
 
 
 @pytest.fixture

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import os
+import subprocess
+import sys
 import tarfile
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
+import onnx
 import pytest
 from corpora import write_part
-from repository import ROOT
+from onnx.backend.test.loader import load_model_tests
+from repository import DATA, ROOT
+from script_modules import script_module
 
+from conformance.corpus.case_json import read_case_json
 from conformance.corpus.corpus import open_corpus
+from conformance.corpus.loading import load_case
 from conformance.errors import CorpusError
 
-SPEC = spec_from_file_location("release", ROOT / "scripts" / "release.py")
-release = module_from_spec(SPEC)
-SPEC.loader.exec_module(release)
+release = script_module("release")
 
 
 @pytest.fixture
@@ -26,26 +31,90 @@ def corpus(tmp_path) -> Path:
     return write_part(tmp_path / "corpus", lambda place, _: place % 300 == 0)
 
 
-def test_archive_unpacks_to_corpus_readme_and_licence(corpus, tmp_path):
-    sums = release.write_corpus_archive(corpus, tmp_path)
+@pytest.fixture
+def unpacked(corpus, tmp_path) -> Path:
+    """Return the folder that the archive of the corpus unpacks to."""
+    release.write_corpus_archive(corpus, tmp_path)
     name = f"onnx-conformance-corpus-{open_corpus(corpus).version}"
     with tarfile.open(tmp_path / f"{name}.tar.gz") as archive:
         assert {member.name.partition("/")[0] for member in archive.getmembers()} == {name}
         archive.extractall(tmp_path / "unpacked", filter="data")
-    unpacked = tmp_path / "unpacked" / name
-    for page in ("README.md", "LICENSE"):
-        assert (unpacked / page).read_bytes()
-        (unpacked / page).unlink()
+    return tmp_path / "unpacked" / name
+
+
+def test_archive_unpacks_to_corpus_and_what_a_runner_needs(corpus, unpacked):
+    sums = dict(reversed(line.split("  ")) for line in (unpacked / "SHA256SUMS").read_text().splitlines())
+    added = {"README.md", "LICENSE", "index.csv", "judge/judge.c", "judge/CMakeLists.txt"}
+    assert sums.keys() == added | {"manifest.json"}
+    assert sums == {file: hashlib.sha256((unpacked / file).read_bytes()).hexdigest() for file in sums}
+    for file in (*added, "SHA256SUMS"):
+        (unpacked / file).unlink()
     assert open_corpus(unpacked).digest == open_corpus(corpus).digest
-    assert sums[f"{name}.tar.gz"] == hashlib.sha256((tmp_path / f"{name}.tar.gz").read_bytes()).hexdigest()
 
 
-def test_archive_does_not_depend_on_times_and_modes(corpus):
-    before = release.corpus_archive(corpus, "corpus")
-    for place, file in enumerate(sorted(corpus.rglob("*"))):
+def test_index_describes_every_case(corpus, unpacked):
+    with (unpacked / "index.csv").open(newline="") as stream:
+        rows = {row["case"]: row for row in csv.DictReader(stream)}
+    opened = open_corpus(corpus)
+    assert rows.keys() == opened.cases.keys()
+    for id, row in rows.items():
+        entry = opened.cases[id]
+        assert (row["kind"], row["level"]) == (entry.kind, entry.level)
+        case = load_case(opened, entry)
+        checks = [" ".join(output.check for output in data_set.outputs) for data_set in case.data_sets()]
+        assert int(row["data_sets"]) == len(checks)
+        assert row["checks"] in {" | ".join(checks), "".join(checks[:1])}
+        assert row["title"] == read_case_json(opened, entry)["title"]
+    assert {row["one_computation"] for row in rows.values()} > {""}
+
+
+def test_archive_does_not_depend_on_times_modes_and_hash_seed(corpus, tmp_path):
+    before = release.write_corpus_archive(corpus, tmp_path)
+    for place, file in enumerate(sorted(corpus.rglob("*"), reverse=True)):
         os.utime(file, (place, place))
         file.chmod(0o755)
-    assert release.corpus_archive(corpus, "corpus") == before
+    copy = tmp_path / "copy"
+    for file in sorted(corpus.rglob("*"), reverse=True):  # written in another order
+        if file.is_file():
+            (copy / file.relative_to(corpus)).parent.mkdir(parents=True, exist_ok=True)
+            (copy / file.relative_to(corpus)).write_bytes(file.read_bytes())
+    write = (
+        "import os, release, sys, pathlib; os.umask(0o077);"
+        "print(release.write_corpus_archive(*map(pathlib.Path, sys.argv[1:])))"
+    )
+    for seed in ("0", "42"):
+        settings = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT / "scripts")}
+        command = [sys.executable, "-c", write, str(copy), str(tmp_path)]
+        after = subprocess.run(command, env=settings, capture_output=True, text=True, check=True).stdout
+        assert after.strip() == str(before)
+
+
+@pytest.mark.whole
+def test_archive_of_whole_corpus_has_at_most_12_megabytes(tmp_path):
+    release.write_corpus_archive(DATA, tmp_path)
+    (archive,) = tmp_path.iterdir()
+    assert archive.stat().st_size <= 12_000_000
+
+
+def test_loader_of_onnx_reads_the_archive(corpus, unpacked):
+    (unpacked / "cases").symlink_to("node", target_is_directory=True)
+    for kind, folder in (("cases", "node"), ("pass", "pass")):
+        loaded = load_model_tests(data_dir=str(unpacked), kind=kind)
+        entries = {case.id: case for case in open_corpus(corpus).cases.values() if case.kind == folder}
+        assert {case.name for case in loaded} == entries.keys() != set()
+        for case in loaded:
+            data_sets = sorted(Path(case.model_dir).glob("test_data_set_*"))
+            assert (len(data_sets) == 0) == entries[case.name].is_structural
+            onnx.load(Path(case.model_dir) / "model.onnx")
+
+
+def test_tensors_have_the_names_of_their_inputs_and_outputs(corpus):
+    """onnx_test_runner uses the name of a TensorProto, if it has one, instead of the order of the graph's inputs."""
+    for model in corpus.glob("node/*/model.onnx"):
+        graph = onnx.load(model).graph
+        for part, values in (("input", graph.input), ("output", graph.output)):
+            protos = [onnx.TensorProto.FromString(file.read_bytes()) for file in model.parent.glob(f"*/{part}_*.pb")]
+            assert {proto.name for proto in protos} <= {value.name for value in values}
 
 
 def test_archive_of_altered_corpus_is_refused(corpus):

@@ -10,7 +10,6 @@ import onnx
 from onnx.reference import ReferenceEvaluator
 
 from conformance.adapters.optimizers import LIST_PASSES, chosen_passes, list_of_passes
-from conformance.isolation.protocol import Crashed, TimedOut
 from conformance.models.graphs import iter_nodes, subgraphs_of
 
 if TYPE_CHECKING:
@@ -94,6 +93,26 @@ class NotDeterministic(Correct):
         return [each + each.dtype.type(number) for each in results]
 
 
+class FailsInRun1(Correct):
+    """Raises in the first run."""
+
+    runs = itertools.count(1)
+    failing = 1
+
+    @classmethod
+    def finish(cls, results: list[Any]) -> list[Any]:
+        if next(cls.runs) == cls.failing:
+            raise RuntimeError("out of luck")
+        return results
+
+
+class FailsInRun2(FailsInRun1):
+    """Raises in the second run."""
+
+    runs = itertools.count(1)
+    failing = 2
+
+
 class RaisesForAbs(Correct):
     """Does not run Abs."""
 
@@ -172,13 +191,3 @@ def returns_invalid_model(model: onnx.ModelProto) -> onnx.ModelProto:
             del rewritten.graph.node[number]
             break
     return rewritten
-
-
-def crashes(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Fails like a process that ended."""
-    raise Crashed("the process ended with status 3")
-
-
-def hangs(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Fails like a process that was ended at its time limit."""
-    raise TimedOut("no answer within 60 s")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -183,6 +184,14 @@ class closes_all_descriptors(OnMomentum):
 class changes_its_directory(OnMomentum):
     def harm_on_run(self, outputs: list[Any]) -> Any:
         os.chdir("/")
+        return outputs
+
+
+class removes_its_models(OnMomentum):
+    """Remove the folder to which the suite writes models."""
+
+    def harm_on_run(self, outputs: list[Any]) -> Any:
+        shutil.rmtree(f"{os.environ['TMPDIR']}/../models")
         return outputs
 
 

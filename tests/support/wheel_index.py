@@ -1,4 +1,4 @@
-"""A small package index: wheels of a fake runtime onnxruntime, whose releases have different faults."""
+"""A small package index: wheels of a fake runtime and a fake graph optimizer, whose releases have different faults."""
 
 from __future__ import annotations
 
@@ -17,6 +17,12 @@ RIGHT, CRASHES, LACKS, UNFIT, RAISES, WAITS, OLD = (
 )
 """Releases: one that works; one that crashes when it is imported; that needs what there is not; that has not what its
 adapter calls; that raises when it is imported; that waits then for the file that GO_ON names; from before NumPy 2."""
+
+WRONG = "1.31.0"
+"""A release that returns other indices."""
+
+OPTIMIZER, INSTALLS = "0.4.36", "0.4.35"
+"""Releases of the fake onnxsim: one that works; one that installs a package with pip when it is imported."""
 
 _RUNTIME = '''
 """Finds the greatest element of each row, whatever it is asked."""
@@ -39,31 +45,59 @@ class InferenceSession:
         return [np.argmax(next(iter(feeds.values())), axis=1).astype(np.int64)]
 '''
 
+_OPTIMIZER = """
+import importlib.util, subprocess, sys
+
+__version__ = "{version}" + (" and the suite" if importlib.util.find_spec("conformance") else "")
+
+def simplify(model, **_):
+    return model, True
+"""
+
+_INSTALL = """
+if subprocess.run([sys.executable, "-m", "pip", "install", "--find-links", {folder!r}, "late"]).returncode == 0:
+    __version__ += " and a package that it installed"
+"""
+
 _AT_IMPORT = {
     CRASHES: "import ctypes; ctypes.string_at(0)",
     RAISES: "raise RuntimeError('no such processor')",
+    WRONG: "InferenceSession.run = lambda self, _, feeds: [np.argmin(next(iter(feeds.values())), axis=1)]",
     UNFIT: "GraphOptimizationLevel = type('Level', (), {})",
     WAITS: "import os, time\nwhile not os.path.exists(os.environ['GO_ON']): time.sleep(0.02)",
 }
 
 
 def write_index(folder: Path) -> Path:
-    """Write the wheels of all releases and their dependencies; NumPy is the installed one."""
+    """Write the wheels of all releases and their dependencies; NumPy and onnx are the installed ones."""
     folder.mkdir()
-    numpy = folder / "numpy"
-    numpy.mkdir()
-    packages = Path(np.__file__).parents[1]
-    for name in ("numpy", "numpy.libs"):
-        if (packages / name).exists():
-            (numpy / name).symlink_to(packages / name)
     for version in ("1.26.9", "2.9.9"):
-        write_wheel(folder, "numpy", version, {"numpy_of_the_tests.pth": f"{numpy}\n"})
+        write_wheel(folder, "numpy", version, _installed_package(folder, "numpy", "numpy.libs"))
+    own = _installed_package(folder, "onnx", "google", "ml_dtypes", "typing_extensions.py")
+    write_wheel(folder, "onnx", "1.23.2", own)
     write_wheel(folder, "ml_dtypes", "0.6", {})
+    write_wheel(folder, "onnxruntime", "1.32.0", {})
+    for version in (OPTIMIZER, INSTALLS):
+        source = _OPTIMIZER.format(version=version)
+        source += _INSTALL.format(folder=str(folder)) if version == INSTALLS else ""
+        write_wheel(folder, "onnxsim", version, {"onnxsim/__init__.py": source})
+    write_wheel(folder, "late", "1.0", {"late.py": ""})
     for version in (RIGHT, OLD, LACKS, *_AT_IMPORT):
         source = _RUNTIME.format(version=version) + _AT_IMPORT.get(version, "")
         requires = ["numpy>=1.20", *(["nobody-has-this==1.0"] if version == LACKS else [])]
         write_wheel(folder, "onnxruntime", version, {"onnxruntime/__init__.py": source}, requires)
     return folder
+
+
+def _installed_package(folder: Path, *names: str) -> dict[str, str]:
+    """Return the content of a wheel that adds packages of this Python to the import path, and no others."""
+    linked = folder / names[0]
+    linked.mkdir(exist_ok=True)
+    packages = Path(np.__file__).parents[1]
+    for name in names:
+        if (packages / name).exists() and not (linked / name).exists():
+            (linked / name).symlink_to(packages / name)
+    return {f"{names[0]}_of_the_tests.pth": f"{linked}\n"}
 
 
 def write_wheel(folder: Path, name: str, version: str, files: Mapping[str, str], requires: Sequence[str] = ()) -> None:

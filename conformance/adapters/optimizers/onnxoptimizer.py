@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import onnxoptimizer
 
-from conformance.adapters.optimizers import LIST_PASSES, chosen_passes, declare_adapter, list_of_passes
-from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME
+from . import LIST_PASSES, chosen_passes, declare_adapter, list_of_passes
 
 if TYPE_CHECKING:
     import onnx
+
+PASS_NAME = "eliminate_nop_monotone_argmax"  # noqa: S105
 
 
 @declare_adapter(onnxoptimizer.__version__, passes=(PASS_NAME,))

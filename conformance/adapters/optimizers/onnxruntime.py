@@ -12,8 +12,8 @@ import onnx
 import onnxruntime
 from onnxruntime import GraphOptimizationLevel
 
-from conformance.adapters.optimizers import declare_adapter
-from conformance.adapters.server import Unsupported, raise_unsupported
+from ..server import Unsupported, raise_unsupported
+from . import declare_adapter
 
 LEVELS = {
     "basic": GraphOptimizationLevel.ORT_ENABLE_BASIC,

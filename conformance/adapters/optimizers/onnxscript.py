@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import onnxscript
 import onnxscript.optimizer
 
-from conformance.adapters.optimizers import LIST_PASSES, chosen_passes, declare_adapter, list_of_passes
+from . import LIST_PASSES, chosen_passes, declare_adapter, list_of_passes
 
 if TYPE_CHECKING:
     import onnx

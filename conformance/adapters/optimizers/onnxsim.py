@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import onnxsim
 
-from conformance.adapters.optimizers import LIST_PASSES, chosen_passes, declare_adapter, list_of_passes
+from . import LIST_PASSES, chosen_passes, declare_adapter, list_of_passes
 
 if TYPE_CHECKING:
     import onnx

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.models.arrays import dtype_of
-from conformance.reference.numbers.enclosure import FUNCTION_ULPS, Enclosure, hull
+from conformance.reference.numbers.enclosure import FUNCTION_ULPS, Enclosure, add, divide, hull, multiply, subtract
 from conformance.reference.numbers.precision import is_computed
 from conformance.verdicts import Unsupported
 
@@ -142,7 +142,7 @@ def _pow(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     if not X.is_exact and not (np.all(X.value - X.error > 0) or np.all(exponent == 2)):
         raise Unsupported("the base of Pow is not exact and may be negative")
     if np.all(exponent == 2):
-        return [_broadcast(X * X, np.broadcast_shapes(X.shape, exponent.shape))]
+        return [_broadcast(multiply(X, X), np.broadcast_shapes(X.shape, exponent.shape))]
     X = _broadcast(X, np.broadcast_shapes(X.shape, exponent.shape))
     # A function call, or an exponential of a product with a logarithm: relative error 3 |y log x| u.
     with np.errstate(all="ignore"):
@@ -188,13 +188,13 @@ def _fold(function: Callable[[Enclosure, Enclosure], Enclosure], *, mean: bool =
         total, *others = [_tensor(tensor) for tensor in inputs]
         for other in others:
             total = function(total, other)
-        return [total / float(len(inputs)) if mean and others else total]
+        return [divide(total, total.constant(len(inputs))) if mean and others else total]
 
     return enclose
 
 
 def _hard_sigmoid(X: Enclosure, alpha: float, beta: float) -> Enclosure:
-    return (alpha * X + beta).apply(lambda y: np.clip(y, 0, 1))
+    return add(multiply(X.constant(alpha), X), X.constant(beta)).apply(lambda y: np.clip(y, 0, 1))
 
 
 def _leaky_relu(X: Enclosure, alpha: float) -> Enclosure:
@@ -233,12 +233,12 @@ def _named(name: str, function: Callable[[Array], Array]) -> NodeEnclosure:
 
 
 ELEMENTWISE_ENCLOSURES: Mapping[str, NodeEnclosure] = {
-    "Add": _binary(lambda A, B: A + B),
-    "Sub": _binary(lambda A, B: A - B),
-    "Mul": _binary(lambda A, B: A * B),
-    "Div": _binary(lambda A, B: A / B),
-    "Sum": _fold(lambda A, B: A + B),
-    "Mean": _fold(lambda A, B: A + B, mean=True),
+    "Add": _binary(add),
+    "Sub": _binary(subtract),
+    "Mul": _binary(multiply),
+    "Div": _binary(divide),
+    "Sum": _fold(add),
+    "Mean": _fold(add, mean=True),
     "Pow": _pow,
     "Cast": _cast,
     "Exp": _unary(exp),

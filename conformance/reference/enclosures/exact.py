@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 MOVEMENT = frozenset(DATA_MOVEMENT) - {"Constant", "Shape"} | {"Pad", "GatherND", "GatherElements", "DepthToSpace"}
 """Operators whose outputs have only elements of their inputs, in positions that do not depend on numbers."""
 
+_MOVEMENTS_OF_ALL_ELEMENTS = frozenset({"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Identity"})
+"""Operators of one tensor that runtimes move past additions and multiplications."""
+
 SELECTION = frozenset({"Relu", "Neg", "Abs", "Max", "Min", "Clip", "Where", "ReduceMax", "ReduceMin", "MaxPool"})
 """Operators that return elements, or their negatives, which the numbers select."""
 
@@ -77,6 +80,10 @@ def _evaluate(node: Node, arrays: Sequence[Array | None]) -> list[Array]:
 
 def _move(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     """Apply an operator that moves elements to the values and to the bounds."""
+    moved = next(tensor for tensor in inputs if isinstance(tensor, Enclosure))
+    if moved.terms is not None and node.op_type in _MOVEMENTS_OF_ALL_ELEMENTS:
+        others = [_known(tensor) for tensor in inputs[1:]]
+        return [moved.moved(lambda part: _evaluate(node, [part, *others])[0])]
     parts = []
     for attribute in ("value", "error"):
         arrays = [
@@ -84,9 +91,8 @@ def _move(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
             for tensor in inputs
         ]
         parts.append(_evaluate(node, arrays))
-    dtype = next(tensor.dtype for tensor in inputs if isinstance(tensor, Enclosure))
     return [
-        Enclosure(value, error, dtype) if value.dtype == np.float64 else value
+        Enclosure(value, error, moved.dtype) if value.dtype == np.float64 else value
         for value, error in zip(*parts, strict=True)
     ]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.reference.enclosures.elementwise import exp, log, sqrt
-from conformance.reference.numbers.enclosure import Enclosure, dot
+from conformance.reference.numbers.enclosure import Enclosure, add, add_up, divide, dot, multiply
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -66,10 +66,10 @@ def _gemm(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     )
     Y, C = matmul(A, B), optional_tensor(inputs, 2)
     alpha, beta = float(given.get("alpha", 1.0)), float(given.get("beta", 1.0))
-    Y = Y if alpha == 1 else alpha * Y
+    Y = Y if alpha == 1 else multiply(Y, Y.constant(alpha), is_fused=True)
     if C is None or beta == 0:
         return [Y]
-    return [Y + (C if beta == 1 else beta * C)]
+    return [add(Y, C if beta == 1 else multiply(C, C.constant(beta)), is_fused=True)]
 
 
 def _einsum(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -154,6 +154,11 @@ def windows(X: Array, node: Node, kernel: Sequence[int], pads: Sequence[tuple[in
     return found
 
 
+def _with_bias(Y: Enclosure, B: Enclosure | None) -> Enclosure:
+    """Add the bias of each channel; it is a term of the sum, and may be the first one."""
+    return Y if B is None else add(Y, B.moved(lambda b: b.reshape(1, -1, *[1] * (len(Y.shape) - 2))), is_fused=True)
+
+
 def _conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     X, W, B = tensor(inputs[0]), tensor(inputs[1]), optional_tensor(inputs, 2)
     groups, kernel = node.attributes.get("group", 1), W.shape[2:]
@@ -168,7 +173,7 @@ def _conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         return np.asarray(total).reshape(x.shape[0], w.shape[0], *window.shape[2:])
 
     Y = dot(X, W, convolve, prod(W.shape[1:]))
-    return [Y if B is None else Y + B.moved(lambda b: b.reshape(1, -1, *[1] * len(kernel)))]
+    return [_with_bias(Y, B)]
 
 
 def _conv_transpose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -202,7 +207,7 @@ def _conv_transpose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         return total[(slice(None), slice(None), *part)]
 
     Y = dot(X, W, convolve, W.shape[0] // groups * prod(kernel))
-    return [Y if B is None else Y + B.moved(lambda b: b.reshape(1, -1, *[1] * rank))]
+    return [_with_bias(Y, B)]
 
 
 # Reductions
@@ -233,7 +238,7 @@ def _reduction(function: Callable[[Enclosure, list[int], bool], Enclosure]) -> N
 
 def mean(X: Enclosure, axes: Sequence[int], *, keepdims: bool = True) -> Enclosure:
     """Return the means along some axes: the sum divided by the count, or multiplied by its reciprocal."""
-    return X.sum(axes, keepdims=keepdims) / float(prod(X.shape[axis] for axis in axes))
+    return divide(add_up(X, axes, keepdims=keepdims), X.constant(prod(X.shape[axis] for axis in axes)))
 
 
 def _log_sum_exp(X: Enclosure, axes: list[int], keepdims: bool) -> Enclosure:
@@ -265,9 +270,9 @@ LINEAR_ENCLOSURES: Mapping[str, NodeEnclosure] = {
     "Einsum": _einsum,
     "Conv": _conv,
     "ConvTranspose": _conv_transpose,
-    "ReduceSum": _reduction(lambda X, axes, keep: X.sum(axes, keepdims=keep)),
+    "ReduceSum": _reduction(lambda X, axes, keep: add_up(X, axes, keepdims=keep)),
     "ReduceMean": _reduction(lambda X, axes, keep: mean(X, axes, keepdims=keep)),
-    "ReduceSumSquare": _reduction(lambda X, axes, keep: (X * X).sum(axes, keepdims=keep)),
+    "ReduceSumSquare": _reduction(lambda X, axes, keep: add_up(multiply(X, X), axes, keepdims=keep)),
     "ReduceL1": _reduction(lambda X, axes, keep: abs(X).sum(axes, keepdims=keep)),
     "ReduceL2": _reduction(lambda X, axes, keep: sqrt((X * X).sum(axes, keepdims=keep))),
     "ReduceLogSum": _reduction(lambda X, axes, keep: log(X.sum(axes, keepdims=keep))),

@@ -13,7 +13,7 @@ import numpy as np
 from conformance.models.types import softmax_default_axis
 from conformance.reference.enclosures.elementwise import exp, log, sqrt
 from conformance.reference.enclosures.linear import mean, optional_tensor, tensor
-from conformance.reference.numbers.enclosure import Enclosure, hull
+from conformance.reference.numbers.enclosure import Enclosure, add, hull, multiply, subtract
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -130,9 +130,10 @@ def _batch_normalization(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     scale, bias, average, variance = (_per_channel(tensor(given), rank) for given in inputs[1:5])
     root = sqrt(variance + float(node.attributes.get("epsilon", np.float32(1e-5))))
     factor = hull(scale / root, scale * (1.0 / root))
-    written = (X - average) * factor + bias
+    written = add(multiply(subtract(X, average), factor), bias)
     folded = X * factor + (bias - average * factor)
-    return [hull(written, folded)]
+    result = hull(written, folded)
+    return [Enclosure(result.value, result.error, result.dtype, written.terms)]
 
 
 def _lp_normalization(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:

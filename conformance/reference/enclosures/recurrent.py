@@ -8,7 +8,7 @@ import numpy as np
 
 from conformance.reference.enclosures.elementwise import relu, sigmoid, tanh
 from conformance.reference.enclosures.linear import integers, matmul, optional_tensor, tensor
-from conformance.reference.numbers.enclosure import Enclosure
+from conformance.reference.numbers.enclosure import Enclosure, add, multiply
 from conformance.verdicts import Unsupported
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _lstm_step(node: Node, direction: int, weights: _Weights, peepholes: Enclosu
     P = [None] * 3 if peepholes is None else _split(peepholes, 3)
 
     def gate(sums: Enclosure, peephole: Enclosure | None, C: Enclosure) -> Enclosure:
-        return sums if peephole is None else sums + peephole * C
+        return sums if peephole is None else add(sums, multiply(peephole, C))
 
     def step(X: Enclosure, state: tuple[Enclosure, ...]) -> tuple[Enclosure, ...]:
         H, C = state
@@ -82,14 +82,14 @@ def _gru_step(node: Node, direction: int, weights: _Weights, _: Enclosure | None
 
         def total(part: Enclosure, *biases: Enclosure | None) -> Enclosure:
             for bias in biases:
-                part = part if bias is None else part + bias
+                part = part if bias is None else add(part, bias)
             return part
 
-        z, r = (f(total(x[k] + matmul(H, r_weights[k]), wb[k], rb[k])) for k in (0, 1))
+        z, r = (f(total(add(x[k], matmul(H, r_weights[k])), wb[k], rb[k])) for k in (0, 1))
         if node.attributes.get("linear_before_reset", 0):
-            candidate = g(total(x[2], wb[2]) + r * total(matmul(H, r_weights[2]), rb[2]))
+            candidate = g(add(total(x[2], wb[2]), multiply(r, total(matmul(H, r_weights[2]), rb[2]))))
         else:
-            candidate = g(total(x[2] + matmul(r * H, r_weights[2]), rb[2], wb[2]))
+            candidate = g(total(add(x[2], matmul(r * H, r_weights[2])), rb[2], wb[2]))
         return ((1.0 - z) * candidate + z * H,)
 
     return step
@@ -120,9 +120,9 @@ class _Weights:
 
     def sums(self, X: Enclosure, H: Enclosure) -> Enclosure:
         """Return X W + H R + the biases: the operands of all gates."""
-        total = matmul(X, self.W) + matmul(H, self.R)
+        total = add(matmul(X, self.W), matmul(H, self.R))
         for bias in (self.bias_of_input, self.bias_of_state):
-            total = total if bias is None else total + bias
+            total = total if bias is None else add(total, bias)
         return total
 
 

@@ -14,6 +14,9 @@ tensor of doubles the bound is therefore about twice as wide as it has to be.
 
 A bound is infinite where admissible evaluations disagree by more than rounding, for example because some of them
 overflow. Such an element cannot be judged.
+
+A runtime may fuse several nodes into one kernel, and may then compute sums and products in another order: it folds the
+factor and the summand after a convolution into the weights and the bias. `SumOfProducts` has the bound for all orders.
 """
 
 from __future__ import annotations
@@ -61,6 +64,49 @@ one ULP more for exp, log, expm1 and log1p, as in `precision.MUST_ACCURACY`."""
 
 
 @dataclass(frozen=True)
+class SumOfProducts:
+    """The terms of a tensor whose elements are sums of products, for a bound that holds in every order of operations.
+
+    Each term of an element has at most `roundings` roundings on its way into the sum, also if common factors are
+    multiplied into the terms first. The error is then at most `roundings` u of the sum of the terms' magnitudes.
+
+    Attributes:
+        magnitudes: the sum of the magnitudes of the terms.
+        error: the error that the operands contribute.
+        roundings: the number of roundings of a term.
+    """
+
+    magnitudes: Array
+    error: Array
+    roundings: int
+
+    @classmethod
+    def of(cls, tensor: Enclosure) -> SumOfProducts:
+        """Return the terms of a tensor; a tensor that is not a sum of products has one term."""
+        return tensor.terms or cls(tensor.magnitude, tensor.error, 0)
+
+    def moved(self, movement: Callable[[Array], Array]) -> SumOfProducts:
+        """Return the terms of the elements in other positions."""
+        return SumOfProducts(np.abs(movement(self.magnitudes)), np.asarray(movement(self.error)), self.roundings)
+
+    def plus(self, other: SumOfProducts) -> SumOfProducts:
+        """Return the terms of a sum or of a difference."""
+        roundings = self.roundings + other.roundings + 1
+        with np.errstate(all="ignore"):
+            return SumOfProducts(self.magnitudes + other.magnitudes, self.error + other.error, roundings)
+
+    def times(self, other: SumOfProducts, *, roundings: int = 1) -> SumOfProducts:
+        """Return the terms of a product, with the given number of roundings for the multiplication."""
+        with np.errstate(all="ignore"):
+            error = self.error * other.magnitudes + self.magnitudes * other.error
+            return SumOfProducts(
+                self.magnitudes * other.magnitudes,
+                np.where((self.error == 0) & (other.error == 0), 0.0, error),
+                self.roundings + other.roundings + roundings,
+            )
+
+
+@dataclass(frozen=True)
 class Enclosure:
     """A tensor of floating-point numbers with error bounds.
 
@@ -68,11 +114,14 @@ class Enclosure:
         value: the values, computed in double.
         error: a bound on the distance of every admissible evaluation from the value (double, the shape of `value`).
         dtype: the tensor's type in the model.
+        terms: the terms, if a node computes the tensor as sums of products. The operators of this class drop them; the
+            functions `add`, `subtract`, `multiply`, `divide`, `add_up` and `dot` keep them.
     """
 
     value: Array
     error: Array
     dtype: np.dtype[Any]
+    terms: SumOfProducts | None = None
 
     @classmethod
     def exact(cls, array: Array) -> Enclosure:
@@ -101,7 +150,8 @@ class Enclosure:
 
     def moved(self, movement: Callable[[Array], Array]) -> Enclosure:
         """Return the elements, with their bounds, in other positions."""
-        return Enclosure(np.asarray(movement(self.value)), np.asarray(movement(self.error)), self.dtype)
+        terms = None if self.terms is None else self.terms.moved(movement)
+        return Enclosure(np.asarray(movement(self.value)), np.asarray(movement(self.error)), self.dtype, terms)
 
     def __add__(self, other: Operand) -> Enclosure:
         other = self._operand(other)
@@ -143,7 +193,7 @@ class Enclosure:
         return self.constant(other) / self
 
     def __neg__(self) -> Enclosure:
-        return Enclosure(-self.value, self.error, self.dtype)
+        return Enclosure(-self.value, self.error, self.dtype, self.terms)
 
     def __abs__(self) -> Enclosure:
         return Enclosure(np.abs(self.value), self.error, self.dtype)
@@ -181,6 +231,14 @@ class Enclosure:
             magnitudes = self.magnitude.sum(axis=axes, keepdims=keepdims)
             error = self.error.sum(axis=axes, keepdims=keepdims)
         return self.from_terms(value, magnitudes, error, count)
+
+    def in_any_order(self, terms: SumOfProducts, *, is_fused: bool) -> Enclosure:
+        """Return the tensor with its terms, and if it is computed in one kernel with the bound for every order."""
+        error = self.error
+        if is_fused:
+            whole = self.from_terms(self.value, terms.magnitudes, terms.error, terms.roundings)
+            error = np.maximum(error, whole.error)
+        return Enclosure(self.value, error, self.dtype, terms)
 
     def from_terms(self, value: Array, magnitudes: Array, error: Array, count: int) -> Enclosure:
         """Return sums or dot products as a tensor of this type.
@@ -287,6 +345,55 @@ def hull(first: Enclosure, *others: Enclosure) -> Enclosure:
     return Enclosure(first.value, error, first.dtype)
 
 
+# Operations of nodes that a runtime may compute in one kernel. An operand with terms is the result of an earlier node.
+
+
+def add(A: Enclosure, B: Enclosure, *, is_fused: bool = False) -> Enclosure:
+    """Return the sum of two operands.
+
+    Args:
+        A: the first operand.
+        B: the second operand.
+        is_fused: whether the sum and the operands are always computed in one kernel, such as a Conv and its bias.
+    """
+    return _in_any_order(A + B, SumOfProducts.of(A).plus(SumOfProducts.of(B)), A, B, is_fused=is_fused)
+
+
+def subtract(A: Enclosure, B: Enclosure) -> Enclosure:
+    """Return the difference of two operands."""
+    return _in_any_order(A - B, SumOfProducts.of(A).plus(SumOfProducts.of(B)), A, B)
+
+
+def multiply(A: Enclosure, B: Enclosure, *, is_fused: bool = False) -> Enclosure:
+    """Return the product of two operands, one of which may be a factor of all terms of the other; see `add`."""
+    return _in_any_order(A * B, SumOfProducts.of(A).times(SumOfProducts.of(B)), A, B, is_fused=is_fused)
+
+
+def divide(A: Enclosure, B: Enclosure) -> Enclosure:
+    """Return the quotient of two operands, also as the product with the reciprocal."""
+    with np.errstate(all="ignore"):
+        smallest = np.abs(B.value) - B.error
+        reciprocal = np.where(smallest > 0, 1 / smallest, np.inf)
+        factor = SumOfProducts(reciprocal, np.where(B.error == 0, 0.0, reciprocal * B.error * reciprocal), 0)
+        roundings = int(2 * MUST_ACCURACY[format_of(A.dtype).name].quotient) + 1
+        terms = SumOfProducts.of(A).times(factor, roundings=roundings)
+    return _in_any_order(A / B, terms, A, B)
+
+
+def add_up(X: Enclosure, axes: Sequence[int], *, keepdims: bool = False) -> Enclosure:
+    """Return the sums along some axes, added in any order."""
+    axes = tuple(axes)
+    count = int(np.prod([X.shape[axis] for axis in axes], dtype=np.int64))
+    terms = SumOfProducts.of(X)
+    magnitudes, error = (part.sum(axis=axes, keepdims=keepdims) for part in (terms.magnitudes, terms.error))
+    terms = SumOfProducts(magnitudes, error, terms.roundings + count)
+    return _in_any_order(X.sum(axes, keepdims=keepdims), terms, X)
+
+
+def _in_any_order(result: Enclosure, terms: SumOfProducts, *operands: Enclosure, is_fused: bool = False) -> Enclosure:
+    return result.in_any_order(terms, is_fused=is_fused or any(each.terms is not None for each in operands))
+
+
 def dot(A: Enclosure, B: Enclosure, product: Callable[[Array, Array], Array], count: int) -> Enclosure:
     """Return dot products of two tensors.
 
@@ -296,12 +403,17 @@ def dot(A: Enclosure, B: Enclosure, product: Callable[[Array, Array], Array], co
         product: the bilinear function that computes the sums of products, such as `np.matmul`.
         count: the number of products in each sum.
     """
+    first, second = SumOfProducts.of(A), SumOfProducts.of(B)
     with np.errstate(all="ignore"):
         value = product(A.value, B.value)
-        magnitudes = product(A.magnitude, B.magnitude)
+        magnitudes = product(first.magnitudes, second.magnitudes)
         error = np.zeros_like(value)
         if not A.is_exact:
-            error = error + product(A.error, B.magnitude)
+            error = error + product(first.error, second.magnitudes)
         if not B.is_exact:
-            error = error + product(np.abs(A.value), B.error)
-    return A.from_terms(value, magnitudes, error, count)
+            error = error + product(first.magnitudes, second.error)
+    roundings = count + first.roundings + second.roundings
+    if A.terms or B.terms:  # the factors may be multiplied first, and the sums of constants folded
+        roundings += 2
+    result = A.from_terms(value, magnitudes, error, roundings)
+    return Enclosure(result.value, result.error, result.dtype, SumOfProducts(magnitudes, error, roundings))

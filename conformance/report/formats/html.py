@@ -73,13 +73,13 @@ def render(runs: Sequence[Results]) -> Iterator[str]:
     survey = survey_results(runs, shown)
     found = groups(runs, shown)
     faults = known_fault_cases(shown)
-    style = "".join(_asset(name) for name in STYLES)
-    script = '(function () {\n"use strict";\n' + "".join(_asset(name) for name in SCRIPTS) + "})();\n"
+    style = "".join(read_asset(name) for name in STYLES)
+    script = '(function () {\n"use strict";\n' + "".join(read_asset(name) for name in SCRIPTS) + "})();\n"
     yield from _template().generate(
-        policy=_policy(style, script),
+        policy=content_policy(style, script),
         style=Markup(style),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own file
-        data=((name, _embedded(value)) for name, value in _data(runs, shown, survey, found, faults)),
+        data=((name, embed_json(value)) for name, value in _data(runs, shown, survey, found, faults)),
         archives=case_archives(runs),
         **overview(runs, shown, survey, found, faults),
     )
@@ -116,11 +116,13 @@ def _template() -> Any:
     return environment.get_template("report.html.j2")
 
 
-def _asset(name: str) -> str:
+def read_asset(name: str) -> str:
+    """Return a style sheet or a script of the report."""
     return resources.files("conformance.report.html").joinpath("templates", name).read_text(encoding="utf-8")
 
 
-def _policy(style: str, script: str) -> str:
+def content_policy(style: str, script: str) -> str:
+    """Return a content security policy that permits only this style sheet and this script."""
     return "; ".join(
         (
             "default-src 'none'",
@@ -140,7 +142,7 @@ def _hash(text: str) -> str:
 _UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
-def _embedded(value: object) -> Markup:
+def embed_json(value: object) -> Markup:
     """Return a value as ASCII JSON without characters that could end or start an HTML element."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return Markup(text.translate(_UNSAFE))  # noqa: S704 - escaped above

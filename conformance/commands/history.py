@@ -1,0 +1,254 @@
+"""`onnx-conformance history update|show`: the results of all releases of runtimes and graph optimizers."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from conformance.commands.completion import backend_names
+from conformance.commands.options import Dask, Data, PythonForEnvironment, Verb, Verbs, Workers, add_options, echo
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conformance.history.store import HistoryStore, Target
+    from conformance.results.known_faults import KnownFault
+
+app = typer.Typer(cls=Verbs, no_args_is_help=True)
+
+Store = Annotated[
+    Path,
+    typer.Option("--store", metavar="DIR", help="Folder of the history."),
+]
+
+DEFAULT_STORE = Path("reports/history")
+
+
+@app.callback()
+def history() -> None:
+    """Collect the results of many releases, and show since which release a case fails."""
+
+
+@app.command("update", cls=Verb)
+@add_options
+def update(
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NAME[@RANGE]…",
+            show_default=False,
+            help="Runtimes and graph optimizers, with or without releases: tract, onnxsim@0.5.., onnxsim@0.4..0.5.",
+            autocompletion=backend_names,
+        ),
+    ],
+    optimizer: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-o",
+            "--optimizer",
+            metavar="NAME[@RANGE]",
+            help="A graph optimizer that has the name of a runtime: onnxruntime\\[level=all].",
+        ),
+    ] = None,
+    store: Store = DEFAULT_STORE,
+    only_new: Annotated[
+        bool, typer.Option("--new", help="Find only releases that are newer than the newest release in the history.")
+    ] = False,
+    retry: Annotated[
+        bool, typer.Option("--retry", help="Try the releases again that are recorded as unavailable.")
+    ] = False,
+    offline: Annotated[
+        bool,
+        typer.Option(
+            "--offline",
+            help="Find, install and run nothing; only judge the stored results again with the corpus of --data.",
+        ),
+    ] = False,
+    workers: Workers = None,
+    dask: Dask = None,
+    data: Data = None,
+    python: PythonForEnvironment = "",
+) -> None:
+    """Run the corpus on all releases that the history lacks, each in a new virtual environment.
+
+    Only this command and `env create` use the network. An interrupted update is continued by the same command.
+
+    Exit status: 0 if all releases have results or are recorded as unavailable, 1 if a run failed.
+    """
+    import sys
+
+    from conformance.corpus.corpus import bundled_corpus_path, open_corpus
+    from conformance.environments.create import PackageSources
+    from conformance.history.store import HistoryStore
+    from conformance.history.update import ReleaseTask, RunSettings, missing_releases, order_by_gaps, update_store
+
+    settings = RunSettings(data, workers, offline, PackageSources(python or sys.executable))
+    found = HistoryStore(store)
+    corpus = open_corpus(data or bundled_corpus_path())
+    parsed = [_parse_name(name, is_optimizer=False) for name in names]
+    parsed += [_parse_name(name, is_optimizer=True) for name in optimizer or ()]
+    with found.lock():
+        tasks: list[ReleaseTask] = []
+        for target, text in parsed:
+            if offline:
+                releases = [each.release for each in found.releases(target)]
+            else:
+                releases = _find_releases(found, target, text, settings.sources.python, only_new=only_new)
+            missing = missing_releases(found, target, releases, corpus, retry=retry)
+            echo(f"{target.text}: {len(releases)} releases, {len(missing)} to run")
+            tasks += [ReleaseTask(target, release, known=tuple(releases)) for release in order_by_gaps(missing)]
+        if dask is None:
+            counts = update_store(found, corpus, tasks, settings, echo)
+        else:
+            from conformance.history.job import update_store_on_workers
+            from conformance.jobs.process_pool import create_workers
+
+            team = create_workers(workers, dask, lambda sentence: echo(sentence, err=True))
+            counts = update_store_on_workers(found, corpus, tasks, settings, team, echo)
+    echo(f"{counts.done} releases run, {counts.unavailable} unavailable, {counts.failed} failed")
+    raise typer.Exit(1 if counts.failed else 0)
+
+
+def _parse_name(text: str, *, is_optimizer: bool) -> tuple[Target, str]:
+    """Return the subject without its release, and its range of releases as text."""
+    from conformance.errors import UnknownName, did_you_mean
+    from conformance.history.store import Target
+    from conformance.plugins import registered_entry_points
+    from conformance.subjects.naming import SubjectKind, SubjectName
+
+    kinds = [SubjectKind.OPTIMIZER] if is_optimizer else [SubjectKind.BACKEND, SubjectKind.OPTIMIZER]
+    for kind in kinds:
+        named = SubjectName.parse(text, kind)
+        if named.name in registered_entry_points(kind.group):
+            return Target.parse(text, kind), named.release
+    known = [name for kind in kinds for name in registered_entry_points(kind.group)]
+    raise UnknownName(
+        "unknown-subject",
+        f"There is no runtime or graph optimizer {SubjectName.parse(text, kinds[0]).name}.",
+        did_you_mean(text, known, f"Use {', '.join(known)}."),
+    )
+
+
+_ANY_RELEASE = "0"
+"""Stands for a release; the package of a subject is the package that is installed in this release."""
+
+
+def _find_releases(store: HistoryStore, target: Target, text: str, python: str, *, only_new: bool) -> list[str]:
+    """Return the releases of a subject in a range, the oldest first."""
+    from packaging.requirements import Requirement
+    from packaging.version import Version
+
+    from conformance.environments.requirements import find_requirements
+    from conformance.errors import HistoryError
+    from conformance.history.releases import ReleaseRange, find_releases
+
+    range = ReleaseRange.parse(text)
+    requirements = find_requirements(target.subject(_ANY_RELEASE))
+    pinned = map(Requirement, (*requirements.packages, *requirements.bare))
+    package = next(each.name for each in pinned if str(each.specifier) == f"=={_ANY_RELEASE}")
+    stored = [each.version for each in store.releases(target)]
+    if not only_new or not stored:
+        return find_releases(package, range, python)
+    try:
+        newest = find_releases(package, ReleaseRange(max(stored)), python)
+    except HistoryError as error:
+        if error.code != "history.no-release":
+            raise
+        return []
+    return [release for release in newest if range.has(Version(release))]
+
+
+@app.command("show", cls=Verb)
+@add_options
+def show(
+    thing: Annotated[
+        str,
+        typer.Argument(
+            metavar="CASE|FAULT|SUBJECT",
+            show_default=False,
+            help="A case, a known fault (page#heading or its title), or a runtime or graph optimizer; without it, all.",
+        ),
+    ] = "",
+    store: Store = DEFAULT_STORE,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the history as JSON, for programs.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="PAGE", help="Write the history as one HTML page.")] = None,
+) -> None:
+    """Show the verdicts of all releases in the history: one column per release, one row per group of cases.
+
+    The cases of a row have the same verdict in each release, and the same cause. Regressions come first.
+    """
+    import json as json_module
+
+    from conformance.errors import HistoryError
+    from conformance.files.atomic_write import check_distinct_targets, is_standard_output, write_text_atomically
+    from conformance.history.index import open_index
+    from conformance.history.store import HistoryStore
+    from conformance.history.timeline import LEGEND, document, text_table, timelines
+
+    targets = [target for target in (json, html) if target is not None]
+    check_distinct_targets(targets)
+    found_store = HistoryStore(store)
+    if not found_store.releases():
+        raise HistoryError(
+            "empty",
+            f"{store} has no results.",
+            "Run `onnx-conformance history update NAME`, or name a folder by --store.",
+        )
+    has_target, has_case = _selection(found_store, thing)
+    with open_index(found_store) as index:
+        found = timelines(found_store, index, has_target, has_case)
+    found = [timeline for timeline in found if timeline.rows]
+    if not found:
+        raise HistoryError("no-result", f"The history has no result of {thing}.", "Update the history.")
+    if json is not None:
+        write_text_atomically(json, json_module.dumps(document(found), indent=1, ensure_ascii=False) + "\n")
+    if html is not None:
+        from conformance.history.page import render_page
+
+        write_text_atomically(html, render_page(found))
+    is_taken = any(map(is_standard_output, targets))
+    is_case = thing.startswith("test_")
+    for timeline in found:
+        for line in text_table(timeline, with_cases=is_case):
+            echo(line, err=is_taken)
+        echo("", err=is_taken)
+    echo(LEGEND, err=is_taken)
+
+
+def _is_subject_of(fault: KnownFault, target: Target) -> bool:
+    """Return whether a known fault is a fault of a subject; its release and its options are ignored."""
+    name = re.split(r"[@\[]", fault.subject, maxsplit=1)[0]
+    return (target.name, str(target.kind)) == (name, fault.kind)
+
+
+def _selection(store: HistoryStore, thing: str) -> tuple[Callable[[Target], bool], Callable[[str], bool]]:
+    """Return functions that select subjects and cases.
+
+    Raises:
+        UnknownName: the history has no such case, fault or subject.
+    """
+    from conformance.errors import UnknownName, did_you_mean
+    from conformance.history.store import history_cases
+    from conformance.results.known_faults import known_faults
+
+    if not thing:
+        return (lambda _: True), (lambda _: True)
+    stored = store.releases()
+    subjects = {name for each in stored for name in (each.target.text, each.target.name)}
+    if thing in subjects:
+        return (lambda target: thing in {target.text, target.name}), (lambda _: True)
+    for fault in known_faults():
+        if thing in {fault.title, fault.anchor, fault.location, fault.location.rpartition("/")[2]}:
+            return partial(_is_subject_of, fault), fault.cases.__contains__
+    cases = {record["case"] for record in history_cases(stored[0].path, stored[0].digest)}
+    if thing in cases:
+        return (lambda _: True), (lambda case: case == thing)
+    raise UnknownName(
+        "no-such-history",
+        f"The history has no case, fault or subject {thing}.",
+        did_you_mean(thing, [*subjects, *cases], f"Name one of {', '.join(sorted(subjects))}, or a case."),
+    )

@@ -1,0 +1,289 @@
+"""Accuracy of each operator and element type: the largest error with its input, and the permitted error.
+
+The inputs of a measurement are exact numbers, so that its errors are introduced by the operator alone. The propagated
+error is a property of the function; `bounds.toml` has a bound of it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import defaultdict
+from dataclasses import dataclass
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+from conformance.evidence.tables import Table, TableColumn, plain_text
+from conformance.models.arrays import array_of
+from conformance.models.summaries import hex_bits, shortest_decimal
+from conformance.reference.numbers.precision import MUST_ACCURACY, SHOULD_ACCURACY
+from conformance.verdicts import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from conformance.census.results import CellResult
+    from conformance.corpus.corpus import Corpus
+    from conformance.evidence.tables import Cell
+    from conformance.results.file import Results
+    from conformance.results.records import CaseRecord, OutputEvidence
+
+DERIVATION = (
+    "docs/explanation/bounds.md",
+    "conformance/reference/numbers/bounded.py",
+    "conformance/reference/numbers/precision.py",
+)
+"""Where the introduced error is derived; docs/explanation/bounds.md names the sources of the limits."""
+
+TRAINING_OPTIMIZERS = ("Adam", "Adagrad", "Momentum")
+_WHOLE_ROW_OPERATORS = frozenset({"Softmax", "LogSoftmax"})
+
+
+@dataclass(frozen=True)
+class _Worst:
+    """The largest error of one output of a case."""
+
+    ulp: float
+    case: str
+    evidence: OutputEvidence
+    verdict: str
+
+
+def bounds_table(with_training_optimizers: bool, types: Sequence[str]) -> Table:
+    """Return the bounds of the propagated and of the introduced error, by operator and element type."""
+    columns = (
+        TableColumn("operator", "text", "operator"),
+        TableColumn("type", "text", "element type"),
+        TableColumn("propagated", "text", "bound of the propagated error; d is the largest error of an input element"),
+        TableColumn("condition", "text", "condition under which the bound of the propagated error holds"),
+        TableColumn("introduced", "text", "permitted introduced error; y is the exact result, u the unit roundoff"),
+        TableColumn("limit_ulp_must", "number", "k at level must: limit of the error of the function in ULP"),
+        TableColumn("limit_ulp_should", "number", "k at level should"),
+        TableColumn("derivation", "list", "files of the suite that derive the introduced error"),
+    )
+    rows: list[tuple[Cell, ...]] = []
+    for operator, entry in _bounds().items():
+        is_training = operator in TRAINING_OPTIMIZERS
+        if is_training and not with_training_optimizers:
+            continue
+        for type in types:
+            if is_training and type not in {"float", "double"}:
+                continue
+            limits = (_limit(operator, type, Level.MUST), _limit(operator, type, Level.SHOULD))
+            rows.append(
+                (operator, type, entry["propagated"], entry["condition"], entry["introduced"], *limits, DERIVATION)
+            )
+    return Table(
+        "bounds",
+        "Bounds of errors",
+        "Bounds of the propagated and the introduced error of an operator.",
+        columns,
+        rows,
+        ("operator", "type"),
+    )
+
+
+def _bounds() -> Mapping[str, Mapping[str, str]]:
+    text = resources.files("conformance.evidence").joinpath("bounds.toml").read_text("utf-8")
+    return tomllib.loads(text)
+
+
+def _limit(operator: str, type: str, level: Level) -> float | None:
+    name = _bounds()[operator]["limit"]
+    accuracy = MUST_ACCURACY[type] if level is Level.MUST else SHOULD_ACCURACY
+    return float(getattr(accuracy, name)) if name else None
+
+
+def census_table(cells: Mapping[str, Iterable[CellResult]]) -> Table:
+    """Return the figures of all census cells."""
+    columns = (
+        TableColumn("subject", "text", "id of the subject"),
+        TableColumn("version", "text", "version of the subject"),
+        TableColumn("operator", "text", "operator"),
+        TableColumn("type", "text", "element type"),
+        TableColumn("sampled", "boolean", "whether only a sample of the inputs was measured"),
+        TableColumn("values", "integer", "number of inputs whose results were compared with the exact results"),
+        TableColumn("of", "integer", "number of all inputs in the domain of the operator"),
+        TableColumn("not_correctly_rounded", "integer", "number of results that are not correctly rounded"),
+        TableColumn("pairs", "integer", "number of compared pairs"),
+        TableColumn("out_of_order", "integer", "number of pairs of inputs whose results are in the wrong order"),
+        TableColumn("wrong_indices", "integer", "number of pairs for which the index of ArgMax is wrong"),
+        TableColumn("failure", "text", "why results are missing"),
+        TableColumn("file", "text", "census file", "inputs.name"),
+    )
+    rows = sorted(_census_row(name, each) for name, found in cells.items() for each in found)
+    return Table(
+        "census",
+        "Censuses",
+        "A census of an operator and an element type on a subject.",
+        columns,
+        rows,
+        ("file", "subject", "operator", "type"),
+    )
+
+
+def _census_row(file: str, each: CellResult) -> tuple[Any, ...]:
+    cell, has_order = each.cell, each.has_order
+    return (
+        cell.subject,
+        each.version,
+        cell.operator,
+        cell.type,
+        each.sampled,
+        each.number("values") if each.has_values else None,
+        domain_size(each) if each.has_values else None,
+        each.number("wrong") if each.has_errors else None,
+        each.number("pairs"),
+        each.number("out_of_order") if has_order else None,
+        None if has_order else each.number("wrong"),
+        plain_text(each.failure) or None,
+        file,
+    )
+
+
+def domain_size(each: CellResult) -> int:
+    """Return the number of inputs in the domain of a cell's operator; both zeros count once, and NaN does not count."""
+    infinity = each.cell.float_type.infinity
+    return 2 * infinity + 1 if each.cell.operator == "Exp" else infinity + 1
+
+
+def accuracy_table(
+    corpus: Corpus,
+    cases: Mapping[str, CaseRecord],
+    runs: Sequence[Results],
+    cells: Mapping[str, Sequence[CellResult]],
+) -> Table:
+    """Return the largest error of each subject, operator and element type: of a census, and of the cases."""
+    columns = (
+        TableColumn("subject", "text", "id of the subject"),
+        TableColumn("version", "text", "version of the subject"),
+        TableColumn("operator", "text", "operator"),
+        TableColumn("type", "text", "element type of the result"),
+        TableColumn("measured_by", "text", "census or cases"),
+        TableColumn("propagated_ulp", "number", "propagated error: 0, because all inputs of a measurement are exact"),
+        TableColumn(
+            "introduced_ulp", "number", "largest introduced error, in ULP of the exact result; empty: not finite"
+        ),
+        TableColumn("input", "text", "input with the largest error; empty if all results are correctly rounded"),
+        TableColumn("input_hex", "text", "bits of the input"),
+        TableColumn("inputs", "integer", "number of measured inputs; for cases, the number of compared outputs"),
+        TableColumn("of", "integer", "number of all inputs in the domain of the operator"),
+        TableColumn("sampled", "boolean", "whether the inputs of the census are a sample"),
+        TableColumn(
+            "limit_ulp", "number", "limit of the error on which the bound at level must rests; see the table bounds"
+        ),
+        TableColumn("error_over_bound", "number", "largest error of the cases, divided by the bound of its element"),
+        TableColumn("case", "text", "case with the largest error", "cases.case"),
+        TableColumn("data_set", "integer", "data set with the largest error"),
+        TableColumn("output", "text", "output with the largest error, with the index of the element"),
+        TableColumn("verdict", "text", "verdict of this case"),
+        TableColumn("file", "text", "census or results file", "inputs.name"),
+    )
+    rows = [row for name, found in cells.items() for each in found for row in _cell_rows(name, each)]
+    for run in runs:
+        rows += _case_rows(corpus, cases, run)
+    rows.sort(key=lambda row: (row[2], row[3], row[4], row[0]))
+    return Table(
+        "accuracy",
+        "Accuracy",
+        "The largest error of an operator and element type on a subject.",
+        columns,
+        rows,
+        ("file", "subject", "operator", "type"),
+    )
+
+
+def _cell_rows(file: str, each: CellResult) -> Iterator[tuple[Any, ...]]:
+    """Yield the row of a census cell; nothing if its results were not compared with exact results."""
+    if not each.has_errors:
+        return
+    cell, extreme = each.cell, each.whole["extremes"].get("error")
+    at = None if extreme is None else cell.float_type.consecutive_values(extreme["at"], 1)[0]
+    error = each.largest_error if extreme is not None or not each.number("wrong") else None
+    yield (
+        *(cell.subject, each.version, cell.operator, cell.type, "census", 0.0, error),
+        *((None, None) if at is None else (shortest_decimal(at), hex_bits(at))),
+        *(each.number("values"), domain_size(each), each.sampled, _limit(cell.operator, cell.type, Level.MUST)),
+        *(None, None, None, None, None, file),
+    )
+
+
+def _case_rows(corpus: Corpus, cases: Mapping[str, CaseRecord], run: Results) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of the cases of a run, one for each subject, operator and element type."""
+    versions = {subject["id"]: subject["version"] for subject in run.header["subjects"]}
+    produced = {id: found for id, case in cases.items() if (found := direct_outputs(case))}
+    worst: dict[tuple[str, str, str], _Worst] = {}
+    ratios: dict[tuple[str, str, str], float] = {}
+    counts: dict[tuple[str, str, str], int] = defaultdict(int)
+    for subject, id in sorted(run.rows):
+        if id not in produced or cases[id]["level"] == Level.SILENT:
+            continue
+        result = run.results[subject, id]
+        for evidence in result["outputs"]:
+            if "max_ulp" not in evidence or evidence["name"] not in produced[id]:
+                continue
+            key = (subject, *produced[id][evidence["name"]])
+            counts[key] += 1
+            ratios[key] = max(ratios.get(key, 0.0), evidence.get("error_over_bound", 0.0))
+            each = _Worst(evidence["max_ulp"], id, evidence, result["verdict"])
+            if key not in worst or each.ulp > worst[key].ulp:
+                worst[key] = each
+    file = run.path.rpartition("/")[2]
+    for key, largest in sorted(worst.items(), key=lambda item: item[0]):
+        subject, operator, type = key
+        index = largest.evidence.get("worst_index")
+        case, number = cases[largest.case], largest.evidence["data_set"]
+        name = largest.evidence["name"] + (str(index) if index is not None else "")
+        yield (
+            *(subject, versions[subject], operator, type, "cases", 0.0, largest.ulp),
+            *(_inputs_at(corpus, case, number, operator, index) if index is not None else (None, None)),
+            *(counts[key], None, None, _limit(operator, type, Level.MUST)),
+            *(ratios[key], largest.case, number, name, largest.verdict, file),
+        )
+
+
+def direct_outputs(case: CaseRecord) -> dict[str, tuple[str, str]]:
+    """Return operator and element type of each graph output that a node computes from values of no other node.
+
+    Outputs of other operators than those in `bounds.toml` are left out, and outputs that are not floating-point.
+    """
+    nodes = case["model"]["nodes"]
+    computed = {name for node in nodes for name in node["outputs"]}
+    types = {value["name"]: value["type"] for value in case["model"]["outputs"]}
+    return {
+        name: (node["op_type"], types[name])
+        for node in nodes
+        if node["op_type"] in _bounds() and node["op_type"] != "ArgMax" and computed.isdisjoint(node["inputs"])
+        for name in node["outputs"]
+        if name in types
+    }
+
+
+def _inputs_at(
+    corpus: Corpus, case: CaseRecord, number: int, operator: str, index: Sequence[int]
+) -> tuple[str | None, str | None]:
+    """Return the inputs of an element of an output, as decimal numbers and as bits."""
+    entry = corpus.cases[case["case"]]
+    decimals, bits = [], []
+    for place, preview in enumerate(case["data_sets"][number]["inputs"]):
+        file = f"test_data_set_{number}/input_{place}.pb"
+        if file not in entry.files:
+            continue
+        if operator in _WHOLE_ROW_OPERATORS:
+            decimals.append(f"{preview['name']}={' '.join(preview['values'])}" + (" …" if preview["elided"] else ""))
+            bits.append(f"{preview['name']}={' '.join(preview.get('hex', ()))}")
+            continue
+        try:
+            array = array_of(onnx.TensorProto.FromString(corpus.read(entry, file)))
+        except (DecodeError, ValueError):
+            continue
+        if array.size != 1 and (
+            array.ndim != len(index) or any(i >= n for i, n in zip(index, array.shape, strict=True))
+        ):
+            continue
+        element = array.reshape(-1)[0] if array.size == 1 else array[tuple(index)]
+        decimals.append(f"{preview['name']}={shortest_decimal(element)}")
+        bits.append(f"{preview['name']}={hex_bits(element)}")
+    return "; ".join(decimals) or None, "; ".join(bits) or None

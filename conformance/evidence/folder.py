@@ -1,0 +1,184 @@
+"""The folder of the evidence: tables, page, checking script and hashes, written as a whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import shutil
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conformance.errors import EvidenceError, UsageError
+from conformance.evidence.accuracy import accuracy_table, bounds_table, census_table
+from conformance.evidence.inputs import read_inputs
+from conformance.evidence.page import render_page
+from conformance.evidence.requirements import BUNDLED_MAP, bundled_map, read_map
+from conformance.evidence.restrictions import cases_outside, cell_name, cells_outside
+from conformance.evidence.suite_facts import (
+    left_out_table,
+    quality_table,
+    run_tables,
+    source_tables,
+    statement_tables,
+)
+from conformance.evidence.traceability import Traceability
+from conformance.files.atomic_write import TEMPORARY_PREFIX
+from conformance.plugins import suite_version
+from conformance.serialization.decoding import decode_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from conformance.evidence.inputs import EvidenceInputs
+    from conformance.evidence.requirements import RequirementMap
+    from conformance.evidence.tables import Table
+    from conformance.results.records import CaseRecord
+
+EVIDENCE_FORMAT = 1
+
+SUMS = "SHA256SUMS"
+
+CENSUS_TYPES = ("float16", "bfloat16", "float", "double")
+
+
+def check_folder(folder: Path) -> None:
+    """Check that evidence can be written to a folder.
+
+    Raises:
+        EvidenceError: the folder exists and is not empty, or it is a file.
+    """
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise EvidenceError("folder-is-file", f"{folder} is not a folder.", "Pass the path of a new folder.")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise EvidenceError(
+            "folder-not-empty", f"The folder {folder} is not empty.", "Pass the path of a new folder, or empty it."
+        )
+
+
+def write_evidence(
+    paths: Sequence[Path],
+    folder: Path,
+    requirements: Path | None = None,
+    restrict: str | None = None,
+    data: Path | None = None,
+) -> list[str]:
+    """Write the evidence of some input files, and return the names of the written files.
+
+    Args:
+        paths: results files, census files, and measurements of the suite.
+        folder: a new or empty folder.
+        requirements: map of requirements; None for that of the suite.
+        restrict: the profile to whose models the evidence is restricted; None for no restriction.
+        data: folder of the corpus; None for that of the suite.
+
+    Raises:
+        ConformanceError: an input is wrong, or the folder is not empty. Nothing is written then.
+    """
+    check_folder(folder)
+    if restrict not in {None, BUNDLED_MAP}:
+        raise UsageError("restriction-unknown", f"--restrict: there is no profile {restrict}.", f"Use {BUNDLED_MAP}.")
+    map = read_map(requirements)
+    inputs = read_inputs(paths, data)
+    files = dict(_evidence_files(inputs, map, restrict))
+    _write_folder(folder, files)
+    return sorted(files)
+
+
+def _write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files to a temporary folder beside `folder`, and rename it."""
+    target = Path(folder.resolve())
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        scratch = target.parent / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
+        scratch.mkdir()
+    except OSError as error:
+        raise UsageError(
+            "evidence-not-writable", f"{folder} cannot be written: {error.strerror}.", "Pass another path."
+        ) from None
+    try:
+        for name, content in files.items():
+            path = scratch / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(content)
+        scratch.replace(target)  # replaces an empty folder only
+    except OSError as error:
+        raise UsageError(
+            "evidence-not-writable", f"{folder} cannot be written: {error.strerror}.", "Pass another path."
+        ) from None
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _evidence_files(inputs: EvidenceInputs, map: RequirementMap, restrict: str | None) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and the content of each file; the last file has the hashes of the others."""
+    tables = {table.name: table for table in _evidence_tables(inputs, map, restrict)}
+    facts = _facts(inputs, map, restrict)
+    files: dict[str, bytes] = {}
+    for table in tables.values():
+        files[f"tables/{table.name}.csv"] = table.to_csv()
+        files[f"tables/{table.name}.json"] = table.to_json()
+        files[f"tables/{table.name}.schema.json"] = table.to_schema()
+    document = {**facts, "tables": [table.to_document() for table in tables.values()]}
+    files["tables.json"] = (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
+    files["requirements.toml"] = map.content
+    files["verify.py"] = resources.files("conformance.evidence").joinpath("verify.py").read_bytes()
+    files["index.html"] = render_page(facts, tables).encode("utf-8", "backslashreplace")
+    yield from files.items()
+    sums = "".join(f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in sorted(files.items()))
+    yield SUMS, sums.encode()
+
+
+def _facts(inputs: EvidenceInputs, map: RequirementMap, restrict: str | None) -> dict[str, Any]:
+    corpus = inputs.corpus
+    return {
+        "format": EVIDENCE_FORMAT,
+        "suite": suite_version(),
+        "corpus": {"version": corpus.version, "digest": corpus.digest, "cases": len(corpus.cases)},
+        "requirements": {"name": map.parsed.name, "title": map.parsed.title, "sha256": map.digest},
+        "restrict": restrict,
+    }
+
+
+def _evidence_tables(inputs: EvidenceInputs, map: RequirementMap, restrict: str | None) -> Iterator[Table]:
+    records = _case_records(inputs)
+    linked = map.link(list(records.values()))
+    outside: Mapping[str, Sequence[str]] = {}
+    cells_out: Mapping[str, Sequence[str]] = {}
+    limits = map if map.parsed.restriction else bundled_map()
+    cells = {name: list(found) for name, (_, found) in inputs.cells.items()}
+    if restrict:
+        outside = cases_outside(inputs.corpus, records.values())
+        cells_out = cells_outside(each for found in cells.values() for each in found)
+        left_out = {id for ids in outside.values() for id in ids}
+        records = {id: case for id, case in records.items() if id not in left_out}
+        unmeasured = {name for names in cells_out.values() for name in names}
+        cells = {
+            name: [each for each in found if cell_name(each.cell) not in unmeasured] for name, found in cells.items()
+        }
+    censused = frozenset(each.cell.operator for found in cells.values() for each in found if each.number("pairs"))
+    yield from Traceability(inputs.corpus, list(records.values()), inputs.runs, map, linked, censused).tables()
+    yield accuracy_table(inputs.corpus, records, inputs.runs, cells)
+    yield census_table(cells)
+    types = [type for type in CENSUS_TYPES if not (restrict and type == "bfloat16")]
+    yield bounds_table(not restrict, types)
+    yield from run_tables(inputs, frozenset(records))
+    yield quality_table(inputs)
+    yield from statement_tables()
+    yield from source_tables(map)
+    yield from left_out_table(limits, outside, cells_out)
+
+
+def _case_records(inputs: EvidenceInputs) -> dict[str, CaseRecord]:
+    """Return the records of all cases of the corpus, sorted by id: from the results, or else from the corpus."""
+    records: dict[str, CaseRecord] = {}
+    for id, entry in sorted(inputs.corpus.cases.items()):
+        run = next((run for run in inputs.runs if id in run.case_rows), None)
+        if run is not None:
+            records[id] = run.cases[id]
+        else:
+            document = decode_json(inputs.corpus.read(entry, "case.json"))
+            found: Any = {"record": "case", "case": id, "kind": str(entry.kind), **document}
+            records[id] = found
+    return records

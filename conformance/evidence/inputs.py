@@ -1,0 +1,296 @@
+"""The inputs of the evidence: results files, census files, and measurements of the suite, in any order.
+
+The first line of a file states its kind. All inputs must be of the corpus with which the suite is installed, or of the
+corpus that `--data` names.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import zlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, NotRequired, TypedDict
+
+from msgspec import Meta
+
+from conformance.census.file import read_census
+from conformance.corpus.corpus import bundled_corpus_path, open_corpus
+from conformance.errors import EvidenceError, ResultsError
+from conformance.files.atomic_write import GZIP_SUFFIX, STANDARD_INPUT, open_input, read_input
+from conformance.results.file import read_results_of_one_corpus
+from conformance.serialization.decoding import Count, JsonDecoder, MalformedError, NonEmpty, decode_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from conformance.census.results import CellResult
+    from conformance.corpus.corpus import Corpus
+    from conformance.results.file import Results
+
+MAX_MEASUREMENT_BYTES = 2**26
+"""Largest size of a file with measurements of the suite."""
+
+_PEEK_BYTES = 2**16
+"""Number of bytes at the start of a file that decide its kind; a line of a census or results file can be longer."""
+
+_MEASUREMENT_HINT = (
+    "Measure again with `nox -s mutation` or `nox -s oracle`, without options that select mutants or cases."
+)
+
+
+class MeasuredCorpus(TypedDict):
+    """The corpus that was measured; `cases` is the number of all its cases."""
+
+    version: NonEmpty
+    digest: NonEmpty
+    cases: Count
+
+
+class DetectionDocument(TypedDict):
+    """How a case detects a mutant; `margin` is the error divided by the bound."""
+
+    case: NonEmpty
+    how: str
+    margin: float | None
+
+
+class MutantDocument(TypedDict):
+    """A mutant of an operator. It survives if `detection` is null."""
+
+    id: NonEmpty
+    text: str
+    clause: str
+    level: str
+    convention: str | None
+    detection: DetectionDocument | None
+    false_positive: DetectionDocument | None
+    detected_by_onnx: bool | None
+
+
+class FamilyDocument(TypedDict):
+    """The mutants of an operator family, and how many of them the cases detect, by level."""
+
+    must: Count
+    detected: Count
+    detected_by_onnx: Count | None
+    should: Count
+    should_detected: Count
+    mutants: list[MutantDocument]
+
+
+class VariantDocument(TypedDict):
+    """A correct variant, the number of cases on which it ran, and the cases that it fails."""
+
+    id: NonEmpty
+    text: str
+    cases: Count
+    false_positives: list[str]
+
+
+class PassDetection(TypedDict):
+    """The case that detects a mutant of the pass, and the violation that it reports."""
+
+    case: NonEmpty
+    violation: str
+
+
+class PassMutantDocument(TypedDict):
+    """A mutant of the pass. It survives if `detection` is null."""
+
+    theme: str
+    id: NonEmpty
+    text: str
+    detection: PassDetection | None
+
+
+class CorrectOptimizerDocument(TypedDict):
+    """A correct graph optimizer, the number of cases on which it ran, and the cases that it fails."""
+
+    id: NonEmpty
+    text: str
+    cases: Count
+    false_positives: list[PassDetection]
+
+
+class PassScoreDocument(TypedDict):
+    """The mutants of the pass, and the correct graph optimizers."""
+
+    mutants: list[PassMutantDocument]
+    correct: list[CorrectOptimizerDocument]
+
+
+_PassScore = TypedDict("_PassScore", {"pass": PassScoreDocument})
+
+
+class MutationDocument(_PassScore):
+    """The content of `mutation.json`, which `nox -s mutation` writes.
+
+    `command` is the command that made it. `sweep` and `tightness` have the figures of the options of the same names.
+    """
+
+    format: Literal[1]
+    suite: NonEmpty
+    command: NonEmpty
+    corpus: MeasuredCorpus
+    passes: bool
+    operators: Annotated[dict[str, FamilyDocument], Meta(min_length=1)]
+    variants: list[VariantDocument]
+    sweep: list[dict[str, Any]]
+    tightness: NotRequired[Any]
+
+
+class SecondOracleDocument(TypedDict):
+    """The content of the file of `python -m oracle --json FILE`.
+
+    `cases` is the number of computed cases. `counts` has the numbers of computed values by kind.
+    """
+
+    format: Literal[1]
+    command: NonEmpty
+    corpus: MeasuredCorpus
+    cases: Count
+    counts: dict[str, Count]
+    differences: list[str]
+
+
+_MEASUREMENTS = {"mutation": JsonDecoder(MutationDocument), "second oracle": JsonDecoder(SecondOracleDocument)}
+
+
+@dataclass(frozen=True)
+class EvidenceInputs:
+    """All inputs of the evidence, read and checked.
+
+    Attributes:
+        files: name, kind and SHA-256 of each input file.
+        runs: the results files.
+        cells: for each census file its environment and its cells, by the name of the file.
+        mutation: the mutation score; None if no file has it.
+        second_oracle: the comparison with the second oracle; None if no file has it.
+    """
+
+    corpus: Corpus
+    files: Sequence[tuple[str, str, str]]
+    runs: Sequence[Results]
+    cells: Mapping[str, tuple[Mapping[str, str], Sequence[CellResult]]]
+    mutation: MutationDocument | None = None
+    second_oracle: SecondOracleDocument | None = None
+
+
+@dataclass
+class _Paths:
+    """The paths of the input files by kind."""
+
+    results: list[Path] = field(default_factory=list)
+    census: list[Path] = field(default_factory=list)
+    measurements: list[Path] = field(default_factory=list)
+
+
+def read_inputs(paths: Sequence[Path], data: Path | None = None) -> EvidenceInputs:
+    """Read the files at `paths`, each of any kind, and the corpus.
+
+    Args:
+        data: folder of the corpus; None for the corpus of the suite.
+
+    Raises:
+        ResultsError: a results file is malformed, the results files are of several corpora, or a file is given twice.
+        CensusFileError: a census file is malformed.
+        EvidenceError: a measurement is malformed or of another corpus, or there is no results file.
+        CorpusError: the corpus is missing or damaged.
+    """
+    sorted_paths = _Paths()
+    files = []
+    for number, path in enumerate(paths):
+        if any(path.resolve() == other.resolve() for other in paths[:number]):
+            raise ResultsError("given-twice", f"{path} is given twice.", "Give each results file once.")
+        if path == STANDARD_INPUT:
+            raise EvidenceError("standard-input", "The evidence cannot be made from standard input.", "Pass a file.")
+        kind, digest = _identify(path)
+        getattr(sorted_paths, kind).append(path)
+        files.append((path.name, kind, digest))
+    if not sorted_paths.results:
+        raise EvidenceError(
+            "results-missing", "No results file is given.", "Add a results.jsonl file that `run --results` wrote."
+        )
+    runs = read_results_of_one_corpus(sorted_paths.results)
+    corpus = open_corpus(data or bundled_corpus_path())
+    for run in runs:
+        _check_corpus(run.path, run.header["corpus"]["digest"], corpus)
+    cells = {}
+    for path in sorted_paths.census:
+        name = path.name if path.name not in cells else str(path)
+        cells[name] = read_census(path)
+    measured = dict(_read_measurements(sorted_paths.measurements, corpus))
+    return EvidenceInputs(corpus, sorted(files), runs, cells, measured.get("mutation"), measured.get("second oracle"))
+
+
+def results_paths(paths: Sequence[Path]) -> list[Path]:
+    """Return the paths of results files; other reports than the evidence are made from these files only."""
+    return [path for path in paths if path == STANDARD_INPUT or _identify(path)[0] == "results"]
+
+
+def _identify(path: Path) -> tuple[str, str]:
+    """Return the kind of a file, from its first bytes, and its SHA-256."""
+    try:
+        with open_input(path) as stream:
+            packed = path.suffix == GZIP_SUFFIX
+            head = (gzip.GzipFile(fileobj=stream) if packed else stream).read(_PEEK_BYTES)
+        with open_input(path) as stream:
+            digest = _sha256(stream)
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ResultsError("unreadable", f"{path} cannot be read: {reason}.", "Pass files that exist.") from None
+    line = head.partition(b"\n")[0]
+    if line.strip() == b"{":
+        return "measurements", digest
+    try:
+        header = decode_json(line)
+    except MalformedError:
+        return "results", digest
+    is_census = isinstance(header, dict) and "guard" in header
+    return ("census" if is_census else "results"), digest
+
+
+def _sha256(stream: BinaryIO) -> str:
+    digest = hashlib.sha256()
+    while chunk := stream.read(2**20):
+        digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _check_corpus(path: str | Path, digest: str, corpus: Corpus) -> None:
+    if digest != corpus.digest:
+        raise EvidenceError(
+            "other-corpus",
+            f"{path} is of another corpus ({digest[:12]}…) than the evidence ({corpus.digest[:12]}…).",
+            "Pass the folder of its corpus with --data, or repeat the measurement with this corpus.",
+        )
+
+
+def _read_measurements(paths: Sequence[Path], corpus: Corpus) -> Iterator[tuple[str, Any]]:
+    """Yield the kind and the document of each file with measurements of the suite."""
+    seen: dict[str, Path] = {}
+    for path in paths:
+        try:
+            content = read_input(path, MAX_MEASUREMENT_BYTES)
+            found = decode_json(content)
+            kind = "second oracle" if isinstance(found, dict) and "counts" in found else "mutation"
+            document = _MEASUREMENTS[kind](content)
+        except OSError as error:
+            raise ResultsError("unreadable", f"{path} cannot be read: {error.strerror}.", _MEASUREMENT_HINT) from None
+        except MalformedError as error:
+            raise EvidenceError(
+                "measurement-malformed",
+                f"{path} is not a complete measurement of the suite: {error}.",
+                _MEASUREMENT_HINT,
+            ) from None
+        _check_corpus(path, document["corpus"]["digest"], corpus)
+        if kind in seen:
+            raise EvidenceError(
+                "measurement-twice",
+                f"{seen[kind]} and {path} have the same kind of measurement: {kind}.",
+                "Pass only one of the two files.",
+            )
+        seen[kind] = path
+        yield kind, document

@@ -1,0 +1,151 @@
+"""Tables of the evidence: rows with declared columns, written as CSV, as JSON, and with a JSON Schema.
+
+The declarations of all tables are in `tables.json`. `verify.py` reads them and checks the rows and the links.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from conformance.serialization.text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Cell: TypeAlias = "str | int | float | bool | tuple[str, ...] | None"
+ColumnType: TypeAlias = Literal["text", "integer", "number", "boolean", "list"]
+
+LIST_SEPARATOR = "; "
+"""Text between the items of a list in a CSV file."""
+
+FORMULA_STARTS = ("=", "+", "-", "@")
+"""First characters for which a spreadsheet program can run a text as a formula."""
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_JSON_TYPES: dict[str, Any] = {
+    "text": {"type": ["string", "null"]},
+    "integer": {"type": ["integer", "null"]},
+    "number": {"type": ["number", "null"]},
+    "boolean": {"type": ["boolean", "null"]},
+    "list": {"type": "array", "items": {"type": "string"}},
+}
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """A column of a table.
+
+    Attributes:
+        type: type of the cells; a cell of any type but `list` can be empty.
+        text: description for readers.
+        references: the table and column in which each value of this column must occur, such as `cases.case`.
+    """
+
+    name: str
+    type: ColumnType
+    text: str
+    references: str = ""
+
+    def to_document(self) -> dict[str, str]:
+        """Return the declaration of the column in `tables.json`."""
+        described = {"name": self.name, "type": self.type, "text": self.text}
+        return described | ({"references": self.references} if self.references else {})
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the evidence.
+
+    Attributes:
+        name: name of its files, without suffix.
+        title: title for readers.
+        text: what a row is.
+        columns: its columns, in order.
+        rows: its rows; each row has a cell for each column.
+        key: names of the columns that identify a row; empty if rows can be equal.
+    """
+
+    name: str
+    title: str
+    text: str
+    columns: tuple[TableColumn, ...]
+    rows: Sequence[tuple[Cell, ...]] = field(default=(), repr=False)
+    key: tuple[str, ...] = ()
+
+    def column(self, name: str) -> list[Any]:
+        """Return the cells of a column."""
+        place = [column.name for column in self.columns].index(name)
+        return [row[place] for row in self.rows]
+
+    def to_csv(self) -> bytes:
+        """Return the table as CSV; the first row has the names of the columns."""
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow([column.name for column in self.columns])
+        writer.writerows([_csv_text(cell) for cell in row] for row in self.rows)
+        return stream.getvalue().encode()
+
+    def to_json(self) -> bytes:
+        """Return the table as JSON, with one row per line."""
+        names = json.dumps([column.name for column in self.columns])
+        rows = ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in self.rows)
+        return f'{{"table": {json.dumps(self.name)},\n"columns": {names},\n"rows": [\n{rows}\n]}}\n'.encode()
+
+    def to_schema(self) -> bytes:
+        """Return the JSON Schema of the table's JSON."""
+        items = [{**_JSON_TYPES[column.type], "description": column.text} for column in self.columns]
+        row = {"type": "array", "prefixItems": items, "items": False, "minItems": len(items)}
+        document = {
+            "$schema": DIALECT,
+            "title": self.title,
+            "description": self.text,
+            "type": "object",
+            "properties": {
+                "table": {"const": self.name},
+                "columns": {"const": [column.name for column in self.columns]},
+                "rows": {"type": "array", "items": row},
+            },
+            "required": ["table", "columns", "rows"],
+            "additionalProperties": False,
+        }
+        return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the declaration of the table in `tables.json`."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "text": self.text,
+            "key": list(self.key),
+            "columns": [column.to_document() for column in self.columns],
+            "rows": len(self.rows),
+        }
+
+
+def plain_text(text: object) -> str:
+    """Return a text from a file as one line that can be encoded; unprintable characters are replaced by escapes."""
+    return one_line(str(text))
+
+
+def _csv_text(cell: Cell) -> str:
+    """Return the text of a cell; an apostrophe precedes a text that a spreadsheet program could run as a formula."""
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, int | float):
+        return repr(cell)
+    text = cell if isinstance(cell, str) else LIST_SEPARATOR.join(cell)
+    return f"'{text}" if text.startswith(FORMULA_STARTS) and not _is_number(text) else text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,142 @@
+"""The SQLite index of a store: verdict and cause of every result, for queries that would otherwise read all files.
+
+The index has no information of its own. `open_index` adds the results files that are new, and removes those that are
+gone. An index that cannot be read is built again.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sqlite3
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, cast
+
+from conformance.errors import HistoryError, ResultsError
+from conformance.history.store import INDEX_FILE, history_cases, read_lines
+from conformance.results.failure_groups import cause_text
+from conformance.results.file import decode_record
+from conformance.serialization.decoding import MalformedError
+from conformance.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from conformance.history.store import HistoryStore, StoredRelease
+    from conformance.results.records import CaseRecord, ResultRecord
+
+_VERSION = 1
+
+_SCHEMA = f"""
+CREATE TABLE files (id INTEGER PRIMARY KEY, path TEXT UNIQUE, size INTEGER, modified INTEGER);
+CREATE TABLE causes (id INTEGER PRIMARY KEY, text TEXT UNIQUE);
+CREATE TABLE results (
+    file INTEGER, case_id TEXT, level TEXT, verdict TEXT, cause INTEGER, returned TEXT, varies INTEGER,
+    PRIMARY KEY (file, case_id)
+) WITHOUT ROWID;
+PRAGMA user_version = {_VERSION};
+"""
+
+
+@contextmanager
+def open_index(store: HistoryStore) -> Iterator[sqlite3.Connection]:
+    """Yield the index of a store with all results files; it is in memory if the folder cannot be written.
+
+    Raises:
+        HistoryError: a file of the store is damaged.
+        ResultsError: a results file is damaged.
+    """
+    connection = _connect(store.folder / INDEX_FILE)
+    try:
+        refresh_index(connection, store)
+        yield connection
+    finally:
+        connection.close()
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """Return a connection to an index of this version; an unreadable or other file is replaced."""
+    if path.parent.is_dir() and os.access(path.parent, os.W_OK):
+        for _ in range(2):
+            connection = sqlite3.connect(path, timeout=60)
+            with suppress(sqlite3.DatabaseError):
+                (version,) = connection.execute("PRAGMA user_version").fetchone()
+                if version == _VERSION:
+                    return connection
+                if version == 0 and not connection.execute("SELECT name FROM sqlite_master").fetchall():
+                    connection.executescript(_SCHEMA)
+                    return connection
+            connection.close()
+            path.unlink(missing_ok=True)
+    connection = sqlite3.connect(":memory:")
+    connection.executescript(_SCHEMA)
+    return connection
+
+
+def refresh_index(connection: sqlite3.Connection, store: HistoryStore) -> None:
+    """Add the results files that the index lacks, and remove those that no longer exist or have changed."""
+    known = {path: (id, size, modified) for id, path, size, modified in connection.execute("SELECT * FROM files")}
+    present: set[str] = set()
+    case_kinds: dict[str, dict[str, str]] = {}
+    for stored in store.releases():
+        name, status = str(stored.path.relative_to(store.folder)), stored.path.stat()
+        present.add(name)
+        if known.get(name, ())[1:] == (status.st_size, status.st_mtime_ns):
+            continue
+        if name in known:
+            _remove_file(connection, known[name][0])
+        if stored.digest not in case_kinds:
+            case_kinds[stored.digest] = {
+                record["case"]: record["kind"] for record in history_cases(stored.path, stored.digest)
+            }
+        with connection:
+            cursor = connection.execute(
+                "INSERT INTO files (path, size, modified) VALUES (?, ?, ?)", (name, status.st_size, status.st_mtime_ns)
+            )
+            _add_results(connection, cast("int", cursor.lastrowid), stored, case_kinds[stored.digest])
+    for name, (id, *_) in known.items():
+        if name not in present:
+            _remove_file(connection, id)
+
+
+def _remove_file(connection: sqlite3.Connection, id: int) -> None:
+    with connection:
+        connection.execute("DELETE FROM results WHERE file = ?", (id,))
+        connection.execute("DELETE FROM files WHERE id = ?", (id,))
+
+
+def _add_results(connection: sqlite3.Connection, file: int, stored: StoredRelease, kinds: dict[str, str]) -> None:
+    causes = {text: id for id, text in connection.execute("SELECT id, text FROM causes")}
+    rows = []
+    for result in results_of(stored):
+        cause = None
+        if result["verdict"] not in {Verdict.PASS, Verdict.SKIPPED}:
+            case: Any = {"case": result["case"], "kind": kinds.get(result["case"], "node")}
+            text = cause_text(cast("CaseRecord", case), result)
+            if text not in causes:
+                causes[text] = cast(
+                    "int", connection.execute("INSERT INTO causes (text) VALUES (?)", (text,)).lastrowid
+                )
+            cause = causes[text]
+        varies = len(result.get("repeats", ())) > 1
+        returned = result.get("returned")
+        rows.append((file, result["case"], result["level"], result["verdict"], cause, returned, varies))
+    connection.executemany("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+
+
+def results_of(stored: StoredRelease) -> Iterator[ResultRecord]:
+    """Yield the result records of a release, without reading the records of the cases.
+
+    Raises:
+        ResultsError: the file is damaged.
+    """
+    try:
+        for line in read_lines(stored.path, gzip.open):
+            record = decode_record(line)
+            if record["record"] == "result":
+                yield record
+    except (MalformedError, HistoryError) as error:
+        raise ResultsError(
+            "malformed", f"{stored.path} is not a results file: {error}.", "Remove the file, and update again."
+        ) from None

@@ -1,0 +1,170 @@
+"""The releases of a package that can be installed, found by uv or pip with the package index that they are set up for.
+
+`ReleaseRange` is a range of releases on the command line: `1.20..1.32`, `1.20..`, or one release.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from packaging.version import InvalidVersion, Version
+
+from conformance.environments.create import last_error_line
+from conformance.errors import HistoryError, UnknownName
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True)
+class ReleaseRange:
+    """A range of releases; both ends belong to it.
+
+    Attributes:
+        first: the oldest release, or None.
+        last: the newest release, or None. All releases that begin with it belong to the range: `1.32` has 1.32.1.
+    """
+
+    first: Version | None = None
+    last: Version | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> ReleaseRange:
+        """Return the range of `A..B`, `A..`, `..B`, one release, or an empty text, which means all releases.
+
+        Raises:
+            UnknownName: a release is not a version number, or the range is empty.
+        """
+        if not text:
+            return cls()
+        first, dots, last = text.partition("..")
+        try:
+            found = cls(Version(first) if first else None, Version(last) if last else None)
+        except InvalidVersion:
+            raise UnknownName(
+                "malformed-release",
+                f"{text} is not a release or a range.",
+                "Write NAME@1.20.1, NAME@1.20.. or NAME@1.20..1.32.",
+            ) from None
+        if not dots:
+            return cls(found.first, found.first)
+        if found.first and found.last and not found.has(found.first):
+            raise UnknownName("empty-range", f"The range {text} ends before it begins.", "Exchange the two releases.")
+        return found
+
+    def has(self, release: Version) -> bool:
+        """Return whether a release belongs to the range."""
+        if self.first is not None and release < self.first:
+            return False
+        return (
+            self.last is None or release <= self.last or release.release[: len(self.last.release)] == self.last.release
+        )
+
+
+def find_releases(package: str, range: ReleaseRange, python: str = sys.executable) -> list[str]:
+    """Return the releases of a package in a range that have a wheel for a Python, the oldest first.
+
+    Args:
+        package: name of the package.
+        range: the releases to find.
+        python: the interpreter for which the wheels must be.
+
+    Raises:
+        HistoryError: the package does not exist, the range has no release, or the package index cannot be reached.
+    """
+    found = _list_by_uv(package, range, python) if shutil.which("uv") else _list_by_pip(package, python)
+    versions = sorted({version for version in map(Version, found) if range.has(version) and not version.is_prerelease})
+    if not versions:
+        raise HistoryError(
+            "no-release",
+            f"{package} has no release with a wheel for this Python in the range.",
+            "Name another range; without a range, all releases are found.",
+        )
+    by_version = {Version(text): text for text in found}
+    return [by_version[version] for version in versions]
+
+
+def _list_by_uv(package: str, range: ReleaseRange, python: str) -> list[str]:
+    """Return the releases of a package: ask uv for the newest release, then repeatedly for the next older one."""
+    found: list[str] = []
+    lowest = f">={range.first}" if range.first else ""
+    while True:
+        below = f"{',' if lowest else ''}<{found[-1]}" if found else ""
+        options = ["--quiet", "--no-deps", "--no-header", "--no-annotate", "--only-binary", ":all:", "--python", python]
+        requirement = f"{package}{lowest}{below}"
+        done = _run(["uv", "pip", "compile", *options, "-"], requirement)
+        if done.returncode:
+            _check_error(package, done.stderr.decode(errors="replace"))
+            return found
+        match = re.search(r"==([^\s;]+)", done.stdout.decode(errors="replace"))
+        if match is None or (found and Version(match[1]) >= Version(found[-1])):
+            return found
+        found.append(match[1])
+
+
+def _list_by_pip(package: str, python: str) -> list[str]:
+    command = [python, "-m", "pip", "index", "versions", "--disable-pip-version-check", "--only-binary=:all:", package]
+    done = _run(command)
+    if done.returncode:
+        _check_error(package, done.stderr.decode(errors="replace"))
+        return []
+    match = re.search(r"^Available versions: (.*)$", done.stdout.decode(errors="replace"), re.MULTILINE)
+    return [text.strip() for text in match[1].split(",")] if match else []
+
+
+def _run(command: Sequence[str], text: str = "") -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(command, input=text.encode(), capture_output=True, check=False)
+    except OSError as error:
+        raise HistoryError(
+            "no-installer", f"{command[0]} cannot be executed: {error.strerror}.", "Install uv or pip."
+        ) from None
+
+
+_NETWORK_PATTERN = re.compile(
+    "error sending request|dns error|tcp connect|connection (?:refused|reset)|timed out|network was disabled"
+    "|NewConnectionError|Max retries|Temporary failure in name resolution|Failed to fetch|Could not connect"
+    "|Network is unreachable|error trying to connect",
+    re.IGNORECASE,
+)
+"""Errors of uv and pip without access to the package index."""
+
+_UNKNOWN_PATTERN = re.compile("was not found in the package registry|No matching distribution found for [^<>=!~ ]+$")
+
+
+def is_network_error(text: str) -> bool:
+    """Return whether an error of uv or pip means that the package index cannot be reached."""
+    return _NETWORK_PATTERN.search(text) is not None
+
+
+def is_disk_error(text: str) -> bool:
+    """Return whether an error means that the disk is full."""
+    return re.search("No space left on device|Disk quota exceeded|os error 28", text) is not None
+
+
+def no_network_error(package: str, text: str) -> HistoryError:
+    """Return the error for a package index that cannot be reached."""
+    return HistoryError(
+        "no-network",
+        f"The package index cannot be reached for {package}: {last_error_line(text.encode())}",
+        "Connect to the network, or set up the index of uv or pip. All results so far are kept.",
+    )
+
+
+def _check_error(package: str, text: str) -> None:
+    """Raise an error unless the text means that no further release exists.
+
+    Raises:
+        HistoryError: the package does not exist, or the package index cannot be reached.
+    """
+    if is_network_error(text):
+        raise no_network_error(package, text)
+    if _UNKNOWN_PATTERN.search(text):
+        raise HistoryError(
+            "no-such-package", f"The package index has no package {package}.", "Check the name of the package."
+        )

@@ -1,0 +1,512 @@
+"""The store of a history: a folder with one packed results file for each release of each subject.
+
+    store.json                                          the format of the store
+    cases/CORPUS.jsonl.gz                               case records of a corpus, by the start of its digest
+    cases/CORPUS.hashes.json.gz                         hashes of each case of that corpus
+    backends/NAME/RELEASE-KEY.jsonl.gz                  results file of a release; `optimizers/` has graph optimizers
+    backends/NAME/RELEASE-KEY.values.xz                 values that no earlier file of NAME has, by their digest
+    backends/NAME/RELEASE-VARIANT.unavailable.json      why a release has no results
+
+KEY is a hash of everything on which the results depend: subject, options, environment, adapter, processor and corpus. A
+results file is written once, after its values, and never changed. Its presence means that the release is complete.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import gzip
+import hashlib
+import io
+import json
+import lzma
+import os
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from packaging.version import Version
+
+from conformance.corpus.case_json import COMPANION_FILE, read_case_json
+from conformance.errors import HistoryError, ResultsError, UsageError
+from conformance.files.atomic_write import read_regular, write_bytes_atomically
+from conformance.results.file import decode_record, encode_record, history_cases_path, read_results
+from conformance.results.records import ReturnedValues
+from conformance.serialization.decoding import Count, JsonDecoder, MalformedError, NonEmpty
+from conformance.subjects.naming import SubjectKind, SubjectName
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from conformance.corpus.corpus import Corpus, CorpusCase
+    from conformance.results.file import Results
+    from conformance.results.records import CaseRecord, Header, HistoryRecord
+
+FORMAT = 1
+"""Format of the store."""
+
+_STORE_FILE = "store.json"
+LOCK_FILE = "update.lock"
+INDEX_FILE = "index.sqlite"
+WORK_FOLDER = ".work"
+
+_RESULTS_SUFFIX, _VALUES_SUFFIX, _UNAVAILABLE_SUFFIX = ".jsonl.gz", ".values.xz", ".unavailable.json"
+_MAX_PACKED_BYTES = 2**26
+_MAX_UNPACKED_BYTES = 2**28
+DIGEST_LENGTH = 16
+"""Hexadecimal digits of the digests of values and cases."""
+
+
+class StoreDocument(TypedDict):
+    """The file `store.json`."""
+
+    format: Count
+
+
+class UnavailableDocument(TypedDict):
+    """A release that has no results, with the code and the text of the error."""
+
+    subject: NonEmpty
+    release: NonEmpty
+    code: NonEmpty
+    reason: NonEmpty
+
+
+class ValuesRecord(TypedDict):
+    """One line of a file of values."""
+
+    digest: NonEmpty
+    values: ReturnedValues
+
+
+class CaseHashes(TypedDict):
+    """Hashes of a case: of its model and inputs, of its expected outputs without their bounds, and of all files."""
+
+    question: NonEmpty
+    expected: NonEmpty
+    whole: NonEmpty
+
+
+class HashesDocument(TypedDict):
+    """The hashes of all cases of a corpus."""
+
+    cases: dict[NonEmpty, CaseHashes]
+
+
+_decode_hashes = JsonDecoder(HashesDocument)
+_decode_store = JsonDecoder(StoreDocument)
+_decode_unavailable = JsonDecoder(UnavailableDocument)
+_decode_values = JsonDecoder(ValuesRecord)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A subject of a history, without its release.
+
+    Attributes:
+        kind: backend or graph optimizer.
+        name: name of the subject.
+        options: options in brackets, as text: `with=numpy>=2`.
+    """
+
+    kind: SubjectKind
+    name: str
+    options: str = ""
+
+    @property
+    def text(self) -> str:
+        """The name with its options."""
+        return self.name + (f"[{self.options}]" if self.options else "")
+
+    def subject(self, release: str) -> SubjectName:
+        """Return the subject for a release: `onnxruntime@1.20.1[optimization=disabled]`."""
+        return SubjectName.parse(f"{self.name}@{release}" + (f"[{self.options}]" if self.options else ""), self.kind)
+
+    @classmethod
+    def parse(cls, text: str, kind: SubjectKind) -> Target:
+        """Return the target in the name of a subject; a release in the name is ignored."""
+        return cls(kind, SubjectName.parse(text, kind).name, _options_text(text))
+
+
+def _options_text(text: str) -> str:
+    return text.partition("[")[2].removesuffix("]").strip()
+
+
+@dataclass(frozen=True)
+class StoredRelease:
+    """A release with results in the store.
+
+    Attributes:
+        path: its results file.
+        header: the header of the file.
+    """
+
+    path: Path
+    header: Header
+
+    @property
+    def history(self) -> HistoryRecord:
+        """The part of the header that names the release."""
+        return self.header["history"]
+
+    @property
+    def target(self) -> Target:
+        """The subject without its release."""
+        return Target.parse(self.history["subject"], SubjectKind(self.header["subjects"][0]["kind"]))
+
+    @property
+    def release(self) -> str:
+        """The release."""
+        return self.history["release"]
+
+    @property
+    def digest(self) -> str:
+        """Digest of the corpus of the results."""
+        return self.header["corpus"]["digest"]
+
+    @cached_property
+    def version(self) -> Version:
+        """The release as a version, for sorting."""
+        return Version(self.release)
+
+    def read(self) -> Results:
+        """Return the results.
+
+        Raises:
+            ResultsError: the file is damaged.
+        """
+        return read_results(self.path)
+
+
+class HistoryStore:
+    """A store at a folder.
+
+    Args:
+        folder: the folder.
+
+    Raises:
+        HistoryError: the folder is the store of another version of the suite, or not a store.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        if folder.exists() and not folder.is_dir():
+            raise HistoryError("not-a-store", f"{folder} is not a folder.", "Name a folder by --store.")
+        self._check_format()
+
+    def _check_format(self) -> None:
+        path = self.folder / _STORE_FILE
+        try:
+            found = _decode_store(read_regular(path, 2**16))["format"]
+        except FileNotFoundError:
+            if (self.folder / "backends").exists() or (self.folder / "optimizers").exists():
+                raise _damaged_error(path, "the file is missing") from None
+            return
+        except (OSError, MalformedError) as error:
+            raise _damaged_error(path, str(error)) from None
+        if found != FORMAT:
+            raise HistoryError(
+                "other-format",
+                f"{self.folder} is a history of format {found}; this version of the suite has format {FORMAT}.",
+                "Use the version of the suite that wrote it, or name another folder by --store.",
+            )
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Create the store if it does not exist, and lock it against other updates.
+
+        Raises:
+            HistoryError: another update is running.
+            UsageError: the store cannot be written.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self.folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise _unwritable_error(self.folder, error) from None
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise HistoryError(
+                    "locked", f"Another update of {self.folder} is running.", "Wait until it has ended."
+                ) from None
+            if not (self.folder / _STORE_FILE).exists():
+                self._write(self.folder / _STORE_FILE, encode_record({"format": FORMAT}))
+            yield
+        finally:
+            os.close(descriptor)
+
+    def remove(self, stored: StoredRelease) -> None:
+        """Remove the results file of a release whose results are in another file; its values remain."""
+        stored.path.unlink(missing_ok=True)
+
+    def subject_folder(self, target: Target) -> Path:
+        """Return the folder of all results of a subject, with any options."""
+        return self.folder / f"{target.kind}s" / re.sub(r"[^\w.-]", "_", target.name)
+
+    def releases(self, target: Target | None = None) -> list[StoredRelease]:
+        """Return the releases with results, the oldest first; of all subjects, or of one.
+
+        Raises:
+            ResultsError: a file is damaged.
+        """
+        folders = [self.subject_folder(target)] if target else sorted(self.folder.glob("*s/*"))
+        paths = [path for folder in folders for path in sorted(folder.glob(f"*{_RESULTS_SUFFIX}"))]
+        found = [StoredRelease(path, _read_header(path)) for path in paths if path.parent.parent.name != "cases"]
+        return sorted(
+            (each for each in found if target is None or each.target == target),
+            key=lambda each: (each.target.kind, each.target.text, each.version, each.path.name),
+        )
+
+    def unavailable(self, target: Target) -> dict[str, UnavailableDocument]:
+        """Return the releases of a subject that cannot be run, by release.
+
+        Raises:
+            HistoryError: a file is damaged.
+        """
+        found = {}
+        for path in sorted(self.subject_folder(target).glob(f"*{_UNAVAILABLE_SUFFIX}")):
+            try:
+                document: UnavailableDocument = _decode_unavailable(read_regular(path, 2**16))
+            except (OSError, MalformedError) as error:
+                raise _damaged_error(path, str(error)) from None
+            if document["subject"] == target.text:
+                found[document["release"]] = document
+        return found
+
+    def record_unavailable(self, target: Target, release: str, code: str, reason: str) -> None:
+        """Record why a release cannot be run."""
+        document = {"subject": target.text, "release": release, "code": code, "reason": reason}
+        self._write(self._unavailable_path(target, release), encode_record(document))
+
+    def _unavailable_path(self, target: Target, release: str) -> Path:
+        variant = hashlib.sha256(target.text.encode()).hexdigest()[:8]
+        return self.subject_folder(target) / f"{release}-{variant}{_UNAVAILABLE_SUFFIX}"
+
+    def add(self, header: Header, results: Iterable[Mapping[str, Any]], corpus: Corpus) -> StoredRelease:
+        """Write the results of a release: first the values that are new, then the results file.
+
+        Args:
+            header: the header, with the key `history`.
+            results: the result records; the values in them are replaced by digests.
+            corpus: the corpus of the results.
+
+        Raises:
+            HistoryError: the disk is full.
+            UsageError: the store cannot be written.
+        """
+        self.add_cases(corpus)
+        target = Target.parse(header["history"]["subject"], SubjectKind(header["subjects"][0]["kind"]))
+        stem = self.subject_folder(target) / f"{header['history']['release']}-{result_key(header)}"
+        known, new, lines = self._known_digests(target), dict[str, Any](), list[bytes]()
+        counts: dict[str, dict[str, int]] = {}
+        for result in results:
+            record, values = _replace_values(result)
+            if values is not None and record["returned"] not in known:
+                new[record["returned"]] = values
+            lines.append(encode_record(record))
+            level = counts.setdefault(record["level"], {})
+            level[record["verdict"]] = level.get(record["verdict"], 0) + 1
+        content = b"".join([encode_record(header), *lines, encode_record(_footer(header, counts, len(lines)))])
+        if new:
+            text = b"".join(encode_record({"digest": digest, "values": new[digest]}) for digest in sorted(new))
+            self._write(Path(f"{stem}{_VALUES_SUFFIX}"), lzma.compress(text, preset=9))
+        path = Path(f"{stem}{_RESULTS_SUFFIX}")
+        self._write(path, gzip.compress(content, mtime=0))
+        self._unavailable_path(target, header["history"]["release"]).unlink(missing_ok=True)
+        return StoredRelease(path, header)
+
+    def _known_digests(self, target: Target) -> set[str]:
+        return set(self.values(target))
+
+    def values(self, target: Target) -> dict[str, ReturnedValues]:
+        """Return all values of a subject by their digests.
+
+        Raises:
+            HistoryError: a file is damaged.
+        """
+        found: dict[str, ReturnedValues] = {}
+        for path in sorted(self.subject_folder(target).glob(f"*{_VALUES_SUFFIX}")):
+            for line in read_lines(path, lzma.open):
+                try:
+                    record = _decode_values(line)
+                except MalformedError as error:
+                    raise _damaged_error(path, str(error)) from None
+                found[record["digest"]] = record["values"]
+        return found
+
+    def add_cases(self, corpus: Corpus) -> None:
+        """Write the case records and the hashes of a corpus, if the store does not have them."""
+        path = self._cases_path(corpus.digest)
+        hashes = path.with_name(path.name.replace(_RESULTS_SUFFIX, ".hashes.json.gz"))
+        if path.exists() and hashes.exists():
+            return
+        self._write(hashes, gzip.compress(encode_record({"cases": case_hashes(corpus)}), mtime=0))
+        records = []
+        for case in corpus.cases.values():
+            document = read_case_json(corpus, case)
+            del document["generator"]
+            records.append(encode_record({"record": "case", "case": case.id, "kind": str(case.kind), **document}))
+        self._write(path, gzip.compress(b"".join(records), mtime=0))
+
+    def _cases_path(self, digest: str) -> Path:
+        return self.folder / "cases" / f"{digest[:16]}{_RESULTS_SUFFIX}"
+
+    def hashes(self, digest: str) -> dict[str, CaseHashes]:
+        """Return the hashes of the cases of a corpus by case.
+
+        Raises:
+            HistoryError: the file is missing or damaged.
+        """
+        path = self._cases_path(digest)
+        path = path.with_name(path.name.replace(_RESULTS_SUFFIX, ".hashes.json.gz"))
+        try:
+            found: dict[str, CaseHashes] = _decode_hashes(_unpack(path, gzip.open))["cases"]
+        except MalformedError as error:
+            raise _damaged_error(path, str(error)) from None
+        return found
+
+    def _write(self, path: Path, content: bytes) -> None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_bytes_atomically(path, content)
+        except OSError as error:
+            raise _unwritable_error(path, error) from None
+        except UsageError as error:
+            if isinstance(error.__context__, OSError):
+                raise _unwritable_error(path, error.__context__) from None
+            raise
+
+
+def case_hashes(corpus: Corpus) -> dict[str, CaseHashes]:
+    """Return the hashes of each case of a corpus."""
+    return {
+        id: {
+            "question": question_hash(corpus, case),
+            "expected": _short_hash(_hashes(case, (), "/output_")),
+            "whole": _short_hash([str(case.level), *sorted(case.files.items())]),
+        }
+        for id, case in corpus.cases.items()
+    }
+
+
+def question_hash(corpus: Corpus, case: CorpusCase) -> str:
+    """Return a hash of all that a subject receives in a case: the model, the inputs and the companion."""
+    parts = _hashes(case, ("model.onnx",), "/input_")
+    if COMPANION_FILE in case.files:
+        document = json.loads(corpus.read(case, COMPANION_FILE))
+        other = corpus.cases.get(document.get("case", ""))
+        parts += [("companion", case.files[COMPANION_FILE])]
+        parts += _hashes(other, ("model.onnx",), "/input_") if other else []
+    return _short_hash(parts)
+
+
+def _hashes(case: CorpusCase, names: tuple[str, ...], part: str) -> list[tuple[str, str]]:
+    return sorted((name, hash) for name, hash in case.files.items() if name in names or part in name)
+
+
+def _short_hash(content: object) -> str:
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:DIGEST_LENGTH]
+
+
+def result_key(header: Header) -> str:
+    """Return a hash of everything on which the results of a file depend."""
+    history = header["history"]
+    options = header["options"].get(header["subjects"][0]["id"], [])
+    identity = [history["subject"], history["release"], history["python"], history["packages"], history["adapter"]]
+    cpu = header["environment"].get("cpu features", "")
+    return _short_hash([identity, options, cpu, header["corpus"]["digest"]])[:8]
+
+
+def _replace_values(result: Mapping[str, Any]) -> tuple[dict[str, Any], ReturnedValues | None]:
+    """Return a result with the digest of its values in their place, and the values."""
+    values = result.get("returned")
+    if values is None or isinstance(values, str):
+        return dict(result), None
+    digest = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:DIGEST_LENGTH]
+    return {**result, "returned": digest}, values
+
+
+def _footer(header: Header, counts: Mapping[str, Mapping[str, int]], number: int) -> dict[str, Any]:
+    defects = sum(n for level in counts.values() for verdict, n in level.items() if verdict not in _HARMLESS_VERDICTS)
+    return {
+        "record": "footer",
+        "results": number,
+        "verdicts": {header["subjects"][0]["id"]: counts},
+        "outcome": "fail" if defects else "pass",
+        "reasons": [f"{defects} results are failures"] if defects else [],
+        "seconds": 0,
+        "diagnoses": [],
+        "unexplained": [],
+    }
+
+
+_HARMLESS_VERDICTS = {"pass", "unsupported", "skipped"}
+
+
+def _read_header(path: Path) -> Header:
+    try:
+        with gzip.open(path) as stream:
+            header: Header = decode_record(stream.readline(_MAX_PACKED_BYTES))
+    except (OSError, EOFError, MalformedError) as error:
+        raise ResultsError(
+            "malformed", f"{path} is not a results file: {error}.", "Remove it, and update again."
+        ) from None
+    if "history" not in header:
+        raise ResultsError("malformed", f"{path} names no release.", "Remove it, and update again.")
+    return header
+
+
+def read_lines(path: Path, open_packed: Any) -> list[bytes]:
+    """Return the lines of a packed file of a store.
+
+    Raises:
+        HistoryError: the file is damaged.
+    """
+    return _unpack(path, open_packed).splitlines(keepends=True)
+
+
+def history_cases(path: Path, digest: str) -> Iterator[CaseRecord]:
+    """Yield the case records for a results file of a store.
+
+    Raises:
+        HistoryError: the file with the records is damaged.
+    """
+    source = history_cases_path(path, digest)
+    for line in read_lines(source, gzip.open):
+        try:
+            yield decode_record(line)
+        except MalformedError as error:
+            raise _damaged_error(source, str(error)) from None
+
+
+def _unpack(path: Path, open_packed: Any) -> bytes:
+    try:
+        packed = read_regular(path, _MAX_PACKED_BYTES)
+        with open_packed(io.BytesIO(packed)) as stream:
+            content: bytes = stream.read(_MAX_UNPACKED_BYTES + 1)
+    except (OSError, EOFError, lzma.LZMAError) as error:
+        raise _damaged_error(path, str(error)) from None
+    if len(content) > _MAX_UNPACKED_BYTES:
+        raise _damaged_error(path, "it is too large")
+    return content
+
+
+def _damaged_error(path: Path, reason: str) -> HistoryError:
+    return HistoryError(
+        "damaged", f"{path} is not a file of a history: {reason}.", "Restore the file, or remove it and update again."
+    )
+
+
+def _unwritable_error(path: Path, error: OSError) -> HistoryError:
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return HistoryError(
+            "disk-full", f"{path} cannot be written: {error.strerror}.", "Free disk space, and update again."
+        )
+    return HistoryError(
+        "not-writable", f"{path} cannot be written: {error.strerror}.", "Name another folder by --store."
+    )

@@ -1,0 +1,359 @@
+"""Timelines: the verdicts of the releases of one subject, grouped into rows of cases with the same verdicts and cause.
+
+A row is a *regression* if a release that passes is followed by a release that fails. `timelines` returns one `Timeline`
+per subject; `document` converts timelines to JSON, `text_table` to text.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from conformance.results.known_faults import known_faults_in
+from conformance.serialization.text import shorten_middle
+from conformance.verdicts import Level, Verdict
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from conformance.history.store import HistoryStore, StoredRelease, Target, UnavailableDocument
+    from conformance.results.known_faults import KnownFault
+
+SYMBOLS: Mapping[str, str] = {
+    Verdict.PASS: ".",
+    Verdict.FAIL: "F",
+    Verdict.ERROR: "E",
+    Verdict.CRASH: "C",
+    Verdict.TIMEOUT: "T",
+    Verdict.UNSUPPORTED: "u",
+    Verdict.SKIPPED: "s",
+    "": " ",
+}
+"""One character per verdict in a text table; a space stands for a release without a result."""
+
+
+class Course(StrEnum):
+    """How the verdicts of a row develop; reports show the rows in this order."""
+
+    REGRESSION = "regression"
+    FIXED_REGRESSION = "fixed regression"
+    PERSISTENT = "persistent"
+    FIXED = "fixed"
+    UNSUPPORTED_SINCE = "unsupported since"
+    NO_FAILURE = "no failure"
+
+    @property
+    def meaning(self) -> str:
+        """The meaning in one sentence."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    Course.REGRESSION: "An older release passes, and the newest release fails.",
+    Course.FIXED_REGRESSION: "An older release passes, a later release fails, and the newest release does not.",
+    Course.PERSISTENT: "No older release passes, and the newest release fails.",
+    Course.FIXED: "No release before the failing releases passes, and the newest release does not fail.",
+    Course.UNSUPPORTED_SINCE: "An older release passes, a later release does not support the case, and none fails.",
+    Course.NO_FAILURE: "No release fails.",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """Cases of one subject with the same verdicts in all releases, and the same cause in the last failing release.
+
+    Attributes:
+        verdicts: verdict of each release; empty for a release without a result.
+        cause: cause of the last failure, or of the last `unsupported`; empty if every release passes.
+        cases: ids of the cases.
+        level: strongest level of the cases.
+        fault: the known fault of the cases, or None.
+        varies: number of releases whose verdict varied when the case was repeated.
+    """
+
+    verdicts: tuple[str, ...]
+    cause: str
+    cases: tuple[str, ...]
+    level: Level
+    fault: KnownFault | None
+    varies: int
+
+    @property
+    def course(self) -> Course:
+        """How the verdicts develop."""
+        known = [verdict for verdict in self.verdicts if verdict]
+        failures = [number for number, verdict in enumerate(known) if is_defect(verdict)]
+        passes = [number for number, verdict in enumerate(known) if verdict == Verdict.PASS]
+        if not failures:
+            lost = passes and Verdict.UNSUPPORTED in known[passes[0] :]
+            return Course.UNSUPPORTED_SINCE if lost else Course.NO_FAILURE
+        is_failing = failures[-1] == len(known) - 1
+        if passes and passes[0] < failures[-1]:
+            return Course.REGRESSION if is_failing else Course.FIXED_REGRESSION
+        return Course.PERSISTENT if is_failing else Course.FIXED
+
+    @property
+    def name(self) -> str:
+        """The title of the known fault, or the cause."""
+        return self.fault.title if self.fault else self.cause
+
+
+def is_defect(verdict: str) -> bool:
+    """Return whether a verdict is a failure of the subject; a missing verdict is none."""
+    return bool(verdict) and Verdict(verdict).is_defect
+
+
+@dataclass(frozen=True)
+class Span:
+    """The last series of releases that fail.
+
+    Attributes:
+        since: the first release of the series.
+        is_oldest: whether it is the oldest release with a result, so that the fault may be older.
+        last_good: the release with a result before it, or None.
+        end: the first release after the series with a result, or None.
+        end_verdict: verdict of that release; empty without it.
+    """
+
+    since: str
+    is_oldest: bool
+    last_good: str | None
+    end: str | None
+    end_verdict: str
+
+    @property
+    def fixed_in(self) -> str | None:
+        """The first release after the series, if it passes; a release that does not support the case mends nothing."""
+        return self.end if self.end_verdict == Verdict.PASS else None
+
+    @property
+    def texts(self) -> list[str]:
+        """The series in words: `since 1.20.0`, `fixed in 1.21.0`."""
+        end = f"fixed in {self.end}" if self.fixed_in else f"{self.end_verdict} since {self.end}"
+        return [f"since {self.since}{' or earlier' * self.is_oldest}", *([end] if self.end else [])]
+
+
+def failing_span(releases: Sequence[str], verdicts: Sequence[str]) -> Span | None:
+    """Return the last series of failing releases; None if no release fails. Releases without results are ignored."""
+    known = [(release, verdict) for release, verdict in zip(releases, verdicts, strict=True) if verdict]
+    failing = [number for number, (_, verdict) in enumerate(known) if is_defect(verdict)]
+    if not failing:
+        return None
+    last = first = failing[-1]
+    while first and is_defect(known[first - 1][1]):
+        first -= 1
+    before = known[first - 1][0] if first else None
+    after, verdict = known[last + 1] if last + 1 < len(known) else (None, "")
+    return Span(known[first][0], first == 0, before, after, verdict)
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The releases of one subject and the rows of its cases.
+
+    Attributes:
+        releases: releases with results, the oldest first.
+        packages: for each release, the packages of its environment.
+        unavailable: releases without results, with the reasons.
+        rows: the rows, regressions first.
+        faults: for each release, the number of different causes of failures.
+        failing: for each release, the number of failing cases.
+    """
+
+    target: Target
+    releases: tuple[str, ...]
+    packages: tuple[tuple[str, ...], ...]
+    unavailable: tuple[UnavailableDocument, ...]
+    rows: tuple[Row, ...]
+    faults: tuple[int, ...]
+    failing: tuple[int, ...]
+
+
+def timelines(
+    store: HistoryStore,
+    index: sqlite3.Connection,
+    has_target: Callable[[Target], bool] = lambda _: True,
+    has_case: Callable[[str], bool] = lambda _: True,
+) -> list[Timeline]:
+    """Return the timelines of the subjects in a store.
+
+    Args:
+        index: the index of the store.
+        has_target: whether a subject is included.
+        has_case: whether a case is included.
+    """
+    by_target: dict[Target, list[StoredRelease]] = defaultdict(list)
+    for stored in store.releases():
+        by_target[stored.target].append(stored)
+    files = {path: id for id, path in index.execute("SELECT id, path FROM files")}
+    found = []
+    for target, releases in by_target.items():
+        if has_target(target):
+            newest = _newest_results(releases)
+            ids = [files[str(each.path.relative_to(store.folder))] for each in newest]
+            found.append(_timeline(store, index, target, newest, ids, has_case))
+    return found
+
+
+def _newest_results(releases: Sequence[StoredRelease]) -> list[StoredRelease]:
+    """Return one results file per release: of the corpus of the newest results, and there the newest one."""
+    digest = max(releases, key=lambda each: each.header["started"]).digest
+    found: dict[str, StoredRelease] = {}
+    for each in releases:
+        other = found.get(each.release)
+        if each.digest == digest and (other is None or other.header["started"] < each.header["started"]):
+            found[each.release] = each
+    return sorted(found.values(), key=lambda each: each.version)
+
+
+def _timeline(
+    store: HistoryStore,
+    index: sqlite3.Connection,
+    target: Target,
+    releases: Sequence[StoredRelease],
+    files: Sequence[int],
+    has_case: Callable[[str], bool],
+) -> Timeline:
+    cells: dict[str, list[tuple[str, str, bool]]] = defaultdict(lambda: [("", "", False)] * len(files))
+    levels: dict[str, Level] = {}
+    causes: list[set[str]] = [set() for _ in files]
+    failing = [0] * len(files)
+    query = (
+        "SELECT case_id, level, verdict, causes.text, varies FROM results LEFT JOIN causes ON causes.id = cause"
+        " WHERE file = ?"
+    )
+    for number, file in enumerate(files):
+        for case, level, verdict, cause, varies in index.execute(query, (file,)):
+            if has_case(case):
+                cells[case][number] = (verdict, cause or "", bool(varies))
+                levels[case] = Level.strongest([Level(level), levels.get(case, Level(level))])
+                if is_defect(verdict):
+                    causes[number].add(cause)
+                    failing[number] += 1
+    return Timeline(
+        target,
+        tuple(each.release for each in releases),
+        tuple(tuple(each.history["packages"]) for each in releases),
+        tuple(store.unavailable(target).values()),
+        tuple(_rows(target, cells, levels)),
+        tuple(map(len, causes)),
+        tuple(failing),
+    )
+
+
+def _rows(
+    target: Target, cells: Mapping[str, Sequence[tuple[str, str, bool]]], levels: Mapping[str, Level]
+) -> list[Row]:
+    """Return the rows of a subject, regressions first, then those with the most cases."""
+    groups: dict[tuple[tuple[str, ...], str, KnownFault | None], list[str]] = defaultdict(list)
+    for case, row in cells.items():
+        verdicts = tuple(verdict for verdict, _, _ in row)
+        last = next((cell for cell in reversed(row) if is_defect(cell[0])), None)
+        last = last or next((cell for cell in reversed(row) if cell[0] == Verdict.UNSUPPORTED), ("", "", False))
+        fault = _fault_of(target, case, last[0]) if is_defect(last[0]) else None
+        groups[verdicts, "" if fault else last[1], fault].append(case)
+    rows = [
+        Row(
+            verdicts,
+            cause,
+            tuple(sorted(cases)),
+            Level.strongest([levels[case] for case in cases]),
+            fault,
+            sum(any(cells[case][number][2] for case in cases) for number in range(len(verdicts))),
+        )
+        for (verdicts, cause, fault), cases in groups.items()
+    ]
+    order = list(Course)
+    return sorted(rows, key=lambda row: (order.index(row.course), _first_failure(row), -len(row.cases), row.name))
+
+
+def _first_failure(row: Row) -> int:
+    """Return the negative number of the first release of the last series of failures: recent regressions come first."""
+    span = failing_span([str(number) for number in range(len(row.verdicts))], row.verdicts)
+    return -int(span.since) if span else 0
+
+
+def _fault_of(target: Target, case: str, verdict: str) -> KnownFault | None:
+    faults = known_faults_in(target.name, str(target.kind), case)
+    return next((fault for fault in faults if fault.verdict == verdict), None)
+
+
+def document(found: Sequence[Timeline]) -> dict[str, Any]:
+    """Return timelines as JSON, for programs; a list of regressions can be compared with it."""
+    return {"format": 1, "subjects": [_subject_document(timeline) for timeline in found]}
+
+
+def _subject_document(timeline: Timeline) -> dict[str, Any]:
+    return {
+        "subject": timeline.target.text,
+        "kind": str(timeline.target.kind),
+        "releases": list(timeline.releases),
+        "unavailable": [dict(each) for each in timeline.unavailable],
+        "faults": list(timeline.faults),
+        "failing": list(timeline.failing),
+        "rows": [_row_document(timeline, row) for row in timeline.rows],
+    }
+
+
+def _row_document(timeline: Timeline, row: Row) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "course": str(row.course),
+        "level": str(row.level),
+        "verdicts": dict(zip(timeline.releases, row.verdicts, strict=True)),
+        "cause": row.cause,
+        "cases": list(row.cases),
+    }
+    if row.fault:
+        found["fault"] = row.fault.location
+    if span := failing_span(timeline.releases, row.verdicts):
+        found |= {"since": span.since, "since_is_oldest": span.is_oldest, "fixed_in": span.fixed_in}
+        found |= {"ends_in": span.end, "ends_as": span.end_verdict} if span.end else {}
+    if row.varies:
+        found["varies"] = row.varies
+    return found
+
+
+MAX_NAME_LENGTH = 100
+"""Characters of the name of a row in a text table."""
+
+
+def text_table(timeline: Timeline, *, with_cases: bool = False) -> Iterator[str]:
+    """Yield the lines of a table: one column of one character per release, one line per row.
+
+    Args:
+        with_cases: also print the rows without failures, and the cases of each row.
+    """
+    count = len(timeline.releases)
+    span = f"{timeline.releases[0]} to {timeline.releases[-1]}"
+    yield f"{timeline.target.text}: {count} release{'s' * (count != 1)}, {span}"
+    height = max(map(len, timeline.releases))
+    for line in range(height):
+        yield "  " + "".join(release.rjust(height)[line] for release in timeline.releases)
+    course = None
+    for row in timeline.rows:
+        if row.course is Course.NO_FAILURE and not with_cases:
+            continue
+        if row.course is not course:
+            course = row.course
+            yield f"{course}: {course.meaning}"
+        yield "  " + "".join(SYMBOLS[verdict] for verdict in row.verdicts) + "  " + _row_text(timeline, row)
+        if with_cases:
+            yield from (f"      {case}" for case in row.cases)
+    for each in timeline.unavailable:
+        yield f"without results: {each['release']}: {each['reason']}"
+
+
+def _row_text(timeline: Timeline, row: Row) -> str:
+    count = len(row.cases)
+    parts = [f"{count} case{'s' * (count != 1)}", row.level]
+    if span := failing_span(timeline.releases, row.verdicts):
+        parts += span.texts
+    parts += ["varies"] if row.varies else []
+    return f"{', '.join(parts)}: {shorten_middle(row.name, MAX_NAME_LENGTH)}"
+
+
+LEGEND = "; ".join(f"{symbol} {verdict}" for verdict, symbol in SYMBOLS.items() if verdict) + "; blank: no result"
+"""Explanation of the characters in a text table."""

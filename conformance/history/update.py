@@ -1,0 +1,522 @@
+"""Run the corpus on all releases that the store lacks: install, run, pack and remove one release after another.
+
+While one release runs, the environment of the next release is created. The order of the releases starts with the newest
+and the oldest and then halves the gaps, so an update that is interrupted shows most of the history. An interrupted run
+is continued by the next update. A release that does not install or start is recorded with the reason.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from packaging.version import Version
+
+from conformance.environments.create import PackageSources, create_environment
+from conformance.environments.registry import environments_folder, find_environment, remove_environment
+from conformance.environments.requirements import find_requirements
+from conformance.errors import HistoryError, ResultsError, SubjectError
+from conformance.history.index import results_of
+from conformance.history.rejudge import judge_again
+from conformance.history.releases import is_disk_error, is_network_error, no_network_error
+from conformance.history.store import WORK_FOLDER
+from conformance.results.file import read_results
+from conformance.subjects.naming import SubjectKind
+from conformance.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from conformance.corpus.corpus import Corpus
+    from conformance.environments.registry import Environment
+    from conformance.environments.requirements import Requirements
+    from conformance.history.rejudge import JudgedAgain
+    from conformance.history.store import HistoryStore, StoredRelease, Target
+    from conformance.results.file import Results
+    from conformance.results.records import Header
+
+LEVELS = ("must", "should")
+"""Levels of the cases of a history."""
+
+CONFIRMATIONS = 3
+"""How often a case runs whose verdict differs from that of a neighbouring release."""
+
+SHARDS: dict[str, int] = {"openvino": 8}
+"""Number of shards of the runs of slow subjects; a finished shard survives an interruption."""
+
+_STOP_SECONDS = 60.0
+"""Time for a run to write its results after an interruption."""
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """How the releases are run.
+
+    Attributes:
+        data: folder of the corpus; None for the corpus of the suite.
+        workers: number of processes of a run, or None.
+        offline: whether nothing is installed and run: only stored results are judged again.
+        sources: the Python and the sources of the packages.
+    """
+
+    data: Path | None = None
+    workers: int | None = None
+    offline: bool = False
+    sources: PackageSources = field(default_factory=PackageSources)
+
+
+@dataclass(frozen=True)
+class ReleaseTask:
+    """One release of a subject that has to be run.
+
+    Attributes:
+        shard: the part of the cases to run, as in `--shard`; empty for all.
+        cases: the cases to repeat; empty for a first run.
+        known: all releases of the subject, which determine the neighbours of a release. If it is empty, the neighbours
+            are the nearest releases in the store.
+    """
+
+    target: Target
+    release: str
+    shard: str = ""
+    cases: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+
+    @property
+    def subject(self) -> str:
+        """Name of the subject on the command line."""
+        return self.target.subject(self.release).text
+
+    @property
+    def requirements(self) -> Requirements:
+        """The packages of its environment."""
+        return find_requirements(self.target.subject(self.release))
+
+
+def order_by_gaps(releases: Sequence[str]) -> list[str]:
+    """Return sorted releases in the order of an update: the newest, the oldest, then the middle of each gap."""
+    if not releases:
+        return []
+    ordered = [len(releases) - 1, 0]
+    gaps = [(0, len(releases) - 1)]
+    while gaps:
+        first, last = gaps.pop(0)
+        if last - first > 1:
+            middle = (first + last) // 2
+            ordered.append(middle)
+            gaps += [(first, middle), (middle, last)]
+    return [releases[number] for number in dict.fromkeys(ordered)]
+
+
+def missing_releases(
+    store: HistoryStore, target: Target, releases: Iterable[str], corpus: Corpus, *, retry: bool = False
+) -> list[str]:
+    """Return the releases that have no results of the corpus and are not recorded as unavailable.
+
+    Args:
+        retry: also return the releases that are recorded as unavailable.
+    """
+    present = {each.version for each in store.releases(target) if each.digest == corpus.digest}
+    unavailable = set() if retry else set(map(Version, store.unavailable(target)))
+    return [release for release in releases if Version(release) not in present | unavailable]
+
+
+@dataclass
+class UpdateCounts:
+    """Number of releases that an update ran, recorded as unavailable, and could not run."""
+
+    done: int = 0
+    unavailable: int = 0
+    failed: int = 0
+
+
+def update_store(
+    store: HistoryStore,
+    corpus: Corpus,
+    tasks: Sequence[ReleaseTask],
+    settings: RunSettings,
+    report: Callable[[str], None],
+) -> UpdateCounts:
+    """Run the tasks in order and add their results to the store. The caller holds the lock of the store.
+
+    Args:
+        report: function that prints a line on the progress.
+
+    Raises:
+        HistoryError: the package index cannot be reached, or the disk is full. The results so far are in the store.
+        KeyboardInterrupt: the user interrupted the update; the run in progress can be continued.
+    """
+    counts, began = UpdateCounts(), time.monotonic()
+    with ThreadPoolExecutor(1) as pool:
+        following = ReleaseRun(store, corpus, tasks[0], settings) if tasks else None
+        prepared = pool.submit(following.prepare) if following else None
+        for number, task in enumerate(tasks, 1):
+            assert following is not None
+            assert prepared is not None
+            worker, current, started = following, prepared, time.monotonic()
+            try:
+                try:
+                    environment = current.result()
+                finally:
+                    if number < len(tasks):
+                        following = ReleaseRun(store, corpus, tasks[number], settings)
+                        prepared = pool.submit(following.prepare)
+                if environment is None and worker.known is not None and worker.known.missing:
+                    report(
+                        f"[{number}/{len(tasks)}] {task.subject}: {len(worker.known.missing)} cases must run; left out"
+                    )
+                    counts.failed += 1
+                    continue
+                stored = worker.run(environment)
+                line, counts.done = _summary(stored), counts.done + 1
+            except SubjectError as error:
+                check_environment_error(task, error)
+                store.record_unavailable(task.target, task.release, error.code, _without_paths(error.problem))
+                line, counts.unavailable = f"unavailable: {_without_paths(error.problem)}", counts.unavailable + 1
+            except ResultsError as error:
+                line, counts.failed = f"not run: {error.problem}", counts.failed + 1
+            seconds, elapsed = time.monotonic() - started, time.monotonic() - began
+            left = elapsed / number * (len(tasks) - number)
+            report(f"[{number}/{len(tasks)}] {task.subject}: {line}; {seconds:.0f} s, about {_duration(left)} left")
+    return counts
+
+
+def _summary(stored: StoredRelease) -> str:
+    counts = Counter(result["verdict"] for result in results_of(stored))
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
+
+
+def _duration(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
+
+
+def check_environment_error(task: ReleaseTask, error: SubjectError) -> None:
+    """Raise an error if an environment was not created for a reason that is not the release's.
+
+    Raises:
+        HistoryError: the package index cannot be reached, or the disk is full.
+    """
+    if is_network_error(error.problem):
+        raise no_network_error(task.subject, error.problem) from None
+    if is_disk_error(error.problem):
+        raise HistoryError(
+            "disk-full", f"{task.subject} cannot be installed: {error.problem}", "Free disk space, and update again."
+        ) from None
+
+
+class ReleaseRun:
+    """The run of one release: its environment, its results files, and the packing of the results."""
+
+    def __init__(self, store: HistoryStore, corpus: Corpus, task: ReleaseTask, settings: RunSettings) -> None:
+        self._store, self._corpus, self._task, self._settings = store, corpus, task, settings
+        name = re.sub(r"[^\w.-]", "_", f"{task.target.kind}-{task.subject}-{corpus.digest[:8]}")
+        self._work = store.folder / WORK_FOLDER / name
+        self.known: JudgedAgain | None = None
+        """Results that are known from another corpus without a run; None if there are none, or before `prepare`."""
+        self._earlier: StoredRelease | None = None
+
+    def prepare(self) -> Environment | None:
+        """Judge the stored results of another corpus again; return the environment if a case must run, else None.
+
+        Raises:
+            SubjectError: a package does not install, or the subject does not start.
+            HistoryError: the disk is full, or a file of the store is damaged.
+        """
+        stored = [each for each in self._store.releases(self._task.target) if each.release == self._task.release]
+        if stored:
+            self._earlier = max(stored, key=lambda each: each.header["started"])
+            self.known = judge_again(self._store, self._earlier, self._corpus)
+        if self._settings.offline or (self.known is not None and not self.known.missing):
+            return None
+        return self.create_environment()
+
+    @property
+    def _marker(self) -> Path:
+        """A file that exists if this update created the environment, so that the environment is removed."""
+        return self._work / "environment-created"
+
+    def create_environment(self) -> Environment:
+        """Create the environment, or return the environment if it exists.
+
+        Raises:
+            SubjectError: a package does not install, or the subject does not start.
+            HistoryError: the disk is full.
+        """
+        requirements = self._task.requirements
+        try:
+            self._work.mkdir(parents=True, exist_ok=True)
+            if find_environment(requirements) is None:
+                self._marker.touch()
+            environment, _ = create_environment(requirements, self._settings.sources)
+        except SubjectError:
+            shutil.rmtree(self._work, ignore_errors=True)
+            raise
+        except OSError as error:
+            raise HistoryError(
+                "disk-full" if is_disk_error(str(error)) else "not-writable",
+                f"The environment of {self._task.subject} cannot be written: {error.strerror}.",
+                "Free disk space, and update again.",
+            ) from None
+        return environment
+
+    def run(self, environment: Environment | None) -> StoredRelease:
+        """Run the release, add its results to the store, and remove the environment.
+
+        Args:
+            environment: the environment; None if all results are known.
+
+        Raises:
+            ResultsError: the run did not produce results.
+            HistoryError: the disk is full.
+        """
+        header, records = self.collect(environment)
+        stored = self._store.add(header, records, self._corpus)
+        if self._earlier is not None and self._earlier.path != stored.path:
+            self._store.remove(self._earlier)
+        self.clean(environment)
+        return stored
+
+    def clean(self, environment: Environment | None) -> None:
+        """Remove the environment, if an update created it, and the temporary results."""
+        if environment is not None and self._marker.exists():
+            remove_environment(environment)
+        shutil.rmtree(self._work, ignore_errors=True)
+
+    def collect(self, environment: Environment | None) -> tuple[Any, list[Mapping[str, Any]]]:
+        """Run the cases whose results are not known; return the header and the results for the store.
+
+        Args:
+            environment: the environment; None if all results are known.
+
+        Raises:
+            ResultsError: the run did not produce results.
+            HistoryError: the disk is full.
+        """
+        known = dict(self.known.results) if self.known else {}
+        runs = list(self._run_missing())
+        results: dict[str, Mapping[str, Any]] = {key[1]: run.results[key] for run in runs for key in run.rows}
+        if changed := self.changed_cases({case: result["verdict"] for case, result in results.items()}):
+            confirmed = self._run_cases(changed, CONFIRMATIONS)
+            results |= {key[1]: confirmed.results[key] for key in confirmed.rows}
+        header = self._header(
+            runs[0].header if runs else self._earlier_header(), environment, len(results) + len(known)
+        )
+        return header, [*known.values(), *map(_slim, results.values())]
+
+    def _run_missing(self) -> Iterator[Results]:
+        """Yield the runs of all cases whose results are not known."""
+        if self._task.cases:
+            yield self._run_cases(self._task.cases, CONFIRMATIONS)
+        elif self.known is not None:
+            if self.known.missing:
+                yield self._run_cases(self.known.missing, 1)
+        elif self._task.shard:
+            yield self._run_shard(*self._task.shard.split("/"))
+        else:
+            shards = SHARDS.get(self._task.target.name, 1)
+            for number in range(1, shards + 1):
+                yield self._run_shard(str(number), str(shards))
+
+    def _earlier_header(self) -> Header:
+        assert self._earlier is not None
+        return self._earlier.header
+
+    def _run_shard(self, number: str, shards: str) -> Results:
+        target = self._work / f"shard-{number}.jsonl"
+        levels = [word for level in LEVELS for word in ("--select-level", level)]
+        return self._run_command(target, [*levels, *(["--shard", f"{number}/{shards}"] if shards != "1" else [])])
+
+    def _run_cases(self, cases: Sequence[str], times: int) -> Results:
+        """Run some cases several times; the verdict of each case is the worst one."""
+        target = self._work / f"cases-{sha256(json.dumps([*cases, times]).encode()).hexdigest()[:8]}.jsonl"
+        words = [word for case in cases for word in ("--case", case)]
+        return self._run_command(target, ["--repeat", str(times), *words])
+
+    def _run_command(self, target: Path, selection: Sequence[str]) -> Results:
+        """Run the command `run`, or continue it, and return the results.
+
+        Raises:
+            ResultsError: the command did not produce complete results.
+            HistoryError: the disk is full.
+        """
+        if target.exists():
+            with suppress(ResultsError):
+                if not (found := read_results(target)).footer.get("interrupted"):
+                    return found
+        kind, environment, options = self._task.target.kind, *run_configuration(self._task.target)
+        command = [sys.executable, "-m", "conformance", "run", "-b" if kind is SubjectKind.BACKEND else "-o"]
+        command += [self._task.subject, *selection, *options, "--fail-level", "should", "--no-diagnosis"]
+        command += ["--record-outputs", "-q"]
+        command += ["--data", str(self._settings.data)] if self._settings.data else []
+        command += ["-n", str(self._settings.workers)] if self._settings.workers else []
+        partial = target.with_name(f"{target.name}.partial")
+        resumable = partial if partial.exists() else target if target.exists() else None
+        if resumable is not None:
+            status, _ = _run_child([*command, "--resume", str(target)], environment)
+            if status in {0, 1}:
+                return self._complete(target)
+            if status == 130:
+                raise KeyboardInterrupt
+            partial.unlink(missing_ok=True)
+            target.unlink(missing_ok=True)
+        status, errors = _run_child([*command, "--results", str(target)], environment)
+        if status == 130:
+            raise KeyboardInterrupt
+        if is_disk_error(errors):
+            raise HistoryError(
+                "disk-full",
+                f"The results of {self._task.subject} cannot be written.",
+                "Free disk space, and update again.",
+            )
+        if status not in {0, 1}:
+            reason = " ".join(_without_paths(errors).split())[-500:]
+            raise ResultsError(
+                "no-results", f"The run of {self._task.subject} ended with status {status}: {reason}", ""
+            )
+        return self._complete(target)
+
+    def _complete(self, target: Path) -> Results:
+        found = read_results(target)
+        if found.footer.get("interrupted") or found.footer["results"] < found.header["criterion"]["expected_results"]:
+            raise ResultsError("incomplete", f"The run of {self._task.subject} is incomplete.", "Update again.")
+        return found
+
+    def changed_cases(self, verdicts: Mapping[str, str]) -> list[str]:
+        """Return the cases whose verdict differs from that of the neighbouring releases in the store."""
+        changed: set[str] = set()
+        for neighbour in self._neighbours():
+            theirs = {result["case"]: result["verdict"] for result in results_of(neighbour)}
+            changed |= {case for case, verdict in verdicts.items() if theirs.get(case, verdict) != verdict}
+        return sorted(changed)
+
+    def _neighbours(self) -> list[StoredRelease]:
+        """Return the next older and the next newer release, if they are in the store.
+
+        Unavailable releases are skipped. If a neighbour is not in the store yet, its own run finds the changed cases.
+        """
+        version = Version(self._task.release)
+        stored = [each for each in self._store.releases(self._task.target) if each.digest == self._corpus.digest]
+        unavailable = set(map(Version, self._store.unavailable(self._task.target)))
+        pending = set(map(Version, self._task.known)) - unavailable - {each.version for each in stored}
+        older = [each for each in stored if each.version < version][-1:]
+        newer = [each for each in stored if each.version > version][:1]
+        return [
+            *(each for each in older if not any(each.version < other < version for other in pending)),
+            *(each for each in newer if not any(version < other < each.version for other in pending)),
+        ]
+
+    def _header(self, header: Header, environment: Environment | None, number: int) -> Any:
+        """Return the header of the stored results.
+
+        Args:
+            header: header of a run, or of the results that were judged again.
+            environment: the environment of the run, or None.
+            number: number of results.
+        """
+        task = self._task
+        history: dict[str, Any] = {"subject": task.target.text, "release": task.release}
+        if environment is not None and environment.document is not None:
+            document = environment.document
+            history |= {"python": document["python"], "packages": document["installed"]}
+            history |= {"adapter": adapter_hash(task.target)}
+        else:
+            history = dict(self._earlier_header()["history"])
+        history |= {"judged": self.known.judged} if self.known and self.known.judged else {}
+        corpus = {"version": self._corpus.version, "digest": self._corpus.digest, "cases": len(self._corpus.cases)}
+        return {
+            **header,
+            "command": f"onnx-conformance history update {task.subject}",
+            "corpus": {**corpus, "selected": number},
+            "selection": {"--select-level": " ".join(LEVELS)},
+            "criterion": {**header["criterion"], "expected_results": number},
+            "options": {name: _without_data(words) for name, words in header["options"].items()},
+            "history": history,
+        }
+
+
+def _without_data(words: Sequence[str]) -> list[str]:
+    """Return options without the folder of the corpus, which is named by its digest."""
+    return [word for number, word in enumerate(words) if word != "--data" and "--data" not in words[:number][-1:]]
+
+
+def _slim(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result without what the values or the corpus give again, and without paths of this machine."""
+    record = {name: value for name, value in result.items() if name not in {"placement", "recorded_outputs"}}
+    record["seconds"] = round(result["seconds"], 1)
+    record["message"] = _without_paths(result["message"])
+    if result["verdict"] == Verdict.PASS:
+        record["outputs"] = []
+    if "stderr" in record:
+        record["stderr"] = _without_paths(record["stderr"])[-_MAX_STDERR_LENGTH:]
+    return record
+
+
+_MAX_STDERR_LENGTH = 2000
+
+_TEMPORARY_PATTERN = re.compile(r"/[^\s'\":;,]*?/?onnx-conformance-[^\s'\"/:;,]*")
+_ADDRESS_PATTERN = re.compile(r"\b0x[0-9a-f]{6,16}\b")
+
+
+def _without_paths(text: str) -> str:
+    """Return a text without the folders of environments and runs, and without addresses, which differ between runs."""
+    folder = re.escape(str(environments_folder()))
+    text = re.sub(rf"{folder}/[^\s'\"/:;,]+", "<environment>", text)
+    text = _TEMPORARY_PATTERN.sub("<folder>", text)
+    return _ADDRESS_PATTERN.sub("0x…", text)
+
+
+def run_configuration(target: Target) -> tuple[dict[str, str], list[str]]:
+    """Return the environment variables and the options that `runtimes.toml` has for the runs of a subject."""
+    import tomllib
+
+    text = resources.files("conformance.adapters").joinpath("runtimes.toml").read_text(encoding="utf-8")
+    runtimes: dict[str, Any] = tomllib.loads(text)["runtimes"]
+    found = runtimes.get(target.name, {}) if target.kind is SubjectKind.BACKEND else {}
+    return dict(found.get("env", {})), list(found.get("options", []))
+
+
+def adapter_hash(target: Target) -> str:
+    """Return a hash of the code that connects a subject to the suite."""
+    folder = resources.files("conformance.adapters")
+    if target.kind is SubjectKind.OPTIMIZER:
+        folder = folder.joinpath("optimizers")
+    module = target.name.removesuffix("-defaults").replace("-", "_")
+    content = b""
+    for file in (folder.joinpath(f"{module}.py"), resources.files("conformance.adapters").joinpath("server.py")):
+        content += file.read_bytes() if file.is_file() else b""
+    return sha256(content).hexdigest()[:12]
+
+
+def _run_child(command: Sequence[str], variables: Mapping[str, str]) -> tuple[int, str]:
+    """Run a command of this suite; return its exit status and its messages. The command gets an interruption too."""
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={**os.environ, **variables},
+    ) as child:
+        try:
+            output, _ = child.communicate()
+        except BaseException:
+            child.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                child.communicate(timeout=_STOP_SECONDS)
+            child.kill()
+            raise
+    return child.returncode, output.decode(errors="replace")

@@ -1,0 +1,47 @@
+"""Reading of census files."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from conformance.census.chunks import Cell
+from conformance.census.file import read_census
+from conformance.census.report import json_lines
+from conformance.census.results import CellResult, cell_record
+from conformance.errors import CensusFileError
+
+ROW = {"binade": 5, "counts": {"values": 8, "pairs": 8}, "extremes": {}, "ordinals": {"nan": [3]}}
+FOUND = (
+    CellResult(Cell("a", "Exp", "float16"), "1", {5: ROW}),
+    CellResult(Cell("a", "Exp", "float", sampled=True), "1", {5: ROW}, "no answer", refused=True),
+    CellResult(Cell("a", "Softmax", "float"), "1", {5: ROW}, symmetric=False),
+)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_read_census_returns_written_cells(tmp_path, packed):
+    path = tmp_path / ("census.jsonl" + ".gz" * packed)
+    content = b"".join(json_lines(FOUND, {"cpu": "A"}))
+    path.write_bytes(gzip.compress(content) if packed else content)
+    environment, found = read_census(path)
+    assert environment == {"cpu": "A"}
+    assert list(map(cell_record, found)) == list(map(cell_record, FOUND))
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"", "census.truncated"),
+        (b"nonsense", "census.malformed"),
+        (b'{"record": "header"}', "census.malformed"),
+        (b"".join([*json_lines(FOUND, {})][:-1]), "census.truncated"),
+        (b"".join([*json_lines(FOUND, {})][1:]), "census.truncated"),
+    ],
+)
+def test_read_census_malformed_file_is_refused(tmp_path, content, code):
+    (tmp_path / "census").write_bytes(content)
+    with pytest.raises(CensusFileError) as raised:
+        read_census(tmp_path / "census")
+    assert raised.value.code == code

@@ -1,0 +1,263 @@
+"""Fuzz the judge in C: mutated tensors and indices, with the sanitizers of the compiler.
+
+python tests/fuzz/fuzz_judge.py [SECONDS [SEED]]
+
+Builds harnesses/c/judge.c with AddressSanitizer and UndefinedBehaviorSanitizer. Its inputs are tensors in the many
+encodings of a TensorProto; their verdicts are compared with those of the package. Then damaged copies of each input
+are judged. Each file is in memory of exactly its size, so that a sanitizer detects every read beyond its end. Prints
+the number of inputs. The exit status is 1 if a sanitizer reports an error or a verdict differs. Needs gcc.
+"""
+
+from __future__ import annotations
+
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from ml_dtypes import bfloat16
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+PROGRAM = """
+#define main judge_main
+#include "judge.c"
+#undef main
+
+static uint64_t state;
+
+static size_t draw(size_t limit) {
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return (size_t)(state % limit);
+}
+
+/* Return a damaged copy in memory of exactly its size: cut, with other bits, or with other or repeated bytes inside. */
+static unsigned char *damaged(const unsigned char *bytes, size_t *size, int is_damaged) {
+    size_t count = is_damaged ? 1 + draw(3) : 0, length = *size, i;
+    unsigned char *work = (unsigned char *)malloc(length + 16 * 3 + 1), *exact;
+    memcpy(work, bytes, length);
+    while (count-- > 0) {
+        const size_t place = draw(length + 1), more = 1 + draw(15), kind = draw(6);
+        if (kind == 0) length = place;
+        else if (kind <= 2 && place < length) work[place] ^= (unsigned char)(1 << draw(8));
+        else if (kind == 3 && place < length) work[place] = (unsigned char)(draw(2) ? 255 : draw(256));
+        else {
+            memmove(work + place + more, work + place, length - place);
+            for (i = 0; i < more; ++i)
+                work[place + i] = (unsigned char)(kind == 4 ? (i + 1 < more ? 255 : 127) : draw(256));
+            length += more;
+        }
+    }
+    exact = (unsigned char *)malloc(length ? length : 1);
+    memcpy(exact, work, length);
+    free(work);
+    *size = length;
+    return exact;
+}
+
+/* Judge four files, which follow each other; a size of -1 is no file. Returns -3 if the expected output cannot be used,
+ * -2 if bound or indices do not fit, -1 if the actual output fails as a whole, else the number of wrong elements. */
+static long judge_files(const unsigned char *bytes, const int64_t *sizes, int is_damaged) {
+    judge_tensor tensors[4];
+    unsigned char *files[4] = {NULL, NULL, NULL, NULL};
+    int is_read[4] = {0, 0, 0, 0};
+    long result;
+    size_t i;
+    memset(tensors, 0, sizeof tensors);
+    for (i = 0; i < 4; ++i) {
+        size_t size = (size_t)sizes[i];
+        if (sizes[i] < 0) continue;
+        files[i] = damaged(bytes, &size, is_damaged && draw(2));
+        bytes += sizes[i];
+        is_read[i] = judge_parse(&tensors[i], files[i], size);
+    }
+    {
+        const judge_tensor *bound = sizes[1] < 0 ? NULL : &tensors[1], *accept = sizes[2] < 0 ? NULL : &tensors[2];
+        if (!is_read[0]) result = -3;
+        else if ((bound && !is_read[1]) || (accept && !is_read[2]) || !judge_fits(&tensors[0], bound, accept))
+            result = -2;
+        else if (!is_read[3] || !judge_has_type_and_shape(&tensors[3], &tensors[0])) result = -1;
+        else result = (long)judge_count_wrong(&tensors[0], bound, accept, &tensors[3]);
+    }
+    for (i = 0; i < 4; ++i) {
+        judge_free(&tensors[i]);
+        free(files[i]);
+    }
+    return result;
+}
+
+static void read_line(void) {
+    static const char line[] = "test_1,node,must,2,exact bound | index exact,0 1,Adam,adam.x_new,Title";
+    static judge_case found;
+    size_t size = sizeof line;
+    char *text = (char *)damaged((const unsigned char *)line, &size, 1);
+    if (size && !text[size - 1] && judge_read_case(text, &found) &&
+        (found.outputs > JUDGE_MAX_OUTPUTS || strpbrk(found.name, "./")))
+        abort();
+    free(text);
+}
+
+int main(int count, char **words) {
+    FILE *file = fopen(words[1], "rb");
+    const unsigned long rounds = strtoul(words[2], NULL, 10);
+    static unsigned char bytes[1 << 20];
+    int64_t head[6];
+    unsigned long inputs = 0, i;
+    (void)count;
+    while (file && fread(head, sizeof head, 1, file) == 1) {
+        if (fread(bytes, 1, (size_t)head[5], file) != (size_t)head[5]) return 3;
+        state = (uint64_t)head[0] * 2 + 1;
+        if (judge_files(bytes, head + 1, 0) != head[0] >> 32) {
+            fprintf(stderr, "input %lu has %ld wrong elements\\n", inputs, judge_files(bytes, head + 1, 0));
+            return 4;
+        }
+        for (i = 0; i < rounds; ++i) judge_files(bytes, head + 1, 1), read_line();
+        inputs += 1 + rounds;
+    }
+    printf("%lu\\n", inputs);
+    return 0;
+}
+"""
+
+TYPES = {
+    1: np.float32, 2: np.uint8, 3: np.int8, 4: np.uint16, 5: np.int16, 6: np.int32, 7: np.int64, 9: np.bool_,
+    10: np.float16, 11: np.float64, 12: np.uint32, 13: np.uint64, 16: bfloat16,
+}  # fmt: skip
+FLOATING = (1, 10, 11, 16)
+NUMBER_FIELDS = {1: 4, 7: 7, 11: 10, 12: 11, 13: 11}
+"""Fields that store elements as numbers, by type; the field of all other types is 5."""
+
+BATCH, ROUNDS = 500, 400
+"""Inputs that one process judges, and damaged copies of each of them."""
+
+
+def build(folder: Path) -> Path:
+    """Compile the judge with a main function that damages inputs, and with sanitizers."""
+    (folder / "fuzzed.c").write_text(PROGRAM, encoding="utf-8")
+    program = folder / "fuzzed"
+    flags = ["-std=c99", "-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    include = f"-I{ROOT / 'harnesses' / 'c'}"
+    subprocess.run(["gcc", *flags, include, str(folder / "fuzzed.c"), "-o", str(program), "-lm"], check=True)
+    return program
+
+
+def varint(value: int) -> bytes:
+    """Return a varint."""
+    value &= 2**64 - 1
+    coded = bytearray()
+    while value > 127:
+        coded.append(value & 127 | 128)
+        value >>= 7
+    return bytes((*coded, value))
+
+
+def field(number: int, content: bytes | int) -> bytes:
+    """Return a field of a protocol buffer."""
+    if isinstance(content, int):
+        return varint(number << 3) + varint(content)
+    return varint(number << 3 | 2) + varint(len(content)) + content
+
+
+def elements(draw: random.Random, type: int, count: int) -> np.ndarray:
+    """Return elements of a type, often special values."""
+    if type in FLOATING:
+        special = [0.0, -0.0, 1.0, 1.5, -1.0, np.inf, -np.inf, np.nan, 2.0**-24, 6e4]
+        return np.array([draw.choice(special) for _ in range(count)]).astype(TYPES[type])
+    return np.array([draw.randrange(4) for _ in range(count)], dtype=np.int64).astype(TYPES[type])
+
+
+def encode(draw: random.Random, type: int, dims: list[int], array: np.ndarray) -> bytes:
+    """Return a TensorProto in one of its many encodings."""
+    parts = [b"".join(field(1, dim) for dim in dims) if draw.random() < 0.7 else field(1, b"".join(map(varint, dims)))]
+    parts.append(field(2, type))
+    raw = array.tobytes()
+    if draw.random() < 0.6:
+        parts.append(field(9, raw))
+    elif type in (1, 11):
+        size = array.itemsize
+        chunks = [raw[i : i + size] for i in range(0, len(raw), size)]
+        if draw.random() < 0.5:
+            parts.append(field(NUMBER_FIELDS[type], raw))
+        else:
+            wire = 5 if type == 1 else 1
+            parts.append(b"".join(varint(NUMBER_FIELDS[type] << 3 | wire) + chunk for chunk in chunks))
+    else:
+        numbers = (array.view(np.uint16) if type in (10, 16) else array).reshape(-1).tolist()
+        number = NUMBER_FIELDS.get(type, 5)
+        if draw.random() < 0.5:
+            parts.append(field(number, b"".join(varint(int(value)) for value in numbers)))
+        else:
+            parts.append(b"".join(field(number, int(value)) for value in numbers))
+    if draw.random() < 0.2:
+        parts.append(field(8, b"name"))
+    if draw.random() < 0.5:
+        draw.shuffle(parts)
+    return b"".join(parts)
+
+
+def draw_input(draw: random.Random) -> tuple[list[bytes | None], int]:
+    """Return four files and the number of wrong elements.
+
+    The files are the expected output, the bound, the acceptable indices and the actual output. A file is None if the
+    check of the output does not need it.
+    """
+    from conformance.corpus.loading import ExpectedTensor
+    from conformance.judging.compare import acceptable_elements
+
+    type = draw.choice(list(TYPES))
+    dims = [draw.randrange(4) for _ in range(draw.randrange(4))]
+    count = int(np.prod(dims, dtype=np.int64))
+    expected = elements(draw, type, count).reshape(dims)
+    bound = choices = None
+    if type in FLOATING and draw.random() < 0.6:
+        bound = np.array([draw.choice([0.0, 0.5, 1e-3, np.inf]) for _ in range(count)]).reshape(dims)
+    if type == 7 and draw.random() < 0.6:
+        last = draw.randrange(1, 4)
+        choices = np.array([draw.random() < 0.5 for _ in range(count * last)], dtype=np.bool_).reshape([*dims, last])
+    actual = expected if draw.random() < 0.2 else elements(draw, type, count).reshape(dims)
+    files = [encode(draw, type, dims, expected), None, None, encode(draw, type, dims, actual)]
+    if bound is not None:
+        files[1] = encode(draw, 11, dims, bound)
+    if choices is not None:
+        files[2] = encode(draw, 9, [*dims, choices.shape[-1]], choices)
+    good = acceptable_elements(ExpectedTensor("Y", expected, bound, choices), actual)
+    return files, int(good.size - good.sum())
+
+
+def write_batch(path: Path, seed: int) -> None:
+    """Write the inputs of one batch: for each of them the verdict, the sizes of the files, and the files."""
+    draw = random.Random(seed)
+    with path.open("wb") as stream:
+        for _ in range(BATCH):
+            files, wrong = draw_input(draw)
+            content = b"".join(content for content in files if content is not None)
+            sizes = [-1 if content is None else len(content) for content in files]
+            stream.write(struct.pack("<6q", wrong << 32 | draw.randrange(2**32), *sizes, len(content)) + content)
+
+
+def main() -> int:
+    """Run batches until the time is over; return 1 if one of them found a fault."""
+    seconds, seed = float(sys.argv[1]) if len(sys.argv) > 1 else 600.0, int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    with tempfile.TemporaryDirectory() as folder:
+        program, batch = build(Path(folder)), Path(folder, "batch")
+        end, inputs, faults = time.monotonic() + seconds, 0, 0
+        while time.monotonic() < end:
+            write_batch(batch, seed)
+            done = subprocess.run([program, batch, str(ROUNDS)], capture_output=True, text=True, check=False)
+            if done.returncode:
+                faults += 1
+                print(f"seed {seed} ends with {done.returncode}:\n{done.stderr[-4000:]}")
+            else:
+                inputs += int(done.stdout)
+            seed += 1
+    print(f"{inputs:,} inputs and as many lines of an index in {seconds:g} s, {faults} faults")
+    return int(faults > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
