@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 nox.options.sessions = ["tests"]
 nox.options.default_venv_backend = "venv"
 nox.options.error_on_external_run = True
+
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+"""Without compiled modules, each of the hundreds of processes that tests start would compile all modules anew."""
 
 GROUPS = nox.project.load_toml()["dependency-groups"]
 PINNED = nox.project.load_toml("conformance/adapters/runtimes.toml")
@@ -54,7 +58,7 @@ def run_corpus(session: nox.Session, name: str, *options: str, env: dict[str, st
 @nox.session
 def conformance(session: nox.Session) -> None:
     """Verify the corpus, run it on three subjects, and write reports/latest/."""
-    session.install(".[onnxruntime]", *TESTED)
+    session.install("-e", ".[onnxruntime]", *TESTED)
     session.run("onnx-conformance", "verify", "--data", "data")
     session.run(
         *("onnx-conformance", "run", "-b", "reference", "-b", "onnx-reference", "-b", "onnxruntime"),
@@ -122,6 +126,22 @@ def board(session: nox.Session) -> None:
     session.run("python", "scripts/make_hazards.py", packed)
 
 
+HISTORY_SUBJECTS = (
+    *("onnxruntime", "onnx-reference", "onnxsim", "onnxoptimizer", "onnxscript"),
+    *("tract", "tvm", "iree", "tinygrad", "openvino"),
+)
+"""Subjects whose releases reports/history/ has."""
+
+
+@nox.session
+def history(session: nox.Session) -> None:
+    """Run the releases that are newer than those in reports/history/, and write the releases of each finding."""
+    session.install("-e", ".", "uv>=0.5")
+    session.run("onnx-conformance", "history", "update", "--new", *HISTORY_SUBJECTS, success_codes=[0, 1])
+    session.run("python", "scripts/findings_history.py")
+    session.run("onnx-conformance", "history", "show", "--html", "reports/history/index.html")
+
+
 def add_command_session(name: str, description: str, requirements: Sequence[str], *commands: str) -> None:
     """Define a session that runs commands; the arguments after `--` are added to the last command."""
 
@@ -159,7 +179,6 @@ JOBS = {
     "tests": ("Run the tests of the suite that need no browser and no root.", TESTS, PYTEST),
     "programs": ("Run the tests that start, build or install whole programs.", TESTS, f"{PYTEST} -m programs"),
     "corpus": ("Run the tests that measure the whole corpus.", TESTS, f"{PYTEST} -m whole"),
-    "mutation": ("Test the corpus with mutants; `-- --held-out FILE`, `-- --help`.", TESTS, "python -m mutation"),
     "lint": ("Check style, formatting, spelling, layers, structure, wording and generated files.", LINT, *CHECKS),
     "types": ("Check types.", TYPES, "mypy"),
     "generate": ("Write the corpus anew; `-- --check` prints how it differs.", SCRIPT, "onnx-conformance generate"),
@@ -174,12 +193,22 @@ for NAME, JOB in JOBS.items():
 
 
 @nox.session
+def mutation(session: nox.Session) -> None:
+    """Test the corpus with mutants, and write reports/mutation.json; `-- --held-out FILE`, `-- --help`."""
+    session.install(*TESTS)
+    arguments = session.posargs or ("--json", "reports/mutation.json")
+    session.run("python", "-m", "mutation", *arguments, env={"PYTHONPATH": f"{Path.cwd()}/tests/support"})
+
+
+@nox.session
 def oracle(session: nox.Session) -> None:
-    """Compute all expected values with the second oracle; `-- --examples N` compares both oracles on random models."""
+    """Compute all expected values with the second oracle, and write reports/oracle.json; `-- --examples N` compares
+    both oracles on random models.
+    """
     is_random = "--examples" in session.posargs
     session.install(ONNX, *(("-e", ".", *GROUPS["tests"]) if is_random else GROUPS["oracle"]))
     command = ["tests/support/compare_oracles.py"] if is_random else ["-m", "oracle"]
-    session.run("python", *command, *session.posargs)
+    session.run("python", *command, *(session.posargs or ("--json", "reports/oracle.json")))
 
 
 @nox.session
@@ -247,7 +276,7 @@ def blame(session: nox.Session) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Measure speed and memory; `-- run` measures only the duration of runs."""
-    session.install(".[onnxruntime,dask]", *TESTED, *GROUPS["browser"])
+    session.install("-e", ".[onnxruntime,dask]", *TESTED, *GROUPS["browser"])
     session.run("python", "benchmarks/bench.py", *session.posargs)
     if not session.posargs and shutil.which("chromedriver"):
         session.run("python", "benchmarks/page.py")

@@ -50,6 +50,9 @@ HEADING = """# The board
 Subjects are ranked by the number of distinct faults, then by the number of wrong `must` cases. A fault is a row of the
 [findings](../findings/README.md); a subject has it if it fails the smallest case of the fault.
 
+The [history](../history/README.md) has the verdicts of all releases: since which release a case fails, and which
+release mends it.
+
 *Right* and *wrong* count computed cases. Cases that a runtime reports as not supported are *unsupported*. A training
 optimizer is *native* (a node of the operator), a *function* of the model, or *expanded* to primitive operators. To show
 a case, run `onnx-conformance explain CASE`.

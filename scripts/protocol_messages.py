@@ -107,6 +107,15 @@ class LoadCommand(TypedDict):
     cmd: Literal["load"]
     seq: Seq
     model: NonEmpty
+    data: NotRequired[
+        Annotated[
+            NonEmpty,
+            Meta(
+                description="Absolute path of the folder of the model's external data, sent only for such a model. "
+                "The locations in the model are relative to this folder, and not to the folder of the model file."
+            ),
+        ]
+    ]
     slot: NotRequired[Slot]
     next: NotRequired[
         Annotated[

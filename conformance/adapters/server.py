@@ -251,8 +251,12 @@ class BackendServer(AdapterServer):
         if slot == 0:
             self._prepared.clear()
             self._returned.clear()
-        model = Path(command["model"]).read_bytes()
-        self._prepared[slot] = self._adapter.prepare(model, self._device, **self._options)
+        model, before = Path(command["model"]).read_bytes(), os.getcwd()  # noqa: PTH109
+        os.chdir(command.get("data", before))  # runtimes look there for the external data of a model in memory
+        try:
+            self._prepared[slot] = self._adapter.prepare(model, self._device, **self._options)
+        finally:
+            os.chdir(before)
         return {"loaded": True, **self._placement(slot)}
 
     def _placement(self, slot: int) -> dict[str, Any]:

@@ -20,12 +20,14 @@ import numpy as np
 import onnx
 
 from conformance.generation.models import array_value_info
+from conformance.isolation.proxies import BackendProxy
 from conformance.models.graphs import attribute_graphs, count_free_uses
 from conformance.models.inputs import initializer_arrays, required_input_names
 from conformance.subjects.failures import format_exception
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from conformance.models.arrays import Array
 
@@ -95,11 +97,25 @@ def run_once(backend: Any, model: onnx.ModelProto, inputs: Sequence[Array], *, t
         results = [list(prepared.run([array.copy() for array in inputs])) for _ in range(times)]
     except Exception as error:  # noqa: BLE001 - a subject raises exceptions of any class
         raise SubjectRefused(format_exception(error)) from None
-    expected = len(model.graph.output)
+    expected = model.graph.output
     for outputs in results:
-        if len(outputs) != expected:
-            raise SubjectRefused(f"returned {len(outputs)} outputs instead of {expected}")
+        if len(outputs) != len(expected):
+            raise SubjectRefused(f"returned {len(outputs)} outputs instead of {len(expected)}")
+        for value, output in zip(expected, outputs, strict=True):
+            if value.type.WhichOneof("value") in (None, "tensor_type") and not isinstance(output, np.ndarray):
+                raise SubjectRefused(
+                    f"returned {type(output).__name__} instead of a tensor for the output {value.name}"
+                )
     return results
+
+
+def set_data_folder(backend: Any, folder: Path | None) -> None:
+    """Set the folder of the external data of the models that a subject will load.
+
+    A subject in this process has to find it in the current directory.
+    """
+    if isinstance(backend, BackendProxy):
+        backend.data_folder = "" if folder is None else str(folder)
 
 
 def are_identical(first: Sequence[Any], second: Sequence[Any]) -> bool:
@@ -151,6 +167,7 @@ def record_values(
     progress: Callable[[str], None] = lambda _: None,
     *,
     is_stable: bool = True,
+    constants: Mapping[str, Array] | None = None,
 ) -> RecordedValues:
     """Obtain the intermediate values of a model.
 
@@ -162,6 +179,7 @@ def record_values(
         progress: is called with a text for the user.
         is_stable: whether the subject returns the same outputs in every run. If not, all values and outputs are those
             of one run with added outputs.
+        constants: the initializers by name; None to take them from the model.
 
     Raises:
         SubjectRefused: the subject fails on every way.
@@ -169,11 +187,12 @@ def record_values(
     recorded = RecordedValues({}, {}, list(outputs))
     for name, array in zip(required_input_names(model.graph), inputs, strict=True):
         recorded.values[name], recorded.ways[name] = array, Exposure.OUTPUT
-    for name, array in initializer_arrays(model.graph).items():
+    for name, array in (initializer_arrays(model.graph) if constants is None else constants).items():
         recorded.values.setdefault(name, array)
         recorded.ways.setdefault(name, Exposure.CONSTANT)
     for value, array in zip(model.graph.output, outputs, strict=True):
-        recorded.values[value.name], recorded.ways[value.name] = array, Exposure.OUTPUT
+        if isinstance(array, np.ndarray):
+            recorded.values[value.name], recorded.ways[value.name] = array, Exposure.OUTPUT
     names = exposable_values(model)
     if not names:
         return recorded

@@ -1,10 +1,16 @@
-"""The HTML page of an audit: a self-contained file with the graph as a row of coloured nodes, and a table of nodes."""
+"""The HTML page of an audit: a self-contained file with the graph, a table of operators, and a section per node.
+
+The graph is an SVG image without scripts. The colour of a node shows its largest error as a share of the bound.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from conformance.audit.judgement import NodeVerdict
+from conformance.audit.layout import layered_layout
 from conformance.audit.report import operator_name, operator_rows, reasons, share_text, wrong_text
 
 if TYPE_CHECKING:
@@ -24,8 +30,75 @@ def render_page(model: AuditedModel, audits: Sequence[SubjectAudit], inputs: Seq
     environment.filters.update(share=share_text, operator=operator_name, wrong=wrong_text, colour=colour_class)
     template = environment.get_template("page.html.j2")
     return template.render(
-        model=model, audits=audits, inputs=inputs, rows=operator_rows, reasons=reasons, wrong=NodeVerdict.WRONG
+        model=model, audits=audits, inputs=inputs, rows=operator_rows, reasons=reasons, draw=draw_graph
     )
+
+
+NODE_HEIGHT = 24.0
+"""Height of a node in the graph."""
+
+MAX_LABEL_LENGTH = 16
+"""Characters of an operator's name in the graph."""
+
+
+@dataclass(frozen=True)
+class DrawnNode:
+    """A node in the graph.
+
+    Attributes:
+        node: the node.
+        x: the position of its centre from the left.
+        y: the position of its centre from the top.
+        label: the name of its operator, shortened.
+        before: the nodes whose results it takes.
+        after: the nodes that take its results.
+    """
+
+    node: JudgedNode
+    x: float
+    y: float
+    label: str
+    before: list[JudgedNode]
+    after: list[JudgedNode]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """The graph of a model: its size, its nodes, and its edges as paths of SVG."""
+
+    width: float
+    height: float
+    nodes: list[DrawnNode]
+    edges: list[str]
+
+
+def draw_graph(audit: SubjectAudit) -> Drawing:
+    """Return the graph of an audited model; nodes of the operator Constant are left out."""
+    nodes = {node.number: node for node in audit.nodes}
+    edges = [(first, second) for first, second in audit.edges if first in nodes and second in nodes]
+    layout = layered_layout(list(nodes), edges)
+    before: dict[int, list[JudgedNode]] = {number: [] for number in nodes}
+    after: dict[int, list[JudgedNode]] = {number: [] for number in nodes}
+    for first, second in edges:
+        before[second].append(nodes[first])
+        after[first].append(nodes[second])
+    drawn = []
+    for number, node in nodes.items():
+        name = operator_name(node)
+        label = name if len(name) <= MAX_LABEL_LENGTH else f"{name[: MAX_LABEL_LENGTH - 1]}…"
+        drawn.append(DrawnNode(node, *layout.places[number], label, before[number], after[number]))
+    return Drawing(layout.width, layout.height, drawn, [_path(points) for points in layout.courses.values()])
+
+
+def _path(points: Sequence[tuple[float, float]]) -> str:
+    """Return a curve through some points, from the lower side of the first node to the upper side of the last."""
+    (x, y), (last_x, last_y) = points[0], points[-1]
+    places = [(x, y + NODE_HEIGHT / 2), *points[1:-1], (last_x, last_y - NODE_HEIGHT / 2)]
+    curves = [
+        f"C{x:g} {(y + next_y) / 2:g} {next_x:g} {(y + next_y) / 2:g} {next_x:g} {next_y:g}"
+        for (x, y), (next_x, next_y) in pairwise(places)
+    ]
+    return f"M{places[0][0]:g} {places[0][1]:g}{''.join(curves)}"
 
 
 def colour_class(node: JudgedNode) -> str:

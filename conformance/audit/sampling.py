@@ -181,7 +181,7 @@ def special_places(array: Array, count: int) -> Iterator[Array]:
     places = [min(extremes, key=lambda pair: (sign * pair[0], pair[1]))[1] for sign in (-1, 1) if extremes]
     for place in dict.fromkeys(places):
         yield np.array([place])
-        yield np.flatnonzero(flat == flat[place])[:count]
+        yield _equal_places(flat, flat[place], count)
     yield from (np.concatenate(places)[:count] for places in found if places)
     drawn = np.unique(np.random.default_rng(1).integers(0, flat.size, SAMPLE_SIZE))
     order = np.argsort(flat[drawn], kind="stable")
@@ -193,6 +193,16 @@ def special_places(array: Array, count: int) -> Iterator[Array]:
 _BLOCK = 2**22
 
 _NUMBERS = {"float", "double", "float16", "bfloat16"} | {f"{u}int{n}" for u in ("", "u") for n in (8, 16, 32, 64)}
+
+
+def _equal_places(flat: Array, element: Any, count: int) -> Array:
+    """Return the first positions of an element."""
+    found: list[Array] = []
+    for start in range(0, flat.size, _BLOCK):
+        found.append(np.flatnonzero(flat[start : start + _BLOCK] == element)[:count] + start)
+        if sum(places.size for places in found) >= count:
+            break
+    return np.concatenate(found)[:count]
 
 
 def _ends(block: Array) -> tuple[Any, Any]:

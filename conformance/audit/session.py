@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import onnx
+from onnx.external_data_helper import load_external_data_for_tensor
 
 from conformance.audit.cases import case_of_wrong_node
 from conformance.audit.exposure import (
@@ -21,10 +23,13 @@ from conformance.audit.exposure import (
     inline_taken_branches,
     record_values,
     run_once,
+    set_data_folder,
 )
+from conformance.audit.job import AuditWorkers, Recording, RecordingKey
 from conformance.audit.judgement import JudgedNode, NodeVerdict, judge_nodes
 from conformance.errors import ModelError
-from conformance.models.graphs import attribute_graphs, count_free_uses
+from conformance.models.external_data import external_tensors, initializer_arrays_in, map_external_tensor
+from conformance.models.graphs import attribute_graphs, count_free_uses, graph_edges
 from conformance.models.validity import MAX_MODEL_BYTES, read_model
 
 if TYPE_CHECKING:
@@ -46,6 +51,9 @@ MAX_WIDENING = 6
 MAX_CASES = 100
 """Number of wrong nodes that become cases."""
 
+MAX_LOADED_BYTES = 2**28
+"""Size of the tensors in external data up to which they are loaded; larger ones are mapped into memory."""
+
 MAX_BRANCH_DEPTH = 8
 """Maximum depth of nested If nodes whose branches are moved into the main graph."""
 
@@ -65,6 +73,7 @@ class SubjectAudit:
         remark: why added outputs could not be used for all values; empty if they could.
         model_runs: the number of models that were run to obtain the values.
         nodes: the judged nodes, in the model's order.
+        edges: pairs of numbers of nodes; the second node takes a result of the first.
         cases: wrong nodes as cases, if they are asked for.
     """
 
@@ -78,6 +87,7 @@ class SubjectAudit:
     remark: str = ""
     model_runs: int = 0
     nodes: list[JudgedNode] = field(default_factory=list)
+    edges: list[tuple[int, int]] = field(default_factory=list)
     cases: list[Case] = field(default_factory=list)
 
     @property
@@ -102,12 +112,14 @@ class AuditedModel:
         digest: SHA-256 of the file.
         original: the model as in the file, with external data loaded.
         prepared: the model without calls of model-local functions, and with inferred types.
+        data_folder: the folder of external data that is not loaded; None if all tensors are loaded.
     """
 
     path: Path
     digest: str
     original: onnx.ModelProto
     prepared: onnx.ModelProto
+    data_folder: Path | None = None
 
     @classmethod
     def read(cls, path: Path) -> AuditedModel:
@@ -116,23 +128,38 @@ class AuditedModel:
         Raises:
             ModelError: the model cannot be read, is invalid or larger than 2 GiB, or names a file outside its folder.
         """
+        with suppress(OSError):
+            if path.stat().st_size > MAX_MODEL_BYTES:
+                raise ModelError(
+                    "too-large",
+                    f"{path} has more than 2 GiB, which a protobuf cannot have.",
+                    "Store its tensors as external data.",
+                )
         content, model = read_model(path)
+        folder = path.parent.resolve()
         try:
-            onnx.load_external_data_for_model(model, str(path.parent))
+            tensors = list(external_tensors(model))
+            size = sum(map_external_tensor(tensor, folder).nbytes for tensor in tensors)
+            kept = {id(tensor) for tensor in model.graph.initializer} if size > MAX_LOADED_BYTES else set()
+            for tensor in tensors:
+                if id(tensor) not in kept:
+                    load_external_data_for_tensor(tensor, str(folder))
+                    tensor.data_location = onnx.TensorProto.DEFAULT
+                    del tensor.external_data[:]
         except Exception as error:  # noqa: BLE001 - onnx raises errors of several kinds
             raise ModelError(
                 "external-data",
                 f"{path} has tensors in files that cannot be read: {_first_line(error)}.",
                 "Put the files into the folder of the model.",
             ) from None
-        if model.ByteSize() >= MAX_MODEL_BYTES:
-            raise ModelError("too-large", f"{path} has more than 2 GiB with its tensors.", "Audit a part of the model.")
+        is_loaded = not kept
         try:
-            onnx.checker.check_model(model)
+            onnx.checker.check_model(model if is_loaded else str(path))
         except Exception as error:  # noqa: BLE001 - onnx raises errors of several kinds
             problem = f"{path} is not a valid ONNX model: {_first_line(error)}."
             raise ModelError("invalid", problem, "Correct the model.") from None
-        return cls(path, hashlib.sha256(content).hexdigest(), model, _prepare(model))
+        digest = hashlib.sha256(content).hexdigest()
+        return cls(path, digest, model, _prepare(model), None if is_loaded else folder)
 
 
 def _first_line(error: Exception) -> str:
@@ -162,6 +189,7 @@ def audit_subject(
     *,
     all_elements: bool = False,
     makes_cases: bool = False,
+    workers: AuditWorkers | None = None,
 ) -> SubjectAudit:
     """Run a model on a subject, and judge its nodes on the values that the subject computed.
 
@@ -172,24 +200,33 @@ def audit_subject(
         progress: is called with a text for the user.
         all_elements: whether every element of a large output is judged, and not a sample.
         makes_cases: whether wrong nodes become cases.
+        workers: workers that judge the nodes, and the folder of an interrupted audit; None to judge in this process.
+
+    Raises:
+        ConformanceError: the folder cannot be used, or the workers cannot continue.
     """
     audit = SubjectAudit(subject.id, subject.version or "", data_set.name)
+    key = RecordingKey.of(model.digest, audit.subject, audit.version, data_set.arrays)
+    recording = None if workers is None else workers.find(key, model.data_folder)
+    set_data_folder(subject.target, model.data_folder)
     try:
-        first, second = run_once(subject.target, model.original, data_set.arrays, times=2)
-        audit.is_repeatable = are_identical(first, second)
-        (again,) = run_once(subject.target, model.original, data_set.arrays)
-        audit.repeats_when_prepared_again = are_identical(first, again)
-        is_stable = audit.is_repeatable and audit.repeats_when_prepared_again
-        judged, recorded = _record(model.prepared, subject, data_set, first, progress, is_stable=is_stable)
+        recording = recording or _run(model, subject, data_set, progress)
     except SubjectRefused as refusal:
         audit.failure = str(refusal)
         return audit
+    audit.is_repeatable = recording.is_repeatable
+    audit.repeats_when_prepared_again = recording.repeats_when_prepared_again
+    judged, recorded = recording.model, recording.values
+    audit.edges = graph_edges(judged.graph)
 
     def count(done: int, total: int) -> None:
         if done % 50 == 0 or done == total:
             progress(f"{done} of {total} nodes judged")
 
-    audit.nodes = judge_nodes(judged, recorded, count, all_elements=all_elements)
+    if workers is None:
+        audit.nodes = judge_nodes(judged, recorded, count, all_elements=all_elements)
+    else:
+        audit.nodes = workers.judge(key, recording, count, all_elements=all_elements)
     confirmed = _confirm_wrong_nodes(audit.nodes, judged, recorded, subject, data_set, all_elements=all_elements)
     if makes_cases:
         constants = {name: recorded.values[name] for name, way in recorded.ways.items() if way is Exposure.CONSTANT}
@@ -204,8 +241,22 @@ def audit_subject(
     return audit
 
 
+def _run(model: AuditedModel, subject: Subject, data_set: InputSet, progress: Callable[[str], None]) -> Recording:
+    """Run a model three times, and record its intermediate values.
+
+    Raises:
+        SubjectRefused: the subject does not run the model.
+    """
+    first, second = run_once(subject.target, model.original, data_set.arrays, times=2)
+    (again,) = run_once(subject.target, model.original, data_set.arrays)
+    is_repeatable, repeats_again = are_identical(first, second), are_identical(first, again)
+    is_stable = is_repeatable and repeats_again
+    judged, recorded = _record(model, subject, data_set, first, progress, is_stable=is_stable)
+    return Recording(judged, recorded, is_repeatable, repeats_again, model.data_folder)
+
+
 def _record(
-    model: onnx.ModelProto,
+    audited: AuditedModel,
     subject: Subject,
     data_set: InputSet,
     outputs: list[Array],
@@ -217,7 +268,10 @@ def _record(
 
     An If is replaced by the branch that it takes, at every depth, as long as the outputs keep their bits.
     """
-    recorded = record_values(subject.target, model, data_set.arrays, outputs, progress, is_stable=is_stable)
+    model, constants = audited.prepared, initializer_arrays_in(audited.prepared.graph, audited.data_folder)
+    recorded = record_values(
+        subject.target, model, data_set.arrays, outputs, progress, is_stable=is_stable, constants=constants
+    )
     for _ in range(MAX_BRANCH_DEPTH):
         inlined = inline_taken_branches(model, recorded.values)
         if inlined is None:
@@ -227,7 +281,8 @@ def _record(
             (results,) = run_once(subject.target, inlined, data_set.arrays)
             if not are_identical(results, outputs):
                 break
-            further = record_values(subject.target, inlined, data_set.arrays, outputs, progress)
+            constants = initializer_arrays_in(inlined.graph, audited.data_folder)
+            further = record_values(subject.target, inlined, data_set.arrays, outputs, progress, constants=constants)
         except SubjectRefused:
             break
         further.runs += recorded.runs

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from conformance.commands.options import (
     Backends,
+    Dask,
     InputFiles,
     InputSeed,
     InputShapes,
     ModelFile,
     NoIsolation,
     Timeout,
+    Workers,
     add_options,
     echo,
     output_option,
     report_option,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from conformance.audit.job import AuditWorkers
+    from conformance.audit.session import SubjectAudit
+    from conformance.jobs.job import Workers as TeamOfWorkers
 
 MAX_VALUES_BYTES = 2**33
 """Maximum size of all exposed values of one run."""
@@ -44,6 +54,12 @@ def audit(
     ] = None,
     json: Annotated[Path | None, report_option("json", "Write the audit as JSON.")] = None,
     html: Annotated[Path | None, report_option("html", "Write the audit as an HTML page.")] = None,
+    workers: Workers = None,
+    dask: Dask = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Save recorded values and judged nodes to DIR; if DIR has them, continue."),
+    ] = None,
     timeout: Timeout = 60.0,
     no_isolation: NoIsolation = False,
 ) -> None:
@@ -57,8 +73,8 @@ def audit(
     if the command line or a file is wrong.
     """
     import json as json_module
+    from contextlib import ExitStack
 
-    from conformance.audit.cases import write_cases
     from conformance.audit.inputs import choose_inputs, input_text, save_inputs_to
     from conformance.audit.page import render_page
     from conformance.audit.report import as_json, text_lines
@@ -67,17 +83,17 @@ def audit(
     from conformance.files.atomic_write import is_standard_output, write_text_atomically
     from conformance.isolation.limits import Limits
     from conformance.isolation.start_subjects import StartingSubjects
+    from conformance.jobs.process_pool import create_workers
     from conformance.models.inputs import required_input_names
     from conformance.subjects.naming import SubjectKind, SubjectName
 
     if not backend:
         raise UsageError("subject-missing", "No subject is named.", "Name a backend with -b.")
     _check_targets(json, html, output)
+    team = create_workers(workers, dask, lambda sentence: echo(sentence, err=True))
     audited = AuditedModel.read(model)
     graph = audited.original.graph
     names, data_sets = required_input_names(graph), choose_inputs(graph, inputs, shape or (), seed)
-    if save_inputs is not None:
-        save_inputs_to(save_inputs, data_sets, names)
     takes_output = any(target is not None and is_standard_output(target) for target in (json, html))
     for data_set in data_sets:
         echo(f"inputs ({data_set.name}): {input_text(names, data_set) or 'none'}", err=takes_output)
@@ -86,8 +102,14 @@ def audit(
         named, Limits(timeout, file=MAX_VALUES_BYTES, base_output=MAX_VALUES_BYTES), {}, in_process=no_isolation
     )
     audits = []
-    try:
-        for subject in starting.subjects():
+    with ExitStack() as stack:
+        stack.callback(starting.end)
+        is_shared = resume is not None or dask is not None or (workers or 1) > 1
+        pool = stack.enter_context(_audit_workers(team, resume, audited.digest)) if is_shared else None
+        subjects = starting.subjects()
+        if save_inputs is not None:
+            save_inputs_to(save_inputs, data_sets, names)
+        for subject in subjects:
             for data_set in data_sets:
                 result = audit_subject(
                     audited,
@@ -96,24 +118,19 @@ def audit(
                     _show_progress,
                     all_elements=all_elements,
                     makes_cases=output is not None,
+                    workers=pool,
                 )
                 audits.append(result)
                 _show_progress("")
                 for line in text_lines(result):
                     echo(line, err=takes_output)
-    finally:
-        starting.end()
     texts = [input_text(names, data_set) for data_set in data_sets]
     if json is not None:
         document = as_json(audited, audits, texts, None if inputs else seed)
         write_text_atomically(json, json_module.dumps(document, indent=1) + "\n")
     if html is not None:
         write_text_atomically(html, render_page(audited, audits, texts))
-    written = [target for target in (json, html) if target is not None and not is_standard_output(target)]
-    if output is not None and write_cases(output, (case for each in audits for case in each.cases)):
-        written.append(output)
-    for target in written:
-        echo(f"Wrote {target}.", err=takes_output)
+    _announce_files([json, html, output if _write_cases(output, audits) else None], err=takes_output)
     if any(each.has_faults for each in audits):
         echo("FAILED", err=takes_output)
         raise typer.Exit(ExitStatus.FAILS)
@@ -130,6 +147,35 @@ def _check_targets(json: Path | None, html: Path | None, output: Path | None) ->
             check_target(target)
     if output is not None:
         check_empty(output)
+
+
+@contextmanager
+def _audit_workers(team: TeamOfWorkers, directory: Path | None, model: str) -> Iterator[AuditWorkers]:
+    """Yield the workers with the folder of `--resume`, or with a folder that is removed at the end."""
+    from tempfile import TemporaryDirectory
+
+    from conformance.audit.job import AuditWorkers
+
+    with TemporaryDirectory(prefix="onnx-conformance-") as temporary:
+        pool = AuditWorkers(team, directory or Path(temporary))
+        pool.check(model)
+        yield pool
+
+
+def _write_cases(output: Path | None, audits: Sequence[SubjectAudit]) -> int:
+    """Write the wrong nodes as cases, and return their number."""
+    from conformance.audit.cases import write_cases
+
+    return 0 if output is None else write_cases(output, (case for each in audits for case in each.cases))
+
+
+def _announce_files(targets: Sequence[Path | None], *, err: bool) -> None:
+    """Show the names of written files; standard output is not named."""
+    from conformance.files.atomic_write import is_standard_output
+
+    for target in targets:
+        if target is not None and not is_standard_output(target):
+            echo(f"Wrote {target}.", err=err)
 
 
 def _show_progress(text: str) -> None:

@@ -11,6 +11,7 @@ import typer
 
 from conformance.commands.options import (
     Backends,
+    Data,
     InputFiles,
     InputSeed,
     InputShapes,
@@ -26,7 +27,7 @@ from conformance.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from conformance.subjects.naming import SubjectName
 
@@ -57,6 +58,21 @@ def blame(
     seconds: Annotated[
         float, typer.Option(metavar="S", help="Maximum time of the reduction.", callback=check_positive)
     ] = 600.0,
+    releases: Annotated[
+        str,
+        typer.Option(
+            metavar="A..B",
+            help="Find the release that introduced the fault. MODEL is a model, or the id of a case of the corpus. The "
+            "releases are those of the graph optimizer, otherwise those of the last backend.",
+        ),
+    ] = "",
+    install: Annotated[
+        bool, typer.Option("--install", help="With --releases: find all releases, and install those that are tested.")
+    ] = False,
+    store: Annotated[
+        Path, typer.Option("--store", metavar="DIR", help="With --releases: folder of the history.")
+    ] = Path("reports/history"),
+    data: Data = None,
     timeout: Timeout = 60.0,
     no_isolation: NoIsolation = False,
 ) -> None:
@@ -64,6 +80,8 @@ def blame(
 
     With `-o OPTIMIZER -b SUBJECT` the model and its rewrite run on the subject. With `-b A -b B` the model runs on both
     subjects. The model is reduced as long as the difference stays, and the oracle judges the reduced model.
+
+    With `--releases A..B` one subject is enough. For a release without an environment, the history is read.
 
     Exit status: 0 if there is no difference or both are admissible, 1 for every other answer, 2 if the command line or
     a file is wrong.
@@ -73,33 +91,36 @@ def blame(
     from conformance.blame.comparison import OpenSubjects
     from conformance.blame.report import step_lines, write_reproduction
     from conformance.blame.session import Request, Session
-    from conformance.diagnosis.reproduction.folder import check_empty
+    from conformance.commands.blame_releases import ReleaseOptions, blame_case, blame_model
     from conformance.environments.registry import find_interpreters
     from conformance.errors import ExitStatus, SubjectError
-    from conformance.files.atomic_write import check_distinct_targets, check_target, is_standard_output
+    from conformance.files.atomic_write import is_standard_output
     from conformance.isolation.limits import Limits
 
-    first, second, rewriter = _subjects(backend or [], optimizer)
-    targets = [target for target in (json, html) if target is not None]
-    check_distinct_targets(targets)
-    for target in targets:
-        if not is_standard_output(target):
-            check_target(target)
-    if output is not None:
-        check_empty(output)
+    first, second, rewriter = _subjects(backend or [], optimizer, is_one_enough=bool(releases))
+    targets = _check_targets(json, html, output)
     limits = Limits(timeout, file=MAX_VALUES_BYTES, base_output=MAX_VALUES_BYTES)
+    opened = OpenSubjects(limits, in_process=no_isolation, interpreters=find_interpreters)
+    takes_output = any(is_standard_output(target) for target in targets)
+    searched = ReleaseOptions(releases, install, store, opened, limits, takes_output)
+    if releases and not model.exists():
+        has_fault = blame_case(str(model), rewriter or second, searched, data, json, output)
+        raise typer.Exit(ExitStatus.FAILS if has_fault else ExitStatus.PASSES)
     document = _read_document(resume)
     audited = AuditedModel.read(model)
     data_sets = choose_inputs(audited.original.graph, inputs, shape or (), seed)
-    takes_output = any(is_standard_output(target) for target in targets)
     request = Request(audited, data_sets, first, second, rewriter, None if inputs else seed, seconds)
+    if releases:
+        has_fault, at_release = blame_model(request, searched)
+        if at_release is None:
+            raise typer.Exit(ExitStatus.FAILS if has_fault else ExitStatus.PASSES)
+        request = at_release
 
     def show(name: str, data: Mapping[str, Any]) -> None:
         _show_progress("")
         for line in step_lines(name, data, session.document):
             echo(line, err=takes_output)
 
-    opened = OpenSubjects(limits, in_process=no_isolation, interpreters=find_interpreters)
     known = deepcopy(document)
     session = Session(request, opened, show, _show_progress, document)
     try:
@@ -115,17 +136,46 @@ def blame(
     if output is not None and session.reduced is not None:
         write_reproduction(output, session)
         targets.append(output)
+    _finish(targets, fails=verdict.outcome.fails, takes_output=takes_output)
+
+
+def _check_targets(json: Path | None, html: Path | None, output: Path | None) -> list[Path]:
+    """Return the files to write, after the check that they and the folder can be written."""
+    from conformance.diagnosis.reproduction.folder import check_empty
+    from conformance.files.atomic_write import check_distinct_targets, check_target, is_standard_output
+
+    targets = [target for target in (json, html) if target is not None]
+    check_distinct_targets(targets)
+    for target in targets:
+        if not is_standard_output(target):
+            check_target(target)
+    if output is not None:
+        check_empty(output)
+    return targets
+
+
+def _finish(targets: Sequence[Path], *, fails: bool, takes_output: bool) -> None:
+    """Print the paths of all reports and the outcome; exit if the outcome is a failure."""
+    from conformance.errors import ExitStatus
+    from conformance.files.atomic_write import is_standard_output
+
     for written in targets:
         if not is_standard_output(written):
             echo(f"Wrote {written}.", err=takes_output)
-    if verdict.outcome.fails:
-        echo("FAILED", err=takes_output)
+    echo("FAILED" if fails else "PASSED", err=takes_output)
+    if fails:
         raise typer.Exit(ExitStatus.FAILS)
-    echo("PASSED", err=takes_output)
 
 
-def _subjects(backends: list[str], optimizer: str | None) -> tuple[SubjectName, SubjectName, SubjectName | None]:
-    """Return both subjects and the graph optimizer.
+def _subjects(
+    backends: list[str], optimizer: str | None, *, is_one_enough: bool = False
+) -> tuple[SubjectName, SubjectName, SubjectName | None]:
+    """Return both subjects and the graph optimizer; one subject is returned twice.
+
+    Args:
+        backends: the subjects of -b.
+        optimizer: the graph optimizer of -o, or None.
+        is_one_enough: whether one subject, or a graph optimizer alone, is accepted.
 
     Raises:
         UsageError: these are not two ways to compute a model.
@@ -134,13 +184,17 @@ def _subjects(backends: list[str], optimizer: str | None) -> tuple[SubjectName, 
     from conformance.subjects.naming import SubjectKind, SubjectName
 
     named = [SubjectName.parse(text, SubjectKind.BACKEND) for text in backends]
+    rewriter = SubjectName.parse(optimizer, SubjectKind.OPTIMIZER) if optimizer else None
+    if is_one_enough and len(named) + bool(optimizer) == 1:
+        alone = rewriter or named[0]
+        return alone, alone, rewriter
     if len(named) != (1 if optimizer else 2):
         raise UsageError(
             "subject-count",
             "Two ways to compute the model are needed.",
             "Name a graph optimizer and a backend with -o and -b, or two backends with -b and -b.",
         )
-    return named[0], named[-1], SubjectName.parse(optimizer, SubjectKind.OPTIMIZER) if optimizer else None
+    return named[0], named[-1], rewriter
 
 
 def _write_reports(document: Mapping[str, Any], json: Path | None, html: Path | None) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from conformance.commands.completion import backend_names
-from conformance.commands.options import Data, PythonForEnvironment, Verb, Verbs, Workers, add_options, echo
+from conformance.commands.options import Dask, Data, PythonForEnvironment, Verb, Verbs, Workers, add_options, echo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +61,15 @@ def update(
     retry: Annotated[
         bool, typer.Option("--retry", help="Try the releases again that are recorded as unavailable.")
     ] = False,
+    offline: Annotated[
+        bool,
+        typer.Option(
+            "--offline",
+            help="Find, install and run nothing; only judge the stored results again with the corpus of --data.",
+        ),
+    ] = False,
     workers: Workers = None,
+    dask: Dask = None,
     data: Data = None,
     python: PythonForEnvironment = "",
 ) -> None:
@@ -78,7 +86,7 @@ def update(
     from conformance.history.store import HistoryStore
     from conformance.history.update import ReleaseTask, RunSettings, missing_releases, order_by_gaps, update_store
 
-    settings = RunSettings(data, workers, PackageSources(python or sys.executable))
+    settings = RunSettings(data, workers, offline, PackageSources(python or sys.executable))
     found = HistoryStore(store)
     corpus = open_corpus(data or bundled_corpus_path())
     parsed = [_parse_name(name, is_optimizer=False) for name in names]
@@ -86,11 +94,21 @@ def update(
     with found.lock():
         tasks: list[ReleaseTask] = []
         for target, text in parsed:
-            releases = _find_releases(found, target, text, settings.sources.python, only_new=only_new)
+            if offline:
+                releases = [each.release for each in found.releases(target)]
+            else:
+                releases = _find_releases(found, target, text, settings.sources.python, only_new=only_new)
             missing = missing_releases(found, target, releases, corpus, retry=retry)
             echo(f"{target.text}: {len(releases)} releases, {len(missing)} to run")
-            tasks += [ReleaseTask(target, release) for release in order_by_gaps(missing)]
-        counts = update_store(found, corpus, tasks, settings, echo)
+            tasks += [ReleaseTask(target, release, known=tuple(releases)) for release in order_by_gaps(missing)]
+        if dask is None:
+            counts = update_store(found, corpus, tasks, settings, echo)
+        else:
+            from conformance.history.job import update_store_on_workers
+            from conformance.jobs.process_pool import create_workers
+
+            team = create_workers(workers, dask, lambda sentence: echo(sentence, err=True))
+            counts = update_store_on_workers(found, corpus, tasks, settings, team, echo)
     echo(f"{counts.done} releases run, {counts.unavailable} unavailable, {counts.failed} failed")
     raise typer.Exit(1 if counts.failed else 0)
 

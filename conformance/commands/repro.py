@@ -80,7 +80,7 @@ def repro(
     )
     corpus = open_corpus(data or bundled_corpus_path())
     diagnosis = _diagnosis(from_results, settings.subjects[0].text, case) if from_results is not None else None
-    files, verdict = _files(settings, corpus, find_case(corpus, case), diagnosis)
+    files, verdict = failure_files(settings, corpus, find_case(corpus, case), diagnosis)
     write_folder(output, files)
     echo(f"Wrote {output}. The verdict of {case} on {settings.subjects[0].text} is {verdict}.")
     echo(f"Run {output / 'reproduce.py'}.")
@@ -118,7 +118,7 @@ def _diagnosis(path: Path, subject: str, case: str) -> DiagnosisRecord | None:
     return found[0] if len(found) == 1 and not found[0]["indistinguishable"] else None
 
 
-def _files(
+def failure_files(
     settings: Settings, corpus: Corpus, case: CorpusCase, diagnosis: DiagnosisRecord | None
 ) -> tuple[dict[str, bytes], str]:
     """Run the case; return the contents of the reproduction folder's files by path, and the verdict.

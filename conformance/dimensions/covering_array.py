@@ -43,7 +43,10 @@ class LevelCombination:
 
     def is_in(self, row: Row) -> bool:
         """Return whether a row, possibly partial, contains the combination."""
-        return all(row.get(factor) in allowed for factor, allowed in self.levels.items())
+        for factor, allowed in self.levels.items():  # noqa: SIM110 - a loop is faster than `all`
+            if row.get(factor) not in allowed:
+                return False
+        return True
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,10 @@ class Declaration:
 
     def is_forbidden(self, row: Row) -> bool:
         """Return whether a row, possibly partial, contains a forbidden combination."""
-        return any(combination.is_in(row) for combination in self.forbidden)
+        for combination in self.forbidden:  # noqa: SIM110 - a loop is faster than `any`
+            if combination.is_in(row):
+                return True
+        return False
 
 
 Interaction: TypeAlias = tuple[tuple[str, str], ...]
@@ -188,6 +194,91 @@ def _all_interactions(declaration: Declaration) -> Iterator[Interaction]:
         yield from product(*([(factor, level) for level in levels] for factor, levels in pair))
 
 
+_Node: TypeAlias = tuple[str, str]
+"""A pair (factor, level) or (group of `three_way`, level)."""
+
+
+@dataclass
+class _RowNodes:
+    """The nodes of a partial row.
+
+    Attributes:
+        pairs: the bits of the nodes of its factors.
+        groups: the nodes of each group of `three_way`, with their bits.
+    """
+
+    pairs: int
+    groups: dict[str, dict[_Node, int]]
+
+
+class _MissingInteractions:
+    """The interactions that no row covers yet.
+
+    The search counts the interactions of millions of candidates. Therefore each node has a bit, and a set of nodes is
+    an integer.
+
+    Attributes:
+        all: the missing interactions, in the order of `_all_interactions`.
+    """
+
+    def __init__(self, declaration: Declaration, interactions: Iterable[Interaction]) -> None:
+        self.all = dict.fromkeys(interactions)
+        self._three_way = declaration.three_way or {}
+        self._bits: dict[_Node, int] = {}
+        self._completing: dict[tuple[_Node, ...], int] = {}
+        """For each missing interaction without one of its nodes, the bits of the nodes that complete it."""
+        for interaction in self.all:
+            for node, others in _node_and_others(interaction):
+                bit = self._bits.setdefault(node, 1 << len(self._bits))
+                self._completing[others] = self._completing.get(others, 0) | bit
+
+    def remove(self, interactions: Iterable[Interaction]) -> None:
+        """Remove the interactions that a row covers."""
+        for interaction in interactions:
+            if interaction in self.all:
+                del self.all[interaction]
+                for node, others in _node_and_others(interaction):
+                    self._completing[others] &= ~self._bits[node]
+
+    def nodes(self, row: Row) -> _RowNodes:
+        """Return the nodes of a partial row."""
+        nodes = _RowNodes(0, {group: {} for group in self._three_way})
+        for name, level in row.items():
+            self.add_level(nodes, name, level)
+        return nodes
+
+    def add_level(self, nodes: _RowNodes, name: str, level: str) -> None:
+        """Add the nodes of the level `level` of the factor `name`."""
+        nodes.pairs |= self._bits.get((name, level), 0)
+        for group, factors in self._three_way.items():
+            if name in factors:
+                nodes.groups[group][group, level] = self._bits.get((group, level), 0)
+
+    def added_gain(self, nodes: _RowNodes, name: str, level: str) -> int:
+        """Return how many more missing interactions a row covers with the level `level` for the factor `name`.
+
+        The row must not contain a masking combination.
+        """
+        gain = (self._completing.get(((name, level),), 0) & nodes.pairs).bit_count()
+        groups = nodes.groups
+        for group, factors in self._three_way.items():
+            added = group, level
+            if name not in factors or added in groups[group]:
+                continue
+            alone: dict[str, dict[_Node, int]] = {**groups, group: {added: self._bits.get(added, 0)}}
+            first, second, third = alone.values()
+            thirds = sum(third.values())
+            gain += sum((self._completing.get(pair, 0) & thirds).bit_count() for pair in product(first, second))
+            groups = {**groups, group: {**groups[group], **alone[group]}}
+        return gain
+
+
+def _node_and_others(interaction: Interaction) -> Iterator[tuple[_Node, tuple[_Node, ...]]]:
+    """Yield each node of an interaction with the other nodes."""
+    for place, node in enumerate(interaction):
+        yield node, (*interaction[:place], *interaction[place + 1 :])
+
+
 @dataclass(frozen=True)
 class _CoveringArraySearch:
     """Greedy, deterministic search for a covering array.
@@ -206,20 +297,18 @@ class _CoveringArraySearch:
 
     def rows(self) -> list[dict[str, str]]:
         """Return the rows of the covering array. Only rows of the original declaration can be redundant."""
-        missing = dict.fromkeys(self.coverable)
+        missing = _MissingInteractions(self.declaration, self.coverable)
         original = self._original_rows()
         for row in original:
-            for interaction in covered_interactions(self.declaration, row):
-                missing.pop(interaction, None)
+            missing.remove(covered_interactions(self.declaration, row))
         rows: list[dict[str, str]] = []
-        while missing:
-            seed = next(iter(missing))
+        while missing.all:
+            seed = next(iter(missing.all))
             starts, offsets = self._starts(seed), range(len(self.declaration.factors))
             candidates = (self._complete_row(seed, starts[offset % len(starts)], missing, offset) for offset in offsets)
             row = max(candidates, key=lambda candidate: candidate[0])[1]
             rows.append(row)
-            for interaction in covered_interactions(self.declaration, row):
-                missing.pop(interaction, None)
+            missing.remove(covered_interactions(self.declaration, row))
         return [*original, *self._remove_redundant(rows, original)]
 
     def _original_rows(self) -> list[dict[str, str]]:
@@ -244,7 +333,7 @@ class _CoveringArraySearch:
         return [start for start in possible if self._can_complete(start, needed)]
 
     def _complete_row(
-        self, seed: Interaction, row: dict[str, str], missing: Mapping[Interaction, None], offset: int
+        self, seed: Interaction, row: dict[str, str], missing: _MissingInteractions, offset: int
     ) -> tuple[int, dict[str, str]]:
         """Complete a partial row greedily, beginning with the factor at `offset`.
 
@@ -253,24 +342,32 @@ class _CoveringArraySearch:
         """
         names = list(self.declaration.factors)
         needed = frozenset(factor for factor, _ in seed)
-        gain = self._gain(row, missing)
+        gain, is_masked = self._gain(row, missing), self._is_masked(row)
+        nodes, state = missing.nodes(row), self._state(row)
         for name in [*names[offset:], *names[:offset]]:
             if name in row:
                 continue
-            best: tuple[int, dict[str, str]] | None = None
-            for level in self._rotated_levels(name, 0 if self.declaration.added else len(missing)):
-                extended = {**row, name: level}
-                if level in self._constrained.get(name, ()) and not self._can_complete(extended, needed):
-                    continue
-                if self._is_masked(extended):
-                    total = self._gain(extended, missing)
+            best: tuple[int, str, bool] | None = None
+            constrained, position = self._constrained.get(name, ()), self._state_positions.get(name, -1)
+            for level in self._rotated_levels(name, 0 if self.declaration.added else len(missing.all)):
+                masks = is_masked
+                if level in constrained:
+                    if not self._is_possible((*state[:position], level, *state[position + 1 :]), needed):
+                        continue
+                    masks = masks or self._is_masked({**row, name: level})
+                if masks:
+                    total = self._gain({**row, name: level}, missing)
                 else:
-                    total = gain + self._added_gain(row, name, level, missing)
+                    total = gain + missing.added_gain(nodes, name, level)
                 if best is None or total > best[0]:
-                    best = total, extended
+                    best = total, level, masks
             if best is None:
                 raise ValueError(f"no level of {name} is allowed in {row}")
-            gain, row = best
+            gain, level, is_masked = best
+            row = {**row, name: level}
+            missing.add_level(nodes, name, level)
+            if position >= 0:
+                state = (*state[:position], level if level in constrained else "", *state[position + 1 :])
         return gain, {name: row[name] for name in names}
 
     def _rotated_levels(self, name: str, shift: int) -> Iterator[str]:
@@ -282,37 +379,16 @@ class _CoveringArraySearch:
         levels = self.declaration.factors[name]
         return (levels[(shift + index) % len(levels)] for index in range(len(levels)))
 
-    def _gain(self, row: Row, missing: Mapping[Interaction, None]) -> int:
+    def _gain(self, row: Row, missing: _MissingInteractions) -> int:
         """Return how many of the missing interactions a row covers."""
-        return sum(interaction in missing for interaction in covered_interactions(self.declaration, row))
+        return sum(interaction in missing.all for interaction in covered_interactions(self.declaration, row))
 
     def _is_masked(self, row: Row) -> bool:
         """Return whether a row contains a masking combination."""
-        return any(combination.is_in(row) for combination in self.declaration.masking)
-
-    def _added_gain(self, row: Row, name: str, level: str, missing: Mapping[Interaction, None]) -> int:
-        """Return how many more missing interactions a row covers with the level `level` for the factor `name`.
-
-        The row must not contain a masking combination.
-        """
-        positions = self._positions
-        added, position = (name, level), positions[name]
-        pairs = sum(
-            ((added, other) if position < positions[other[0]] else (other, added)) in missing for other in row.items()
-        )
-        if name not in self._three_way_factors:
-            return pairs
-        before = set(_triples_of(self.declaration, row))
-        after = _triples_of(self.declaration, {**row, name: level})
-        return pairs + sum(triple in missing and triple not in before for triple in after)
-
-    @cached_property
-    def _positions(self) -> Mapping[str, int]:
-        return {name: position for position, name in enumerate(self.declaration.factors)}
-
-    @cached_property
-    def _three_way_factors(self) -> frozenset[str]:
-        return frozenset(factor for group in (self.declaration.three_way or {}).values() for factor in group)
+        for combination in self.declaration.masking:  # noqa: SIM110 - a loop is faster than `any`
+            if combination.is_in(row):
+                return True
+        return False
 
     @cached_property
     def _constrained(self) -> Mapping[str, frozenset[str]]:
@@ -324,6 +400,11 @@ class _CoveringArraySearch:
             if any(factor in constraint.levels for constraint in constraints)
         }
 
+    @cached_property
+    def _state_positions(self) -> Mapping[str, int]:
+        """The position of each constrained factor in `_state`."""
+        return {factor: position for position, factor in enumerate(self._constrained)}
+
     def _can_complete(self, row: Row, needed: frozenset[str]) -> bool:
         """Return whether a partial row can be completed to an allowed row in which an interaction is not masked.
 
@@ -331,12 +412,14 @@ class _CoveringArraySearch:
             row: the partial row.
             needed: the factors of the interaction.
         """
-        constrained = self._constrained
-        state = tuple(
+        return self._is_possible(self._state(row), needed)
+
+    def _state(self, row: Row) -> tuple[str | None, ...]:
+        """Return the level of each constrained factor, as `_is_possible` takes them."""
+        return tuple(
             None if (level := row.get(factor)) is None else level if level in levels else ""
-            for factor, levels in constrained.items()
+            for factor, levels in self._constrained.items()
         )
-        return self._is_possible(state, needed)
 
     def _is_possible(self, state: tuple[str | None, ...], needed: frozenset[str]) -> bool:
         """Return the result of `_can_complete`, which depends on the constrained factors only, and cache it.
@@ -346,20 +429,22 @@ class _CoveringArraySearch:
                 unconstrained level.
             needed: the factors of the interaction.
         """
-        if (state, needed) not in self._possible:
-            row = {factor: level for factor, level in zip(self._constrained, state, strict=True) if level is not None}
-            if self.declaration.is_forbidden(row) or not self.declaration.masking_factors(row) <= needed:
-                possible = False
-            elif None in state:
-                index = state.index(None)
-                possible = any(
-                    self._is_possible((*state[:index], level, *state[index + 1 :]), needed)
-                    for level in self._candidate_levels(index)
-                )
-            else:
-                possible = True
-            self._possible[state, needed] = possible
-        return self._possible[state, needed]
+        known = self._possible.get((state, needed))
+        if known is not None:
+            return known
+        row = {factor: level for factor, level in zip(self._constrained, state, strict=True) if level is not None}
+        if self.declaration.is_forbidden(row) or not self.declaration.masking_factors(row) <= needed:
+            possible = False
+        elif None in state:
+            index = state.index(None)
+            possible = any(
+                self._is_possible((*state[:index], level, *state[index + 1 :]), needed)
+                for level in self._candidate_levels(index)
+            )
+        else:
+            possible = True
+        self._possible[state, needed] = possible
+        return possible
 
     def _candidate_levels(self, index: int) -> Sequence[str]:
         """Return the levels to try for the constrained factor at `index`; an empty text stands for all other levels."""

@@ -115,6 +115,11 @@ def find_requirements(named: SubjectName) -> Requirements:
     return Requirements(package.name, release, packages, bare, chosen)
 
 
+def released_package(named: SubjectName) -> str:
+    """Return the package whose version is the release of a subject."""
+    return _find_package(named).released[0]
+
+
 def smoke_test_subject(requirements: Requirements) -> SubjectName:
     """Return the name of the subject with which a new environment is tested: the backend, otherwise an optimizer."""
     package = next(each for each in _packages() if each.name == requirements.name)

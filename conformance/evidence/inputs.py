@@ -36,7 +36,7 @@ _PEEK_BYTES = 2**16
 """Number of bytes at the start of a file that decide its kind; a line of a census or results file can be longer."""
 
 _MEASUREMENT_HINT = (
-    "Measure again with `nox -s mutation` or `nox -s oracle -- --json FILE`, without options that select mutants."
+    "Measure again with `nox -s mutation` or `nox -s oracle`, without options that select mutants or cases."
 )
 
 

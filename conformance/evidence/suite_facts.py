@@ -7,7 +7,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from conformance.evidence.tables import Column, Table, plain_text
+from conformance.evidence.tables import Table, TableColumn, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 NOT_RECORDED = "not recorded"
 
 NOT_MEASURED = "not measured: no file with this measurement was given"
-
-_DIGEST_SUFFIX = " files sha256"
-"""End of the name of an entry of a run's environment that has the digest of a package's files."""
 
 
 def run_tables(inputs: EvidenceInputs, kept: frozenset[str]) -> Iterator[Table]:
@@ -38,24 +35,24 @@ def run_tables(inputs: EvidenceInputs, kept: frozenset[str]) -> Iterator[Table]:
 
 def _input_table(inputs: EvidenceInputs) -> Table:
     columns = (
-        Column("name", "text", "name of the file"),
-        Column("kind", "text", "results, census or measurements"),
-        Column("sha256", "text", "SHA-256 of the file"),
+        TableColumn("name", "text", "name of the file"),
+        TableColumn("kind", "text", "results, census or measurements"),
+        TableColumn("sha256", "text", "SHA-256 of the file"),
     )
     return Table("inputs", "Input files", "A file from which this evidence is made.", columns, inputs.files, ("name",))
 
 
 def _subject_table(runs: Sequence[Results], kept: frozenset[str]) -> Table:
     columns = (
-        Column("subject", "text", "id of the subject: its name on the command line"),
-        Column("kind", "text", "backend or optimizer"),
-        Column("version", "text", "version that the subject reports"),
-        Column("language", "text", "language of the subject's program"),
-        Column("files_sha256", "text", "SHA-256 of the subject's files"),
-        Column("results", "integer", "number of results"),
-        Column("pass", "integer", "number of results with the verdict pass"),
-        Column("unexpected", "integer", "number of results that the pass criterion counts against the subject"),
-        Column("file", "text", "results file", "inputs.name"),
+        TableColumn("subject", "text", "id of the subject: its name on the command line"),
+        TableColumn("kind", "text", "backend or optimizer"),
+        TableColumn("version", "text", "version that the subject reports"),
+        TableColumn("language", "text", "language of the subject's program"),
+        TableColumn("files_sha256", "text", "SHA-256 of the subject's files"),
+        TableColumn("results", "integer", "number of results"),
+        TableColumn("pass", "integer", "number of results with the verdict pass"),
+        TableColumn("unexpected", "integer", "number of results that the pass criterion counts against the subject"),
+        TableColumn("file", "text", "results file", "inputs.name"),
     )
     rows: list[tuple[Cell, ...]] = []
     for run in runs:
@@ -80,9 +77,9 @@ def _subject_table(runs: Sequence[Results], kept: frozenset[str]) -> Table:
 
 def _environment_table(inputs: EvidenceInputs) -> Table:
     columns = (
-        Column("file", "text", "results or census file", "inputs.name"),
-        Column("name", "text", "name of the fact"),
-        Column("value", "text", "the fact"),
+        TableColumn("file", "text", "results or census file", "inputs.name"),
+        TableColumn("name", "text", "name of the fact"),
+        TableColumn("value", "text", "the fact"),
     )
     rows: list[tuple[Cell, ...]] = []
     for run in inputs.runs:
@@ -114,12 +111,12 @@ def _file_name(run: Results) -> str:
 def quality_table(inputs: EvidenceInputs) -> Table:
     """Return the figures that show how good the suite is, each with the command that measures it."""
     columns = (
-        Column("figure", "text", "what is measured"),
-        Column("of", "text", "operator or part of the suite"),
-        Column("value", "integer", "the figure; empty if it was not measured"),
-        Column("out_of", "integer", "the number of all"),
-        Column("command", "text", "command that measures it"),
-        Column("note", "text", "remarks"),
+        TableColumn("figure", "text", "what is measured"),
+        TableColumn("of", "text", "operator or part of the suite"),
+        TableColumn("value", "integer", "the figure; empty if it was not measured"),
+        TableColumn("out_of", "integer", "the number of all"),
+        TableColumn("command", "text", "command that measures it"),
+        TableColumn("note", "text", "remarks"),
     )
     rows = [*_mutation_rows(inputs), *_second_oracle_rows(inputs)]
     return Table("quality", "Quality of the suite", "A figure about the suite itself.", columns, rows, ("figure", "of"))
@@ -167,7 +164,7 @@ def _mutation_rows(inputs: EvidenceInputs) -> Iterator[tuple[Cell, ...]]:
 def _second_oracle_rows(inputs: EvidenceInputs) -> Iterator[tuple[Cell, ...]]:
     found, figure = inputs.second_oracle, "differences of the oracles"
     if found is None:
-        yield figure, "corpus", None, None, "nox -s oracle -- --json oracle.json", NOT_MEASURED
+        yield figure, "corpus", None, None, "nox -s oracle", NOT_MEASURED
         return
     note = f"{found['cases']} of {found['corpus']['cases']} cases"
     yield figure, "corpus", len(found["differences"]), sum(found["counts"].values()), found["command"], note
@@ -184,19 +181,19 @@ def _statements() -> Mapping[str, Sequence[Mapping[str, Any]]]:
 def statement_tables() -> Iterator[Table]:
     """Yield the tables of limits and of facts about the tool."""
     columns = (
-        Column("id", "text", "id of the statement"),
-        Column("kind", "text", "limit, open problem, or not tested"),
-        Column("text", "text", "the statement"),
-        Column("where", "text", "page or file of the suite with details"),
+        TableColumn("id", "text", "id of the statement"),
+        TableColumn("kind", "text", "limit, open problem, or not tested"),
+        TableColumn("text", "text", "the statement"),
+        TableColumn("where", "text", "page or file of the suite with details"),
     )
     limits = [tuple(one[column.name] for column in columns) for one in _statements()["limit"]]
     yield Table("limits", "Limits, open problems, and what is not tested", "A statement.", columns, limits, ("id",))
     other_columns = (
-        Column("id", "text", "id of the fact"),
-        Column("standard", "text", "standard and clause that ask for it"),
-        Column("question", "text", "the question"),
-        Column("answer", "text", "the fact"),
-        Column("where", "text", "page or file of the suite with details"),
+        TableColumn("id", "text", "id of the fact"),
+        TableColumn("standard", "text", "standard and clause that ask for it"),
+        TableColumn("question", "text", "the question"),
+        TableColumn("answer", "text", "the fact"),
+        TableColumn("where", "text", "page or file of the suite with details"),
     )
     facts = [tuple(one[column.name] for column in other_columns) for one in _statements()["fact"]]
     yield Table(
@@ -207,22 +204,22 @@ def statement_tables() -> Iterator[Table]:
 def source_tables(requirements: RequirementMap) -> Iterator[Table]:
     """Yield the tables of the sources of requirements, and of contradictions in them."""
     columns = (
-        Column("source", "text", "id of the source"),
-        Column("repository", "text", "repository"),
-        Column("commit", "text", "commit"),
-        Column("ref", "text", "branch or pull request that contains the commit"),
-        Column("path", "text", "path of the file"),
-        Column("sha256", "text", "SHA-256 of the file at this commit"),
+        TableColumn("source", "text", "id of the source"),
+        TableColumn("repository", "text", "repository"),
+        TableColumn("commit", "text", "commit"),
+        TableColumn("ref", "text", "branch or pull request that contains the commit"),
+        TableColumn("path", "text", "path of the file"),
+        TableColumn("sha256", "text", "SHA-256 of the file at this commit"),
     )
     rows: list[tuple[Cell, ...]] = [
         (one.id, one.repository, one.commit, one.ref, one.path, one.sha256) for one in requirements.parsed.source
     ]
     yield Table("sources", "Sources of requirements", "A document with requirements.", columns, rows, ("source",))
     other_columns = (
-        Column("source", "text", "id of the source", "sources.source"),
-        Column("tags", "list", "places in the source"),
-        Column("text", "text", "the contradiction in our words"),
-        Column("handling", "text", "what this suite does"),
+        TableColumn("source", "text", "id of the source", "sources.source"),
+        TableColumn("tags", "list", "places in the source"),
+        TableColumn("text", "text", "the contradiction in our words"),
+        TableColumn("handling", "text", "what this suite does"),
     )
     rows = [
         (one.source, one.tags, plain_text(one.text), plain_text(one.handling))
@@ -241,11 +238,13 @@ def left_out_table(
         cells: names of the census cells that each restriction leaves out.
     """
     columns = (
-        Column("restriction", "text", "id of the restriction"),
-        Column("text", "text", "what the restriction leaves out"),
-        Column("tags", "list", "tags that state the restriction"),
-        Column("cases", "integer", "number of cases that are left out; a case can be left out by several restrictions"),
-        Column("cells", "integer", "number of census cells that are left out"),
+        TableColumn("restriction", "text", "id of the restriction"),
+        TableColumn("text", "text", "what the restriction leaves out"),
+        TableColumn("tags", "list", "tags that state the restriction"),
+        TableColumn(
+            "cases", "integer", "number of cases that are left out; a case can be left out by several restrictions"
+        ),
+        TableColumn("cells", "integer", "number of census cells that are left out"),
     )
     entries = requirements.parsed.restriction
     rows: list[tuple[Cell, ...]] = [
@@ -256,9 +255,9 @@ def left_out_table(
         "restrictions", "Restrictions", "A restriction, and how much it leaves out.", columns, rows, ("restriction",)
     )
     other_columns = (
-        Column("restriction", "text", "id of the restriction", "restrictions.restriction"),
-        Column("kind", "text", "case or census"),
-        Column("name", "text", "id of the case, or subject, operator and element type of the census"),
+        TableColumn("restriction", "text", "id of the restriction", "restrictions.restriction"),
+        TableColumn("kind", "text", "case or census"),
+        TableColumn("name", "text", "id of the case, or subject, operator and element type of the census"),
     )
     rows = [
         (one.id, kind, name)

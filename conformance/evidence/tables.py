@@ -36,7 +36,7 @@ _JSON_TYPES: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """A column of a table.
 
     Attributes:
@@ -72,7 +72,7 @@ class Table:
     name: str
     title: str
     text: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     rows: Sequence[tuple[Cell, ...]] = field(default=(), repr=False)
     key: tuple[str, ...] = ()
 

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from conformance.clauses import clauses
-from conformance.evidence.tables import Column, Table, plain_text
+from conformance.evidence.tables import Table, TableColumn, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,9 +38,9 @@ _SCOPE_STATUS = {"runtime": "no case", "document": "about the text", "real": "re
 
 NO_CLAUSE = (None,)
 
-REQUIREMENT = Column("requirement", "text", "id of the requirement", "requirements.requirement")
-CASE = Column("case", "text", "id of the case", "cases.case")
-SUBJECT = Column("subject", "text", "id of the subject", "subjects.subject")
+REQUIREMENT = TableColumn("requirement", "text", "id of the requirement", "requirements.requirement")
+CASE = TableColumn("case", "text", "id of the case", "cases.case")
+SUBJECT = TableColumn("subject", "text", "id of the subject", "subjects.subject")
 
 
 class Traceability:
@@ -93,19 +93,19 @@ class Traceability:
 
     def _requirements(self) -> Table:
         columns = (
-            Column("requirement", "text", "id: source, tag and part"),
-            Column("title", "text", "the requirement in our words"),
-            Column("status", "text", "; ".join(f"{name}: {text}" for name, text in REQUIREMENT_STATUS.items())),
-            Column("cases", "integer", "number of cases"),
-            Column("must_cases", "integer", "number of cases of level must"),
-            Column("clauses", "list", "clauses by which the cases test it", "clauses.clause"),
-            Column("results", "integer", "number of results of the cases, on all subjects"),
-            Column("passes", "integer", "number of these results with the verdict pass"),
-            Column("census", "list", "operators whose census measures it"),
-            Column("restriction", "text", "the restriction of --restrict that implements it"),
-            Column("reason", "text", "why there is no case, or what the cases do not show"),
-            Column("source", "text", "id of the source", "sources.source"),
-            Column("tag", "text", "place in the source"),
+            TableColumn("requirement", "text", "id: source, tag and part"),
+            TableColumn("title", "text", "the requirement in our words"),
+            TableColumn("status", "text", "; ".join(f"{name}: {text}" for name, text in REQUIREMENT_STATUS.items())),
+            TableColumn("cases", "integer", "number of cases"),
+            TableColumn("must_cases", "integer", "number of cases of level must"),
+            TableColumn("clauses", "list", "clauses by which the cases test it", "clauses.clause"),
+            TableColumn("results", "integer", "number of results of the cases, on all subjects"),
+            TableColumn("passes", "integer", "number of these results with the verdict pass"),
+            TableColumn("census", "list", "operators whose census measures it"),
+            TableColumn("restriction", "text", "the restriction of --restrict that implements it"),
+            TableColumn("reason", "text", "why there is no case, or what the cases do not show"),
+            TableColumn("source", "text", "id of the source", "sources.source"),
+            TableColumn("tag", "text", "place in the source"),
         )
         order = list(REQUIREMENT_STATUS)
         rows = sorted(map(self._requirement_row, self._map.requirements), key=lambda row: order.index(str(row[2])))
@@ -148,7 +148,7 @@ class Traceability:
     def _requirement_cases(self) -> Table:
         columns = (
             REQUIREMENT,
-            Column("clause", "text", "clause by which the case tests the requirement", "clauses.clause"),
+            TableColumn("clause", "text", "clause by which the case tests the requirement", "clauses.clause"),
             CASE,
         )
         rows = [
@@ -170,8 +170,8 @@ class Traceability:
         columns = (
             REQUIREMENT,
             SUBJECT,
-            Column("verdict", "text", "verdict"),
-            Column("results", "integer", "number of results with this verdict"),
+            TableColumn("verdict", "text", "verdict"),
+            TableColumn("results", "integer", "number of results with this verdict"),
         )
         rows: list[tuple[Cell, ...]] = []
         for one in self._map.requirements:
@@ -190,12 +190,12 @@ class Traceability:
 
     def _clauses(self) -> Table:
         columns = (
-            Column("clause", "text", "id of the clause"),
-            Column("text", "text", "the clause in our words"),
-            Column("source", "text", "place in the specification of ONNX"),
-            Column("support", "text", "how the passages of the specification support the text"),
-            Column("cases", "integer", "number of cases"),
-            Column(
+            TableColumn("clause", "text", "id of the clause"),
+            TableColumn("text", "text", "the clause in our words"),
+            TableColumn("source", "text", "place in the specification of ONNX"),
+            TableColumn("support", "text", "how the passages of the specification support the text"),
+            TableColumn("cases", "integer", "number of cases"),
+            TableColumn(
                 "requirements", "list", "requirements that the cases test by this clause", "requirements.requirement"
             ),
         )
@@ -219,14 +219,14 @@ class Traceability:
 
     def _case_table(self) -> Table:
         columns = (
-            Column("case", "text", "id of the case: name of its folder"),
-            Column("kind", "text", "folder of the corpus: node, pass or invalid"),
-            Column("level", "text", "must, should or silent"),
-            Column("title", "text", "what the case tests"),
-            Column("data_sets", "integer", "number of data sets"),
-            Column("clauses", "list", "clauses that the case tests", "clauses.clause"),
-            Column("requirements", "list", "requirements that the case tests", "requirements.requirement"),
-            Column("results", "integer", "number of subjects with a result"),
+            TableColumn("case", "text", "id of the case: name of its folder"),
+            TableColumn("kind", "text", "folder of the corpus: node, pass or invalid"),
+            TableColumn("level", "text", "must, should or silent"),
+            TableColumn("title", "text", "what the case tests"),
+            TableColumn("data_sets", "integer", "number of data sets"),
+            TableColumn("clauses", "list", "clauses that the case tests", "clauses.clause"),
+            TableColumn("requirements", "list", "requirements that the case tests", "requirements.requirement"),
+            TableColumn("results", "integer", "number of subjects with a result"),
         )
         rows: list[tuple[Cell, ...]] = [
             (
@@ -246,9 +246,9 @@ class Traceability:
     def _files(self) -> Table:
         columns = (
             CASE,
-            Column("data_set", "integer", "number of the data set; empty for a file of the whole case"),
-            Column("file", "text", "path in the folder of the case"),
-            Column("sha256", "text", "SHA-256 of the file"),
+            TableColumn("data_set", "integer", "number of the data set; empty for a file of the whole case"),
+            TableColumn("file", "text", "path in the folder of the case"),
+            TableColumn("sha256", "text", "SHA-256 of the file"),
         )
         rows: list[tuple[Cell, ...]] = []
         for case in self._cases:
@@ -269,17 +269,17 @@ class Traceability:
         result_columns = (
             SUBJECT,
             CASE,
-            Column("level", "text", "level of the verdict; a profile can raise it"),
-            Column("verdict", "text", "verdict of the case"),
-            Column("phase", "text", "phase in which the subject failed"),
-            Column("known", "text", "reason of the expectation, for a known failure"),
-            Column("message", "text", f"message of the failure, up to {MAX_MESSAGE_LENGTH} characters"),
+            TableColumn("level", "text", "level of the verdict; a profile can raise it"),
+            TableColumn("verdict", "text", "verdict of the case"),
+            TableColumn("phase", "text", "phase in which the subject failed"),
+            TableColumn("known", "text", "reason of the expectation, for a known failure"),
+            TableColumn("message", "text", f"message of the failure, up to {MAX_MESSAGE_LENGTH} characters"),
         )
         set_columns = (
             SUBJECT,
             CASE,
-            Column("data_set", "integer", "number of the data set"),
-            Column("verdict", "text", f"verdict of the data set; {NOT_COMPARED}: the case failed before"),
+            TableColumn("data_set", "integer", "number of the data set"),
+            TableColumn("verdict", "text", f"verdict of the data set; {NOT_COMPARED}: the case failed before"),
         )
         results: list[tuple[Cell, ...]] = []
         verdicts: list[tuple[Cell, ...]] = []

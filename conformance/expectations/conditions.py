@@ -1,6 +1,6 @@
-"""Conditions of expectations: the versions of the subject, the platforms and the Pythons to which an entry applies.
+"""Conditions of expectations: the versions of the subject, platforms, Pythons and processors to which an entry applies.
 
-when = { version = ">=1.31,<1.33", platform = ["linux", "darwin arm64"], python = ">=3.12" }
+when = { version = ">=1.31,<1.33", platform = ["linux", "darwin arm64"], python = ">=3.12", processor = "avx512_fp16" }
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from conformance.errors import ExpectationsError, did_you_mean
+from conformance.results.environment import CPU_FEATURES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-CONDITION_KEYS = ("version", "platform", "python")
+CONDITION_KEYS = ("version", "platform", "python", "processor")
 PLATFORMS = ("linux", "darwin", "windows", "freebsd")
 
 
@@ -25,11 +26,13 @@ class ConditionContext:
         version: version of the subject.
         platform: operating system and machine: `linux x86_64`.
         python: version of the Python interpreter.
+        features: instruction sets of the processor; empty if they are unknown.
     """
 
     version: str
     platform: str
     python: str
+    features: frozenset[str] = frozenset()
 
     @classmethod
     def from_environment(cls, version: str, environment: Mapping[str, str]) -> ConditionContext:
@@ -39,7 +42,8 @@ class ConditionContext:
             version: version of the subject.
             environment: the entry `environment` of the header of the results file.
         """
-        return cls(version, environment.get("platform", "").lower(), environment.get("python", ""))
+        features = frozenset(environment.get("cpu features", "").split())
+        return cls(version, environment.get("platform", "").lower(), environment.get("python", ""), features)
 
 
 @dataclass(frozen=True)
@@ -51,12 +55,14 @@ class Condition:
         version: version specifier for the subject, such as `>=1.31,<1.33`.
         python: version specifier for Python.
         platforms: operating systems, each with or without a machine: `linux`, `darwin arm64`.
+        features: instruction sets that the processor has, or does not have if a minus sign is before the name.
     """
 
     location: str
     version: str = ""
     python: str = ""
     platforms: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
 
     def holds(self, situation: ConditionContext) -> bool:
         """Return whether a run with these properties satisfies the condition.
@@ -68,6 +74,7 @@ class Condition:
             self._includes(self.version, situation.version, "the subject's version")
             and self._includes(self.python, situation.python, "Python's version")
             and self._is_on(situation.platform)
+            and all((name.lstrip("-") in situation.features) is not name.startswith("-") for name in self.features)
         )
 
     def _includes(self, specifier: str, version: str, what: str) -> bool:
@@ -104,9 +111,9 @@ def parse_condition(location: str, given: Any) -> Condition:
     version, python = (
         _parse_specifier(location, key, given[key]) if key in given else "" for key in ("version", "python")
     )
-    return Condition(
-        location, version, python, _parse_platforms(location, given["platform"]) if "platform" in given else ()
-    )
+    platforms = _parse_platforms(location, given["platform"]) if "platform" in given else ()
+    features = _parse_features(location, given["processor"]) if "processor" in given else ()
+    return Condition(location, version, python, platforms, features)
 
 
 def _parse_specifier(location: str, key: str, given: Any) -> str:
@@ -134,6 +141,20 @@ def _parse_platforms(location: str, given: Any) -> tuple[str, ...]:
         "malformed-condition",
         f"{location}: platform = {given!r} is unknown.",
         f'Name one of {", ".join(PLATFORMS)}, with or without the machine, such as "linux x86_64".',
+    )
+
+
+def _parse_features(location: str, given: Any) -> tuple[str, ...]:
+    names = [given] if isinstance(given, str) else given
+    if isinstance(names, list) and names and all(isinstance(name, str) for name in names):
+        unknown = [name for name in names if name.removeprefix("-") not in CPU_FEATURES]
+        if not unknown:
+            return tuple(names)
+        given = unknown[0]
+    raise ExpectationsError(
+        "malformed-condition",
+        f"{location}: processor = {given!r} is not an instruction set.",
+        f"Name some of {', '.join(sorted(CPU_FEATURES))}, with a minus sign before one that the processor lacks.",
     )
 
 

@@ -83,12 +83,20 @@ class ValuesRecord(TypedDict):
 
 
 class CaseHashes(TypedDict):
-    """Hashes of a case: of its model and inputs, and of its expected outputs without their bounds."""
+    """Hashes of a case: of its model and inputs, of its expected outputs without their bounds, and of all files."""
 
     question: NonEmpty
-    expected: str
+    expected: NonEmpty
+    whole: NonEmpty
 
 
+class HashesDocument(TypedDict):
+    """The hashes of all cases of a corpus."""
+
+    cases: dict[NonEmpty, CaseHashes]
+
+
+_decode_hashes = JsonDecoder(HashesDocument)
 _decode_store = JsonDecoder(StoreDocument)
 _decode_unavailable = JsonDecoder(UnavailableDocument)
 _decode_values = JsonDecoder(ValuesRecord)
@@ -232,6 +240,10 @@ class HistoryStore:
         finally:
             os.close(descriptor)
 
+    def remove(self, stored: StoredRelease) -> None:
+        """Remove the results file of a release whose results are in another file; its values remain."""
+        stored.path.unlink(missing_ok=True)
+
     def subject_folder(self, target: Target) -> Path:
         """Return the folder of all results of a subject, with any options."""
         return self.folder / f"{target.kind}s" / re.sub(r"[^\w.-]", "_", target.name)
@@ -333,7 +345,7 @@ class HistoryStore:
         hashes = path.with_name(path.name.replace(_RESULTS_SUFFIX, ".hashes.json.gz"))
         if path.exists() and hashes.exists():
             return
-        self._write(hashes, gzip.compress(json.dumps(case_hashes(corpus)).encode(), mtime=0))
+        self._write(hashes, gzip.compress(encode_record({"cases": case_hashes(corpus)}), mtime=0))
         records = []
         for case in corpus.cases.values():
             document = read_case_json(corpus, case)
@@ -353,8 +365,8 @@ class HistoryStore:
         path = self._cases_path(digest)
         path = path.with_name(path.name.replace(_RESULTS_SUFFIX, ".hashes.json.gz"))
         try:
-            found: dict[str, CaseHashes] = json.loads(_unpack(path, gzip.open))
-        except ValueError as error:
+            found: dict[str, CaseHashes] = _decode_hashes(_unpack(path, gzip.open))["cases"]
+        except MalformedError as error:
             raise _damaged_error(path, str(error)) from None
         return found
 
@@ -373,7 +385,11 @@ class HistoryStore:
 def case_hashes(corpus: Corpus) -> dict[str, CaseHashes]:
     """Return the hashes of each case of a corpus."""
     return {
-        id: {"question": question_hash(corpus, case), "expected": _expected_hash(case)}
+        id: {
+            "question": question_hash(corpus, case),
+            "expected": _short_hash(_hashes(case, (), "/output_")),
+            "whole": _short_hash([str(case.level), *sorted(case.files.items())]),
+        }
         for id, case in corpus.cases.items()
     }
 
@@ -387,10 +403,6 @@ def question_hash(corpus: Corpus, case: CorpusCase) -> str:
         parts += [("companion", case.files[COMPANION_FILE])]
         parts += _hashes(other, ("model.onnx",), "/input_") if other else []
     return _short_hash(parts)
-
-
-def _expected_hash(case: CorpusCase) -> str:
-    return _short_hash(_hashes(case, (), "/output_"))
 
 
 def _hashes(case: CorpusCase, names: tuple[str, ...], part: str) -> list[tuple[str, str]]:

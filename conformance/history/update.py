@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -28,22 +29,25 @@ from conformance.environments.create import PackageSources, create_environment
 from conformance.environments.registry import environments_folder, find_environment, remove_environment
 from conformance.environments.requirements import find_requirements
 from conformance.errors import HistoryError, ResultsError, SubjectError
-from conformance.history.releases import is_disk_error, is_network_error, no_network_error
+from conformance.history.index import results_of
+from conformance.history.rejudge import judge_again
+from conformance.history.releases import is_disk_error, is_network_error, is_timeout, no_network_error
 from conformance.history.store import WORK_FOLDER
 from conformance.results.file import read_results
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from concurrent.futures import Future
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from conformance.corpus.corpus import Corpus
     from conformance.environments.registry import Environment
     from conformance.environments.requirements import Requirements
+    from conformance.history.rejudge import JudgedAgain
     from conformance.history.store import HistoryStore, StoredRelease, Target
     from conformance.results.file import Results
+    from conformance.results.records import Header
 
 LEVELS = ("must", "should")
 """Levels of the cases of a history."""
@@ -51,7 +55,7 @@ LEVELS = ("must", "should")
 CONFIRMATIONS = 3
 """How often a case runs whose verdict differs from that of a neighbouring release."""
 
-SHARDS: Mapping[str, int] = {"openvino": 8}
+SHARDS: dict[str, int] = {"openvino": 8}
 """Number of shards of the runs of slow subjects; a finished shard survives an interruption."""
 
 _STOP_SECONDS = 60.0
@@ -65,20 +69,32 @@ class RunSettings:
     Attributes:
         data: folder of the corpus; None for the corpus of the suite.
         workers: number of processes of a run, or None.
+        offline: whether nothing is installed and run: only stored results are judged again.
         sources: the Python and the sources of the packages.
     """
 
     data: Path | None = None
     workers: int | None = None
+    offline: bool = False
     sources: PackageSources = field(default_factory=PackageSources)
 
 
 @dataclass(frozen=True)
 class ReleaseTask:
-    """One release of a subject that has to be run."""
+    """One release of a subject that has to be run.
+
+    Attributes:
+        shard: the part of the cases to run, as in `--shard`; empty for all.
+        cases: the cases to repeat; empty for a first run.
+        known: all releases of the subject, which determine the neighbours of a release. If it is empty, the neighbours
+            are the nearest releases in the store.
+    """
 
     target: Target
     release: str
+    shard: str = ""
+    cases: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
 
     @property
     def subject(self) -> str:
@@ -146,23 +162,29 @@ def update_store(
     """
     counts, began = UpdateCounts(), time.monotonic()
     with ThreadPoolExecutor(1) as pool:
-        prepared: Future[Environment] | None = None
+        following = ReleaseRun(store, corpus, tasks[0], settings) if tasks else None
+        prepared = pool.submit(following.prepare) if following else None
         for number, task in enumerate(tasks, 1):
-            worker = _ReleaseRun(store, corpus, task, settings)
-            started = time.monotonic()
+            assert following is not None
+            assert prepared is not None
+            worker, current, started = following, prepared, time.monotonic()
             try:
-                environment = (prepared or pool.submit(worker.create_environment)).result()
-                prepared = None
-                if number < len(tasks):
-                    following = _ReleaseRun(store, corpus, tasks[number], settings)
-                    prepared = pool.submit(following.create_environment)
+                try:
+                    environment = current.result()
+                finally:
+                    if number < len(tasks):
+                        following = ReleaseRun(store, corpus, tasks[number], settings)
+                        prepared = pool.submit(following.prepare)
+                if environment is None and worker.known is not None and worker.known.missing:
+                    report(
+                        f"[{number}/{len(tasks)}] {task.subject}: {len(worker.known.missing)} cases must run; left out"
+                    )
+                    counts.failed += 1
+                    continue
                 stored = worker.run(environment)
                 line, counts.done = _summary(stored), counts.done + 1
             except SubjectError as error:
-                prepared = None
-                _check_environment_error(task, error)
-                store.record_unavailable(task.target, task.release, error.code, _without_paths(error.problem))
-                line, counts.unavailable = f"unavailable: {_without_paths(error.problem)}", counts.unavailable + 1
+                line = record_error(store, task, error, counts)
             except ResultsError as error:
                 line, counts.failed = f"not run: {error.problem}", counts.failed + 1
             seconds, elapsed = time.monotonic() - started, time.monotonic() - began
@@ -172,12 +194,8 @@ def update_store(
 
 
 def _summary(stored: StoredRelease) -> str:
-    verdicts: dict[str, int] = {}
-    for counts in stored.read().footer["verdicts"].values():
-        for level in counts.values():
-            for verdict, number in level.items():
-                verdicts[verdict] = verdicts.get(verdict, 0) + number
-    return ", ".join(f"{verdicts[str(verdict)]} {verdict}" for verdict in Verdict if str(verdict) in verdicts)
+    counts = Counter(result["verdict"] for result in results_of(stored))
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
 
 
 def _duration(seconds: float) -> str:
@@ -185,27 +203,52 @@ def _duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
 
 
-def _check_environment_error(task: ReleaseTask, error: SubjectError) -> None:
-    """Raise an error if an environment was not created for a reason that is not the release's.
+def record_error(store: HistoryStore, task: ReleaseTask, error: SubjectError, counts: UpdateCounts) -> str:
+    """Record that a release is unavailable, unless the cause is a slow machine; return a line on the error.
 
     Raises:
         HistoryError: the package index cannot be reached, or the disk is full.
     """
-    if is_network_error(error.problem):
-        raise no_network_error(task.subject, error.problem) from None
-    if is_disk_error(error.problem):
+    problem = _without_paths(error.problem)
+    if is_network_error(problem):
+        raise no_network_error(task.subject, problem) from None
+    if is_disk_error(problem):
         raise HistoryError(
-            "disk-full", f"{task.subject} cannot be installed: {error.problem}", "Free disk space, and update again."
+            "disk-full", f"{task.subject} cannot be installed: {problem}", "Free disk space, and update again."
         ) from None
+    if is_timeout(problem):
+        counts.failed += 1
+        return f"not run: {problem}"
+    store.record_unavailable(task.target, task.release, error.code, problem)
+    counts.unavailable += 1
+    return f"unavailable: {problem}"
 
 
-class _ReleaseRun:
+class ReleaseRun:
     """The run of one release: its environment, its results files, and the packing of the results."""
 
     def __init__(self, store: HistoryStore, corpus: Corpus, task: ReleaseTask, settings: RunSettings) -> None:
         self._store, self._corpus, self._task, self._settings = store, corpus, task, settings
         name = re.sub(r"[^\w.-]", "_", f"{task.target.kind}-{task.subject}-{corpus.digest[:8]}")
         self._work = store.folder / WORK_FOLDER / name
+        self.known: JudgedAgain | None = None
+        """Results that are known from another corpus without a run; None if there are none, or before `prepare`."""
+        self._earlier: StoredRelease | None = None
+
+    def prepare(self) -> Environment | None:
+        """Judge the stored results of another corpus again; return the environment if a case must run, else None.
+
+        Raises:
+            SubjectError: a package does not install, or the subject does not start.
+            HistoryError: the disk is full, or a file of the store is damaged.
+        """
+        stored = [each for each in self._store.releases(self._task.target) if each.release == self._task.release]
+        if stored:
+            self._earlier = max(stored, key=lambda each: each.header["started"])
+            self.known = judge_again(self._store, self._earlier, self._corpus)
+        if self._settings.offline or (self.known is not None and not self.known.missing):
+            return None
+        return self.create_environment()
 
     @property
     def _marker(self) -> Path:
@@ -236,38 +279,78 @@ class _ReleaseRun:
             ) from None
         return environment
 
-    def run(self, environment: Environment) -> StoredRelease:
-        """Run the corpus, add the results to the store, and remove what is no longer needed.
+    def run(self, environment: Environment | None) -> StoredRelease:
+        """Run the release, add its results to the store, and remove the environment.
+
+        Args:
+            environment: the environment; None if all results are known.
 
         Raises:
             ResultsError: the run did not produce results.
             HistoryError: the disk is full.
         """
-        shards = SHARDS.get(self._task.target.name, 1)
-        runs = [self._run_shard(number, shards) for number in range(1, shards + 1)]
-        results = {row: run.results[row] for run in runs for row in run.rows}
-        changed = self._changed_cases({case: row["verdict"] for run in runs for (_, case), row in run.rows.items()})
-        if changed:
-            confirmed = self._run_cases(changed)
-            results |= {row: confirmed.results[row] for row in confirmed.rows}
-        stored = self._store.add(
-            self._header(runs[0], environment, len(results)), map(_slim, results.values()), self._corpus
-        )
-        if self._marker.exists():
-            remove_environment(environment)
-        shutil.rmtree(self._work, ignore_errors=True)
+        header, records = self.collect(environment)
+        stored = self._store.add(header, records, self._corpus)
+        if self._earlier is not None and self._earlier.path != stored.path:
+            self._store.remove(self._earlier)
+        self.clean(environment)
         return stored
 
-    def _run_shard(self, number: int, shards: int) -> Results:
+    def clean(self, environment: Environment | None) -> None:
+        """Remove the environment, if an update created it, and the temporary results."""
+        if environment is not None and self._marker.exists():
+            remove_environment(environment)
+        shutil.rmtree(self._work, ignore_errors=True)
+
+    def collect(self, environment: Environment | None) -> tuple[Any, list[Mapping[str, Any]]]:
+        """Run the cases whose results are not known; return the header and the results for the store.
+
+        Args:
+            environment: the environment; None if all results are known.
+
+        Raises:
+            ResultsError: the run did not produce results.
+            HistoryError: the disk is full.
+        """
+        known = dict(self.known.results) if self.known else {}
+        runs = list(self._run_missing())
+        results: dict[str, Mapping[str, Any]] = {key[1]: run.results[key] for run in runs for key in run.rows}
+        if changed := self.changed_cases({case: result["verdict"] for case, result in results.items()}):
+            confirmed = self._run_cases(changed, CONFIRMATIONS)
+            results |= {key[1]: confirmed.results[key] for key in confirmed.rows}
+        header = self._header(
+            runs[0].header if runs else self._earlier_header(), environment, len(results) + len(known)
+        )
+        return header, [*known.values(), *map(_slim, results.values())]
+
+    def _run_missing(self) -> Iterator[Results]:
+        """Yield the runs of all cases whose results are not known."""
+        if self._task.cases:
+            yield self._run_cases(self._task.cases, CONFIRMATIONS)
+        elif self.known is not None:
+            if self.known.missing:
+                yield self._run_cases(self.known.missing, 1)
+        elif self._task.shard:
+            yield self._run_shard(*self._task.shard.split("/"))
+        else:
+            shards = SHARDS.get(self._task.target.name, 1)
+            for number in range(1, shards + 1):
+                yield self._run_shard(str(number), str(shards))
+
+    def _earlier_header(self) -> Header:
+        assert self._earlier is not None
+        return self._earlier.header
+
+    def _run_shard(self, number: str, shards: str) -> Results:
         target = self._work / f"shard-{number}.jsonl"
         levels = [word for level in LEVELS for word in ("--select-level", level)]
-        return self._run_command(target, [*levels, *(["--shard", f"{number}/{shards}"] if shards > 1 else [])])
+        return self._run_command(target, [*levels, *(["--shard", f"{number}/{shards}"] if shards != "1" else [])])
 
-    def _run_cases(self, cases: Sequence[str]) -> Results:
+    def _run_cases(self, cases: Sequence[str], times: int) -> Results:
         """Run some cases several times; the verdict of each case is the worst one."""
-        target = self._work / f"repeated-{sha256(json.dumps(cases).encode()).hexdigest()[:8]}.jsonl"
+        target = self._work / f"cases-{sha256(json.dumps([*cases, times]).encode()).hexdigest()[:8]}.jsonl"
         words = [word for case in cases for word in ("--case", case)]
-        return self._run_command(target, ["--repeat", str(CONFIRMATIONS), *words])
+        return self._run_command(target, ["--repeat", str(times), *words])
 
     def _run_command(self, target: Path, selection: Sequence[str]) -> Results:
         """Run the command `run`, or continue it, and return the results.
@@ -318,32 +401,52 @@ class _ReleaseRun:
             raise ResultsError("incomplete", f"The run of {self._task.subject} is incomplete.", "Update again.")
         return found
 
-    def _changed_cases(self, verdicts: Mapping[str, str]) -> list[str]:
-        """Return the cases whose verdict differs from that of the nearest older or newer release in the store."""
-        version = Version(self._task.release)
-        stored = [each for each in self._store.releases(self._task.target) if each.digest == self._corpus.digest]
-        older = [each for each in stored if each.version < version][-1:]
-        newer = [each for each in stored if each.version > version][:1]
+    def changed_cases(self, verdicts: Mapping[str, str]) -> list[str]:
+        """Return the cases whose verdict differs from that of the neighbouring releases in the store."""
         changed: set[str] = set()
-        for neighbour in (*older, *newer):
-            theirs = {case: row["verdict"] for (_, case), row in neighbour.read().rows.items()}
+        for neighbour in self._neighbours():
+            theirs = {result["case"]: result["verdict"] for result in results_of(neighbour)}
             changed |= {case for case, verdict in verdicts.items() if theirs.get(case, verdict) != verdict}
         return sorted(changed)
 
-    def _header(self, run: Results, environment: Environment, number: int) -> Any:
-        header, task = run.header, self._task
-        installed = environment.document["installed"] if environment.document else []
-        history = {
-            "subject": task.target.text,
-            "release": task.release,
-            "python": environment.document["python"] if environment.document else "",
-            "packages": installed,
-            "adapter": adapter_hash(task.target),
-        }
+    def _neighbours(self) -> list[StoredRelease]:
+        """Return the next older and the next newer release, if they are in the store.
+
+        Unavailable releases are skipped. If a neighbour is not in the store yet, its own run finds the changed cases.
+        """
+        version = Version(self._task.release)
+        stored = [each for each in self._store.releases(self._task.target) if each.digest == self._corpus.digest]
+        unavailable = set(map(Version, self._store.unavailable(self._task.target)))
+        pending = set(map(Version, self._task.known)) - unavailable - {each.version for each in stored}
+        older = [each for each in stored if each.version < version][-1:]
+        newer = [each for each in stored if each.version > version][:1]
+        return [
+            *(each for each in older if not any(each.version < other < version for other in pending)),
+            *(each for each in newer if not any(version < other < each.version for other in pending)),
+        ]
+
+    def _header(self, header: Header, environment: Environment | None, number: int) -> Any:
+        """Return the header of the stored results.
+
+        Args:
+            header: header of a run, or of the results that were judged again.
+            environment: the environment of the run, or None.
+            number: number of results.
+        """
+        task = self._task
+        history: dict[str, Any] = {"subject": task.target.text, "release": task.release}
+        if environment is not None and environment.document is not None:
+            document = environment.document
+            history |= {"python": document["python"], "packages": document["installed"]}
+            history |= {"adapter": adapter_hash(task.target)}
+        else:
+            history = dict(self._earlier_header()["history"])
+        history |= {"judged": self.known.judged} if self.known and self.known.judged else {}
+        corpus = {"version": self._corpus.version, "digest": self._corpus.digest, "cases": len(self._corpus.cases)}
         return {
             **header,
             "command": f"onnx-conformance history update {task.subject}",
-            "corpus": {**header["corpus"], "selected": number},
+            "corpus": {**corpus, "selected": number},
             "selection": {"--select-level": " ".join(LEVELS)},
             "criterion": {**header["criterion"], "expected_results": number},
             "options": {name: _without_data(words) for name, words in header["options"].items()},

@@ -14,7 +14,7 @@ import os
 import sys
 import time
 from argparse import ArgumentParser
-from contextlib import suppress
+from contextlib import chdir, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -141,7 +141,8 @@ class Harness:
             self._prepared.clear()
             self._returned.clear()
         began = time.perf_counter()
-        self._prepared[slot] = self._target.prepare(_read_model(command["model"]), "CPU")
+        with chdir(command.get("data", os.curdir)):  # runtimes look there for the external data of a model in memory
+            self._prepared[slot] = self._target.prepare(_read_model(command["model"]), "CPU")
         return {"loaded": True, "seconds": time.perf_counter() - began, **self._placement(slot)}
 
     def _placement(self, slot: int) -> dict[str, Any]:

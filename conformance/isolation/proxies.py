@@ -41,11 +41,13 @@ class BackendProxy:
 
     Attributes:
         reports_seconds: whether the last `loaded` message had `seconds`; prefetching requires it.
+        data_folder: the folder of the external data of the models; empty for models without external data.
     """
 
     def __init__(self, client: SubjectClient) -> None:
         self.client = client
         self.reports_seconds = False
+        self.data_folder = ""
         self._loaded: dict[int, PreparedProxy] = {}
         self._returned: list[Sequence[Any]] = []
         self._prefetched: tuple[onnx.ModelProto, PreparedProxy] | None = None
@@ -212,7 +214,9 @@ class PreparedProxy:
     def _load_fields(self, file: str) -> dict[str, Any]:
         """Write the model to a file, and return the fields of the command that loads it."""
         self.process = self._backend.client.process
-        return {"model": self.process.write_input_file(file, self._model), **self._slot_fields()}
+        folder = self._backend.data_folder
+        data = {"data": folder} if folder else {}
+        return {"model": self.process.write_input_file(file, self._model), **self._slot_fields(), **data}
 
     def run(self, inputs: Sequence[Array]) -> Any:
         """Run the model on inputs in the graph's order, and return the return value of the subject.

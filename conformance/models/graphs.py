@@ -152,6 +152,16 @@ def attribute_graphs(node: onnx.NodeProto) -> Iterator[tuple[str, onnx.GraphProt
             yield f"{attribute.name}[{number}]", graph
 
 
+def graph_edges(graph: onnx.GraphProto) -> list[tuple[int, int]]:
+    """Return the pairs of positions of nodes of which the second takes, or captures, a result of the first."""
+    producers = {name: number for number, node in enumerate(graph.node) for name in node.output if name}
+    edges = {}
+    for number, node in enumerate(graph.node):
+        captured = [name for _, inner in attribute_graphs(node) for name in count_free_uses(inner)]
+        edges.update(dict.fromkeys((producers[name], number) for name in (*node.input, *captured) if name in producers))
+    return list(edges)
+
+
 def subgraphs_of(node: onnx.NodeProto) -> list[onnx.GraphProto]:
     """Return the subgraphs of a node: the bodies of If, Loop and Scan."""
     return [graph for _, graph in attribute_graphs(node)]
@@ -160,6 +170,15 @@ def subgraphs_of(node: onnx.NodeProto) -> list[onnx.GraphProto]:
 def all_nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
     """Yield all nodes of a model, including those of subgraphs, functions and training information."""
     return chain(*map(iter_nodes, top_level_graphs(model)), *map(iter_nodes, model.functions))
+
+
+def all_graphs(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
+    """Yield the main graph and all subgraphs of it."""
+    pending = [model.graph]
+    while pending:
+        graph = pending.pop()
+        yield graph
+        pending += [inner for node in graph.node for inner in subgraphs_of(node)]
 
 
 def has_external_data(model: onnx.ModelProto) -> bool:

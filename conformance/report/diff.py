@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from conformance.errors import ResultsError
 from conformance.results.failure_groups import normalize_message
+from conformance.results.identity import identity_changes
 from conformance.results.levels import level_if_weaker
 from conformance.results.releases import match_subjects, rename_subjects
 from conformance.serialization.text import escape_markdown, one_line
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from conformance.results.file import Key, Results
-    from conformance.results.records import ResultRow
+    from conformance.results.records import ResultRow, SubjectIdentity
 
 
 MIN_ERROR_GROWTH_FACTOR = 2.0
@@ -56,12 +57,13 @@ class ErrorGrowth(TypedDict):
 
 
 class RunNames(TypedDict):
-    """The corpus of a run, its profile if any, and its subjects with their versions."""
+    """The corpus of a run, its profile if any, and its subjects with their versions and identities."""
 
     corpus: str
     profile: NotRequired[str]
     digest: str
     subjects: dict[str, str]
+    identities: NotRequired[dict[str, SubjectIdentity]]
 
 
 class Differences(TypedDict):
@@ -138,6 +140,8 @@ def _run_names(run: Results) -> RunNames:
     names: RunNames = {"corpus": corpus["version"], "digest": corpus["digest"], "subjects": subjects}
     if (profile := run.header["criterion"].get("profile")) is not None:
         names["profile"] = profile["name"]
+    if identities := {one["id"]: one["identity"] for one in run.header["subjects"] if "identity" in one}:
+        names["identities"] = identities
     return names
 
 
@@ -202,7 +206,7 @@ def _cases_only_in(of: Results, from_: Results, subjects: Sequence[str]) -> dict
     return {name: cases for name in subjects if (cases := [case for subject, case in lost if subject == name])}
 
 
-MAX_LISTED_CASES, MAX_LISTED_GROWTHS = 10, 20
+MAX_LISTED_CASES, MAX_LISTED_GROWTHS, MAX_LISTED_CHANGES = 10, 20, 20
 HEADINGS = {"regressions": "Regressions", "fixes": "Fixes", "changes": "Other changes"}
 
 
@@ -281,11 +285,23 @@ def _subject_lines(differences: Differences) -> Iterator[str]:
             yield f"{subject}: version {old[subject]} before, {new[subject]} now"
     for subject, earlier in differences.get("compared", {}).items():
         yield f"{subject}: compared with {earlier}"
+    yield from _identity_lines(differences)
     before, after = (differences[run].get("profile", "none") for run in ("before", "after"))
     if before != after:
         yield f"profile: {before} before, {after} now"
     if differences["before"]["digest"] != differences["after"]["digest"]:
         yield f"corpus: {differences['before']['corpus']} before, {differences['after']['corpus']} now"
+
+
+def _identity_lines(differences: Differences) -> Iterator[str]:
+    """Yield the changes of packages, Python, processor and adapter of each subject that both runs have."""
+    old, new = (differences[run].get("identities", {}) for run in ("before", "after"))
+    compared = differences.get("compared", {})
+    for subject, identity in new.items():
+        earlier = old.get(compared.get(subject, subject))
+        if earlier is not None and (changes := list(identity_changes(earlier, identity))):
+            more = f" and {len(changes) - MAX_LISTED_CHANGES} more changes" if len(changes) > MAX_LISTED_CHANGES else ""
+            yield f"{subject}, environment: {'; '.join(changes[:MAX_LISTED_CHANGES])}{more}"
 
 
 def _list_cases(cases: Sequence[str]) -> str:

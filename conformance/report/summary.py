@@ -26,6 +26,7 @@ from conformance.results.records import (
     FailLevelName,
     OutcomeName,
     ProfileRecord,
+    SubjectIdentity,
 )
 from conformance.serialization.decoding import Count, Positive, Seconds
 from conformance.verdicts import Level
@@ -88,6 +89,7 @@ class SubjectSummary(TypedDict):
     id: str
     kind: Annotated[str, Literal["backend", "optimizer"]]
     version: str
+    identity: NotRequired[SubjectIdentity]
     levels: dict[LevelName, Annotated[dict[str, Count], Meta(extra_json_schema={"required": ["cases"]})]]
 
 
@@ -252,6 +254,7 @@ def _subject_summaries(run: Results) -> list[SubjectSummary]:
             "id": subject["id"],
             "kind": subject["kind"],
             "version": subject["version"],
+            **({"identity": subject["identity"]} if "identity" in subject else {}),  # type: ignore[typeddict-item]
             "levels": {
                 level: {
                     "cases": sum(counts.values()),

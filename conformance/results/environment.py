@@ -56,6 +56,12 @@ def describe_environment() -> dict[str, str]:
     }
 
 
+def processor() -> str:
+    """Return the machine and its instruction sets: `x86_64: avx avx2 fma`."""
+    features = cpu_features().get("cpu features", "")
+    return f"{platform.machine() or 'unknown'}{f': {features}' if features else ''}"
+
+
 def cpu_features(source: Path = _CPU_INFO) -> dict[str, str]:
     """Return the processor's instruction sets in `CPU_FEATURES`, sorted; an empty dict if they are unknown.
 

@@ -272,20 +272,37 @@ class ArchiveRecord(TypedDict):
     zip: Annotated[str, Meta(pattern="^[A-Za-z0-9+/]+={0,2}$", max_length=MAX_ARCHIVE_LENGTH)]
 
 
+class SubjectIdentity(TypedDict):
+    """Everything besides version, options and corpus on which the results of a subject depend.
+
+    `processor` is the machine and its instruction sets. `python` and `packages` (as `name==version`) are present for
+    subjects written in Python. `adapter` is a digest of the adapter's files. `digest` is a digest of the other entries.
+    """
+
+    digest: NonEmpty
+    processor: NonEmpty
+    python: NotRequired[NonEmpty]
+    packages: NotRequired[list[NonEmpty]]
+    adapter: NotRequired[NonEmpty]
+
+
 class SubjectRecord(TypedDict):
     """A subject with its version and properties at the time of the run.
 
     `provider` is the execution provider on which every node must run. `placement` is present if a provider or device
-    was requested, and states whether the subject reports where its nodes ran.
+    was requested, and states whether the subject reports where its nodes ran. `files_sha256` identifies the files of
+    the subject, if they are known.
     """
 
     id: str
     kind: Annotated[str, Literal["backend", "optimizer"]]
     version: str
     language: NotRequired[str]
+    files_sha256: NotRequired[NonEmpty]
     passes: NotRequired[list[str]]
     provider: NotRequired[NonEmpty]
     placement: NotRequired[Annotated[str, Literal["reported", "not reported"]]]
+    identity: NotRequired[SubjectIdentity]
 
 
 class CorpusRecord(TypedDict):

@@ -1,21 +1,31 @@
-"""Versions of the compilers and libraries on which the outputs of a runtime depend.
+"""Versions of the compilers and libraries on which the outputs of a runtime depend, and a hash of its files.
 
 The table `adapters/runtimes.toml` names the compilers and libraries of each known runtime.
 """
 
 from __future__ import annotations
 
+import csv
+import hashlib
 import os
+import re
+import shlex
+import shutil
 import subprocess
+import sys
 import tomllib
 from functools import cache
 from importlib import metadata, resources
+from importlib.machinery import PathFinder
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.subjects.naming import SubjectKind, SubjectName
+from conformance.files.atomic_write import open_input
+from conformance.plugins import DISTRIBUTION, extra_for_adapter, registered_entry_points
+from conformance.subjects.naming import EXEC_PREFIX, SubjectKind, SubjectName
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 
 _VERSION_TIMEOUT = 10.0
@@ -92,3 +102,96 @@ def _compiler_version(program: str, variable: str) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return "not found"
     return next(iter(ended.stdout.splitlines()), "").strip() or "prints no version"
+
+
+_REQUIREMENT_NAME = re.compile(r"[A-Za-z0-9._-]+")
+_UNRECORDED_SUFFIXES = (".pyc", "/RECORD", "/INSTALLER", "/REQUESTED", "/direct_url.json")
+"""Ends of the names of installed files that depend on the installation and not on the package."""
+
+_UNRECORDED_FOLDERS = ("../", "/", "conformance/data/")
+"""Starts of the names of installed scripts, and of the files of the corpus, which has a digest of its own."""
+
+_SOURCE_SUFFIXES = frozenset({".py", ".toml", ".json", ".so"})
+
+
+def subject_files_digest(id: str, kind: SubjectKind) -> str | None:
+    """Return the SHA-256 of the files of a subject; None if they are unknown.
+
+    - For a command, it is the hash of the hashes of the files that the command names.
+    - For an installed package, it is the hash of the hashes that its wheel records for its files.
+    - For other Python modules, it is the hash of the hashes of their source files.
+
+    Subjects of another Python have no digest here.
+    """
+    named = SubjectName.parse(id, kind)
+    if named.is_command:
+        return _digest(_command_hashes(named.name.removeprefix(EXEC_PREFIX)))
+    if named.release or named.python:
+        return None
+    return _digest(line for package in _packages(named) for line in _package_hashes(package))
+
+
+def _digest(lines: Iterable[str]) -> str | None:
+    found = sorted(lines)
+    return hashlib.sha256("".join(f"{line}\n" for line in found).encode()).hexdigest() if found else None
+
+
+def _command_hashes(command: str) -> Iterator[str]:
+    """Yield the name and the hash of each file that a command names."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return
+    for place, word in enumerate(words):
+        path = Path(word if place else shutil.which(word) or word)
+        if path.is_file():
+            yield f"{place},{_file_hash(path)}"
+
+
+def _file_hash(path: Path) -> str:
+    digest = hashlib.sha256()
+    try:
+        with open_input(path) as stream:
+            while chunk := stream.read(2**20):
+                digest.update(chunk)
+    except OSError:
+        return "unreadable"
+    return digest.hexdigest()
+
+
+def _packages(named: SubjectName) -> list[str]:
+    """Return the distributions of a subject, or the name of its module."""
+    module = named.name.partition(":")[0]
+    if (point := registered_entry_points(named.kind.group).get(named.name)) is not None:
+        if extra := extra_for_adapter(named.kind.group, named.name):
+            required = metadata.requires(DISTRIBUTION) or ()
+            of_extra = [text for text in required if re.search(rf"extra == ['\"]{re.escape(extra)}['\"]", text)]
+            return [match[0] for text in of_extra if (match := _REQUIREMENT_NAME.match(text))]
+        module = point.module
+    top = module.partition(".")[0]
+    if top == "conformance":
+        return [DISTRIBUTION] if named.name != "onnx-reference" else ["onnx"]
+    return [top]
+
+
+def _package_hashes(package: str) -> Iterator[str]:
+    """Yield the name and the recorded hash of each file of a distribution, or the hashes of a module's source files."""
+    try:
+        record = metadata.distribution(package).read_text("RECORD") or ""
+    except (metadata.PackageNotFoundError, OSError, UnicodeDecodeError):
+        record = ""
+    recorded = [
+        f"{name},{digest}"
+        for name, digest, *_ in csv.reader(record.splitlines())
+        if digest and not name.startswith(_UNRECORDED_FOLDERS) and not name.endswith(_UNRECORDED_SUFFIXES)
+    ]
+    if any(line.partition(",")[0].endswith((".py", ".so")) for line in recorded):
+        yield from recorded
+        return
+    spec = PathFinder.find_spec("conformance" if package == DISTRIBUTION else package, sys.path)
+    folders = list(spec.submodule_search_locations or ()) if spec else []
+    for folder in map(Path, folders):
+        paths = (path for path in sorted(folder.rglob("*")) if path.suffix in _SOURCE_SUFFIXES)
+        yield from (f"{path.relative_to(folder).as_posix()},{_file_hash(path)}" for path in paths if path.is_file())
+    if spec and spec.origin and not folders and Path(spec.origin).is_file():
+        yield f"{Path(spec.origin).name},{_file_hash(Path(spec.origin))}"

@@ -16,6 +16,7 @@ from conformance.errors import ResultsError
 from conformance.expectations.criterion import CaseFacts, PassCriterion, case_facts
 from conformance.expectations.rules import recorded_criterion
 from conformance.results.file import FORMAT
+from conformance.results.identity import join_identities
 from conformance.results.releases import separate_releases
 from conformance.run.selection import Shard
 from conformance.verdicts import Level, Verdict
@@ -25,7 +26,15 @@ if TYPE_CHECKING:
 
     from conformance.corpus.corpus import Corpus
     from conformance.results.file import Key, Results
-    from conformance.results.records import CriterionRecord, Diagnosed, Footer, Header, ResultRow, SubjectRecord
+    from conformance.results.records import (
+        CriterionRecord,
+        Diagnosed,
+        Footer,
+        Header,
+        ResultRow,
+        SubjectIdentity,
+        SubjectRecord,
+    )
 
 SHARD_OPTION = "--shard"
 
@@ -150,18 +159,35 @@ def _check_disjoint(runs: Sequence[Results]) -> None:
 
 
 def _subjects(runs: Sequence[Results]) -> list[SubjectRecord]:
+    """Return the subjects of all runs by id; a subject of several runs has an identity of all their environments."""
     found: dict[str, tuple[SubjectRecord, str]] = {}
+    identities: dict[str, list[SubjectIdentity]] = defaultdict(list)
     for run in runs:
         for subject in run.header["subjects"]:
             known, path = found.setdefault(subject["id"], (subject, run.path))
-            if known != subject:
+            if "identity" in subject:
+                identities[subject["id"]].append(subject["identity"])
+            if _without_identity(known) != _without_identity(subject):
+                if known["version"] == subject["version"]:
+                    raise ResultsError(
+                        "subjects-differ",
+                        f"{run.path} and {path} describe {subject['id']} {subject['version']} differently.",
+                        "Run all shards with the same files and the same properties of the subject.",
+                    )
                 raise ResultsError(
                     "versions-differ",
                     f"{run.path} has results of {subject['id']} {subject['version']}, but {path} has results of version"
                     f" {known['version']}.",
                     "Run all shards with one version of the subject.",
                 )
-    return [found[id][0] for id in sorted(found)]
+    return [
+        {**found[id][0], "identity": join_identities(identities[id])} if identities[id] else found[id][0]
+        for id in sorted(found)
+    ]
+
+
+def _without_identity(subject: SubjectRecord) -> dict[str, object]:
+    return {key: value for key, value in subject.items() if key != "identity"}
 
 
 def _header(runs: Sequence[Results], subjects: Sequence[SubjectRecord], rows: Sequence[ResultRow]) -> Header:

@@ -21,12 +21,15 @@ from conformance.diagnosis.collected_results import ResultCollector
 from conformance.errors import ConformanceError, CorpusError, OutputFault, StorageError, UsageError
 from conformance.expectations.criterion import CaseFacts, case_facts
 from conformance.files.atomic_write import deferred_signals
-from conformance.results.environment import describe_environment
+from conformance.results.environment import cpu_name, describe_environment, processor
 from conformance.results.failure_groups import CaseResult, FailureGrouper
 from conformance.results.file import FORMAT, MAX_LINE_BYTES, encode_record
+from conformance.results.identity import subject_identity
 from conformance.results.levels import effective_level
-from conformance.run.environment_versions import dependency_versions
+from conformance.run.environment_versions import dependency_versions, subject_files_digest
 from conformance.run.resume import PartialResults, different_run_error
+from conformance.subjects.identity import adapter_digest
+from conformance.subjects.naming import SubjectName
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -244,7 +247,9 @@ class Recorder:
                 "selected": selected,
             },
             "subjects": [_subject(subject) for subject in self._subjects],
-            "environment": describe_environment() | dependency_versions(subject.id for subject in self._subjects),
+            "environment": cpu_name()
+            | describe_environment()
+            | dependency_versions(subject.id for subject in self._subjects),
             "selection": dict(selection),
             "command": command,
             "clauses": {id: {"text": clause.text, "source": clause.source} for id, clause in clauses().items()},
@@ -457,6 +462,10 @@ def _subject(subject: Subject) -> dict[str, Any]:
         "version": subject.version,
         "language": subject.language,
     }
+    if digest := subject_files_digest(subject.id, subject.kind):
+        record["files_sha256"] = digest
     record |= {"passes": list(subject.passes)} if subject.passes else {}
     record |= {"provider": subject.provider} if subject.provider else {}
-    return record | ({"placement": subject.placement} if subject.placement else {})
+    record |= {"placement": subject.placement} if subject.placement else {}
+    adapter = adapter_digest(SubjectName.parse(subject.id, subject.kind))
+    return record | {"identity": subject_identity(processor(), subject.python, subject.packages, adapter)}

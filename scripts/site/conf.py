@@ -32,6 +32,7 @@ CONTENTS = {
         "docs/how-to/use-pytest",
         "docs/how-to/test-releases",
         "docs/how-to/judge-without-python",
+        "docs/how-to/hand-over-evidence",
     ),
     "Use the results": (
         "docs/how-to/read-a-report",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from refusals import refused
 
 from conformance.audit.cases import write_cases
 from conformance.audit.inputs import InputSet, make_inputs, parse_shapes, read_inputs, save_inputs_to
+from conformance.audit.job import AuditWorkers
 from conformance.audit.judgement import NodeVerdict
 from conformance.audit.page import render_page
 from conformance.audit.report import as_json, text_lines
@@ -21,8 +23,12 @@ from conformance.audit.session import AuditedModel, SubjectAudit, audit_subject
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import load_case_in_memory
 from conformance.errors import ModelError
+from conformance.isolation.limits import Limits
+from conformance.isolation.start_subjects import StartingSubjects
+from conformance.jobs.process_pool import ProcessWorkers
 from conformance.judging.backend import judge_backend
 from conformance.subjects.loading import Subject
+from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -340,7 +346,9 @@ def test_reports_have_every_node(chain: AuditedModel) -> None:
     assert [node["verdict"] for node in document["audits"][0]["nodes"]] == [str(node.verdict) for node in result.nodes]
     page = render_page(chain, [result], ["X float 2x3x4"])
     assert "<script>" not in page
-    assert page.count("<details") == 4
+    assert page.count("<details") == page.count("<rect") == 4
+    assert page.count("<path") == 3
+    assert result.edges == [(0, 1), (1, 2), (2, 3)]
     assert len(list(text_lines(result))) > 4
 
 
@@ -377,6 +385,13 @@ def test_saved_inputs_are_read_again(chain: AuditedModel, tmp_path: Path) -> Non
     np.savez(tmp_path / "inputs.npz", X=data_set.arrays[0])
     (read,) = read_inputs(tmp_path / "inputs.npz", chain.original.graph)
     assert np.array_equal(read.arrays[0], data_set.arrays[0])
+
+
+def test_data_sets_are_read_in_the_order_of_their_numbers(chain: AuditedModel, tmp_path: Path) -> None:
+    made = [make_inputs(chain.original.graph, {}, seed) for seed in range(11)]
+    save_inputs_to(tmp_path / "saved", made, ["X"])
+    read = read_inputs(tmp_path / "saved", chain.original.graph)
+    assert [np.array_equal(a.arrays[0], b.arrays[0]) for a, b in zip(made, read, strict=True)] == [True] * 11
 
 
 def test_unusable_inputs_are_refused(chain: AuditedModel, tmp_path: Path) -> None:
@@ -438,3 +453,89 @@ def test_external_data_outside_of_the_folder_is_refused(tmp_path: Path, location
     (folder / "m.onnx").write_bytes(model.SerializeToString())
     with refused("model.external-data"):
         AuditedModel.read(folder / "m.onnx")
+
+
+def write_external_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write a model with external data that is not loaded, because it is above the limit of this test."""
+    monkeypatch.setattr("conformance.audit.session.MAX_LOADED_BYTES", 100)
+    folder.mkdir()
+    W = np.random.default_rng(0).standard_normal((40, 30)).astype(np.float32)
+    (folder / "w.bin").write_bytes(bytes(64) + W.tobytes())
+    weights = TensorProto(name="W", data_type=TensorProto.FLOAT, dims=W.shape, data_location=TensorProto.EXTERNAL)
+    for key, value in (("location", "w.bin"), ("offset", "64"), ("length", str(W.nbytes))):
+        weights.external_data.add(key=key, value=value)
+    nodes = [helper.make_node("MatMul", ["X", "W"], ["A"]), helper.make_node("Tanh", ["A"], ["Y"])]
+    graph = helper.make_graph(nodes, "g", [tensor_value("X", [2, 40])], [tensor_value("Y", [2, 30])], [weights])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    (folder / "m.onnx").write_bytes(model.SerializeToString())
+    return folder / "m.onnx"
+
+
+@pytest.mark.programs
+def test_external_data_is_mapped_and_found_by_the_subject(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = AuditedModel.read(write_external_model(tmp_path / "model", monkeypatch))
+    assert model.data_folder == tmp_path / "model"
+    assert len(model.original.SerializeToString()) < 40 * 30 * 4
+    starting = StartingSubjects([SubjectName.parse("onnxruntime", SubjectKind.BACKEND)], Limits(60), {})
+    try:
+        (subject,) = starting.subjects()
+        result = audit_subject(model, subject, make_inputs(model.original.graph, {}, 0))
+        kept = AuditWorkers(ProcessWorkers(1, pytest.fail), tmp_path / "kept")
+        again = audit_subject(model, subject, make_inputs(model.original.graph, {}, 0), workers=kept)
+    finally:
+        starting.end()
+    assert not result.failure
+    assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT] * 2
+    assert again.nodes == result.nodes
+
+
+@pytest.mark.parametrize(("location", "offset"), [("../w.bin", 0), ("missing.bin", 0), (".", 0), ("w.bin", 4000)])
+def test_unusable_external_data_above_the_limit_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, location: str, offset: int
+) -> None:
+    file = write_external_model(tmp_path / "model", monkeypatch)
+    (tmp_path / "w.bin").write_bytes(bytes(5000))
+    model = onnx.load(file, load_external_data=False)
+    for entry in model.graph.initializer[0].external_data:
+        entry.value = {"location": location, "offset": str(offset)}.get(entry.key, entry.value)
+    file.write_bytes(model.SerializeToString())
+    with refused("model.external-data"):
+        AuditedModel.read(file)
+
+
+def test_protobuf_above_two_gibibytes_is_refused_without_reading_it(tmp_path: Path) -> None:
+    with (tmp_path / "m.onnx").open("wb") as stream:
+        stream.truncate(2**31 + 1)
+    with refused("model.too-large"):
+        AuditedModel.read(tmp_path / "m.onnx")
+
+
+def test_large_weights_are_judged_with_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("conformance.audit.session.MAX_LOADED_BYTES", 100)
+    rows = 2**16
+    with (tmp_path / "w.bin").open("wb") as stream:
+        stream.truncate(64 * rows * 4)  # 16 MiB
+    weights = TensorProto(name="W", data_type=TensorProto.FLOAT, dims=[64, rows], data_location=TensorProto.EXTERNAL)
+    weights.external_data.add(key="location", value="w.bin")
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["X", "W"], ["Y"])], "g", [tensor_value("X", [1, 64])], [], [weights]
+    )
+    graph.output.append(tensor_value("Y", [1, rows]))
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+
+    class Zeros:
+        def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+            return type("Prepared", (), {"run": lambda *_: [np.zeros((1, rows), np.float32)]})()
+
+    monkeypatch.setattr("conformance.audit.sampling._BLOCK", 2**18)
+    audited = AuditedModel.read(tmp_path / "m.onnx")
+    tracemalloc.start()
+    try:
+        result = audit(audited, Zeros(), (1, 64))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert result.nodes[0].verdict is NodeVerdict.CORRECT
+    assert 0 < result.nodes[0].elements < rows
+    assert peak < 3 * 16 * 2**20

@@ -21,8 +21,8 @@ RECORDS = '#!/bin/sh\necho "$(basename "$0") $*" >> "$RECORD"\n'
 """A program that only records its arguments, in place of a slow program."""
 
 
-def test_workflows_are_board_ci_and_release():
-    assert [file.stem for file in WORKFLOWS] == ["board", "ci", "release"]
+def test_workflows_are_board_ci_history_and_release():
+    assert [file.stem for file in WORKFLOWS] == ["board", "ci", "history", "release"]
 
 
 @pytest.mark.parametrize("step", [step for step in STEPS if "uses" in step], ids=lambda step: step["uses"])

@@ -7,7 +7,9 @@ from refusals import refused
 
 from conformance.expectations.conditions import ConditionContext, parse_condition
 
-HERE = ConditionContext.from_environment("1.31.1", {"platform": "Linux x86_64", "python": "3.12.1"})
+HERE = ConditionContext.from_environment(
+    "1.31.1", {"platform": "Linux x86_64", "python": "3.12.1", "cpu features": "avx2 avx512f"}
+)
 
 
 @pytest.mark.parametrize(
@@ -25,6 +27,10 @@ HERE = ConditionContext.from_environment("1.31.1", {"platform": "Linux x86_64", 
         ({"platform": "windows"}, False),
         ({"version": ">=1.31", "platform": "linux", "python": ">=3.12"}, True),
         ({"version": ">=1.31", "platform": "darwin"}, False),
+        ({"processor": "avx512f"}, True),
+        ({"processor": "avx512_fp16"}, False),
+        ({"processor": ["avx512f", "-avx512_fp16"]}, True),
+        ({"processor": ["avx2", "-avx512f"]}, False),
     ],
 )
 def test_condition_holds_if_all_keys_are_satisfied(when, holds):
@@ -51,6 +57,9 @@ def test_versions_are_compared_like_python_packages(version, holds):
         {"platform": "Linux"},
         {"platform": []},
         {"platform": [1]},
+        {"processor": "avx1024"},
+        {"processor": []},
+        {"processor": ["avx2", 1]},
     ],
     ids=str,
 )

@@ -20,7 +20,7 @@ def refused(code: str, *data: object):
         assert str(each) in str(caught.value)
 
 
-AREAS = "usage|corpus|case|model|subject|results|job|expectations|name"
+AREAS = "usage|corpus|case|model|subject|results|census|evidence|job|history|expectations|name|storage"
 _CODE_PATTERN = re.compile(rf"(?:{AREAS})\.[a-z0-9]+(?:-[a-z0-9]+)*")
 
 

@@ -80,13 +80,16 @@ def _suites(run: Results) -> Iterator[_Suite]:
         yield _Suite({"name": "run", "time": "0.000000"}, {}, counts, [_failed_run_test(reasons)])
     about = {"corpus": run.header["corpus"]["version"], **_profile_property(run), **run.header["environment"]}
     versions = {subject["id"]: subject["version"] for subject in run.header["subjects"]}
+    identities = {
+        one["id"]: {"identity": one["identity"]["digest"]} for one in run.header["subjects"] if "identity" in one
+    }
     for subject, own in ci_results_by_subject(run).items():
         seconds = sum(one.result["seconds"] for one in own)
         attributes = {"name": escape_unprintable(subject), "time": f"{seconds:.6f}"}
         counts = Counter(_count_name(one) for one in own)
         yield _Suite(
             attributes,
-            {"version": versions[subject], **about},
+            {"version": versions[subject], **identities.get(subject, {}), **about},
             {name: len(own) if name == "tests" else counts[name] for name in _COUNT_NAMES},
             map(_test, own),
         )

@@ -258,6 +258,7 @@ def case_index(
                 column.subject["kind"],
                 column.subject["id"],
                 column.options,
+                column.subject["identity"]["digest"] if "identity" in column.subject else "",
             ]
             for column in shown
         ],

@@ -24,7 +24,14 @@ if TYPE_CHECKING:
 
     from conformance.results.failure_groups import FailureKind
     from conformance.results.file import Key, Results
-    from conformance.results.records import CaseRecord, OutputEvidence, ResultRecord, ResultRow, SubjectRecord
+    from conformance.results.records import (
+        CaseRecord,
+        OutputEvidence,
+        ResultRecord,
+        ResultRow,
+        SubjectIdentity,
+        SubjectRecord,
+    )
 
 
 class Mark(StrEnum):
@@ -232,7 +239,19 @@ def _subject_facts(column: Column, run: str | None, results: Results) -> Iterato
         yield "Placement of nodes", "not reported: another device may have computed the outputs"
     if run is not None:
         yield "Run", run
+    if "identity" in subject:
+        yield from _identity_facts(subject["identity"])
     yield "Suite", header["suite"]
     yield "Corpus", f"{header['corpus']['version']} ({header['corpus']['digest']})"
     yield from header["environment"].items()
     yield "Run it again", column.command
+
+
+def _identity_facts(identity: SubjectIdentity) -> Iterator[tuple[str, str]]:
+    yield "Environment", identity["digest"]
+    if "python" in identity:
+        yield "Python of the subject", identity["python"]
+        yield "Packages", ", ".join(identity.get("packages", ())) or "none"
+    yield "Processor", identity["processor"]
+    if "adapter" in identity:
+        yield "Adapter (SHA-256)", identity["adapter"]

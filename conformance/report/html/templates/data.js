@@ -8,7 +8,7 @@ const KNOWN = "k";
 const UNEXPECTED = "u";
 const NO_CLAUSE = "no clause";
 
-const SUBJECTS = DATA.subjects.map(([label, version, command, kind, id, options], number) => ({ label, version, command, kind, id, options, number }));
+const SUBJECTS = DATA.subjects.map(([label, version, command, kind, id, options, environment], number) => ({ label, version, command, kind, id, options, environment, number }));
 
 const CLAUSES = DATA.clauses.map(([id, text, source], number) => ({ id, text, source, number }));
 

@@ -14,6 +14,7 @@ function subjectEvidence(one, detail, subject, open) {
     el("summary", {},
       el("span", { class: verdictClass(one, subject.number) }, glyph(verdict), verdict),
       el("b", {}, subject.label), el("small", {}, subject.version),
+      subject.environment && el("small", {}, el("a", { href: subjectAddress(subject), title: "Python, packages, processor and adapter" }, `environment ${subject.environment}`)),
       el("span", { class: "worst" }, worst(evidence.outputs)),
       evidence.level && el("small", { class: "remark" }, `at level ${evidence.level}`),
       mark === UNEXPECTED && el("small", { class: "remark" }, "unexpected"), mark === KNOWN && el("small", { class: "remark" }, "known")),

@@ -1,0 +1,520 @@
+"""The release that introduced a fault: a search among the releases of one subject.
+
+`ReleaseSearch` is the algorithm. It asks each release one question: does it have the fault? The answers are *has*,
+*lacks* and *unknown*. A release is unknown if it is not installed, does not start, does not support the model, or fails
+in another way. Unknown releases are skipped. The search assumes nothing about the order of answers: it finds neighbours
+with different answers, between which all releases are unknown.
+
+1. The ends of the range are tested first. An unknown end is replaced by a known release near it.
+2. If the ends have different answers, the range between them is bisected.
+3. If the ends have equal answers, releases between them are tested until one has another answer: first the releases
+   that the history names, then the middles of ever smaller ranges. Both parts are bisected then.
+
+`CaseQuestion` and `ModelQuestion` answer the question by a run. A fault is the cause and the outputs of a failure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from packaging.version import Version
+
+from conformance.blame.comparison import Failure, run_model
+from conformance.blame.difference import find_difference
+from conformance.blame.verdict import BlameOutcome, enclose_outputs, judge, output_share
+from conformance.environments.registry import list_environments
+from conformance.environments.requirements import find_requirements
+from conformance.errors import ConformanceError, UsageError
+from conformance.history.index import open_index, results_of
+from conformance.history.releases import ReleaseRange
+from conformance.history.store import HistoryStore, Target
+from conformance.judging.backend import judge_backend
+from conformance.judging.optimizer import judge_optimizer
+from conformance.results.failure_groups import cause_text
+from conformance.results.identity import package_changes
+from conformance.serialization.text import one_line, shorten_middle
+from conformance.subjects.naming import SubjectKind, SubjectName
+from conformance.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from conformance.blame.comparison import OpenSubjects
+    from conformance.blame.session import Request
+    from conformance.corpus.corpus import CorpusCase
+    from conformance.corpus.loading import LoadedCase
+    from conformance.judging.outcome import Outcome
+    from conformance.results.records import ResultRecord
+
+MAX_SAMPLES = 16
+"""Largest number of releases that are tested between ends with equal answers."""
+
+MAX_TEXT_LENGTH = 120
+"""Characters of the text of an answer in the report."""
+
+
+class FaultPresence(StrEnum):
+    """Whether a release has the fault."""
+
+    HAS = "has the fault"
+    LACKS = "does not have the fault"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class ReleaseAnswer:
+    """The answer of one release.
+
+    Attributes:
+        answer: the answer.
+        text: the failure, or the reason why the answer is unknown, in one line.
+        packages: packages of the environment, as `name==version`.
+    """
+
+    answer: FaultPresence
+    text: str = ""
+    packages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Change:
+    """Two releases with different answers; all releases between them are unknown.
+
+    Attributes:
+        before: the older release.
+        after: the newer release.
+        unknown: the releases between them.
+        is_introduction: whether the newer release has the fault.
+    """
+
+    before: str
+    after: str
+    unknown: tuple[str, ...]
+    is_introduction: bool
+
+
+@dataclass
+class ReleaseSearch:
+    """A search among releases.
+
+    Attributes:
+        releases: the releases, the oldest first.
+        observe: tests one release.
+        hints: releases that are tested first if the ends have equal answers.
+        observations: the answers so far, by release.
+    """
+
+    releases: Sequence[str]
+    observe: Callable[[str], ReleaseAnswer]
+    hints: Sequence[str] = ()
+    observations: dict[str, ReleaseAnswer] = field(default_factory=dict)
+
+    def run(self) -> list[Change]:
+        """Return the changes that were found, the oldest first; empty if all known answers are equal."""
+        last = len(self.releases) - 1
+        high = self._find_known(range(last, -1, -1))
+        if high is None:
+            return []
+        low = self._find_known(range(high + 1))
+        assert low is not None
+        if self._answer(low) is not self._answer(high):
+            return [self._bisect(low, high)]
+        for number in self._samples(last):
+            if self._answer(number) not in (FaultPresence.UNKNOWN, self._answer(low)):
+                before = [self._bisect(low, number)] if low < number else []
+                return [*before, *([self._bisect(number, high)] if number < high else [])]
+        return []
+
+    @property
+    def oldest_fault(self) -> str | None:
+        """The release with the fault before which all tested releases are unknown; None if an older one lacks it."""
+        for release in self.releases:
+            found = self.observations.get(release)
+            if found is not None and found.answer is not FaultPresence.UNKNOWN:
+                return release if found.answer is FaultPresence.HAS else None
+        return None
+
+    def _find_known(self, numbers: Sequence[int]) -> int | None:
+        """Return a release that is known, near the beginning of `numbers`; None if all are unknown.
+
+        The steps grow while releases are unknown. The last step is then bisected.
+        """
+        step, unknown, known = 1, -1, 0
+        while self._answer(numbers[known]) is FaultPresence.UNKNOWN:
+            if known == len(numbers) - 1:
+                rest = [each for each in numbers if self._answer(each) is not FaultPresence.UNKNOWN]
+                return rest[0] if rest else None
+            unknown, known, step = known, min(known + step, len(numbers) - 1), 2 * step
+        while known - unknown > 1:
+            middle = (unknown + known) // 2
+            if self._answer(numbers[middle]) is FaultPresence.UNKNOWN:
+                unknown = middle
+            else:
+                known = middle
+        return numbers[known]
+
+    def _answer(self, number: int) -> FaultPresence:
+        release = self.releases[number]
+        if release not in self.observations:
+            self.observations[release] = self.observe(release)
+        return self.observations[release].answer
+
+    def _bisect(self, low: int, high: int) -> Change:
+        """Return a change between two releases with different answers."""
+        unknown: set[int] = set()
+        while untested := set(range(low + 1, high)) - unknown:
+            middle = min(untested, key=lambda number: (abs(2 * number - low - high), number))
+            answer = self._answer(middle)
+            if answer is FaultPresence.UNKNOWN:
+                unknown.add(middle)
+            elif answer is self._answer(low):
+                low = middle
+            else:
+                high = middle
+        between = tuple(self.releases[number] for number in range(low + 1, high))
+        return Change(self.releases[low], self.releases[high], between, self._answer(high) is FaultPresence.HAS)
+
+    def _samples(self, last: int) -> Iterator[int]:
+        """Yield the numbers of releases: the hints, then the middles of ever smaller ranges."""
+        order = [number for number in map(self._number, self.hints) if number >= 0]
+        ranges = [(-1, last + 1)]
+        while ranges:
+            first, last = ranges.pop(0)
+            middle = (first + last) // 2
+            if first < middle < last:
+                order.append(middle)
+                ranges += [(first, middle), (middle, last)]
+        yield from list(dict.fromkeys(order))[: MAX_SAMPLES + len(self.hints)]
+
+    def _number(self, release: str) -> int:
+        return self.releases.index(release) if release in self.releases else -1
+
+
+def with_release(named: SubjectName, release: str) -> SubjectName:
+    """Return the name of a subject at a release, with its options and its chosen packages."""
+    _, bracket, options = named.text.partition("[")
+    return SubjectName.parse(f"{named.name}@{release}{bracket}{options}", named.kind)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What two releases must have in common to have the same fault.
+
+    Attributes:
+        cause: the cause of the failure, without numbers.
+        outputs: the outputs that are wrong, or the checks that are violated.
+    """
+
+    cause: str
+    outputs: frozenset[str]
+
+
+@dataclass
+class Question:
+    """Asks releases of a subject for a fault: the first failure that is seen, unless it is given.
+
+    Attributes:
+        named: the subject; its release is ignored.
+        subjects: starts the subjects.
+        prepare: is called before a release is started. It creates the environment, or raises an error if it is missing.
+        fault: the fault; None until a failure is seen.
+        text: the text of the first failure.
+    """
+
+    named: SubjectName
+    subjects: OpenSubjects
+    prepare: Callable[[SubjectName], None] = lambda _: None
+    fault: Fault | None = None
+    text: str = ""
+
+    def observe(self, release: str) -> ReleaseAnswer:
+        """Test one release."""
+        named = with_release(self.named, release)
+        try:
+            found, text, packages = self._test(named)
+        except ConformanceError as error:
+            return ReleaseAnswer(FaultPresence.UNKNOWN, error.problem.strip().partition("\n")[0])
+        if found is None:
+            return ReleaseAnswer(FaultPresence.UNKNOWN, text, packages)
+        if not found.cause:
+            return ReleaseAnswer(FaultPresence.LACKS, text, packages)
+        if self.fault is None:
+            self.fault, self.text = found, text
+        if found == self.fault:
+            return ReleaseAnswer(FaultPresence.HAS, text, packages)
+        return ReleaseAnswer(FaultPresence.UNKNOWN, f"fails in another way: {text}", packages)
+
+    def _test(self, named: SubjectName) -> tuple[Fault | None, str, tuple[str, ...]]:
+        """Run a release; return its fault, a text, and the packages of its environment.
+
+        The fault has no cause if the release does not fail. It is None if the release does not show whether it fails.
+        """
+        raise NotImplementedError
+
+
+NO_FAULT = Fault("", frozenset())
+"""Stands for a release that does not fail."""
+
+
+@dataclass
+class CaseQuestion(Question):
+    """Asks for the fault that a case of the corpus shows.
+
+    Attributes:
+        case: the case.
+        stored: the results of the history; they answer for releases without an environment.
+    """
+
+    case: LoadedCase | None = None
+    stored: StoredAnswers | None = None
+
+    def _test(self, named: SubjectName) -> tuple[Fault | None, str, tuple[str, ...]]:
+        assert self.case is not None
+        try:
+            self.prepare(named)
+        except ConformanceError:
+            if self.stored is None or named.release not in self.stored.verdicts:
+                raise
+            return self.stored.result(named.release)
+        with self.subjects.open(named) as (subject,):
+            is_backend = named.kind is SubjectKind.BACKEND
+            outcome = judge_backend(subject.target, self.case) if is_backend else judge_optimizer(subject, self.case)
+            packages = subject.packages
+        message = outcome.message.strip().partition("\n")[0]
+        if outcome.verdict is Verdict.PASS:
+            return NO_FAULT, str(outcome.verdict), packages
+        if not outcome.verdict.is_defect or outcome.phase == "start":
+            return None, f"{outcome.verdict}: {message}", packages
+        return case_fault(self.case, outcome), message, packages
+
+
+def case_fault(case: LoadedCase, outcome: Outcome) -> Fault:
+    """Return the fault of an outcome that is a failure."""
+    result: Any = {
+        "subject": "",
+        "case": case.entry.id,
+        "expected": None,
+        "verdict": str(outcome.verdict),
+        "phase": outcome.phase,
+        "message": outcome.message,
+        "outputs": outcome.outputs,
+        "checks": outcome.checks,
+    }
+    return result_fault(str(case.entry.kind), result)
+
+
+def result_fault(kind: str, result: ResultRecord) -> Fault:
+    """Return the fault of a result that is a failure.
+
+    Args:
+        kind: the kind of the case.
+        result: the result.
+    """
+    description: Any = {"case": result["case"], "kind": kind}
+    wrong = {one["name"] for one in result["outputs"] if "violation" in one}
+    wrong |= {one["name"] for one in result.get("checks", ()) if "violation" in one}
+    return Fault(f"{result['verdict']}: {cause_text(description, result)}", frozenset(wrong))
+
+
+class StoredAnswers:
+    """The answers of the releases whose results a history has.
+
+    Args:
+        folder: folder of the history.
+        named: the subject; its release is ignored.
+        case: the case.
+        digest: digest of the corpus.
+
+    Attributes:
+        verdicts: verdict of the case by release.
+    """
+
+    def __init__(self, folder: Path, named: SubjectName, case: CorpusCase, digest: str) -> None:
+        store, target = HistoryStore(folder), Target.parse(named.text, named.kind)
+        self._case = case
+        self._files = {each.release: each for each in store.releases(target) if each.digest == digest}
+        self.verdicts: dict[str, str] = {}
+        if self._files:
+            with open_index(store) as index:
+                query = "SELECT verdict FROM results JOIN files ON files.id = file WHERE path = ? AND case_id = ?"
+                for release, stored in self._files.items():
+                    found = index.execute(query, (str(stored.path.relative_to(folder)), case.id)).fetchone()
+                    if found is not None:
+                        self.verdicts[release] = found[0]
+
+    def result(self, release: str) -> tuple[Fault | None, str, tuple[str, ...]]:
+        """Return fault, text and packages of a release, as `Question._test` does."""
+        stored, verdict = self._files[release], Verdict(self.verdicts[release])
+        packages = tuple(stored.history["packages"])
+        if verdict is Verdict.PASS:
+            return NO_FAULT, "", packages
+        result = next(each for each in results_of(stored) if each["case"] == self._case.id)
+        message = result["message"].strip().partition("\n")[0]
+        if not verdict.is_defect:
+            return None, f"{verdict}: {message}", packages
+        return result_fault(str(self._case.kind), result), message, packages
+
+    @property
+    def hints(self) -> list[str]:
+        """The releases at which the verdict changes between failing and not failing, the newest first."""
+        releases = sorted(self.verdicts, key=Version)
+        fails = [Verdict(self.verdicts[release]).is_defect for release in releases]
+        changed = [number for number in range(1, len(releases)) if fails[number] != fails[number - 1]]
+        return [releases[each] for number in reversed(changed) for each in (number, number - 1)]
+
+
+def installed_releases(named: SubjectName) -> list[str]:
+    """Return the releases of a subject that have a usable environment."""
+    found = []
+    for environment in list_environments():
+        _, _, release = environment.subject.partition("@")
+        release = release.partition("[")[0]
+        if release and environment.is_usable:
+            requirements = find_requirements(with_release(named, release))
+            if environment.folder.name == requirements.key:
+                found.append(release)
+    return found
+
+
+def releases_in_range(named: SubjectName, text: str, releases: Iterable[str]) -> list[str]:
+    """Return the releases that belong to a range such as `1.20..1.32`, the oldest first.
+
+    Raises:
+        UsageError: the range has no such release.
+    """
+    range = ReleaseRange.parse(text)
+    found = sorted({release for release in releases if range.has(Version(release))}, key=Version)
+    if not found:
+        raise UsageError(
+            "no-release-in-range",
+            f"No release of {named.name} from {text} has an environment or a result in the history.",
+            f"Create environments with `onnx-conformance env create {named.name}@RELEASE`, or add --install.",
+        )
+    return found
+
+
+@dataclass
+class ModelQuestion(Question):
+    """Asks for the fault that a model shows: an output outside of its bound, or a failure.
+
+    With one subject, the outputs are compared with the reference. With another subject or with a graph optimizer, both
+    answers are compared, and a difference counts if the reference does not admit it, or cannot judge it.
+
+    Attributes:
+        request: the model, its inputs and the subjects; the subject with releases is `named`.
+        is_alone: whether no other way to compute the model is given.
+    """
+
+    request: Request | None = None
+    is_alone: bool = False
+
+    def _test(self, named: SubjectName) -> tuple[Fault | None, str, tuple[str, ...]]:
+        self.prepare(named)
+        return self._test_alone(named) if self.is_alone else self._test_difference(named)
+
+    def _test_alone(self, named: SubjectName) -> tuple[Fault | None, str, tuple[str, ...]]:
+        assert self.request is not None
+        wrong, judged = set(), 0
+        with self.subjects.open(named) as (subject,):
+            for number in range(len(self.request.data_sets)):
+                case = self.request.case(number)
+                found = run_model(subject.target, case.model, case.inputs)
+                if found.failure is Failure.UNSUPPORTED:
+                    return None, found.message, subject.packages
+                if found.failure:
+                    return Fault(found.message.partition(":")[0], frozenset()), found.message, subject.packages
+                expected = enclose_outputs(case)
+                shares = [output_share(a, b) for a, b in zip(found.outputs, expected.values(), strict=True)]
+                judged += sum(share is not None for share in shares)
+                wrong |= {name for name, share in zip(expected, shares, strict=True) if share is not None and share > 1}
+        if wrong:
+            text = f"{', '.join(sorted(wrong))} outside of the bound"
+            return Fault("an output is outside of its bound", frozenset(wrong)), text, subject.packages
+        if not judged:
+            return None, "the reference cannot compute the outputs", subject.packages
+        return NO_FAULT, "all outputs are within their bounds", subject.packages
+
+    def _test_difference(self, named: SubjectName) -> tuple[Fault | None, str, tuple[str, ...]]:
+        assert self.request is not None
+        optimizer = named if named.kind is SubjectKind.OPTIMIZER else None
+        second = self.request.second if optimizer else named
+        verdict = None
+        with self.subjects.compare(self.request.first, second, optimizer) as comparison:
+            packages = (comparison.optimizer or comparison.second).packages
+            for number in range(len(self.request.data_sets)):
+                case = self.request.case(number)
+                answers = comparison.answers(case)
+                if Failure.UNSUPPORTED in (answers[0].failure, answers[1].failure) or answers[0].failure:
+                    return None, answers[1].message or answers[0].message, packages
+                names = [value.name for value in case.model.graph.output]
+                difference = find_difference(names, *answers)
+                verdict = judge(comparison, case, difference, answers)
+                if difference and verdict.outcome not in _ADMITTED:
+                    outputs = frozenset(each.name for each in difference.outputs)
+                    cause = " ".join((str(verdict.outcome), *difference.kind))
+                    return Fault(cause, outputs), f"{verdict.outcome}: {verdict.reason}", packages
+        return NO_FAULT, str(verdict.outcome) if verdict else "", packages
+
+
+_ADMITTED = (BlameOutcome.NO_DIFFERENCE, BlameOutcome.BOTH_ADMISSIBLE, BlameOutcome.FIRST_WRONG)
+"""Verdicts on a difference that is no fault of the second subject or of the graph optimizer."""
+
+
+def report_lines(named: SubjectName, search: ReleaseSearch, changes: Sequence[Change]) -> list[str]:
+    """Return the answers of the tested releases, and the changes, as lines of text."""
+    tested = [(release, search.observations[release]) for release in search.releases if release in search.observations]
+    width = max((len(release) for release, _ in tested), default=0)
+    lines = [f"{named.name}: {len(tested)} of {len(search.releases)} releases tested"]
+    for release, found in tested:
+        about = f" ({shorten_middle(one_line(found.text), MAX_TEXT_LENGTH)})" if found.text else ""
+        lines.append(f"  {release:{width}}  {found.answer}{about}")
+    if (oldest := search.oldest_fault) is not None:
+        lines.append(f"The oldest release that is known to have the fault is {named.name} {oldest}.")
+        before = search.releases[: search.releases.index(oldest)]
+        unknown = [release for release in before if release in search.observations]
+        lines.append(f"  Unknown before it: {', '.join(unknown)}" if unknown else "  Begin the range earlier.")
+        if unknown:
+            lines += _environment_lines(search, unknown[-1], oldest)
+    elif not changes:
+        is_known = any(found.answer is FaultPresence.LACKS for _, found in tested)
+        lines.append("No tested release has the fault." if is_known else "No release in the range could be tested.")
+    for change in changes:
+        verb = "introduced" if change.is_introduction else "fixed"
+        lines.append(f"The fault was {verb} in {named.name} {change.after}; {change.before} is the release before.")
+        if change.unknown:
+            lines.append(f"  Unknown between them: {', '.join(change.unknown)}")
+        lines += _environment_lines(search, change.before, change.after)
+    return lines
+
+
+def _environment_lines(search: ReleaseSearch, before: str, after: str) -> Iterator[str]:
+    """Yield a line for each package that differs in the environments of two releases, if both are known."""
+    old, new = (search.observations[release].packages for release in (before, after))
+    if old and new:
+        yield from (f"  In the environment: {each}" for each in package_changes(old, new))
+
+
+def search_document(named: SubjectName, search: ReleaseSearch, changes: Sequence[Change]) -> dict[str, Any]:
+    """Return the search for a JSON file."""
+    return {
+        "format": 1,
+        "subject": named.text,
+        "kind": str(named.kind),
+        "releases": [
+            {"release": release, "answer": found.answer.name.lower(), "text": found.text, "packages": [*found.packages]}
+            for release in search.releases
+            if (found := search.observations.get(release)) is not None
+        ],
+        "changes": [
+            {
+                "kind": "introduced" if change.is_introduction else "fixed",
+                "release": change.after,
+                "before": change.before,
+                "unknown": [*change.unknown],
+            }
+            for change in changes
+        ],
+    }

@@ -1,0 +1,190 @@
+"""The option `--releases` of `onnx-conformance blame`: find the release that introduced a fault."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from conformance.commands.options import echo
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from conformance.blame.comparison import OpenSubjects
+    from conformance.blame.releases import Question
+    from conformance.blame.session import Request
+    from conformance.isolation.limits import Limits
+    from conformance.subjects.naming import SubjectName
+
+
+@dataclass(frozen=True)
+class ReleaseOptions:
+    """The options of a search among releases.
+
+    Attributes:
+        range: the range on the command line: `1.20..1.32`.
+        install: whether all releases of the package index are candidates, and are installed when they are tested.
+        store: folder of the history.
+        subjects: starts the subjects.
+        limits: limits of each process.
+        takes_output: whether text goes to standard error, because a file goes to standard output.
+    """
+
+    range: str
+    install: bool
+    store: Path
+    subjects: OpenSubjects
+    limits: Limits
+    takes_output: bool = False
+
+    def echo(self, text: str) -> None:
+        """Print a line."""
+        echo(text, err=self.takes_output)
+
+
+def blame_case(
+    case: str,
+    named: SubjectName,
+    options: ReleaseOptions,
+    data: Path | None,
+    json: Path | None,
+    output: Path | None,
+) -> bool:
+    """Find the release that introduced the fault of a case, print it, and return whether a release has the fault.
+
+    Args:
+        case: id of the case.
+        named: the subject; its release is ignored.
+        options: the options of the search.
+        data: folder of the corpus; None for the bundled corpus.
+        json: file for the search, or None.
+        output: folder for the reproduction, or None.
+    """
+    from conformance.blame.releases import CaseQuestion, FaultPresence, StoredAnswers, with_release
+    from conformance.commands.repro import failure_files
+    from conformance.corpus.corpus import bundled_corpus_path, find_case, open_corpus
+    from conformance.corpus.loading import load_case
+    from conformance.diagnosis.reproduction.folder import write_folder
+    from conformance.run.selection import Selection
+    from conformance.run.settings import Settings
+
+    corpus = open_corpus(data or bundled_corpus_path())
+    entry = find_case(corpus, case)
+    stored = StoredAnswers(options.store, named, entry, corpus.digest) if options.store.is_dir() else None
+    prepare = _preparation(install=options.install)
+    question = CaseQuestion(named, options.subjects, prepare, case=load_case(corpus, entry), stored=stored)
+    known = (stored.verdicts, stored.hints) if stored is not None else ({}, [])
+    answers, introduced = _search(question, options, *known, json)
+    if introduced is None:
+        return FaultPresence.HAS in answers.values()
+    at_release = with_release(named, introduced)
+    if _has_environment(at_release):
+        settings = Settings((at_release,), data, Selection(case=(case,)), limits=options.limits)
+        files, _ = failure_files(settings, corpus, entry, None)
+        options.echo("")
+        options.echo(files["ISSUE.md"].decode())
+        if output is not None:
+            write_folder(output, files)
+            options.echo(f"Wrote {output}.")
+    return True
+
+
+def blame_model(request: Request, options: ReleaseOptions) -> tuple[bool, Request | None]:
+    """Find the release that introduced the fault of a model, and print it.
+
+    Return whether a release has the fault, and the request at this release. If a subject has no other way beside it,
+    the other way is the last release without the fault; the request is None without such a release.
+
+    Args:
+        request: the model, its inputs and the subjects; the releases are those of the graph optimizer or of the second.
+        options: the options of the search.
+    """
+    from conformance.blame.releases import FaultPresence, ModelQuestion, with_release
+    from conformance.errors import UsageError
+    from conformance.subjects.naming import SubjectKind
+
+    if request.first.kind is SubjectKind.OPTIMIZER:
+        raise UsageError("subject-count", "A backend for the rewrites is needed.", "Name a backend with -b.")
+    named = request.optimizer or request.second
+    is_alone = request.optimizer is None and request.first is request.second
+    prepare = _preparation(install=options.install)
+    question = ModelQuestion(named, options.subjects, prepare, request=request, is_alone=is_alone)
+    answers, introduced = _search(question, options, {}, [])
+    if introduced is None:
+        return FaultPresence.HAS in answers.values(), None
+    at = with_release(named, introduced)
+    if request.optimizer is not None:
+        return True, replace(request, optimizer=at)
+    if not is_alone:
+        return True, replace(request, second=at)
+    before = list(answers)[: list(answers).index(at.release)]
+    passing = [release for release in before if answers[release] is FaultPresence.LACKS]
+    return True, replace(request, first=with_release(named, passing[-1]), second=at) if passing else None
+
+
+def _search(
+    question: Question, options: ReleaseOptions, stored: Iterable[str], hints: list[str], json: Path | None = None
+) -> tuple[dict[str, str], str | None]:
+    """Search, print the report, and write the file of `--json`.
+
+    Return the answers by release, the oldest first, and the first release that is known to have the fault, or None. If
+    the fault was introduced several times, it is the last introduction.
+    """
+    import json as json_module
+
+    from conformance.blame.releases import (
+        ReleaseSearch,
+        installed_releases,
+        releases_in_range,
+        report_lines,
+        search_document,
+    )
+    from conformance.files.atomic_write import write_text_atomically
+
+    named = question.named
+    candidates = {*stored, *installed_releases(named)}
+    if options.install:
+        candidates |= _index_releases(named, options.range)
+    search = ReleaseSearch(releases_in_range(named, options.range, candidates), question.observe, hints)
+    changes = search.run()
+    for line in report_lines(named, search, changes):
+        options.echo(line)
+    if json is not None:
+        document = search_document(named, search, changes)
+        write_text_atomically(json, json_module.dumps(document, indent=1) + "\n")
+    answers = {each: search.observations[each].answer for each in search.releases if each in search.observations}
+    introduced = [change.after for change in changes if change.is_introduction]
+    return dict(answers), introduced[-1] if introduced else search.oldest_fault
+
+
+def _index_releases(named: SubjectName, text: str) -> set[str]:
+    """Return the releases of a range that the package index has."""
+    from conformance.environments.requirements import released_package
+    from conformance.history.releases import ReleaseRange, find_releases
+
+    return set(find_releases(released_package(named), ReleaseRange.parse(text)))
+
+
+def _preparation(*, install: bool) -> Callable[[SubjectName], None]:
+    """Return a function that creates the environment of a release, or raises an error if it is missing."""
+
+    def prepare(named: SubjectName) -> None:
+        from conformance.environments.create import PackageSources, create_environment
+        from conformance.environments.registry import find_interpreter
+        from conformance.environments.requirements import find_requirements
+
+        if install and not _has_environment(named):
+            create_environment(find_requirements(named), PackageSources(sys.executable))
+        find_interpreter(named)
+
+    return prepare
+
+
+def _has_environment(named: SubjectName) -> bool:
+    from conformance.environments.registry import find_environment
+    from conformance.environments.requirements import find_requirements
+
+    environment = find_environment(find_requirements(named))
+    return environment is not None and environment.is_usable

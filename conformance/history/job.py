@@ -1,0 +1,220 @@
+"""An update as a distributed job: each chunk is one release, or one shard of a release of a slow subject.
+
+A worker creates the environment, runs the cases in a temporary folder, removes the environment and returns the packed
+records. The calling process adds complete releases to the store. A second job repeats the cases whose verdicts changed.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import zlib
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import gettempdir
+from typing import TYPE_CHECKING, Any, TypedDict, cast
+
+from conformance.corpus.corpus import bundled_corpus_path, open_corpus
+from conformance.errors import HistoryError, ResultsError, SubjectError
+from conformance.files.temp_dir import supervised_temp_dir
+from conformance.history.store import HistoryStore
+from conformance.history.update import SHARDS, ReleaseRun, ReleaseTask, UpdateCounts, record_error
+from conformance.jobs.job import run_job
+from conformance.results.file import decode_record, encode_record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from conformance.corpus.corpus import Corpus
+    from conformance.history.store import StoredRelease
+    from conformance.history.update import RunSettings
+    from conformance.jobs.job import Workers
+    from conformance.results.records import Header
+
+
+class ReleaseChunkResult(TypedDict):
+    """Result of one chunk: the packed records, or the code and the text of the error of the release.
+
+    Attributes:
+        records: base64 of the packed header and results; empty after an error.
+        code: code of the error; empty without an error.
+        reason: text of the error.
+    """
+
+    records: str
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class ReleaseJob:
+    """The job of an update.
+
+    Attributes:
+        tasks: the releases or their shards.
+        settings: how they are run.
+        digest: digest of the corpus, which every worker must have.
+    """
+
+    tasks: tuple[ReleaseTask, ...]
+    settings: RunSettings
+    digest: str
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """See `conformance.jobs.job.Job`."""
+        tasks = [[str(task.target.kind), task.subject, task.shard, *task.cases] for task in self.tasks]
+        return {"history": tasks, "corpus": self.digest}
+
+    @property
+    def result_type(self) -> Any:
+        """See `conformance.jobs.job.Job`."""
+        return ReleaseChunkResult
+
+    def chunk_numbers(self) -> Iterable[int]:
+        """See `conformance.jobs.job.Job`."""
+        return range(len(self.tasks))
+
+    @contextmanager
+    def open(self) -> Iterator[Callable[[int], ReleaseChunkResult]]:
+        """See `conformance.jobs.job.Job`."""
+        corpus = open_corpus(self.settings.data or bundled_corpus_path())
+        if corpus.digest != self.digest:
+            raise SubjectError(
+                "other-corpus",
+                f"A worker has another corpus (digest {corpus.digest[:16]}) than this update ({self.digest[:16]}).",
+                "Install the same version of the suite on all workers.",
+            )
+        yield lambda number: self._run_chunk(corpus, self.tasks[number])
+
+    def _run_chunk(self, corpus: Corpus, task: ReleaseTask) -> ReleaseChunkResult:
+        with supervised_temp_dir(Path(gettempdir()), "onnx-conformance-") as scratch:
+            run = ReleaseRun(HistoryStore(scratch), corpus, task, self.settings)
+            try:
+                environment = run.prepare()
+                try:
+                    header, records = run.collect(environment)
+                finally:
+                    run.clean(environment)
+            except (SubjectError, ResultsError) as error:
+                return {"records": "", "code": error.code, "reason": error.problem}
+        packed = gzip.compress(b"".join(map(encode_record, [header, *records])), mtime=0)
+        return {"records": base64.b64encode(packed).decode(), "code": "", "reason": ""}
+
+
+def update_store_on_workers(
+    store: HistoryStore,
+    corpus: Corpus,
+    tasks: Sequence[ReleaseTask],
+    settings: RunSettings,
+    workers: Workers,
+    report: Callable[[str], None],
+) -> UpdateCounts:
+    """Run the tasks on workers and add their results to the store. The caller holds the lock of the store.
+
+    Args:
+        report: function that prints a line on the progress.
+
+    Raises:
+        ConformanceError: the workers cannot run the job, or the store cannot be written.
+    """
+    counts = UpdateCounts()
+    stored = [*_run_tasks(store, corpus, _with_shards(tasks), settings, workers, report, counts)]
+    repeated = []
+    for each in stored:
+        task = ReleaseTask(each.target, each.release)
+        verdicts = {case: row["verdict"] for (_, case), row in each.read().rows.items()}
+        if changed := ReleaseRun(store, corpus, task, settings).changed_cases(verdicts):
+            repeated.append(replace(task, cases=tuple(changed)))
+    if repeated:
+        report(f"{len(repeated)} releases have changed verdicts, which are repeated")
+        list(_run_tasks(store, corpus, repeated, settings, workers, report, UpdateCounts()))
+    return counts
+
+
+def _with_shards(tasks: Iterable[ReleaseTask]) -> list[ReleaseTask]:
+    """Return the tasks, those of slow subjects divided into shards."""
+    found = []
+    for task in tasks:
+        count = SHARDS.get(task.target.name, 1)
+        found += [replace(task, shard=f"{number}/{count}") for number in range(1, count + 1)] if count > 1 else [task]
+    return found
+
+
+def _run_tasks(
+    store: HistoryStore,
+    corpus: Corpus,
+    tasks: Sequence[ReleaseTask],
+    settings: RunSettings,
+    workers: Workers,
+    report: Callable[[str], None],
+    counts: UpdateCounts,
+) -> Iterator[StoredRelease]:
+    """Run tasks on workers, and yield each release when all its shards are in the store."""
+    parts: dict[ReleaseTask, list[tuple[Any, list[Any]]]] = {}
+    wanted = {
+        replace(task, shard="", cases=()): sum(_is_same_release(task, other) for other in tasks) for task in tasks
+    }
+    for number, chunk in enumerate(run_job(ReleaseJob(tuple(tasks), settings, corpus.digest), workers), 1):
+        task, result = tasks[chunk.number], chunk.result
+        release = replace(task, shard="", cases=())
+        line = f"[{number}/{len(tasks)}] {task.subject}{f' shard {task.shard}' if task.shard else ''}"
+        if result["code"]:
+            _record_error(store, task, result, counts)
+            report(f"{line}: {result['reason']}")
+            continue
+        header, *records = _unpack_records(result["records"])
+        parts.setdefault(release, []).append((header, records))
+        report(f"{line}: {len(records)} results")
+        if len(parts[release]) == wanted[release]:
+            yield _add_parts(store, corpus, task, parts.pop(release))
+            counts.done += 1
+
+
+def _is_same_release(one: ReleaseTask, other: ReleaseTask) -> bool:
+    return (one.target, one.release) == (other.target, other.release)
+
+
+def _record_error(store: HistoryStore, task: ReleaseTask, result: ReleaseChunkResult, counts: UpdateCounts) -> None:
+    area, _, name = result["code"].partition(".")
+    if area == SubjectError.area:
+        record_error(store, task, SubjectError(name, result["reason"], ""), counts)
+    else:
+        counts.failed += 1
+
+
+def _add_parts(
+    store: HistoryStore, corpus: Corpus, task: ReleaseTask, parts: Sequence[tuple[Any, list[Any]]]
+) -> StoredRelease:
+    """Add the results of the shards of a release to the store, or replace the results of repeated cases."""
+    header = parts[0][0]
+    results = {record["case"]: record for _, records in parts for record in records}
+    if task.cases:
+        earlier = next(each for each in store.releases(task.target) if each.release == task.release)
+        values = store.values(task.target)
+        for record in earlier.read().results.values():
+            returned: Any = record.get("returned")
+            known = {**record, "returned": values[returned]} if returned in values else record
+            results.setdefault(record["case"], known)
+    number = len(results)
+    criterion = {**header["criterion"], "expected_results": number}
+    header = {**header, "corpus": {**header["corpus"], "selected": number}, "criterion": criterion}
+    return store.add(cast("Header", header), results.values(), corpus)
+
+
+_MAX_UNPACKED_BYTES = 2**28
+
+
+def _unpack_records(text: str) -> list[Any]:
+    """Return the records of a chunk.
+
+    Raises:
+        HistoryError: the worker returned something else.
+    """
+    try:
+        content = zlib.decompressobj(31).decompress(base64.b64decode(text, validate=True), _MAX_UNPACKED_BYTES)
+        records = [decode_record(line) for line in content.splitlines(keepends=True)]
+    except (ValueError, zlib.error) as error:
+        raise HistoryError("damaged", f"A worker returned no results: {error}.", "Update again.") from None
+    return records

@@ -1,0 +1,142 @@
+"""Judge the results of a release again with another corpus, from the values in the store and without a run.
+
+A result is kept as it is if no file of its case changed. If only the expected outputs, bounds, levels or rules changed,
+the stored values take the place of the subject. If the model or the inputs changed, the case must run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from conformance.corpus.case import CaseKind
+from conformance.corpus.case_json import read_case_json
+from conformance.corpus.loading import load_case
+from conformance.history.index import results_of
+from conformance.history.store import case_hashes
+from conformance.judging.backend import judge_backend
+from conformance.judging.optimizer import OptimizerTask, judge_rewrite
+from conformance.judging.returned import ReplayedBackend, ReplayedOptimizer, UnusableValues
+from conformance.results.levels import effective_level
+from conformance.results.records import EQUAL
+from conformance.subjects.naming import SubjectKind
+from conformance.verdicts import Level, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from conformance.corpus.corpus import Corpus, CorpusCase
+    from conformance.history.store import HistoryStore, StoredRelease
+    from conformance.judging.outcome import Outcome
+    from conformance.results.records import ResultRecord, ReturnedValues
+
+
+@dataclass(frozen=True)
+class JudgedAgain:
+    """The results of a release for a corpus.
+
+    Attributes:
+        results: the results that are known without a run, by case.
+        judged: number of these results that were judged again, because the case changed.
+        missing: ids of the cases that must run.
+    """
+
+    results: Mapping[str, Mapping[str, Any]]
+    judged: int
+    missing: Sequence[str]
+
+
+def judge_again(store: HistoryStore, stored: StoredRelease, corpus: Corpus) -> JudgedAgain:
+    """Return the results of a release for another corpus than that of its results file.
+
+    Raises:
+        HistoryError: a file of the store is damaged.
+        ResultsError: the results file is damaged.
+        CorpusError: the corpus is damaged.
+    """
+    subject = stored.header["subjects"][0]
+    kind = SubjectKind(subject["kind"])
+    old, new = store.hashes(stored.digest), case_hashes(corpus)
+    values = store.values(stored.target)
+    earlier = {result["case"]: result for result in results_of(stored)}
+    results, missing, judged = {}, [], 0
+    for id in applicable_cases(corpus, kind):
+        result = earlier.get(id)
+        if result is None or id not in old or old[id]["question"] != new[id]["question"]:
+            missing.append(id)
+        elif old[id]["whole"] == new[id]["whole"]:
+            results[id] = dict(result)
+        elif "returned" not in result:
+            results[id] = _with_level(result, corpus.cases[id].level)
+        elif result["returned"] == EQUAL and kind is SubjectKind.BACKEND and old[id]["expected"] != new[id]["expected"]:
+            missing.append(id)  # the expected value that the flag stands for is no longer known
+        else:
+            returned = EQUAL if result["returned"] == EQUAL else values.get(str(result["returned"]))
+            outcome = None if returned is None else _judge(corpus, corpus.cases[id], kind, subject, result, returned)
+            if outcome is None:
+                missing.append(id)
+            else:
+                results[id], judged = _with_outcome(result, outcome, corpus.cases[id].level), judged + 1
+    return JudgedAgain(results, judged, missing)
+
+
+def applicable_cases(corpus: Corpus, kind: SubjectKind) -> list[str]:
+    """Return the ids of the cases of a history that subjects of a kind run."""
+    return [
+        case.id
+        for case in corpus.cases.values()
+        if case.level is not Level.SILENT
+        and (_has_outputs(case) if kind is SubjectKind.BACKEND else _has_rewrite(corpus, case))
+    ]
+
+
+def _has_outputs(case: CorpusCase) -> bool:
+    return not case.is_structural
+
+
+def _has_rewrite(corpus: Corpus, case: CorpusCase) -> bool:
+    return case.kind is not CaseKind.NODE and "rewrite" in read_case_json(corpus, case)
+
+
+def _judge(
+    corpus: Corpus,
+    case: CorpusCase,
+    kind: SubjectKind,
+    subject: Any,
+    result: ResultRecord,
+    values: ReturnedValues | str,
+) -> Outcome | None:
+    """Judge recorded values; return None if they do not belong to the case."""
+    loaded = load_case(corpus, case)
+    try:
+        if kind is SubjectKind.BACKEND:
+            return judge_backend(ReplayedBackend(loaded, values), loaded)
+        task = OptimizerTask.of(loaded)
+        if task is None:
+            return None
+        runs = 2 if any(check.get("run") == "fixed_point" for check in result.get("checks", ())) else 1
+        replayed = ReplayedOptimizer(loaded.model, values, runs)
+    except UnusableValues:
+        return None
+    return judge_rewrite(replayed.target(), subject.get("passes", ()), task)
+
+
+def _with_outcome(result: ResultRecord, outcome: Outcome, level: Level) -> dict[str, Any]:
+    """Return a result with the verdict and the evidence of an outcome, and with its other fields."""
+    kept = {name: value for name, value in result.items() if name not in {"checks", "hazards", "repeats"}}
+    found = {
+        **kept,
+        "verdict": str(outcome.verdict),
+        "phase": outcome.phase,
+        "message": outcome.message,
+        "outputs": [] if outcome.verdict is Verdict.PASS else list(outcome.outputs),
+    }
+    found |= {"checks": list(outcome.checks)} if outcome.checks else {}
+    found |= {"hazards": list(outcome.hazards)} if outcome.hazards else {}
+    return _with_level(cast("ResultRecord", found), level)
+
+
+def _with_level(result: ResultRecord, case: Level) -> dict[str, Any]:
+    level = effective_level(result, case)
+    unexpected = Verdict(result["verdict"]).is_defect and level is not Level.SILENT
+    return {**result, "level": str(level), "unexpected": unexpected}

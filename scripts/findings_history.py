@@ -1,0 +1,94 @@
+"""Write into reports/findings the releases that have each fault, from the history in reports/history.
+
+python scripts/findings_history.py [STORE]          write the line "- Releases: since 1.31.0." of each fault
+python scripts/findings_history.py --check [STORE]  exit with status 1 if a line differs from the history
+
+The line describes the smallest case of the fault: the last series of releases in which the case has the verdict of the
+fault. A fault without a release in the history has no line.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from conformance.history.index import open_index
+from conformance.history.store import HistoryStore, Target
+from conformance.history.timeline import failing_span, timelines
+from conformance.results.known_faults import known_faults
+from conformance.subjects.naming import SubjectKind
+from conformance.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from conformance.history.timeline import Span, Timeline
+    from conformance.results.known_faults import KnownFault
+
+ROOT = Path(__file__).parents[1]
+STORE = ROOT / "reports" / "history"
+_LINE = re.compile(r"^- Releases: [^\n]*\n", re.MULTILINE)
+
+
+def main(arguments: list[str]) -> int:
+    """Write or check the lines, and return the exit status."""
+    is_check = "--check" in arguments
+    paths = [Path(each) for each in arguments if not each.startswith("--")]
+    store = HistoryStore(paths[0] if paths else STORE)
+    cases = {fault.case for fault in known_faults()}
+    with open_index(store) as index:
+        found = {each.target: each for each in timelines(store, index, has_case=cases.__contains__)}
+    status = 0
+    for page in sorted({fault.page for fault in known_faults()}):
+        path = ROOT / page
+        text = path.read_text(encoding="utf-8")
+        new = text
+        for fault in known_faults():
+            if fault.page == page:
+                new = with_releases(new, fault, releases_sentence(found, fault))
+        if new != text and is_check:
+            print(f"{page}: the releases differ from the history; run python scripts/findings_history.py")
+            status = 1
+        elif new != text:
+            path.write_text(new, encoding="utf-8")
+            print(f"{page}: written")
+    return status
+
+
+def releases_sentence(found: Mapping[Target, Timeline], fault: KnownFault) -> str | None:
+    """Return the releases that have a fault, in words; None if the history has no release with it."""
+    timeline = found.get(Target.parse(fault.subject, SubjectKind(fault.kind)))
+    span = timeline and span_of_fault(timeline, fault)
+    if not timeline or not span:
+        return None
+    count, first, last = len(timeline.releases), timeline.releases[0], timeline.releases[-1]
+    return f"{', '.join(span.texts)} (history of {count} release{'s' * (count != 1)}, {first} to {last})."
+
+
+def span_of_fault(timeline: Timeline, fault: KnownFault) -> Span | None:
+    """Return the last series of releases in which the smallest case of a fault has the verdict of the fault."""
+    row = next((row for row in timeline.rows if fault.case in row.cases), None)
+    if row is None:
+        return None
+    other = str(Verdict.PASS)
+    same = [verdict if verdict in {"", fault.verdict, "unsupported"} else other for verdict in row.verdicts]
+    return failing_span(timeline.releases, same)
+
+
+def with_releases(text: str, fault: KnownFault, sentence: str | None) -> str:
+    """Return the text of a page in which the section of a fault has this sentence, or none."""
+    start = text.index(f"\n## {fault.title}\n")
+    end = text.find("\n## ", start + 1)
+    section = _LINE.sub("", text[start : end if end >= 0 else len(text)])
+    if sentence is not None:
+        line = f"- Releases: {sentence}\n"
+        marker = "\n- Upstream: " if "\n- Upstream: " in section else "\n\n```\n"
+        before, found, after = section.partition(marker)
+        section = f"{before}\n{line}{found.removeprefix(chr(10)) if 'Upstream' in marker else found[1:]}{after}"
+    return text[:start] + section + (text[end:] if end >= 0 else "")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,129 @@
+"""Files of a history: reading, sharing of values, versions, locks, and errors of the disk."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from corpora import ADAM, EXACT
+from fake_backends import AlwaysRight, AlwaysWrong
+from history_stores import TARGET, OneStepOff, add_release, write_three_cases
+from refusals import refused
+
+from conformance.files import atomic_write
+from conformance.history.store import HistoryStore, Target
+from conformance.results.file import read_results
+from conformance.subjects.naming import SubjectKind
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return write_three_cases(tmp_path_factory.mktemp("corpora") / "three")
+
+
+@pytest.fixture
+def store(tmp_path):
+    return HistoryStore(tmp_path / "store")
+
+
+def test_results_of_release_are_normal_results_file(store, corpus, command):
+    wrong = add_release(store, corpus, "1.0", AlwaysWrong)
+    right = add_release(store, corpus, "1.1", OneStepOff)
+    run = read_results(wrong.path)
+    assert {case: row["verdict"] for (_, case), row in run.rows.items()} == dict.fromkeys(corpus.cases, "fail")
+    assert run.cases[ADAM]["title"]
+    assert command("report", right.path, "--json", "summary.json").status == 0
+    ended = command("diff", wrong.path, right.path)
+    assert ended.status == 0
+    assert ADAM in ended.out
+
+
+def test_equal_outputs_are_flag_and_others_are_stored_once(store, corpus):
+    first = add_release(store, corpus, "1.0", OneStepOff)
+    second = add_release(store, corpus, "1.1", OneStepOff)
+    returned = {record["case"]: record.get("returned") for record in first.read().results.values()}
+    assert returned[EXACT] == "="
+    assert returned[ADAM] in store.values(TARGET)
+    assert [path.name for path in first.path.parent.glob("*.values.xz")] == [
+        first.path.name.replace(".jsonl.gz", ".values.xz")
+    ]
+    assert {record["case"]: record.get("returned") for record in second.read().results.values()} == returned
+
+
+def test_releases_are_sorted_as_versions(store, corpus):
+    for release in ("1.10.0", "1.9.0", "1.9.1"):
+        add_release(store, corpus, release, AlwaysRight)
+    assert [each.release for each in store.releases(TARGET)] == ["1.9.0", "1.9.1", "1.10.0"]
+    assert store.releases(Target(SubjectKind.BACKEND, "onnxruntime", "optimization=disabled")) == []
+
+
+def test_unavailable_release_is_recorded_until_it_has_results(store, corpus):
+    with store.lock():
+        store.record_unavailable(TARGET, "1.0", "subject.not-installable", "no wheel")
+    assert store.unavailable(TARGET)["1.0"]["reason"] == "no wheel"
+    add_release(store, corpus, "1.0", AlwaysRight)
+    assert store.unavailable(TARGET) == {}
+
+
+def test_store_of_another_format_is_refused(store, corpus):
+    add_release(store, corpus, "1.0", AlwaysRight)
+    (store.folder / "store.json").write_text(json.dumps({"format": 99}))
+    with refused("history.other-format", "99"):
+        HistoryStore(store.folder)
+
+
+def test_store_without_format_or_in_file_is_refused(store, corpus, tmp_path):
+    add_release(store, corpus, "1.0", AlwaysRight)
+    (store.folder / "store.json").unlink()
+    with refused("history.damaged"):
+        HistoryStore(store.folder)
+    (tmp_path / "file").touch()
+    with refused("history.not-a-store"):
+        HistoryStore(tmp_path / "file")
+
+
+def test_second_update_at_once_is_refused(store):
+    with store.lock(), refused("history.locked"), HistoryStore(store.folder).lock():
+        pass
+
+
+def test_damaged_values_are_refused(store, corpus):
+    path = add_release(store, corpus, "1.0", OneStepOff).path
+    values = Path(str(path).replace(".jsonl.gz", ".values.xz"))
+    values.write_bytes(values.read_bytes()[:-9])
+    with refused("history.damaged", values.name):
+        store.values(TARGET)
+
+
+def test_results_without_release_are_refused(store, corpus):
+    path = add_release(store, corpus, "1.0", AlwaysRight).path
+    lines = gzip.decompress(path.read_bytes()).splitlines()
+    header = json.loads(lines[0])
+    del header["history"]
+    path.write_bytes(gzip.compress(b"\n".join([json.dumps(header).encode(), *lines[1:]])))
+    with refused("results.malformed"):
+        store.releases()
+
+
+def test_digest_of_corpus_cannot_name_other_folder(store, corpus):
+    path = add_release(store, corpus, "1.0", AlwaysRight).path
+    content = gzip.decompress(path.read_bytes()).replace(corpus.digest.encode(), b"../../../../etc/passwd")
+    path.write_bytes(gzip.compress(content))
+    with refused("results.malformed"):
+        read_results(path)
+
+
+def test_full_disk_leaves_earlier_results(store, corpus, monkeypatch):
+    first = add_release(store, corpus, "1.0", AlwaysRight)
+
+    def fail(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(atomic_write, "_replace_file", fail)
+    with refused("history.disk-full"):
+        add_release(store, corpus, "1.1", OneStepOff)
+    assert [each.path for each in store.releases()] == [first.path]
+    assert read_results(first.path).rows

@@ -1,0 +1,169 @@
+"""Timelines: courses of rows, series of failing releases, tables, JSON and the page."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from corpora import ADAM, EXACT, INDEX
+from fake_backends import AlwaysRight, AlwaysWrong, WrongOnArgMax
+from history_stores import TARGET, add_release, write_three_cases
+
+from conformance.history.index import open_index
+from conformance.history.page import render_page
+from conformance.history.store import INDEX_FILE, HistoryStore
+from conformance.history.timeline import Course, Row, document, failing_span, text_table, timelines
+from conformance.verdicts import Level
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return write_three_cases(tmp_path_factory.mktemp("corpora") / "three")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory, corpus):
+    """Return a history in which ArgMax fails in two releases and Adam in the newest release."""
+    store = HistoryStore(tmp_path_factory.mktemp("history") / "store")
+    for release, backend in {
+        "1.0": AlwaysRight,
+        "1.1": WrongOnArgMax,
+        "1.2": WrongOnArgMax,
+        "1.10": AlwaysWrong,
+    }.items():
+        add_release(store, corpus, release, backend)
+    with store.lock():
+        store.record_unavailable(TARGET, "1.3", "subject.not-installable", "<script>no wheel</script>")
+    return store
+
+
+@pytest.fixture
+def timeline(store):
+    with open_index(store) as index:
+        (found,) = timelines(store, index)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "course"),
+    [
+        ("pass pass fail", Course.REGRESSION),
+        ("pass error pass", Course.FIXED_REGRESSION),
+        ("pass crash unsupported", Course.FIXED_REGRESSION),
+        ("fail fail fail", Course.PERSISTENT),
+        ("unsupported fail", Course.PERSISTENT),
+        ("fail pass fail", Course.REGRESSION),
+        ("fail pass", Course.FIXED),
+        ("pass unsupported", Course.UNSUPPORTED_SINCE),
+        ("unsupported pass", Course.NO_FAILURE),
+        ("pass pass", Course.NO_FAILURE),
+    ],
+)
+def test_course_follows_from_verdicts(verdicts, course):
+    assert Row(tuple(verdicts.split()), "cause", ("test_a",), Level.MUST, None, 0).course is course
+
+
+def test_course_ignores_releases_without_results():
+    assert Row(("", "pass", "", "fail", ""), "cause", ("test_a",), Level.MUST, None, 0).course is Course.REGRESSION
+
+
+def test_failing_span_is_last_series():
+    span = failing_span(["1", "2", "3", "4", "5", "6"], ["fail", "pass", "", "error", "fail", "pass"])
+    assert (span.since, span.is_oldest, span.last_good, span.fixed_in) == ("4", False, "2", "6")
+    assert failing_span(["1"], ["pass"]) is None
+
+
+def test_failing_span_is_not_fixed_by_unsupported_release():
+    span = failing_span(["1", "2"], ["error", "unsupported"])
+    assert (span.is_oldest, span.fixed_in, span.end, span.end_verdict) == (True, None, "2", "unsupported")
+
+
+def test_timeline_has_regressions_with_first_releases(timeline):
+    assert timeline.releases == ("1.0", "1.1", "1.2", "1.10")
+    assert timeline.failing == (0, 2, 2, 3)
+    document_ = document([timeline])["subjects"][0]
+    found = {tuple(row["cases"]): (row["course"], row["since"], row["fixed_in"]) for row in document_["rows"]}
+    assert {case: value for cases, value in found.items() for case in cases} == {
+        ADAM: ("regression", "1.10", None),
+        EXACT: ("regression", "1.1", None),
+        INDEX: ("regression", "1.1", None),
+    }
+    assert document_["unavailable"][0]["release"] == "1.3"
+
+
+def test_text_table_has_one_column_per_release(timeline):
+    lines = list(text_table(timeline))
+    assert any(line.startswith("  ...F ") for line in lines)
+    assert any(line.startswith("  .FFF ") for line in lines)
+    columns = lines[1:5]
+    assert ["".join(line[2 + number] for line in columns).strip() for number in range(4)] == [
+        "1.0",
+        "1.1",
+        "1.2",
+        "1.10",
+    ]
+
+
+def test_index_is_built_again_if_it_is_damaged_or_stale(store, timeline):
+    (store.folder / INDEX_FILE).write_bytes(b"no database")
+    with open_index(store) as index:
+        assert timelines(store, index) == [timeline]
+        index.execute("DELETE FROM results")
+        index.execute("UPDATE files SET size = 0")
+        index.commit()
+    with open_index(store) as index:
+        assert timelines(store, index) == [timeline]
+
+
+def test_page_is_one_file_without_markup_from_results(timeline):
+    page = render_page([timeline])
+    assert "<script>no wheel" not in page
+    assert re.search(r'Content-Security-Policy" content="default-src &#39;none&#39;', page)
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page)[1])
+    assert next(row["verdicts"] for row in data["subjects"][0]["rows"]) == "...F"
+    assert len(re.findall("<circle", page)) == len(timeline.releases)
+    assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", page)
+
+
+def test_show_writes_json_and_page(command, store):
+    ended = command("history", "show", "--store", store.folder, "--json", "h.json", "--html", "h.html")
+    assert ended.status == 0
+    assert json.loads(Path("h.json").read_text())["subjects"][0]["subject"] == "onnxruntime"
+    assert Path("h.html").stat().st_size < 2_000_000
+
+
+def test_show_case_prints_its_row(command, store):
+    ended = command("history", "show", EXACT, "--store", store.folder)
+    assert ended.status == 0
+    assert EXACT in ended.out
+    assert ADAM not in ended.out
+
+
+def test_show_fault_selects_cases_of_fault(command, store):
+    ended = command("history", "show", "onnxruntime", "--store", store.folder)
+    assert ended.status == 0
+    assert "regression" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["show", "test_no_such_case"], "name.no-such-history"),
+        (["show", "--store", "empty"], "history.empty"),
+        (["update", "no-such-runtime"], "name.unknown-subject"),
+        (["update", "onnxruntime@2..1"], "name.empty-range"),
+        (["update", "onnxruntime@x"], "name.malformed-release"),
+    ],
+)
+def test_bad_input_of_history_is_refused(command, store, arguments, code):
+    options = [] if "--store" in arguments else ["--store", store.folder]
+    ended = command("history", *arguments, *options)
+    assert (ended.status, ended.code) == (2, code)
+
+
+def test_update_of_locked_store_is_refused(command, store):
+    with store.lock():
+        ended = command("history", "update", "onnxruntime", "--offline", "--store", store.folder)
+    assert (ended.status, ended.code) == (2, "history.locked")

@@ -1,0 +1,94 @@
+"""Histories of fake releases on a few cases of the committed corpus."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from corpora import ADAM, EXACT, INDEX, rehash, write_part
+from fake_backends import AlwaysRight
+from onnx import TensorProto, numpy_helper
+
+from conformance.corpus.corpus import MANIFEST, open_corpus
+from conformance.corpus.loading import load_case
+from conformance.expectations.criterion import PassCriterion
+from conformance.expectations.rules import CriterionSettings
+from conformance.history.store import HistoryStore, StoredRelease, Target
+from conformance.judging.backend import judge_backend
+from conformance.run.recorder import Recorder
+from conformance.subjects.loading import Subject
+from conformance.subjects.naming import SubjectKind
+from conformance.verdicts import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from conformance.corpus.corpus import Corpus
+
+TARGET = Target(SubjectKind.BACKEND, "onnxruntime")
+
+
+class OneStepOff(AlwaysRight):
+    """Returns floating-point outputs that differ from the reference by one ULP."""
+
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        off = [np.nextafter(output, np.inf) if output.dtype.kind == "f" else output for output in outputs]
+        return [np.asarray(new, output.dtype) for new, output in zip(off, outputs, strict=True)]
+
+
+def write_three_cases(folder: Path) -> Corpus:
+    """Write a corpus of three cases: with bounds, with exact outputs, and with acceptable indices."""
+    return open_corpus(write_part(folder, lambda _, name: name in {ADAM, EXACT, INDEX}))
+
+
+def change_tensor(corpus: Corpus, case: str, file: str, factor: float, folder: Path) -> Corpus:
+    """Write a copy of a corpus in which the elements of one tensor are multiplied by a factor."""
+    shutil.copytree(corpus.path, folder)
+    entry = corpus.cases[case]
+    path = folder / entry.path / file
+    tensor = numpy_helper.to_array(TensorProto.FromString(path.read_bytes()))
+    path.write_bytes(numpy_helper.from_array((tensor * factor).astype(tensor.dtype)).SerializeToString())
+    cases = {other.path: dict(other.files) for other in corpus.cases.values()}
+    cases[entry.path][file] = hashlib.sha256(path.read_bytes()).hexdigest()
+    rehash(folder, cases)
+    assert json.loads((folder / MANIFEST).read_bytes())
+    return open_corpus(folder)
+
+
+def run_release(backend: Any, corpus: Corpus, subject: str, path: Path, cases: Sequence[str] | None = None) -> None:
+    """Write the results file of a run of some cases, or of all, with recorded outputs."""
+    criterion = PassCriterion(CriterionSettings(Level.SHOULD, {}), [subject])
+    recorder = Recorder(corpus, [Subject(subject, "1.0", backend)], criterion, path, diagnosis=False)
+    selected = [case for id, case in corpus.cases.items() if cases is None or id in cases]
+    recorder.begin(len(selected), {}, "onnx-conformance run", len(selected))
+    for case in selected:
+        outcome = judge_backend(backend, load_case(corpus, case), record=True)
+        result = {
+            "subject": subject,
+            "case": case.id,
+            "verdict": str(outcome.verdict),
+            "phase": outcome.phase,
+            "message": outcome.message,
+            "seconds": 0.0,
+            "outputs": list(outcome.outputs),
+        }
+        recorder.add(result | ({"returned": outcome.returned} if outcome.returned else {}))
+    recorder.end(criterion.reasons(partial=False))
+
+
+def add_release(
+    store: HistoryStore, corpus: Corpus, release: str, backend: Any, target: Target = TARGET
+) -> StoredRelease:
+    """Run a fake release on a corpus and add its results to a store."""
+    from conformance.results.file import read_results
+
+    path = store.folder.parent / f"{release}.jsonl"
+    run_release(backend, corpus, target.subject(release).text, path)
+    run = read_results(path)
+    history = {"subject": target.text, "release": release, "python": "3.11.7", "packages": [], "adapter": "a1"}
+    with store.lock():
+        return store.add({**run.header, "history": history}, run.results.values(), corpus)
