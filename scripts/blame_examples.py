@@ -50,10 +50,10 @@ SEED = 32
 SECONDS = 20.0
 """Maximum time of the reduction of one drawn model."""
 
-PUBLIC_SECONDS = 180.0
+PUBLIC_SECONDS = 120.0
 """Maximum time of the reduction of one public model."""
 
-TIMEOUT = 60.0
+TIMEOUT = 300.0
 STARTED = "started"
 """Result of a model whose explanation has not ended. If its subjects ended the process, they are isolated next time."""
 

@@ -2,10 +2,10 @@
 
 python scripts/upstream.py [--python RUNTIME=PROGRAM…] [NAME…]
 
-NAME is a folder of upstream/faults or upstream/proposals; by default all are run. A reproduction runs in this Python, or
-in the Python interpreter PROGRAM for a runtime. Prints a line for each fault: `confirmed`, `not confirmed` or `not
-installed`. A fault is confirmed if its script prints the wrong output that upstream/faults.toml records. For a proposal,
-the patch is applied to a copy of the installed onnx, and the new cases run on the patched ReferenceEvaluator; prints
+NAME is a folder of upstream/faults or upstream/proposals; by default all are run. A reproduction runs in this Python,
+or in the Python interpreter PROGRAM for a runtime. Prints a line for each fault: `confirmed`, `not confirmed` or `not
+installed`. A fault is confirmed if its script prints the wrong output that upstream/faults.toml records. For a
+proposal, the patch is applied to a copy of the installed onnx, and the cases run on the patched evaluator; prints
 `applies and passes` or the problem. The exit status is 1 if a fault is not confirmed or a patch has a problem.
 """
 

@@ -19,7 +19,7 @@ from conformance.corpus.corpus import bundled_corpus_path, open_corpus
 from conformance.errors import HistoryError, ResultsError, SubjectError
 from conformance.files.temp_dir import supervised_temp_dir
 from conformance.history.store import HistoryStore
-from conformance.history.update import SHARDS, ReleaseRun, ReleaseTask, UpdateCounts, check_environment_error
+from conformance.history.update import SHARDS, ReleaseRun, ReleaseTask, UpdateCounts, record_error
 from conformance.jobs.job import run_job
 from conformance.results.file import decode_record, encode_record
 
@@ -178,12 +178,10 @@ def _is_same_release(one: ReleaseTask, other: ReleaseTask) -> bool:
 
 def _record_error(store: HistoryStore, task: ReleaseTask, result: ReleaseChunkResult, counts: UpdateCounts) -> None:
     area, _, name = result["code"].partition(".")
-    if area != SubjectError.area:
+    if area == SubjectError.area:
+        record_error(store, task, SubjectError(name, result["reason"], ""), counts)
+    else:
         counts.failed += 1
-        return
-    check_environment_error(task, SubjectError(name, result["reason"], ""))
-    store.record_unavailable(task.target, task.release, result["code"], result["reason"])
-    counts.unavailable += 1
 
 
 def _add_parts(

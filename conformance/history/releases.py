@@ -147,6 +147,11 @@ def is_disk_error(text: str) -> bool:
     return re.search("No space left on device|Disk quota exceeded|os error 28", text) is not None
 
 
+def is_timeout(text: str) -> bool:
+    """Return whether an error means that a subject did not start in time, perhaps because the machine is busy."""
+    return re.search(r"no answer within [\d.]+ s", text) is not None
+
+
 def no_network_error(package: str, text: str) -> HistoryError:
     """Return the error for a package index that cannot be reached."""
     return HistoryError(

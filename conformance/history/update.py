@@ -31,7 +31,7 @@ from conformance.environments.requirements import find_requirements
 from conformance.errors import HistoryError, ResultsError, SubjectError
 from conformance.history.index import results_of
 from conformance.history.rejudge import judge_again
-from conformance.history.releases import is_disk_error, is_network_error, no_network_error
+from conformance.history.releases import is_disk_error, is_network_error, is_timeout, no_network_error
 from conformance.history.store import WORK_FOLDER
 from conformance.results.file import read_results
 from conformance.subjects.naming import SubjectKind
@@ -184,9 +184,7 @@ def update_store(
                 stored = worker.run(environment)
                 line, counts.done = _summary(stored), counts.done + 1
             except SubjectError as error:
-                check_environment_error(task, error)
-                store.record_unavailable(task.target, task.release, error.code, _without_paths(error.problem))
-                line, counts.unavailable = f"unavailable: {_without_paths(error.problem)}", counts.unavailable + 1
+                line = record_error(store, task, error, counts)
             except ResultsError as error:
                 line, counts.failed = f"not run: {error.problem}", counts.failed + 1
             seconds, elapsed = time.monotonic() - started, time.monotonic() - began
@@ -205,18 +203,25 @@ def _duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
 
 
-def check_environment_error(task: ReleaseTask, error: SubjectError) -> None:
-    """Raise an error if an environment was not created for a reason that is not the release's.
+def record_error(store: HistoryStore, task: ReleaseTask, error: SubjectError, counts: UpdateCounts) -> str:
+    """Record that a release is unavailable, unless the cause is a slow machine; return a line on the error.
 
     Raises:
         HistoryError: the package index cannot be reached, or the disk is full.
     """
-    if is_network_error(error.problem):
-        raise no_network_error(task.subject, error.problem) from None
-    if is_disk_error(error.problem):
+    problem = _without_paths(error.problem)
+    if is_network_error(problem):
+        raise no_network_error(task.subject, problem) from None
+    if is_disk_error(problem):
         raise HistoryError(
-            "disk-full", f"{task.subject} cannot be installed: {error.problem}", "Free disk space, and update again."
+            "disk-full", f"{task.subject} cannot be installed: {problem}", "Free disk space, and update again."
         ) from None
+    if is_timeout(problem):
+        counts.failed += 1
+        return f"not run: {problem}"
+    store.record_unavailable(task.target, task.release, error.code, problem)
+    counts.unavailable += 1
+    return f"unavailable: {problem}"
 
 
 class ReleaseRun:

@@ -102,7 +102,7 @@ class TestBackends:
         )
 
     def test_issue_has_what_diagnosis_found(self, command, here, small_corpus):
-        command("run", "-b", "first_tensor_subject", "--data", small_corpus, "--results", "r.jsonl")
+        command("run", "-b", "first_tensor_subject", "--data", small_corpus, "--results", "r.jsonl", diagnose=True)
         (found,) = read_results(here / "r.jsonl").footer["diagnoses"]
         ended = command("repro", found["cases"][0], "-r", "r.jsonl", "--data", small_corpus, "--output", "out")
         assert ended.status == 0

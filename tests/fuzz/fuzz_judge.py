@@ -201,9 +201,10 @@ def encode(draw: random.Random, type: int, dims: list[int], array: np.ndarray) -
 
 
 def draw_input(draw: random.Random) -> tuple[list[bytes | None], int]:
-    """Return the files of expected output, bound, acceptable indices and actual output, and the number of wrong elements.
+    """Return four files and the number of wrong elements.
 
-    A file is None if the check of the output does not need it.
+    The files are the expected output, the bound, the acceptable indices and the actual output. A file is None if the
+    check of the output does not need it.
     """
     from conformance.corpus.loading import ExpectedTensor
     from conformance.judging.compare import acceptable_elements

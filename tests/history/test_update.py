@@ -152,6 +152,12 @@ def test_missing_network_and_full_disk_are_not_recorded_as_unavailable(store, co
     assert store.unavailable(TARGET) == {}
 
 
+def test_release_that_starts_too_slowly_is_tried_again_later(store, corpus, fakes):
+    fakes.errors = {"1.0": SubjectError("does-not-start", "it does not start: no answer within 300 s", "-")}
+    assert run_update(store, corpus, "1.0").failed == 1
+    assert missing_releases(store, TARGET, ["1.0"], corpus) == ["1.0"]
+
+
 def test_full_disk_in_run_stops_update_and_keeps_earlier_results(store, corpus, fakes):
     fakes.backends = {"1.0": AlwaysRight, "1.1": AlwaysRight}
     run_update(store, corpus, "1.0")

@@ -2,10 +2,10 @@
 
 python tests/support/compare_judges.py [SUBJECTS [PART/PARTS]]
 
-SUBJECTS is the number of subjects, 20 by default: backends, correct variants and combined mutants. With PART/PARTS, such
-as 1/3, only every third case is compared, starting with the first one. For each of them the
-outputs of all cases are written to a folder of candidates, which harnesses/c/judge.c judges. Prints one line per
-subject and each difference. The exit status is 1 if there is a difference. Needs a C compiler and half an hour.
+SUBJECTS is the number of subjects, 20 by default: backends, correct variants and combined mutants. With PART/PARTS,
+such as 1/3, only every third case is compared, starting with the first one. For each subject, the outputs of the cases
+are written to a folder of candidates, which harnesses/c/judge.c judges. Prints one line per subject and each
+difference. The exit status is 1 if there is a difference. Needs a C compiler and half an hour.
 """
 
 from __future__ import annotations
