@@ -58,7 +58,7 @@ def run_corpus(session: nox.Session, name: str, *options: str, env: dict[str, st
 @nox.session
 def conformance(session: nox.Session) -> None:
     """Verify the corpus, run it on three subjects, and write reports/latest/."""
-    session.install(".[onnxruntime]", *TESTED)
+    session.install("-e", ".[onnxruntime]", *TESTED)
     session.run("onnx-conformance", "verify", "--data", "data")
     session.run(
         *("onnx-conformance", "run", "-b", "reference", "-b", "onnx-reference", "-b", "onnxruntime"),
@@ -276,7 +276,7 @@ def blame(session: nox.Session) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Measure speed and memory; `-- run` measures only the duration of runs."""
-    session.install(".[onnxruntime,dask]", *TESTED, *GROUPS["browser"])
+    session.install("-e", ".[onnxruntime,dask]", *TESTED, *GROUPS["browser"])
     session.run("python", "benchmarks/bench.py", *session.posargs)
     if not session.posargs and shutil.which("chromedriver"):
         session.run("python", "benchmarks/page.py")

@@ -40,6 +40,8 @@ from conformance.subjects.naming import SubjectKind, SubjectName
 COPIES = 4
 MANY_COPIES = 16
 ROUNDS = 3
+ROUNDS_OF_LONG_COMMANDS = 2
+"""Rounds of commands that run the multiplied corpus several times."""
 ROUND_TRIPS = 1000
 SMALL_CASE = "test_argmax_ties_default"
 CRASHING_CASE = "test_argmax_pass_fields_attribute_function"
@@ -79,10 +81,10 @@ def measure(*command: object, cwd: Path | None = None) -> Sample:
     return Sample(time.perf_counter() - started, usage.ru_maxrss / 1024)
 
 
-def measure_alternately(**commands: tuple[object, ...]) -> dict[str, Sample]:
+def measure_alternately(rounds: int = ROUNDS, /, **commands: tuple[object, ...]) -> dict[str, Sample]:
     """Run all commands in several rounds; return the median time and the largest memory of each."""
     samples = {name: [] for name in commands}
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for name, command in commands.items():
             samples[name].append(measure(*command))
     return {
@@ -197,7 +199,7 @@ def _isolation(table: Table, scratch: Path) -> None:
     data = _multiplied_corpus(scratch)
     for subject in SUBJECTS:
         run = (*COMMAND, "run", "--no-diagnosis", "-b", subject, "--data", data)
-        samples = measure_alternately(apart=run, here=(*run, "--no-isolation"))
+        samples = measure_alternately(ROUNDS_OF_LONG_COMMANDS, apart=run, here=(*run, "--no-isolation"))
         apart, here = samples["apart"].seconds, samples["here"].seconds
         title = f"run -b {subject}, isolated, {COPIES}-fold corpus"
         table.add_row(title, f"{apart:.2f}", f"not isolated {here:.2f}", f"{apart / here:.2f}", "at most 1.15")
@@ -226,7 +228,7 @@ def _workers(table: Table, scratch: Path) -> None:
     named = (part for name in SUBJECTS for part in ("-b", name))
     run = (*COMMAND, "run", *named, "--data", _multiplied_corpus(scratch))
     for where, options, limit in (("in process", ("--no-isolation",), 0.6), ("isolated", (), 0.75)):
-        samples = measure_alternately(two=(*run, *options, "-n", "2"), serial=(*run, *options))
+        samples = measure_alternately(ROUNDS_OF_LONG_COMMANDS, two=(*run, *options, "-n", "2"), serial=(*run, *options))
         two, serial = samples["two"].seconds, samples["serial"].seconds
         title = f"run -n 2, three subjects {where}, {COPIES}-fold corpus"
         table.add_row(title, f"{two:.2f}", f"serial {serial:.2f}", f"{two / serial:.2f}", f"at most {limit}")

@@ -15,6 +15,7 @@ import tempfile
 import time
 import traceback
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -49,6 +50,9 @@ if TYPE_CHECKING:
 
 _SAME_INTERRUPTION_SECONDS = 1.0
 """Time within which several signals count as one interruption."""
+
+_COMPLETION_VARIABLE = "_ONNX_CONFORMANCE_COMPLETE"
+"""Environment variable that the completion scripts of typer set."""
 
 app = typer.Typer(
     help="Test an ONNX backend against the specification of Adam, Momentum, Adagrad and ArgMax.",
@@ -121,7 +125,7 @@ def _run_command() -> int:
     invocation = Invocation()
     try:
         with _interruptions() as interruptions:
-            app(obj=invocation)
+            _app_with_invoked_verb()(obj=invocation)
     except SystemExit as ending:
         return ExitStatus.INTERRUPTED if interruptions and ending.code else int(ending.code or 0)
     except KeyboardInterrupt:
@@ -142,6 +146,19 @@ def _run_command() -> int:
         _print_error(problem, _write_traceback(), code, with_code=invocation.is_verbose)
         return ExitStatus.FAULT
     return ExitStatus.PASSES
+
+
+def _app_with_invoked_verb() -> typer.Typer:
+    """Return the app with only the verb of the command line, because typer builds the options of all its verbs.
+
+    Return the whole app if the command line does not begin with a verb, or the shell completes it.
+    """
+    verbs = [verb for verb in app.registered_commands if verb.name in sys.argv[1:2]]
+    if not verbs or _COMPLETION_VARIABLE in os.environ:
+        return app
+    only = copy(app)
+    only.registered_commands, only.registered_groups = verbs, []
+    return only
 
 
 def _storage_error(error: OSError) -> StorageError:

@@ -50,10 +50,10 @@ SEED = 32
 SECONDS = 20.0
 """Maximum time of the reduction of one drawn model."""
 
-PUBLIC_SECONDS = 180.0
+PUBLIC_SECONDS = 120.0
 """Maximum time of the reduction of one public model."""
 
-TIMEOUT = 60.0
+TIMEOUT = 300.0
 STARTED = "started"
 """Result of a model whose explanation has not ended. If its subjects ended the process, they are isolated next time."""
 
@@ -317,10 +317,9 @@ def _public_lines(work: Path) -> Iterator[str]:
     for optimizer in OPTIMIZERS:
         for record in read_records(work / f"{optimizer}-models.jsonl"):
             start = f"| {record['model']} | {record['nodes']} | {optimizer}"
-            if record["result"] == STARTED:
-                continue
             if record["result"] != "differs":
-                result = "no difference" if record["result"] == "same" else record["result"]
+                names = {"same": "no difference", STARTED: "differs, not explained yet"}
+                result = names.get(record["result"], record["result"])
                 yield f"{start} | | {result} | | | | none |"
                 continue
             key = _row(record)

@@ -18,15 +18,14 @@ import pytest
 from corpora import SMALL, write_corpus
 from hypothesis import settings
 from repository import DATA, SUPPORT
-from session_cache import compute_once
+from session_cache import DefinedCases, compute_once
 
 from conformance import cli
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import LoadedCase, load_case
-from conformance.generation.generators import define_cases
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from conformance.corpus.case import Case
     from conformance.corpus.corpus import Corpus
@@ -74,20 +73,19 @@ class Ended:
 
 
 @pytest.fixture(scope="session")
-def defined(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, Case]]:
+def defined(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, tuple[str, Case]]:
     """Return every case of the generators with the name of its generator, by id."""
-    made = compute_once(tmp_path_factory, "defined", lambda: list(define_cases(())))
-    return {case.id: (generator, case) for generator, case in made}
+    return DefinedCases(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
-def case_named(defined: dict[str, tuple[str, Case]]) -> Callable[[str], Case]:
+def case_named(defined: Mapping[str, tuple[str, Case]]) -> Callable[[str], Case]:
     """Return a function that returns a case of the generators by its id."""
     return lambda name: defined[name][1]
 
 
 @pytest.fixture(scope="session")
-def small_corpus(tmp_path_factory: pytest.TempPathFactory, defined: dict[str, tuple[str, Case]]) -> Path:
+def small_corpus(tmp_path_factory: pytest.TempPathFactory, defined: Mapping[str, tuple[str, Case]]) -> Path:
     """Write a corpus of a few cases; tests must not change it."""
     directory = tmp_path_factory.mktemp("corpora") / "few"
     write_corpus(directory, [defined[id][1] for id in SMALL])
@@ -145,7 +143,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def command(here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
-    """Return a function that runs `onnx-conformance` in this process and in an empty directory."""
+    """Return a function that runs `onnx-conformance` in this process and in an empty directory.
+
+    With `diagnose=False`, the default, `run` does not search for mutants, which takes three quarters of its time.
+    """
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setattr(sys, "path", [*sys.path])
     codes = here.parent / "error-codes"  # a file, because a run without isolation prints its error in a child
@@ -157,8 +158,9 @@ def command(here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
 
     monkeypatch.setattr(cli, "_print_error", record_code)
 
-    def run(*arguments: Any) -> Ended:
-        monkeypatch.setattr(sys, "argv", ["onnx-conformance", *map(str, arguments)])
+    def run(*arguments: Any, diagnose: bool = False) -> Ended:
+        options = ["--no-diagnosis"] if arguments[:1] == ("run",) and not diagnose else []
+        monkeypatch.setattr(sys, "argv", ["onnx-conformance", *map(str, arguments), *options])
         capfd.readouterr()
         codes.unlink(missing_ok=True)
         with pytest.raises(SystemExit) as ending:
@@ -199,8 +201,8 @@ def run_with_faults(
 ) -> Callable[..., Ended]:
     """Return a function that runs the small corpus in this process, with faults for `FollowsEnvironment`."""
 
-    def run(*arguments: Any, faults: str = "") -> Ended:
+    def run(*arguments: Any, faults: str = "", diagnose: bool = False) -> Ended:
         monkeypatch.setenv("FAULTS", faults)
-        return command("run", "--data", small_corpus, "--no-isolation", *arguments)
+        return command("run", "--data", small_corpus, "--no-isolation", *arguments, diagnose=diagnose)
 
     return run

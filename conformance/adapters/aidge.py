@@ -16,7 +16,7 @@ from aidge_onnx.utils import onnx_to_aidge_name
 from .server import Adapter, Unsupported, raise_unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from .server import Array
 
@@ -38,9 +38,12 @@ aidge_core.Log.set_console_level(aidge_core.Level.Fatal)
 class PreparedAidgeGraph:
     """An Aidge graph, and the ports of the model's inputs and outputs."""
 
-    def __init__(self, graph: Any, inputs: Mapping[str, NodePort], outputs: Mapping[str, NodePort]) -> None:
+    def __init__(
+        self, graph: Any, inputs: Mapping[str, NodePort], outputs: Mapping[str, NodePort], constants: Collection[str]
+    ) -> None:
         self._graph = graph
         self._inputs = inputs
+        self._constants = constants
         self._outputs = outputs
         self._scheduler = aidge_core.SequentialScheduler(graph)
 
@@ -48,8 +51,11 @@ class PreparedAidgeGraph:
         """Run the model, and return the outputs in the graph's order.
 
         Raises:
-            Unsupported: Aidge has no kernel for a type in the graph, or its Python package has no tensors of the type.
+            Unsupported: Aidge has no kernel for a type in the graph, its Python package has no tensors of the type, or
+                it has made a constant of an input that has an initializer.
         """
+        if fixed := [name for name in feeds if name in self._constants]:
+            raise Unsupported(f"Aidge does not accept a value for input {fixed[0]}, which has an initializer")
         with raise_unsupported(_UNSUPPORTED_TEXTS, RuntimeError, ValueError):
             for name, (node, index) in self._inputs.items():
                 node.get_operator().set_input(index, aidge_core.Tensor(feeds[name]))
@@ -79,18 +85,24 @@ class AidgeBackend(Adapter):
         inputs = [(node.input_name(index), (node, index)) for node, index in graph.get_ordered_inputs()]
         outputs = [(node.output_name(index), (node, index)) for node, index in graph.get_ordered_outputs()]
         declared = onnx.load_model_from_string(model).graph
+        used, constants = _used_inputs(declared), _initialized_names(declared)
         return PreparedAidgeGraph(
             graph,
-            _find_ports(_used_inputs(declared), inputs),
+            _find_ports([name for name in used if name not in constants], inputs),
             _find_ports([each.name for each in declared.output], outputs),
+            constants,
         )
 
 
 def _used_inputs(graph: onnx.GraphProto) -> list[str]:
-    """Return the names of the inputs that the graph reads and that have no initializer."""
+    """Return the names of the inputs that the graph reads."""
     read = {name for node in graph.node for name in node.input} | {each.name for each in graph.output}
-    given = {each.name for each in graph.initializer} | {each.values.name for each in graph.sparse_initializer}
-    return [each.name for each in graph.input if each.name in read - given]
+    return [each.name for each in graph.input if each.name in read]
+
+
+def _initialized_names(graph: onnx.GraphProto) -> set[str]:
+    """Return the names of the initializers, of which Aidge makes constants."""
+    return {each.name for each in graph.initializer} | {each.values.name for each in graph.sparse_initializer}
 
 
 def _find_ports(names: Iterable[str], ports: Sequence[tuple[str, NodePort]]) -> dict[str, NodePort]:

@@ -97,10 +97,15 @@ def run_once(backend: Any, model: onnx.ModelProto, inputs: Sequence[Array], *, t
         results = [list(prepared.run([array.copy() for array in inputs])) for _ in range(times)]
     except Exception as error:  # noqa: BLE001 - a subject raises exceptions of any class
         raise SubjectRefused(format_exception(error)) from None
-    expected = len(model.graph.output)
+    expected = model.graph.output
     for outputs in results:
-        if len(outputs) != expected:
-            raise SubjectRefused(f"returned {len(outputs)} outputs instead of {expected}")
+        if len(outputs) != len(expected):
+            raise SubjectRefused(f"returned {len(outputs)} outputs instead of {len(expected)}")
+        for value, output in zip(expected, outputs, strict=True):
+            if value.type.WhichOneof("value") in (None, "tensor_type") and not isinstance(output, np.ndarray):
+                raise SubjectRefused(
+                    f"returned {type(output).__name__} instead of a tensor for the output {value.name}"
+                )
     return results
 
 
@@ -186,7 +191,8 @@ def record_values(
         recorded.values.setdefault(name, array)
         recorded.ways.setdefault(name, Exposure.CONSTANT)
     for value, array in zip(model.graph.output, outputs, strict=True):
-        recorded.values[value.name], recorded.ways[value.name] = array, Exposure.OUTPUT
+        if isinstance(array, np.ndarray):
+            recorded.values[value.name], recorded.ways[value.name] = array, Exposure.OUTPUT
     names = exposable_values(model)
     if not names:
         return recorded

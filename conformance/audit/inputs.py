@@ -39,7 +39,7 @@ _DAMAGED = (
 )
 """What NumPy and protobuf raise for a damaged file."""
 
-_DATA_SET = re.compile(r"test_data_set_\d+$")
+_DATA_SET = re.compile(r"test_data_set_(\d+)$")
 _NUMBERED = re.compile(r"input_(\d+)\.(pb|npy)$")
 
 
@@ -167,7 +167,8 @@ def read_inputs(path: Path, graph: onnx.GraphProto) -> list[InputSet]:
     """
     declared = [DeclaredInput.of(value) for value in required_inputs(graph)]
     if path.is_dir():
-        folders = sorted(each for each in path.iterdir() if each.is_dir() and _DATA_SET.search(each.name)) or [path]
+        numbered = {int(match[1]): each for each in path.iterdir() if (match := _DATA_SET.match(each.name))}
+        folders = [numbered[number] for number in sorted(numbered) if numbered[number].is_dir()] or [path]
         found = [InputSet(str(folder), _read_folder(folder, declared)) for folder in folders]
     else:
         found = [InputSet(str(path), _read_npz(path, declared))]

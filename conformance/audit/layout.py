@@ -80,13 +80,17 @@ def layered_layout(nodes: Sequence[int], edges: Iterable[tuple[int, int]]) -> La
 
 
 def _rows(nodes: Sequence[int], pairs: Sequence[tuple[int, int]]) -> dict[int, int]:
-    """Return the row of each node: the length of the longest path to it."""
+    """Return the row of each node: by the longest path to it, and then as near to the nodes after it as possible."""
     before: dict[int, list[int]] = {}
+    after: dict[int, list[int]] = {}
     for first, second in pairs:
         before.setdefault(second, []).append(first)
+        after.setdefault(first, []).append(second)
     rows: dict[int, int] = {}
     for node in nodes:
         rows[node] = max((rows[other] + 1 for other in before.get(node, ()) if other in rows), default=0)
+    for node in reversed(nodes):
+        rows[node] = min((rows[other] - 1 for other in after.get(node, ())), default=rows[node])
     return rows
 
 

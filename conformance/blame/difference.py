@@ -106,6 +106,10 @@ class Difference:
             return False
         return other.size >= self.size * KEPT_SHARE or other.size == self.size
 
+    def is_alike(self, other: Difference) -> bool:
+        """Return whether another difference has the same kind; a difference of zeros only is a kind of its own."""
+        return bool(other) and self.kind == other.kind and (self.size > 0) == (other.size > 0)
+
 
 def find_difference(names: Sequence[str], first: Computation, second: Computation) -> Difference:
     """Compare two answers.

@@ -56,7 +56,7 @@ MAX_TEXT_LENGTH = 120
 """Characters of the text of an answer in the report."""
 
 
-class Answer(StrEnum):
+class FaultPresence(StrEnum):
     """Whether a release has the fault."""
 
     HAS = "has the fault"
@@ -65,7 +65,7 @@ class Answer(StrEnum):
 
 
 @dataclass(frozen=True)
-class Observation:
+class ReleaseAnswer:
     """The answer of one release.
 
     Attributes:
@@ -74,7 +74,7 @@ class Observation:
         packages: packages of the environment, as `name==version`.
     """
 
-    answer: Answer
+    answer: FaultPresence
     text: str = ""
     packages: tuple[str, ...] = ()
 
@@ -108,9 +108,9 @@ class ReleaseSearch:
     """
 
     releases: Sequence[str]
-    observe: Callable[[str], Observation]
+    observe: Callable[[str], ReleaseAnswer]
     hints: Sequence[str] = ()
-    observations: dict[str, Observation] = field(default_factory=dict)
+    observations: dict[str, ReleaseAnswer] = field(default_factory=dict)
 
     def run(self) -> list[Change]:
         """Return the changes that were found, the oldest first; empty if all known answers are equal."""
@@ -123,7 +123,7 @@ class ReleaseSearch:
         if self._answer(low) is not self._answer(high):
             return [self._bisect(low, high)]
         for number in self._samples(last):
-            if self._answer(number) not in (Answer.UNKNOWN, self._answer(low)):
+            if self._answer(number) not in (FaultPresence.UNKNOWN, self._answer(low)):
                 before = [self._bisect(low, number)] if low < number else []
                 return [*before, *([self._bisect(number, high)] if number < high else [])]
         return []
@@ -133,8 +133,8 @@ class ReleaseSearch:
         """The release with the fault before which all tested releases are unknown; None if an older one lacks it."""
         for release in self.releases:
             found = self.observations.get(release)
-            if found is not None and found.answer is not Answer.UNKNOWN:
-                return release if found.answer is Answer.HAS else None
+            if found is not None and found.answer is not FaultPresence.UNKNOWN:
+                return release if found.answer is FaultPresence.HAS else None
         return None
 
     def _find_known(self, numbers: Sequence[int]) -> int | None:
@@ -143,20 +143,20 @@ class ReleaseSearch:
         The steps grow while releases are unknown. The last step is then bisected.
         """
         step, unknown, known = 1, -1, 0
-        while self._answer(numbers[known]) is Answer.UNKNOWN:
+        while self._answer(numbers[known]) is FaultPresence.UNKNOWN:
             if known == len(numbers) - 1:
-                rest = [each for each in numbers if self._answer(each) is not Answer.UNKNOWN]
+                rest = [each for each in numbers if self._answer(each) is not FaultPresence.UNKNOWN]
                 return rest[0] if rest else None
             unknown, known, step = known, min(known + step, len(numbers) - 1), 2 * step
         while known - unknown > 1:
             middle = (unknown + known) // 2
-            if self._answer(numbers[middle]) is Answer.UNKNOWN:
+            if self._answer(numbers[middle]) is FaultPresence.UNKNOWN:
                 unknown = middle
             else:
                 known = middle
         return numbers[known]
 
-    def _answer(self, number: int) -> Answer:
+    def _answer(self, number: int) -> FaultPresence:
         release = self.releases[number]
         if release not in self.observations:
             self.observations[release] = self.observe(release)
@@ -168,14 +168,14 @@ class ReleaseSearch:
         while untested := set(range(low + 1, high)) - unknown:
             middle = min(untested, key=lambda number: (abs(2 * number - low - high), number))
             answer = self._answer(middle)
-            if answer is Answer.UNKNOWN:
+            if answer is FaultPresence.UNKNOWN:
                 unknown.add(middle)
             elif answer is self._answer(low):
                 low = middle
             else:
                 high = middle
         between = tuple(self.releases[number] for number in range(low + 1, high))
-        return Change(self.releases[low], self.releases[high], between, self._answer(high) is Answer.HAS)
+        return Change(self.releases[low], self.releases[high], between, self._answer(high) is FaultPresence.HAS)
 
     def _samples(self, last: int) -> Iterator[int]:
         """Yield the numbers of releases: the hints, then the middles of ever smaller ranges."""
@@ -230,22 +230,22 @@ class Question:
     fault: Fault | None = None
     text: str = ""
 
-    def observe(self, release: str) -> Observation:
+    def observe(self, release: str) -> ReleaseAnswer:
         """Test one release."""
         named = with_release(self.named, release)
         try:
             found, text, packages = self._test(named)
         except ConformanceError as error:
-            return Observation(Answer.UNKNOWN, error.problem.strip().partition("\n")[0])
+            return ReleaseAnswer(FaultPresence.UNKNOWN, error.problem.strip().partition("\n")[0])
         if found is None:
-            return Observation(Answer.UNKNOWN, text, packages)
+            return ReleaseAnswer(FaultPresence.UNKNOWN, text, packages)
         if not found.cause:
-            return Observation(Answer.LACKS, text, packages)
+            return ReleaseAnswer(FaultPresence.LACKS, text, packages)
         if self.fault is None:
             self.fault, self.text = found, text
         if found == self.fault:
-            return Observation(Answer.HAS, text, packages)
-        return Observation(Answer.UNKNOWN, f"fails in another way: {text}", packages)
+            return ReleaseAnswer(FaultPresence.HAS, text, packages)
+        return ReleaseAnswer(FaultPresence.UNKNOWN, f"fails in another way: {text}", packages)
 
     def _test(self, named: SubjectName) -> tuple[Fault | None, str, tuple[str, ...]]:
         """Run a release; return its fault, a text, and the packages of its environment.
@@ -255,7 +255,8 @@ class Question:
         raise NotImplementedError
 
 
-_NO_FAULT = Fault("", frozenset())
+NO_FAULT = Fault("", frozenset())
+"""Stands for a release that does not fail."""
 
 
 @dataclass
@@ -284,7 +285,7 @@ class CaseQuestion(Question):
             packages = subject.packages
         message = outcome.message.strip().partition("\n")[0]
         if outcome.verdict is Verdict.PASS:
-            return _NO_FAULT, str(outcome.verdict), packages
+            return NO_FAULT, str(outcome.verdict), packages
         if not outcome.verdict.is_defect or outcome.phase == "start":
             return None, f"{outcome.verdict}: {message}", packages
         return case_fault(self.case, outcome), message, packages
@@ -349,7 +350,7 @@ class StoredAnswers:
         stored, verdict = self._files[release], Verdict(self.verdicts[release])
         packages = tuple(stored.history["packages"])
         if verdict is Verdict.PASS:
-            return _NO_FAULT, "", packages
+            return NO_FAULT, "", packages
         result = next(each for each in results_of(stored) if each["case"] == self._case.id)
         message = result["message"].strip().partition("\n")[0]
         if not verdict.is_defect:
@@ -434,7 +435,7 @@ class ModelQuestion(Question):
             return Fault("an output is outside of its bound", frozenset(wrong)), text, subject.packages
         if not judged:
             return None, "the reference cannot compute the outputs", subject.packages
-        return _NO_FAULT, "all outputs are within their bounds", subject.packages
+        return NO_FAULT, "all outputs are within their bounds", subject.packages
 
     def _test_difference(self, named: SubjectName) -> tuple[Fault | None, str, tuple[str, ...]]:
         assert self.request is not None
@@ -455,7 +456,7 @@ class ModelQuestion(Question):
                     outputs = frozenset(each.name for each in difference.outputs)
                     cause = " ".join((str(verdict.outcome), *difference.kind))
                     return Fault(cause, outputs), f"{verdict.outcome}: {verdict.reason}", packages
-        return _NO_FAULT, str(verdict.outcome) if verdict else "", packages
+        return NO_FAULT, str(verdict.outcome) if verdict else "", packages
 
 
 _ADMITTED = (BlameOutcome.NO_DIFFERENCE, BlameOutcome.BOTH_ADMISSIBLE, BlameOutcome.FIRST_WRONG)
@@ -478,7 +479,7 @@ def report_lines(named: SubjectName, search: ReleaseSearch, changes: Sequence[Ch
         if unknown:
             lines += _environment_lines(search, unknown[-1], oldest)
     elif not changes:
-        is_known = any(found.answer is Answer.LACKS for _, found in tested)
+        is_known = any(found.answer is FaultPresence.LACKS for _, found in tested)
         lines.append("No tested release has the fault." if is_known else "No release in the range could be tested.")
     for change in changes:
         verb = "introduced" if change.is_introduction else "fixed"

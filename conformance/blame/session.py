@@ -350,8 +350,7 @@ class Session:
             if found is not None:
                 case = self._reduce_while(comparison, found, lambda case: is_wrong(comparison, case))
             elif outcome is BlameOutcome.BOTH_ADMISSIBLE:
-                kind = wanted.kind
-                case = self._reduce_while(comparison, case, lambda case: observe(comparison, case)[0].kind == kind)
+                case = self._reduce_while(comparison, case, lambda case: wanted.is_alike(observe(comparison, case)[0]))
         self.reduced = case
         return self._reduction_data(case, is_complete=not self._ended_early)
 

@@ -94,8 +94,6 @@ def audit(
     audited = AuditedModel.read(model)
     graph = audited.original.graph
     names, data_sets = required_input_names(graph), choose_inputs(graph, inputs, shape or (), seed)
-    if save_inputs is not None:
-        save_inputs_to(save_inputs, data_sets, names)
     takes_output = any(target is not None and is_standard_output(target) for target in (json, html))
     for data_set in data_sets:
         echo(f"inputs ({data_set.name}): {input_text(names, data_set) or 'none'}", err=takes_output)
@@ -108,7 +106,10 @@ def audit(
         stack.callback(starting.end)
         is_shared = resume is not None or dask is not None or (workers or 1) > 1
         pool = stack.enter_context(_audit_workers(team, resume, audited.digest)) if is_shared else None
-        for subject in starting.subjects():
+        subjects = starting.subjects()
+        if save_inputs is not None:
+            save_inputs_to(save_inputs, data_sets, names)
+        for subject in subjects:
             for data_set in data_sets:
                 result = audit_subject(
                     audited,

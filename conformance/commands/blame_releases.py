@@ -62,7 +62,7 @@ def blame_case(
         json: file for the search, or None.
         output: folder for the reproduction, or None.
     """
-    from conformance.blame.releases import Answer, CaseQuestion, StoredAnswers, with_release
+    from conformance.blame.releases import CaseQuestion, FaultPresence, StoredAnswers, with_release
     from conformance.commands.repro import failure_files
     from conformance.corpus.corpus import bundled_corpus_path, find_case, open_corpus
     from conformance.corpus.loading import load_case
@@ -78,7 +78,7 @@ def blame_case(
     known = (stored.verdicts, stored.hints) if stored is not None else ({}, [])
     answers, introduced = _search(question, options, *known, json)
     if introduced is None:
-        return Answer.HAS in answers.values()
+        return FaultPresence.HAS in answers.values()
     at_release = with_release(named, introduced)
     if _has_environment(at_release):
         settings = Settings((at_release,), data, Selection(case=(case,)), limits=options.limits)
@@ -101,7 +101,7 @@ def blame_model(request: Request, options: ReleaseOptions) -> tuple[bool, Reques
         request: the model, its inputs and the subjects; the releases are those of the graph optimizer or of the second.
         options: the options of the search.
     """
-    from conformance.blame.releases import Answer, ModelQuestion, with_release
+    from conformance.blame.releases import FaultPresence, ModelQuestion, with_release
     from conformance.errors import UsageError
     from conformance.subjects.naming import SubjectKind
 
@@ -113,14 +113,14 @@ def blame_model(request: Request, options: ReleaseOptions) -> tuple[bool, Reques
     question = ModelQuestion(named, options.subjects, prepare, request=request, is_alone=is_alone)
     answers, introduced = _search(question, options, {}, [])
     if introduced is None:
-        return Answer.HAS in answers.values(), None
+        return FaultPresence.HAS in answers.values(), None
     at = with_release(named, introduced)
     if request.optimizer is not None:
         return True, replace(request, optimizer=at)
     if not is_alone:
         return True, replace(request, second=at)
     before = list(answers)[: list(answers).index(at.release)]
-    passing = [release for release in before if answers[release] is Answer.LACKS]
+    passing = [release for release in before if answers[release] is FaultPresence.LACKS]
     return True, replace(request, first=with_release(named, passing[-1]), second=at) if passing else None
 
 

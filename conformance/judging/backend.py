@@ -342,13 +342,17 @@ def _run_data_set(
     retained.add(number, outputs)
     model.count(number, data_set, outputs)
     model.record(data_set, outputs)
-    evidence = [
-        compare_output(output, actual, number) for output, actual in zip(data_set.outputs, outputs, strict=True)
-    ]
+    evidence: list[OutputEvidence] = []
+    if not model.stop_at_first:
+        evidence = [
+            compare_output(output, actual, number) for output, actual in zip(data_set.outputs, outputs, strict=True)
+        ]
     if overwritten := _overwritten_inputs(data_set.inputs, before):
         raise _CaseEnded(Verdict.FAIL, "compare", f"input {overwritten[0]} is not what it was before the run")
     if not any("violation" in output for output in evidence):
         index = output_without_interpretation(case, data_set, outputs)
+        if index is not None and model.stop_at_first:
+            raise _CaseEnded(Verdict.FAIL, "compare", f"{data_set.outputs[index].name} {NO_INTERPRETATION_VIOLATION}")
         if index is not None:
             evidence[index]["violation"] = NO_INTERPRETATION_VIOLATION
     return evidence

@@ -321,12 +321,12 @@ def _run(
     for place, name in enumerate(names):
         shape = tuple(shapes[place % len(shapes)])
         size, kind = prod(shape), place // len(shapes)
-        tuples = np.arange(size)
-        if size > POOL_SIZE or is_sweep:
-            tuples = spread_indices(size, distinct, numbers.place)
-        own_place = 0 if is_sweep else place % len(shapes)
-        array = pool[(run * 7 + kind * 11 + own_place + tuples) % POOL_SIZE].astype(own).reshape(shape)
-        operands[name] = np.abs(array) + own(0.25) if name[0] == "H" else array
+        shift = run * 7 + kind * 11 + (0 if is_sweep else place % len(shapes))
+        is_spread = size > POOL_SIZE or is_sweep
+        values = pool[(shift + np.arange(distinct if is_spread else size)) % POOL_SIZE].astype(own)
+        if name[0] == "H":
+            values = np.abs(values) + own(0.25)
+        operands[name] = (values[spread_indices(size, distinct, numbers.place)] if is_spread else values).reshape(shape)
     if numbers.special is not None and (special := _special_operand(names, operands, numbers)):
         spot = slice(None) if numbers.is_special_throughout else numbers.place % operands[special].size
         operands[special].reshape(-1)[spot] = numbers.special

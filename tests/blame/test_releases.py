@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 import itertools
+from contextlib import contextmanager
+from types import SimpleNamespace
 
+import numpy as np
+import onnx
 import pytest
+from blame_subjects import Correct, WrongAbs
+from onnx import TensorProto, helper
 from refusals import refused
 
+from conformance.audit.inputs import InputSet
+from conformance.audit.session import AuditedModel
+from conformance.blame.comparison import Comparison
 from conformance.blame.releases import (
-    Answer,
+    NO_FAULT,
+    CaseQuestion,
     Change,
     Fault,
-    Observation,
+    FaultPresence,
+    ModelQuestion,
     Question,
+    ReleaseAnswer,
     ReleaseSearch,
     releases_in_range,
     report_lines,
     search_document,
     with_release,
 )
+from conformance.blame.session import Request
 from conformance.errors import SubjectError
+from conformance.subjects.loading import Subject
 from conformance.subjects.naming import SubjectKind, SubjectName
+from conformance.verdicts import Unsupported
 
-ANSWERS = {"F": Answer.HAS, ".": Answer.LACKS, "?": Answer.UNKNOWN}
+ANSWERS = {"F": FaultPresence.HAS, ".": FaultPresence.LACKS, "?": FaultPresence.UNKNOWN}
 NAMED = SubjectName.parse("fake", SubjectKind.BACKEND)
 
 
@@ -32,7 +47,7 @@ def search_in(history, hints=()):
     answers = dict(zip(releases, history, strict=True))
     packages = {release: (f"fake=={release}", f"numpy=={1 + (answers[release] == 'F')}.0") for release in releases}
     search = ReleaseSearch(
-        releases, lambda release: Observation(ANSWERS[answers[release]], "text", packages[release]), hints
+        releases, lambda release: ReleaseAnswer(ANSWERS[answers[release]], "text", packages[release]), hints
     )
     return search, search.run()
 
@@ -122,12 +137,12 @@ def test_question_fault_is_cause_and_outputs():
     question = ScriptedQuestion(NAMED, None)
     answers = [question.observe(f"1.{number}").answer for number in (4, 1, 0, 2, 3, 1)]
     assert answers == [
-        Answer.UNKNOWN,
-        Answer.HAS,
-        Answer.LACKS,
-        Answer.UNKNOWN,
-        Answer.UNKNOWN,
-        Answer.HAS,
+        FaultPresence.UNKNOWN,
+        FaultPresence.HAS,
+        FaultPresence.LACKS,
+        FaultPresence.UNKNOWN,
+        FaultPresence.UNKNOWN,
+        FaultPresence.HAS,
     ]
 
 
@@ -143,3 +158,64 @@ def test_releases_in_range_are_sorted_by_version():
         releases_in_range(NAMED, "2.0..", releases)
     with refused("name.malformed-release", "x..y"):
         releases_in_range(NAMED, "x..y", releases)
+
+
+class FakeReleases:
+    """Starts releases of a fake backend for `X → Abs → Y`, in the place of `OpenSubjects`.
+
+    1.0 is right, 1.1 refuses the operator, and from 1.2 on the sign is wrong.
+    """
+
+    @contextmanager
+    def open(self, *names):
+        yield [
+            Subject(named.text, "1", SimpleNamespace(prepare=self._backend(named.release).prepare), packages=("a==1",))
+            for named in names
+        ]
+
+    @contextmanager
+    def compare(self, first, second, optimizer=None):
+        with self.open(first, second) as (one, other):
+            yield Comparison(one, other)
+
+    @staticmethod
+    def _backend(release):
+        return {"1.0": Correct, "1.1": Refuses}.get(release, WrongAbs if release else Correct)
+
+
+class Refuses(Correct):
+    """Supports no operator."""
+
+    @classmethod
+    def change(cls, model):
+        raise Unsupported("no Abs")
+
+
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_model_question_finds_output_outside_of_its_bound(tmp_path, is_alone):
+    graph = helper.make_graph(
+        [helper.make_node("Abs", ["X"], ["Y"])],
+        "g",
+        [helper.make_tensor_value_info("X", TensorProto.FLOAT, [3])],
+        [helper.make_tensor_value_info("Y", TensorProto.FLOAT, [3])],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    data_set = InputSet("given", (np.array([1, -2, 3], np.float32),))
+    request = Request(AuditedModel.read(tmp_path / "m.onnx"), [data_set], NAMED, NAMED)
+    question = ModelQuestion(NAMED, FakeReleases(), request=request, is_alone=is_alone)
+    search = ReleaseSearch(["1.0", "1.1", "1.2", "1.3"], question.observe)
+    assert search.run() == [Change("1.0", "1.2", ("1.1",), is_introduction=True)]
+    assert question.fault.outputs == {"Y"}
+
+
+def test_case_question_reads_the_history_without_an_environment():
+    def refuse(named):
+        raise SubjectError("does-not-start", f"{named.text} does not start.", "Name another release.")
+
+    stored = SimpleNamespace(
+        verdicts={"1.0": "pass", "1.1": "fail"},
+        result=lambda release: (Fault("fail: Y", frozenset({"Y"})) if release == "1.1" else NO_FAULT, "", ()),
+    )
+    question = CaseQuestion(NAMED, None, refuse, case=SimpleNamespace(), stored=stored)
+    answers = [question.observe(release).answer for release in ("1.1", "1.0", "1.2")]
+    assert answers == [FaultPresence.HAS, FaultPresence.LACKS, FaultPresence.UNKNOWN]

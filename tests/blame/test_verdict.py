@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -92,6 +94,15 @@ def test_equal_outputs_have_no_difference() -> None:
     assert not difference_of(np.array([np.nan, 1]), np.array([np.nan, 1]))
 
 
+def test_difference_of_zeros_is_not_alike_a_difference_of_rounding() -> None:
+    one = np.ones(3, np.float32)
+    rounding = difference_of(one, np.nextafter(one, one * 2))
+    zeros = difference_of(one * 0, -one * 0)
+    assert rounding.is_alike(difference_of(one, one * 2))
+    assert not rounding.is_alike(zeros)
+    assert zeros.is_alike(zeros)
+
+
 def test_smaller_difference_of_the_same_kind_is_not_the_same() -> None:
     one = np.ones(3, np.float32)
     large, small = difference_of(one, one * 2), difference_of(one, np.nextafter(one, one * 2))
@@ -119,6 +130,21 @@ def test_passes_of_a_graph_optimizer_are_listed_and_can_be_chosen(name: str, mod
     for chosen in ([], [expected], found.names):
         with subjects.open(found.choose(chosen)) as (subject,):
             assert [node.op_type for node in subject.target(model).graph.node] == ["Neg"]
+
+
+@pytest.mark.programs
+def test_passes_of_onnxsim_are_the_same_before_and_after_its_first_run() -> None:
+    pytest.importorskip("onnxsim")
+    program = """
+import onnx
+from conformance.adapters.optimizers.onnxsim import optimize
+model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["": 17]> g (float[1] X) => (float[1] Y) { Y = Neg(X) }')
+first = optimize(model, passes="list")
+optimize(model)
+assert first == optimize(model, passes="list")
+assert "eliminate_loop_with_const_trip_count" in first.metadata_props[0].value
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_graph_optimizer_without_the_option_has_no_passes() -> None:

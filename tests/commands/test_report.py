@@ -94,3 +94,25 @@ class TestFormats:
         (here / "given").write_text("")
         assert command("report", "out.jsonl", "--badge", "out.svg", "--junit", "given/out").status == 2
         assert not (here / "out.svg").exists()
+
+
+class TestEvidence:
+    def test_evidence_options_without_folder_are_refused(self, command, here):
+        ended = command("report", "out.jsonl", "--restrict", "sonnx", "--html", "out.html")
+        assert_bad_input(ended, "usage.evidence-missing", "--restrict")
+        assert not (here / "out.html").exists()
+
+    def test_evidence_and_other_report_are_written_together(self, command, ran, here, small_corpus):
+        ran("out.jsonl", "-b", RIGHT)
+        (here / "map.toml").write_text(
+            'format = 1\nname = "a"\ntitle = "a"\n[[source]]\nid = "s"\npath = "p"\n'
+            '[[requirement]]\nsource = "s"\ntag = "t"\ntitle = "t"\nreason = "none"\n'
+        )
+        options = ("--evidence", "evidence", "--requirements", "map.toml", "--data", small_corpus)
+        assert command("report", "out.jsonl", *options, "--markdown", "out.md").status == 0
+        assert "AlwaysRight" in (here / "out.md").read_text()
+        assert (here / "evidence" / "SHA256SUMS").is_file()
+
+    def test_evidence_in_used_folder_is_refused(self, command, ran, here):
+        ran("out.jsonl", "-b", RIGHT)
+        assert_bad_input(command("report", "out.jsonl", "--evidence", here), "evidence.folder-not-empty", here)

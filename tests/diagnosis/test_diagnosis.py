@@ -199,9 +199,15 @@ def test_two_mutants_under_conditions_share_cases_by_runs(whole_corpus):
     assert any(one.jointly_explained for one in found.explanations)
 
 
+@pytest.fixture(scope="module")
+def small_bench(whole_corpus):
+    """Every sixteenth case of each family."""
+    return Bench.of(whole_corpus, 16)
+
+
 @pytest.mark.parametrize("is_named", [True, False])
-def test_a_case_of_a_search_is_explained_only_by_its_mutants(whole_corpus, is_named):
-    bench = Bench.of(whole_corpus, 16)
+def test_a_case_of_a_search_is_explained_only_by_its_mutants(small_bench, is_named):
+    bench = small_bench
     wrong = next(mutant for mutant in EVERY if mutant.id == "adam.epsilon_inside_root")
     more = (SEARCH_TAG, wrong.id) if is_named else (SEARCH_TAG,)
     topics = {id: replace(topic, tags=(*topic.tags, *more)) for id, topic in bench.topics.items()}

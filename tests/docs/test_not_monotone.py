@@ -16,6 +16,8 @@ from repository import ROOT
 
 from conformance.results.environment import cpu_features
 
+pytestmark = pytest.mark.programs
+
 PAGE = (ROOT / "reports" / "findings" / "not-monotone.md").read_text(encoding="utf-8")
 PROGRAM = re.search(r"^```python pair\.py\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[1]
 SECTION = re.compile(r"^## [^\n]* (\S+)\n.*?^\$ python pair\.py ([^\n]+)\n([^\n]+)$", re.MULTILINE | re.DOTALL)

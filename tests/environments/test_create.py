@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -129,6 +130,22 @@ def test_run_release_with_chosen_packages_has_an_environment_of_its_own(make, co
     ended = command("run", "-b", plain, "-b", chosen, "--data", small_corpus, "--case", EXACT)
     assert ended.status == 0
     assert command("run", "-b", "onnxruntime[with=numpy>=2]", "--data", small_corpus).status == 2
+
+
+def test_blame_releases_finds_the_first_wrong_release(make, command, small_corpus, here):
+    releases = (wheel_index.OLD, wheel_index.RIGHT, wheel_index.WRONG)
+    assert make(*map(subject, releases)).status == 0
+    options = ("-b", "onnxruntime", "--releases", "1.18..1.31", "--data", small_corpus)
+    ended = command("blame", EXACT, *options, "--json", "found.json", "--output", "folder")
+    assert (ended.status, (here / "folder" / "reproduce.py").is_file()) == (1, True)
+    found = json.loads((here / "found.json").read_text())
+    assert [each["answer"] for each in found["releases"]] == ["lacks", "lacks", "has"]
+    assert found["changes"] == [
+        {"kind": "introduced", "release": wheel_index.WRONG, "before": wheel_index.RIGHT, "unknown": []}
+    ]
+    ended = command("blame", EXACT, *options[:3], f"..{wheel_index.RIGHT}", *options[4:])
+    assert ended.status == 0
+    assert command("blame", EXACT, *options[:3], "2.0..", *options[4:]).status == 2
 
 
 def test_run_two_releases_in_one_run(make, process, small_corpus, here):

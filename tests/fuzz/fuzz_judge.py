@@ -2,18 +2,16 @@
 
 python tests/fuzz/fuzz_judge.py [SECONDS [SEED]]
 
-Builds harnesses/c/judge.c as a library with AddressSanitizer and UndefinedBehaviorSanitizer, and calls it in child
-processes with inputs that are built from the fields of protocol buffers and then damaged. Each input is in memory of
-exactly its size, so that the sanitizer detects every read beyond its end. If an input is a valid output, the verdict is
-compared with that of the package. Prints the number of inputs. The exit status is 1 if a process ends by a signal or a
-report of a sanitizer, or if a verdict differs; the input is then printed in hexadecimal. Needs gcc.
+Builds harnesses/c/judge.c with AddressSanitizer and UndefinedBehaviorSanitizer. Its inputs are tensors in the many
+encodings of a TensorProto; their verdicts are compared with those of the package. Then damaged copies of each input
+are judged. Each file is in memory of exactly its size, so that a sanitizer detects every read beyond its end. Prints
+the number of inputs. The exit status is 1 if a sanitizer reports an error or a verdict differs. Needs gcc.
 """
 
 from __future__ import annotations
 
-import ctypes
-import os
 import random
+import struct
 import subprocess
 import sys
 import tempfile
@@ -26,22 +24,45 @@ from ml_dtypes import bfloat16
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-LIBRARY = """
-#define JUDGE_NO_MAIN
+PROGRAM = """
 #define main judge_main
-#undef JUDGE_NO_MAIN
 #include "judge.c"
+#undef main
 
-static unsigned char *copied(const unsigned char *bytes, size_t size) {
-    unsigned char *copy = (unsigned char *)malloc(size + !size);
-    if (!copy) abort();
-    memcpy(copy, bytes, size);
-    return copy;
+static uint64_t state;
+
+static size_t draw(size_t limit) {
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return (size_t)(state % limit);
 }
 
-/* Judge four files of these sizes, which follow each other; a size of -1 is no file. Returns -3 if the expected output
- * cannot be used, -2 if bound or indices do not fit, -1 if the actual output fails as a whole, else the wrong elements. */
-long judge_fuzz(const unsigned char *bytes, const long *sizes) {
+/* Return a damaged copy in memory of exactly its size: cut, with other bits, or with other or repeated bytes inside. */
+static unsigned char *damaged(const unsigned char *bytes, size_t *size, int is_damaged) {
+    size_t count = is_damaged ? 1 + draw(3) : 0, length = *size, i;
+    unsigned char *work = (unsigned char *)malloc(length + 16 * 3 + 1), *exact;
+    memcpy(work, bytes, length);
+    while (count-- > 0) {
+        const size_t place = draw(length + 1), more = 1 + draw(15), kind = draw(6);
+        if (kind == 0) length = place;
+        else if (kind <= 2 && place < length) work[place] ^= (unsigned char)(1 << draw(8));
+        else if (kind == 3 && place < length) work[place] = (unsigned char)(draw(2) ? 255 : draw(256));
+        else {
+            memmove(work + place + more, work + place, length - place);
+            for (i = 0; i < more; ++i)
+                work[place + i] = (unsigned char)(kind == 4 ? (i + 1 < more ? 255 : 127) : draw(256));
+            length += more;
+        }
+    }
+    exact = (unsigned char *)malloc(length ? length : 1);
+    memcpy(exact, work, length);
+    free(work);
+    *size = length;
+    return exact;
+}
+
+/* Judge four files, which follow each other; a size of -1 is no file. Returns -3 if the expected output cannot be used,
+ * -2 if bound or indices do not fit, -1 if the actual output fails as a whole, else the number of wrong elements. */
+static long judge_files(const unsigned char *bytes, const int64_t *sizes, int is_damaged) {
     judge_tensor tensors[4];
     unsigned char *files[4] = {NULL, NULL, NULL, NULL};
     int is_read[4] = {0, 0, 0, 0};
@@ -49,15 +70,17 @@ long judge_fuzz(const unsigned char *bytes, const long *sizes) {
     size_t i;
     memset(tensors, 0, sizeof tensors);
     for (i = 0; i < 4; ++i) {
+        size_t size = (size_t)sizes[i];
         if (sizes[i] < 0) continue;
-        files[i] = copied(bytes, (size_t)sizes[i]);
+        files[i] = damaged(bytes, &size, is_damaged && draw(2));
         bytes += sizes[i];
-        is_read[i] = judge_parse(&tensors[i], files[i], (size_t)sizes[i]);
+        is_read[i] = judge_parse(&tensors[i], files[i], size);
     }
     {
         const judge_tensor *bound = sizes[1] < 0 ? NULL : &tensors[1], *accept = sizes[2] < 0 ? NULL : &tensors[2];
         if (!is_read[0]) result = -3;
-        else if ((bound && !is_read[1]) || (accept && !is_read[2]) || !judge_fits(&tensors[0], bound, accept)) result = -2;
+        else if ((bound && !is_read[1]) || (accept && !is_read[2]) || !judge_fits(&tensors[0], bound, accept))
+            result = -2;
         else if (!is_read[3] || !judge_has_type_and_shape(&tensors[3], &tensors[0])) result = -1;
         else result = (long)judge_count_wrong(&tensors[0], bound, accept, &tensors[3]);
     }
@@ -68,17 +91,36 @@ long judge_fuzz(const unsigned char *bytes, const long *sizes) {
     return result;
 }
 
-int judge_fuzz_line(const unsigned char *bytes, long size) {
+static void read_line(void) {
+    static const char line[] = "test_1,node,must,2,exact bound | index exact,0 1,Adam,adam.x_new,Title";
     static judge_case found;
-    char *line = (char *)malloc((size_t)size + 1);
-    int is_read;
-    if (!line) abort();
-    memcpy(line, bytes, (size_t)size);
-    line[size] = 0;
-    is_read = judge_read_case(line, &found);
-    if (is_read && (found.outputs > JUDGE_MAX_OUTPUTS || strchr(found.name, '/') || strchr(found.name, '.'))) abort();
-    free(line);
-    return is_read;
+    size_t size = sizeof line;
+    char *text = (char *)damaged((const unsigned char *)line, &size, 1);
+    if (size && !text[size - 1] && judge_read_case(text, &found) &&
+        (found.outputs > JUDGE_MAX_OUTPUTS || strpbrk(found.name, "./")))
+        abort();
+    free(text);
+}
+
+int main(int count, char **words) {
+    FILE *file = fopen(words[1], "rb");
+    const unsigned long rounds = strtoul(words[2], NULL, 10);
+    static unsigned char bytes[1 << 20];
+    int64_t head[6];
+    unsigned long inputs = 0, i;
+    (void)count;
+    while (file && fread(head, sizeof head, 1, file) == 1) {
+        if (fread(bytes, 1, (size_t)head[5], file) != (size_t)head[5]) return 3;
+        state = (uint64_t)head[0] * 2 + 1;
+        if (judge_files(bytes, head + 1, 0) != head[0] >> 32) {
+            fprintf(stderr, "input %lu has %ld wrong elements\\n", inputs, judge_files(bytes, head + 1, 0));
+            return 4;
+        }
+        for (i = 0; i < rounds; ++i) judge_files(bytes, head + 1, 1), read_line();
+        inputs += 1 + rounds;
+    }
+    printf("%lu\\n", inputs);
+    return 0;
 }
 """
 
@@ -90,18 +132,18 @@ FLOATING = (1, 10, 11, 16)
 NUMBER_FIELDS = {1: 4, 7: 7, 11: 10, 12: 11, 13: 11}
 """Fields that store elements as numbers, by type; the field of all other types is 5."""
 
-BATCH = 2000
-"""Inputs that one process judges."""
+BATCH, ROUNDS = 500, 400
+"""Inputs that one process judges, and damaged copies of each of them."""
 
 
 def build(folder: Path) -> Path:
-    """Compile the judge as a library with sanitizers."""
-    (folder / "fuzzed.c").write_text(LIBRARY, encoding="utf-8")
-    library = folder / "fuzzed.so"
-    flags = ["-std=c99", "-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-shared", "-fPIC"]
+    """Compile the judge with a main function that damages inputs, and with sanitizers."""
+    (folder / "fuzzed.c").write_text(PROGRAM, encoding="utf-8")
+    program = folder / "fuzzed"
+    flags = ["-std=c99", "-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     include = f"-I{ROOT / 'harnesses' / 'c'}"
-    subprocess.run(["gcc", *flags, include, str(folder / "fuzzed.c"), "-o", str(library), "-lm"], check=True)
-    return library
+    subprocess.run(["gcc", *flags, include, str(folder / "fuzzed.c"), "-o", str(program), "-lm"], check=True)
+    return program
 
 
 def varint(value: int) -> bytes:
@@ -158,28 +200,14 @@ def encode(draw: random.Random, type: int, dims: list[int], array: np.ndarray) -
     return b"".join(parts)
 
 
-def damage(draw: random.Random, content: bytes) -> bytes:
-    """Return changed bytes: cut, repeated, with other bits, or with a large number."""
-    data = bytearray(content)
-    for _ in range(draw.randrange(1, 4)):
-        place = draw.randrange(len(data) + 1)
-        match draw.randrange(5):
-            case 0:
-                del data[place:]
-            case 1 if data:
-                data[place % len(data)] ^= 1 << draw.randrange(8)
-            case 2:
-                data[place:place] = bytes(draw.randrange(256) for _ in range(draw.randrange(1, 9)))
-            case 3:
-                data[place:place] = varint(draw.choice([2**63, 2**64 - 1, 2**31, 2**28, 2**32]))
-            case _:
-                data[place:place] = data[max(0, place - draw.randrange(1, 16)) : place]
-    return bytes(data)
+def draw_input(draw: random.Random) -> tuple[list[bytes | None], int]:
+    """Return four files and the number of wrong elements.
 
-
-def draw_input(draw: random.Random) -> tuple[list[bytes | None], object]:
-    """Return four files, and what is needed to compare the verdict: None if a file is damaged."""
+    The files are the expected output, the bound, the acceptable indices and the actual output. A file is None if the
+    check of the output does not need it.
+    """
     from conformance.corpus.loading import ExpectedTensor
+    from conformance.judging.compare import acceptable_elements
 
     type = draw.choice(list(TYPES))
     dims = [draw.randrange(4) for _ in range(draw.randrange(4))]
@@ -197,56 +225,37 @@ def draw_input(draw: random.Random) -> tuple[list[bytes | None], object]:
         files[1] = encode(draw, 11, dims, bound)
     if choices is not None:
         files[2] = encode(draw, 9, [*dims, choices.shape[-1]], choices)
-    if draw.random() < 0.5:
-        return files, (ExpectedTensor("Y", expected, bound, choices), actual)
-    for number, content in enumerate(files):
-        if content is not None and draw.random() < 0.6:
-            files[number] = damage(draw, content)
-    return files, None
+    good = acceptable_elements(ExpectedTensor("Y", expected, bound, choices), actual)
+    return files, int(good.size - good.sum())
 
 
-def run_batch(library: str, seed: int, state: Path) -> int:
-    """Judge one batch of inputs in this process; return the number of verdicts that differ from the package."""
-    from conformance.judging.compare import acceptable_elements
-
-    draw, loaded, differing = random.Random(seed), ctypes.CDLL(library), 0
-    loaded.judge_fuzz.restype = ctypes.c_long
-    for _ in range(BATCH):
-        files, judged = draw_input(draw)
-        sizes = (ctypes.c_long * 4)(*(-1 if content is None else len(content) for content in files))
-        content = b"".join(content for content in files if content is not None)
-        state.write_bytes(content)
-        wrong = loaded.judge_fuzz(content, sizes)
-        if judged is not None and wrong != int((~acceptable_elements(*judged)).sum()):
-            print(
-                f"seed {seed}: {wrong} wrong elements instead of {(~acceptable_elements(*judged)).sum()}: {content.hex()}"
-            )
-            differing += 1
-        line = b"test_%d,node,must,2,exact bound | index exact,0 1,Adam,a.b," % draw.randrange(99)
-        state.write_bytes(line := damage(draw, line).replace(b"\0", b"") if draw.random() < 0.9 else line)
-        loaded.judge_fuzz_line(line, len(line))
-    return differing
+def write_batch(path: Path, seed: int) -> None:
+    """Write the inputs of one batch: for each of them the verdict, the sizes of the files, and the files."""
+    draw = random.Random(seed)
+    with path.open("wb") as stream:
+        for _ in range(BATCH):
+            files, wrong = draw_input(draw)
+            content = b"".join(content for content in files if content is not None)
+            sizes = [-1 if content is None else len(content) for content in files]
+            stream.write(struct.pack("<6q", wrong << 32 | draw.randrange(2**32), *sizes, len(content)) + content)
 
 
 def main() -> int:
     """Run batches until the time is over; return 1 if one of them found a fault."""
-    if len(sys.argv) > 1 and sys.argv[1] == "--batch":
-        return int(run_batch(sys.argv[2], int(sys.argv[3]), Path(sys.argv[4])) > 0)
     seconds, seed = float(sys.argv[1]) if len(sys.argv) > 1 else 600.0, int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    asan = subprocess.run(["gcc", "-print-file-name=libasan.so"], check=True, capture_output=True, text=True).stdout
-    settings = {"LD_PRELOAD": asan.strip(), "ASAN_OPTIONS": "detect_leaks=0", "PYTHONMALLOC": "malloc"}
     with tempfile.TemporaryDirectory() as folder:
-        library, state = build(Path(folder)), Path(folder, "input")
-        end, batches, faults = time.monotonic() + seconds, 0, 0
+        program, batch = build(Path(folder)), Path(folder, "batch")
+        end, inputs, faults = time.monotonic() + seconds, 0, 0
         while time.monotonic() < end:
-            command = [sys.executable, __file__, "--batch", str(library), str(seed + batches), str(state)]
-            done = subprocess.run(command, env=os.environ | settings, capture_output=True, text=True, check=False)
+            write_batch(batch, seed)
+            done = subprocess.run([program, batch, str(ROUNDS)], capture_output=True, text=True, check=False)
             if done.returncode:
                 faults += 1
-                print(f"batch {seed + batches} ends with {done.returncode}: {state.read_bytes().hex()}")
-                print(done.stdout, done.stderr[-4000:])
-            batches += 1
-    print(f"{batches * BATCH:,} inputs and as many lines of an index in {seconds:g} s, {faults} batches with a fault")
+                print(f"seed {seed} ends with {done.returncode}:\n{done.stderr[-4000:]}")
+            else:
+                inputs += int(done.stdout)
+            seed += 1
+    print(f"{inputs:,} inputs and as many lines of an index in {seconds:g} s, {faults} faults")
     return int(faults > 0)
 
 

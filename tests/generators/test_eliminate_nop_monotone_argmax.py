@@ -7,12 +7,11 @@ from collections import Counter
 import numpy as np
 import onnx
 import pytest
-from pass_cases import declared_answers, produced_values, remove_values
+from pass_cases import declared_answers, defined_pass_cases, produced_values, remove_values
 
 from conformance.corpus.case import CaseKind, PassEffect
 from conformance.corpus.corpus import MANIFEST
 from conformance.dimensions.covering_array import coverage
-from conformance.generation.generators import define_cases
 from conformance.judging.optimizer_run import checker_error
 from conformance.passes.eliminate_nop_monotone_argmax import eliminate
 from conformance.reference.oracle import answers
@@ -21,7 +20,7 @@ from generators.eliminate_nop_monotone_argmax.combined import annotated_declarat
 from generators.eliminate_nop_monotone_argmax.hazards import PRECISION, all_hazards
 from generators.eliminate_nop_monotone_argmax.pass_scenario import PASS_OPERATORS
 
-CASES = {case.id: case for _, case in define_cases(["eliminate_nop_monotone_argmax"])}
+CASES = {case.id: case for case in defined_pass_cases()}
 PASS_CASES = [case for case in CASES.values() if case.kind is CaseKind.PASS]
 APPLYING = [case for case in PASS_CASES if case.rewrite.effect is PassEffect.APPLIES]
 NOT_EXCLUDED = [case for case in PASS_CASES if case.rewrite.effect is not PassEffect.DOES_NOT_APPLY]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import onnx
 import onnxruntime
@@ -68,13 +70,15 @@ def test_bound_after_a_hundred_steps_is_small(id, committed_steps):
 
 
 @pytest.mark.parametrize("id", CONTINUED + UNROLLED)
-def test_last_step_exceeds_the_bound(id, case_named):
-    case = case_named(id)
-    model = proto(case)
+def test_last_step_exceeds_the_bound(id, whole_corpus):
+    case = load_case(whole_corpus, whole_corpus.cases[id])
+    data_set, model = next(case.data_sets()), case.model
     last = next(node for node in reversed(model.graph.node) if node.domain == TRAINING_DOMAIN)
     model.graph.output.append(onnx.ValueInfoProto(name=last.input[2]))
-    _, X_new, *_, X = answers(model.SerializeToString(), case.data_sets[0], case.level)
-    assert (np.abs(X_new.expected - X.expected) > X_new.bound).any()
+    X = Graph.from_model(model).run(data_set.inputs, NativeSystem())[-1].elements
+    X_new = data_set.outputs[1]
+    assert X_new.name == "X_new"
+    assert (np.abs(X_new.expected - X) > X_new.bound).any()
 
 
 @pytest.mark.parametrize("id", UNROLLED)
@@ -83,12 +87,12 @@ def test_unrolled_runs_start_at_t_0_and_1(id, case_named):
 
 
 @pytest.mark.parametrize("id", CONTINUED)
-def test_data_set_continues_from_the_previous_one(id, case_named):
-    case = case_named(id)
-    assert len(case.data_sets) == 10
-    for place, inputs in enumerate(case.data_sets[1:]):
-        expected = [answer.expected for answer in outputs(case, place).values()]
-        assert [array.tobytes() for array in inputs[1:]] == [array.tobytes() for array in expected]
+def test_data_set_continues_from_the_previous_one(id, whole_corpus):
+    data_sets = list(load_case(whole_corpus, whole_corpus.cases[id]).data_sets())
+    assert len(data_sets) == 10
+    for previous, following in pairwise(data_sets):
+        expected = [output.expected.tobytes() for output in previous.outputs]
+        assert [array.tobytes() for array in following.inputs[1:]] == expected
 
 
 @pytest.mark.parametrize("id", [id for id in NETWORKS if id.endswith("double")])

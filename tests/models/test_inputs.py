@@ -56,6 +56,7 @@ def test_case_json_and_data_sets_agree_on_required_inputs():
             assert len(data_set.inputs) == len(preview["inputs"]), case.id
 
 
+@pytest.mark.whole
 def test_reference_graph_has_the_required_inputs():
     unsupported = 0
     for case in (case for case in CORPUS.cases.values() if not case.is_invalid):
@@ -69,6 +70,7 @@ def test_reference_graph_has_the_required_inputs():
     assert unsupported < 20
 
 
+@pytest.mark.whole
 def test_data_sets_match_the_required_inputs():
     for case in (case for case in CORPUS.cases.values() if not case.is_invalid and not case.is_structural):
         loaded = load_case(CORPUS, case)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from pass_cases import optimizer_task
+from pass_cases import defined_pass_cases, optimizer_task
 
 from conformance.corpus.case import CaseKind, PassEffect
-from conformance.generation.generators import define_cases
 from conformance.judging.optimizer import judge_rewrite
 from conformance.judging.optimizer_checks import CHECKS
 from conformance.passes.eliminate_nop_monotone_argmax import PASS_NAME, eliminate
 from mutation.pass_mutants import pass_mutants
 
-OF_THE_PASS = [case for _, case in define_cases(["eliminate_nop_monotone_argmax"]) if case.kind is CaseKind.PASS]
+OF_THE_PASS = [case for case in defined_pass_cases() if case.kind is CaseKind.PASS]
 ABOUT = [case for case in OF_THE_PASS if case.rewrite.effect is not PassEffect.OPTIONAL]
 PLAIN = next(case for case in OF_THE_PASS if case.id == "test_exp_argmax_axis_1_float")
 """A case with only the operator and ArgMax."""

@@ -42,9 +42,10 @@ def test_wrong_variant_is_listed_with_its_examples():
     assert not result.passes
 
 
-def test_wrong_optimizer_is_listed():
+def test_wrong_optimizer_is_listed(monkeypatch):
+    monkeypatch.setattr(false_positives, "OPERATORS", ())  # examples of the pass only, as many as among 150 of all
     mutants = [mutant for mutant in pass_mutants()["predicate"] if mutant.id == "removes_relu"]
-    assert set(run_examples(optimizers=mutants, examples=150).found) == {"removes_relu"}
+    assert set(run_examples(optimizers=mutants, examples=64).found) == {"removes_relu"}
 
 
 def test_correct_implementations_have_no_false_positives():

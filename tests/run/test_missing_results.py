@@ -188,7 +188,8 @@ def fail(*_, **__):
 def run(command, small_corpus):
     """Return a function that runs a wrong backend on the small corpus and writes several reports."""
     reports = ("--junit", "out.xml", "--html", "out.html", "--json", "out.json")
-    return lambda *more: command("run", "-b", WRONG, "--data", small_corpus, "--results", "out.jsonl", *reports, *more)
+    arguments = ("run", "-b", WRONG, "--data", small_corpus, "--results", "out.jsonl", *reports)
+    return lambda *more: command(*arguments, *more, diagnose=True)
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ class TestPrefetchedModel:
 
     @pytest.mark.parametrize(("name", "kind"), [("raises", Raised), ("is_killed", Crashed), ("hangs", TimedOut)])
     def test_prefetch_failure_is_raised_by_prepare(self, name, kind, named):
-        subject = isolated_subject("prefetch_backends:ByName", Limits(timeout=1.0 if name == "hangs" else 30.0))
+        subject = isolated_subject("prefetch_backends:ByName", Limits(timeout=4.0 if name == "hangs" else 30.0))
         subject.target.prepare(named("is_fine"))
         model = named(name)
         subject.target.prefetch(model)

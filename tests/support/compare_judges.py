@@ -1,10 +1,11 @@
 """Compare the verdicts of the judge in C with those of the package, on every output of every case.
 
-python tests/support/compare_judges.py [SUBJECTS]
+python tests/support/compare_judges.py [SUBJECTS [PART/PARTS]]
 
-SUBJECTS is the number of subjects, 20 by default: backends, correct variants and combined mutants. For each of them the
-outputs of all cases are written to a folder of candidates, which harnesses/c/judge.c judges. Prints one line per
-subject and each difference. The exit status is 1 if there is a difference. Needs a C compiler and half an hour.
+SUBJECTS is the number of subjects, 20 by default: backends, correct variants and combined mutants. With PART/PARTS,
+such as 1/3, only every third case is compared, starting with the first one. For each subject, the outputs of the cases
+are written to a folder of candidates, which harnesses/c/judge.c judges. Prints one line per subject and each
+difference. The exit status is 1 if there is a difference. Needs a C compiler and half an hour.
 """
 
 from __future__ import annotations
@@ -196,7 +197,8 @@ def main() -> int:
     totals = {name: Counter[str]() for name in backends}
     found: list[str] = []
     opened = open_corpus(DATA)
-    entries = [entry for entry in opened.cases.values() if not entry.is_invalid]
+    part, parts = map(int, sys.argv[2].split("/")) if len(sys.argv) > 2 else (1, 1)
+    entries = [entry for entry in opened.cases.values() if not entry.is_invalid][part - 1 :: parts]
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "judge")
         compile_judge(program, "-O2")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import onnx
 
+from conformance.generation.generators import define_cases
 from conformance.judging.optimizer import OptimizerTask
 from conformance.judging.optimizer_run import OptimizerDataSet, OptimizerDataSets
 from conformance.models.inputs import required_input_names
@@ -16,6 +18,12 @@ if TYPE_CHECKING:
 
     from conformance.corpus.case import Case
     from conformance.models.arrays import Array
+
+
+@cache
+def defined_pass_cases() -> tuple[Case, ...]:
+    """Return the cases of the pass and of its hazards, as the generator defines them."""
+    return tuple(case for _, case in define_cases(["eliminate_nop_monotone_argmax"]))
 
 
 def optimizer_task(case: Case) -> OptimizerTask:

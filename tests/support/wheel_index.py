@@ -18,6 +18,9 @@ RIGHT, CRASHES, LACKS, UNFIT, RAISES, WAITS, OLD = (
 """Releases: one that works; one that crashes when it is imported; that needs what there is not; that has not what its
 adapter calls; that raises when it is imported; that waits then for the file that GO_ON names; from before NumPy 2."""
 
+WRONG = "1.31.0"
+"""A release that returns other indices."""
+
 OPTIMIZER, INSTALLS = "0.4.36", "0.4.35"
 """Releases of the fake onnxsim: one that works; one that installs a package with pip when it is imported."""
 
@@ -59,6 +62,7 @@ if subprocess.run([sys.executable, "-m", "pip", "install", "--find-links", {fold
 _AT_IMPORT = {
     CRASHES: "import ctypes; ctypes.string_at(0)",
     RAISES: "raise RuntimeError('no such processor')",
+    WRONG: "InferenceSession.run = lambda self, _, feeds: [np.argmin(next(iter(feeds.values())), axis=1)]",
     UNFIT: "GraphOptimizationLevel = type('Level', (), {})",
     WAITS: "import os, time\nwhile not os.path.exists(os.environ['GO_ON']): time.sleep(0.02)",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import onnxsim
@@ -44,9 +45,19 @@ def optimize(model: onnx.ModelProto, *, passes: str = "") -> onnx.ModelProto:
     return simplified
 
 
+@cache
 def _pass_names() -> list[str]:
-    """Return the names of the passes in the copy of ONNX's optimizer; older releases do not list them."""
+    """Return the names of the passes in the copy of ONNX's optimizer; older releases do not list them.
+
+    onnxsim registers some passes, such as `eliminate_loop_with_const_trip_count`, in its first run only.
+    """
+    from onnx.parser import parse_model
     from onnxsim import onnxsim_cpp2py_export
 
     listed = getattr(onnxsim_cpp2py_export, "_list_optimizers", None)
-    return [str(name) for name in listed()] if listed is not None else []
+    if listed is None:
+        return []
+    onnxsim.simplify(
+        parse_model('<ir_version: 8, opset_import: ["": 17]> g (float[1] X) => (float[1] Y) { Y = Neg(X) }')
+    )
+    return [str(name) for name in listed()]
