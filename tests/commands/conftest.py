@@ -17,7 +17,7 @@ def run(command, small_corpus):
 @pytest.fixture
 def run_isolated(command, small_corpus):
     """The same with subjects in processes of their own."""
-    return lambda *arguments: command("run", "--data", small_corpus, *arguments)
+    return lambda *arguments, diagnose=False: command("run", "--data", small_corpus, *arguments, diagnose=diagnose)
 
 
 @pytest.fixture

@@ -229,7 +229,7 @@ class TestSeveralProcesses:
 
     def test_workers_option_gives_results_of_one_process(self, run_isolated, run_apart, here):
         backends = ("-b", RIGHT, "-b", "fake_backends:WrongOnArgMax")
-        assert run_isolated(*backends, "--results", "one.jsonl").status == 1
+        assert run_isolated(*backends, "--results", "one.jsonl", diagnose=True).status == 1
         assert run_apart(*backends, "--results", "two.jsonl", "-n", "2").status == 1
         assert comparable_records(here / "one.jsonl") == comparable_records(here / "two.jsonl")
 

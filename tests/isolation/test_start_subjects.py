@@ -166,9 +166,8 @@ def test_results_of_exec_subject_have_language(process, here, small_corpus):
     harness = f"exec:{sys.executable} -m conformance.isolation.harness fake_backends:AlwaysRight"
     ended = process("onnx-conformance", "run", "-b", harness, "--data", small_corpus, "--results", "out.jsonl")
     assert ended.status == 0
-    assert read_results(here / "out.jsonl").header["subjects"] == [
-        {"id": harness, "kind": "backend", "version": "0.0.7", "language": "Python"}
-    ]
+    (subject,) = read_results(here / "out.jsonl").header["subjects"]
+    assert subject.items() >= {"id": harness, "kind": "backend", "version": "0.0.7", "language": "Python"}.items()
 
 
 @pytest.mark.parametrize(("text", "count"), [("", 0), ("4096", 4096), ("4G", 2**32), ("512MiB", 2**29), ("1k", 1024)])
