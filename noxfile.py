@@ -256,21 +256,28 @@ def resolutions(session: nox.Session, resolution: str) -> None:
     session.run("onnx-conformance", "search", "-b", "reference", "--examples", "20" if is_quick else "200")
 
 
+def install_public_models(session: nox.Session) -> None:
+    """Install the packages that contain public models, or write them."""
+    session.install("skl2onnx==1.20.0", "scikit-learn==1.9.1")
+    session.install("--no-deps", "rapidocr-onnxruntime==1.4.4", "silero-vad==6.2.3")
+
+
 @nox.session
 def models(session: nox.Session) -> None:
     """Audit public models that come inside packages, and write reports/models/README.md; `-- --model cls`."""
     audited = ("onnx-reference", "onnxruntime", "openvino", "tract")
     session.install(".[onnxruntime]", *(pin for name in audited for pin in RUNTIMES[name].requirements))
-    session.install("skl2onnx==1.20.0", "scikit-learn==1.9.1")
-    session.install("--no-deps", "rapidocr-onnxruntime==1.4.4", "silero-vad==6.2.3")
+    install_public_models(session)
     session.run("python", "scripts/audit_models.py", *session.posargs)
 
 
 @nox.session
 def blame(session: nox.Session) -> None:
-    """Explain the differences that graph optimizers make on drawn models, and write reports/blame/README.md."""
+    """Explain the differences that graph optimizers make on drawn and public models; write reports/blame/README.md."""
     session.install(*ALL_TESTED)
-    session.run("python", "scripts/blame_examples.py", "--work", "dist/blame", *session.posargs)
+    install_public_models(session)
+    for models in ((), ("--models",)):
+        session.run("python", "scripts/blame_examples.py", "--work", "dist/blame", *models, *session.posargs)
 
 
 @nox.session

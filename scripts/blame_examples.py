@@ -317,10 +317,9 @@ def _public_lines(work: Path) -> Iterator[str]:
     for optimizer in OPTIMIZERS:
         for record in read_records(work / f"{optimizer}-models.jsonl"):
             start = f"| {record['model']} | {record['nodes']} | {optimizer}"
-            if record["result"] == STARTED:
-                continue
             if record["result"] != "differs":
-                result = "no difference" if record["result"] == "same" else record["result"]
+                names = {"same": "no difference", STARTED: "differs, not explained yet"}
+                result = names.get(record["result"], record["result"])
                 yield f"{start} | | {result} | | | | none |"
                 continue
             key = _row(record)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from packaging.version import Version
@@ -364,6 +365,40 @@ class StoredAnswers:
         fails = [Verdict(self.verdicts[release]).is_defect for release in releases]
         changed = [number for number in range(1, len(releases)) if fails[number] != fails[number - 1]]
         return [releases[each] for number in reversed(changed) for each in (number, number - 1)]
+
+
+MAX_NEIGHBOURS = 3
+"""Largest number of pairs of releases that are worth comparing."""
+
+
+def releases_worth_comparing(folder: Path, named: SubjectName) -> list[dict[str, Any]]:
+    """Return the neighbouring releases of a subject between which the history has the most changed verdicts.
+
+    Each item has the `subject` without its release, the `older` and the `newer` release, and the number of `changed`
+    verdicts. The list is empty if the history is missing or has no results of the subject.
+
+    Raises:
+        HistoryError: the folder is not a history of this version.
+        ResultsError: a file is damaged.
+    """
+    if not folder.is_dir():
+        return []
+    store, target = HistoryStore(folder), Target(named.kind, named.name)
+    releases = store.releases(target)
+    newest_digest = releases[-1].digest if releases else ""
+    releases = [each for each in releases if each.digest == newest_digest]
+    query = (
+        "SELECT COUNT(*) FROM results AS a JOIN results AS b ON a.case_id = b.case_id WHERE a.verdict != b.verdict"
+        " AND a.file = (SELECT id FROM files WHERE path = ?) AND b.file = (SELECT id FROM files WHERE path = ?)"
+    )
+    found = []
+    with open_index(store) as index:
+        for older, newer in pairwise(releases):
+            paths = [str(each.path.relative_to(folder)) for each in (older, newer)]
+            (changed,) = index.execute(query, paths).fetchone()
+            names = {"subject": target.text, "older": older.release, "newer": newer.release}
+            found += [{**names, "changed": changed}] if changed else []
+    return sorted(found, key=lambda each: -each["changed"])[:MAX_NEIGHBOURS]
 
 
 def installed_releases(named: SubjectName) -> list[str]:

@@ -107,6 +107,9 @@ def _reduction_lines(data: Mapping[str, Any], _: Mapping[str, Any]) -> Iterator[
 
 def _verdict_lines(data: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[str]:
     yield verdict_sentence(data, document)
+    for each in data.get("releases", ()):
+        releases = f"{each['subject']} {each['older']} and {each['newer']}"
+        yield f"Worth comparing: {releases}, between which {each['changed']} verdicts of the corpus change."
 
 
 _LINES: Mapping[str, Any] = {

@@ -103,6 +103,7 @@ class Session:
         subjects: starts the subjects.
         on_step: is called with the name and the data of each step that ends.
         progress: is called with a text for the user.
+        find_releases: returns the releases of a subject that are worth comparing, see `releases_worth_comparing`.
         document: the data of all steps; data of an earlier session to continue it.
         reduced: the reduced case, after its step.
     """
@@ -112,6 +113,7 @@ class Session:
     on_step: Callable[[str, Mapping[str, Any]], None] = lambda *_: None
     progress: Callable[[str], None] = lambda _: None
     document: dict[str, Any] = field(default_factory=dict)
+    find_releases: Callable[[SubjectName], list[dict[str, Any]]] = lambda _: []
     reduced: FedModel | None = None
     answers: tuple[Computation, Computation] | None = None
     _passes: Passes | None = None
@@ -136,8 +138,17 @@ class Session:
         else:
             self._step("passes", self._bisect)
             verdict = self._reduce_and_judge()
-        self._step("verdict", lambda: verdict_data(verdict), again=True)
+        self._step("verdict", lambda: verdict_data(verdict) | self._releases(verdict), again=True)
         return verdict
+
+    def _releases(self, verdict: BlameVerdict) -> dict[str, Any]:
+        """Return the releases worth comparing of all subjects, if the two ways differ."""
+        if verdict.outcome in {BlameOutcome.NO_DIFFERENCE, BlameOutcome.NOT_DETERMINISTIC}:
+            return {}
+        ways = [self.request.first, self.request.second, self.request.optimizer]
+        named = {each.name: each for each in ways if each is not None}
+        found = [release for each in named.values() for release in self.find_releases(each)]
+        return {"releases": found} if found else {}
 
     def _begin(self) -> None:
         head, steps = self.request.head(), self.document.get("steps", {})

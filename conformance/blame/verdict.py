@@ -231,11 +231,11 @@ def judge(
         return BlameVerdict(BlameOutcome.NO_DIFFERENCE)
     if any(difference.failures):
         return _judge_failure(comparison, case, difference)
-    expected = enclose_outputs(case)
+    expected = _enclose_inlined(case, case.model)
     is_rewrite = comparison.optimizer is not None
     of_second, rewritten = expected, answers[1].model
     if is_rewrite and rewritten is not None:
-        of_second = _enclose_rewrite(case, rewritten)
+        of_second = _enclose_inlined(case, rewritten)
     names = [value.name for value in case.model.graph.output]
     found = [
         _judge_output(expected[name], other, a, b, is_rewrite=is_rewrite)
@@ -263,12 +263,13 @@ _ORDER = [
 ]
 
 
-def _enclose_rewrite(case: FedModel, rewritten: onnx.ModelProto) -> dict[str, Any]:
-    inlined = rewritten
-    if rewritten.functions:
+def _enclose_inlined(case: FedModel, model: onnx.ModelProto) -> dict[str, Any]:
+    """Enclose the outputs of a model on the inputs of a case, with model-local functions replaced by their nodes."""
+    inlined = model
+    if model.functions:
         import onnx.inliner
 
-        inlined = onnx.inliner.inline_local_functions(rewritten)
+        inlined = onnx.inliner.inline_local_functions(model)
     return enclose_outputs(FedModel(inlined, case.inputs))
 
 

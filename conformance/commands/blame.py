@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -69,9 +70,9 @@ def blame(
     install: Annotated[
         bool, typer.Option("--install", help="With --releases: find all releases, and install those that are tested.")
     ] = False,
-    store: Annotated[
-        Path, typer.Option("--store", metavar="DIR", help="With --releases: folder of the history.")
-    ] = Path("reports/history"),
+    store: Annotated[Path, typer.Option("--store", metavar="DIR", help="Folder of the history.")] = Path(
+        "reports/history"
+    ),
     data: Data = None,
     timeout: Timeout = 60.0,
     no_isolation: NoIsolation = False,
@@ -89,6 +90,7 @@ def blame(
     from conformance.audit.inputs import choose_inputs
     from conformance.audit.session import AuditedModel
     from conformance.blame.comparison import OpenSubjects
+    from conformance.blame.releases import releases_worth_comparing
     from conformance.blame.report import step_lines, write_reproduction
     from conformance.blame.session import Request, Session
     from conformance.commands.blame_releases import ReleaseOptions, blame_case, blame_model
@@ -122,7 +124,8 @@ def blame(
             echo(line, err=takes_output)
 
     known = deepcopy(document)
-    session = Session(request, opened, show, _show_progress, document)
+    find_releases = partial(releases_worth_comparing, store)
+    session = Session(request, opened, show, _show_progress, document, find_releases)
     try:
         verdict = session.run()
     except (KeyboardInterrupt, SubjectError):

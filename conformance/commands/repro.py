@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -136,14 +137,20 @@ def failure_files(
     subject: Any = {"id": named.text, "kind": str(named.kind), "version": version}
     level = outcome_level(case, outcome)
     judged = [] if level is Level.MUST else ["--fail-level", str(level)]
-    header: Any = {"options": {named.text: [*settings.options_of(named.kind), *judged]}}
-    versions = describe_environment()
+    options = replace(settings, python=None).options_of(named.kind)  # a path of this machine helps no other reader
+    header: Any = {"options": {named.text: [*options, *judged]}}
+    versions = {name: _without_folder(value) for name, value in describe_environment().items()}
     if named.release or named.python or named.is_command or settings.python is not None:
         versions = {name: value for name, value in versions.items() if name not in _OF_THIS_INTERPRETER}
     versions |= dependency_versions([named.text])
     command = rerun_command(header, subject, case.id)
     files = reproduction_files(corpus, case, named, version, outcome, versions, command, stderr, diagnosis)
     return files, str(outcome.verdict)
+
+
+def _without_folder(value: str) -> str:
+    """Return the file name in an absolute path, such as that of a compiler; another text stays as it is."""
+    return Path(value).name if value.startswith("/") else value
 
 
 def _outcome(settings: Settings, corpus: Corpus, case: CorpusCase) -> tuple[Outcome, str, str]:

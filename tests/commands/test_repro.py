@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from command_outputs import read_tree, results_by_key
-from corpora import ADAM, EXACT
+from corpora import ADAM, EXACT, SEVERAL
 from refusals import assert_bad_input
 from repository import DATA
 
@@ -110,6 +110,14 @@ class TestBackends:
         assert f"Probable cause: Momentum {found['text']}" in text
         assert f"Of the {found['failing']} models with a wrong Momentum, {found['explained']} have" in text
         assert "\nR: float[] = " in text
+
+    def test_issue_names_no_path_of_this_machine(self, command, here, small_corpus, monkeypatch):
+        monkeypatch.setenv("CC", f"{here}/compilers/clang-99")
+        subject = ("-b", "first_tensor_subject", "--python", sys.executable, "--data", small_corpus)
+        assert command("repro", SEVERAL, *subject, "--output", "out").status == 0
+        text = (here / "out" / "ISSUE.md").read_text()
+        assert "- CC: clang-99\n" in text
+        assert not [path for path in (sys.executable, str(here)) if path in text]
 
     def test_repro_of_harness_needs_no_suite(self, reproduced):
         host = DATA.parent / "conformance" / "adapters" / "server.py"

@@ -11,10 +11,12 @@ from corpora import ADAM, EXACT, INDEX
 from fake_backends import AlwaysRight, AlwaysWrong, WrongOnArgMax
 from history_stores import TARGET, add_release, write_three_cases
 
+from conformance.blame.releases import releases_worth_comparing
 from conformance.history.index import open_index
 from conformance.history.page import render_page
 from conformance.history.store import INDEX_FILE, HistoryStore
 from conformance.history.timeline import Course, Row, document, failing_span, text_table, timelines
+from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.verdicts import Level
 
 
@@ -167,3 +169,15 @@ def test_update_of_locked_store_is_refused(command, store):
     with store.lock():
         ended = command("history", "update", "onnxruntime", "--offline", "--store", store.folder)
     assert (ended.status, ended.code) == (2, "history.locked")
+
+
+def test_neighbours_with_changed_verdicts_are_worth_comparing(store):
+    named = SubjectName.parse("onnxruntime@1.2[optimization=disabled]", SubjectKind.BACKEND)
+    found = releases_worth_comparing(store.folder, named)
+    assert {(each["older"], each["newer"]) for each in found} == {("1.0", "1.1"), ("1.2", "1.10")}
+    assert all(each["subject"] == "onnxruntime" and each["changed"] > 0 for each in found)
+    assert [each["changed"] for each in found] == sorted((each["changed"] for each in found), reverse=True)
+
+
+def test_missing_history_names_no_releases(tmp_path):
+    assert releases_worth_comparing(tmp_path / "none", SubjectName.parse("onnxruntime", SubjectKind.BACKEND)) == []

@@ -10,7 +10,8 @@ import pytest
 from corpora import ADAM
 
 from conformance.run import environment_versions as module
-from conformance.run.environment_versions import dependency_versions
+from conformance.run.environment_versions import dependency_versions, subject_files_digest
+from conformance.subjects.naming import SubjectKind
 
 KNOWN = {"compiled": {"compilers": {"no-such-compiler": "A_COMPILER"}}, "built": {"libraries": ["numpy", "no-such"]}}
 
@@ -48,3 +49,23 @@ def test_header_has_the_versions(command, small_corpus, here, monkeypatch):
     header = json.loads((here / "r.jsonl").read_text().splitlines()[0])
     assert header["environment"]["no-such"] == "not installed"
     assert int(header["environment"]["cpus"]) >= 1
+
+
+def test_subject_files_digest_of_command_depends_on_its_files(tmp_path):
+    program = tmp_path / "harness.py"
+    digests = []
+    for text in ("one", "two"):
+        program.write_text(text)
+        digests.append(subject_files_digest(f"exec:python3 {program}", SubjectKind.BACKEND))
+    assert all(digests)
+    assert digests[0] != digests[1]
+
+
+@pytest.mark.parametrize("subject", ["onnx-reference", "reference"])
+def test_subject_files_digest_of_installed_package_is_a_hash(subject):
+    assert len(subject_files_digest(subject, SubjectKind.BACKEND)) == 64
+
+
+@pytest.mark.parametrize("subject", ["no_such_package.module:Backend", "onnxruntime@1.20.1"])
+def test_subject_files_digest_of_unknown_files_is_none(subject):
+    assert subject_files_digest(subject, SubjectKind.BACKEND) is None
