@@ -68,6 +68,9 @@ _COLLECTION = re.compile(r"\[\]|\{\}|\[[^][{}]*[,:<'][^][{}]*\]|\{[^][{}]*[,:<']
 _TENSOR_NUMBER = re.compile(r"\b([A-Za-z_]+)\d+(?=_new\b)")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:0x[0-9a-fA-F]+|\d+(?:\.\d+)*(?:[eE][-+]?\d+)?)(?!\w)")
 
+_COUNTERS = re.compile(r"(?<=[A-Za-z])(?:_\d+){2,}(?!\w)")
+"""Two or more counters at the end of a name such as `subgraph_3_0`."""
+
 _OF_PLACE = (
     (re.compile(r"^\S+ of the \w+ that makes"), "an attribute"),
     (re.compile(r"^the \w+ that makes"), "a node"),
@@ -142,10 +145,13 @@ def strip_tensor_number(name: str) -> str:
 def normalize_message(message: str) -> str:
     """Return the first line of a message without the details that vary between failures of one kind.
 
-    A long line is shortened in its middle, because its end often states the cause.
+    A first line that ends with a colon is followed by the last line, which states the cause. A long line is shortened
+    in its middle, because its end often states the cause.
     """
     lines = message.strip().splitlines()
-    text = shorten_middle(lines[0], MAX_LINE_LENGTH) if lines else ""
+    shown = [lines[0], lines[-1]] if len(lines) > 1 and lines[0].rstrip().endswith(":") else lines[:1]
+    text = shorten_middle(" ".join(shown), MAX_LINE_LENGTH)
+    text = _COUNTERS.sub("_N", text)
     text = _TYPE_LIST.sub("TYPES", text)
     for position in _POSITIONS:
         text = position.sub("", text)

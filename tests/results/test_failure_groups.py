@@ -175,6 +175,15 @@ class TestGroups:
         assert (signature.startswith(start), signature.endswith(end)) == (True, True)
         assert len(signature) < len(message)
 
+    def test_counters_in_a_name_do_not_divide_a_group(self):
+        texts = (f"cannot load graph part_{number}_0" for number in (3, 51))
+        assert len({normalize_message(text) for text in texts}) == 1
+
+    def test_first_line_with_a_colon_is_followed_by_the_last_line(self):
+        message = "cannot load:\nat line 5\nno such file\n"
+        assert normalize_message(message) == "cannot load: no such file"
+        assert normalize_message(message.replace(":", "")) == "cannot load"
+
     def test_list_of_types_in_random_order_does_not_divide_a_group(self):
         types = ["tensor(float)", "seq(tensor(int64))", "tensor(bool)", "tensor(uint8)", "seq(tensor(string))"]
         texts = (f"inferred types: {','.join(order)}" for order in (types, types[::-1], types[1:]))
