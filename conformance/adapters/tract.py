@@ -51,7 +51,7 @@ class PreparedTractModel:
 def _load_model(path: Path) -> Any:
     """Read a model from a file; the function of tract for this differs between releases."""
     onnx = tract.onnx()
-    return onnx.load(path) if hasattr(onnx, "load") else onnx.model_for_path(path)
+    return onnx.load(path) if hasattr(onnx, "load") else onnx.model_for_path(str(path))
 
 
 class TractBackend(Adapter):
