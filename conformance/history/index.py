@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from conformance.history.store import HistoryStore, StoredRelease
     from conformance.results.records import CaseRecord, ResultRecord
 
-_VERSION = 1
+_VERSION = 2
 
 _SCHEMA = f"""
 CREATE TABLE files (id INTEGER PRIMARY KEY, path TEXT UNIQUE, size INTEGER, modified INTEGER);
