@@ -31,6 +31,7 @@ CONTENTS = {
         "docs/how-to/write-a-harness",
         "docs/how-to/use-pytest",
         "docs/how-to/test-releases",
+        "docs/how-to/follow-a-runtime-over-releases",
         "docs/how-to/judge-without-python",
         "docs/how-to/hand-over-evidence",
     ),
@@ -76,6 +77,7 @@ CONTENTS = {
     "Results of released runtimes": (
         "reports/scoreboard/README",
         "reports/findings/README",
+        "reports/history/README",
         "reports/hazards",
         "reports/census/README",
         "reports/models/README",
