@@ -144,7 +144,7 @@ class Recording:
 
 @dataclass(frozen=True)
 class RecordingKey:
-    """What a recording belongs to.
+    """Identity of the audit that a recording belongs to.
 
     Attributes:
         model: SHA-256 of the model's file.

@@ -202,7 +202,7 @@ def with_release(named: SubjectName, release: str) -> SubjectName:
 
 @dataclass(frozen=True)
 class Fault:
-    """What two releases must have in common to have the same fault.
+    """Properties that two releases share if they have the same fault.
 
     Attributes:
         cause: the cause of the failure, without numbers.

@@ -40,7 +40,7 @@ EQUAL = "="
 
 
 class ReturnedValues(TypedDict):
-    """What a subject returned for a case, so that the case can be judged again without a run.
+    """Return value of a subject for a case, with which the case can be judged again without a run.
 
     `outputs` has the outputs of each data set, `EQUAL` for an output that equals its expected value. `models` has the
     models that the runs of a graph optimizer returned: base64, `EQUAL` for an unchanged model, `<` for the model of
