@@ -143,7 +143,7 @@ def _enclose(scope: NodeScope, node: onnx.NodeProto, values: Mapping[str, Any]) 
         return [_constant(node)]
     operand = values.get(node.input[0]) if node.input else None
     if node.op_type in ("ArgMax", "ArgMin") and node.domain in MAIN_DOMAINS:
-        if isinstance(operand, Enclosure) and not operand.is_exact:
+        if isinstance(operand, Enclosure) and (not operand.is_exact or np.isnan(operand.value).any()):
             return [_acceptable(node, operand)]
         if isinstance(operand, np.ndarray) and operand.dtype.kind == "f" and np.isnan(operand).any():
             return [_acceptable(node, Enclosure.exact(operand))]

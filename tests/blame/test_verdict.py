@@ -51,6 +51,19 @@ def test_nan_accepts_every_index(op_type: str, row: list[float]) -> None:
     assert found.hazard == "nan"
 
 
+def test_nan_of_an_exact_infinity_accepts_every_index() -> None:
+    nodes = [helper.make_node("Log", [a], [b]) for a, b in ("XA", "AB")]
+    nodes.append(helper.make_node("ArgMax", ["B"], ["Y"], axis=1, select_last_index=1))
+    with np.errstate(all="ignore"):
+        found = enclose_outputs(fed(nodes, np.zeros((1, 2), np.float32), TensorProto.INT64))["Y"]
+    assert [output_share(np.array([[index]], np.int64), found) for index in (0, 1)] == [0, 0]
+
+
+def test_exact_tie_of_infinities_accepts_the_first_index_only() -> None:
+    found = argmax_after("Log", [[0, 0]])
+    assert [output_share(np.array([[index]], np.int64), found) for index in (0, 1)] == [0, np.inf]
+
+
 def test_exact_tie_accepts_the_first_index_only() -> None:
     found = argmax_after("Relu", [[-1, -2, -3]])
     assert [output_share(np.array([[index]], np.int64), found) for index in (0, 1)] == [0, np.inf]
