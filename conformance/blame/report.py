@@ -61,7 +61,7 @@ def _control_lines(data: Mapping[str, Any], _: Mapping[str, Any]) -> Iterator[st
 
 
 def _difference_lines(data: Mapping[str, Any], _: Mapping[str, Any]) -> Iterator[str]:
-    if not data["differs"]:
+    if not data["differs"] and not any(data["failures"]):
         yield "There is no difference: all outputs are identical."
         return
     for label, failure, message in zip("AB", data["failures"], data["messages"], strict=True):

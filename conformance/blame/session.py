@@ -133,6 +133,9 @@ class Session:
         difference = self._step("difference", self._difference) if controls["is_deterministic"] else {}
         if not controls["is_deterministic"]:
             verdict = BlameVerdict(BlameOutcome.NOT_DETERMINISTIC, controls["reason"])
+        elif not difference["differs"] and any(difference["failures"]):
+            reason = f"neither computes the model: {difference['messages'][0]}"
+            verdict = BlameVerdict(BlameOutcome.NOT_JUDGED, reason)
         elif not difference["differs"]:
             verdict = BlameVerdict(BlameOutcome.NO_DIFFERENCE)
         else:

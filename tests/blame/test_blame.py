@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
 import pytest
+from blame_subjects import INJECTED_PASS
 from onnx import TensorProto, helper, numpy_helper
 from refusals import assert_bad_input
 
@@ -203,6 +205,31 @@ def test_difference_that_needs_the_loop_keeps_the_loop_and_the_node(tmp_path: Pa
     assert len(operators(session)) <= 5
 
 
+@pytest.mark.parametrize(("backend", "node"), [("WrongAbsAnywhere", "Abs"), ("WrongAbsInFunctions", "Outer")])
+def test_difference_in_a_function_called_in_subgraphs_names_the_node(tmp_path: Path, backend: str, node: str) -> None:
+    text = """<ir_version: 8, opset_import: ["": 17, "own": 1]>
+    calls (float[3, 4] X) => (float[3, 4] Y) <bool yes = {1}, int64 count = {3}> {
+      a = Tanh (X)
+      b = If (yes) <
+        then_branch = one () => (float[3, 4] c) { c = own.Outer (a) },
+        else_branch = other () => (float[3, 4] d) { d = Sin (a) }
+      >
+      Y = Loop (count, yes, b) <
+        body = body (int64 step, bool before, float[3, 4] e) => (bool after, float[3, 4] f) {
+          after = Identity (before)
+          g = own.Outer (e)
+          f = Sin (g)
+        }
+      >
+    }
+    <domain: "own", opset_import: ["": 17]> Inner (x) => (y) { y = Abs (x) }
+    <domain: "own", opset_import: ["": 17, "own": 1]> Outer (x) => (y) { t = Sin (x) y = own.Inner (t) }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "calls.onnx")
+    session = session_for(AuditedModel.read(tmp_path / "calls.onnx"), "Correct", backend)
+    assert session.run().outcome is BlameOutcome.SECOND_WRONG
+    assert operators(session) == [node]
+
+
 def test_second_of_two_runtimes_is_wrong(long_model: AuditedModel) -> None:
     session = session_for(long_model, "Correct", "WrongAbs")
     assert session.run().outcome is BlameOutcome.SECOND_WRONG
@@ -228,6 +255,14 @@ def test_no_difference_ends_after_the_second_step(long_model: AuditedModel) -> N
     verdict = session.run()
     assert verdict.outcome is BlameOutcome.NO_DIFFERENCE
     assert not verdict.outcome.fails
+    assert set(session.document["steps"]) == {"controls", "difference", "verdict"}
+
+
+def test_model_that_neither_computes_is_not_judged(long_model: AuditedModel) -> None:
+    session = session_for(long_model, "RaisesForAbs", "RaisesForAbs")
+    verdict = session.run()
+    assert verdict.outcome is BlameOutcome.NOT_JUDGED
+    assert "no kernel for Abs" in verdict.reason
     assert set(session.document["steps"]) == {"controls", "difference", "verdict"}
 
 
@@ -422,6 +457,40 @@ def test_reports_have_every_step_and_escape_names(long_model: AuditedModel, tmp_
     )
     assert done.returncode == 1, done.stderr
     assert "outputs differ" in done.stdout
+
+
+class PageParser(HTMLParser):
+    """Collects the elements, the attributes and the texts of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: set[str] = set()
+        self.texts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes.update(name for name, _ in attrs)
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def test_page_shows_injected_names_as_text(tmp_path: Path) -> None:
+    node_name, output = """<script>'node"</script>""", """</title><a href="javascript:output">"""
+    nodes = [helper.make_node("Tanh", ["X"], ["a"]), helper.make_node("Abs", ["a"], [output], name=node_name)]
+    model = write(tmp_path / '<img src="javascript:file" onerror=x>.onnx', nodes, output=tensor(output, (3, 4)))
+    session = session_for(model, "Correct", optimizer="wrong_in_injected_pass")
+    session.run()
+    page = render_page(session.document)
+    parser = PageParser()
+    parser.feed(page)
+    assert set(parser.tags).isdisjoint({"script", "a", "img"})
+    assert parser.tags.count("title") == 1
+    assert parser.attributes <= {"lang", "charset", "name", "http-equiv", "content", "class"}
+    text = "".join(parser.texts)
+    for name in (node_name, output, INJECTED_PASS, model.path.name):
+        assert name in text
 
 
 # Command line

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 TEN_PASSES = [f"pass_{number}" for number in range(10)]
 
+INJECTED_PASS = """</title><script>'pass"</script><a href javascript:pass>"""
+
 
 def copy_of(model: onnx.ModelProto) -> onnx.ModelProto:
     copy = onnx.ModelProto()
@@ -56,6 +58,23 @@ class WrongAbs(Correct):
     def change(cls, model: onnx.ModelProto) -> onnx.ModelProto:
         replace_operator(iter_nodes(model.graph), "Abs", "Neg")
         return model
+
+
+class WrongAbsInFunctions(Correct):
+    """Computes Abs as Neg in model-local functions only."""
+
+    @classmethod
+    def change(cls, model: onnx.ModelProto) -> onnx.ModelProto:
+        replace_operator((node for function in model.functions for node in function.node), "Abs", "Neg")
+        return model
+
+
+class WrongAbsAnywhere(WrongAbsInFunctions, WrongAbs):
+    """Computes Abs as Neg, also in model-local functions."""
+
+    @classmethod
+    def change(cls, model: onnx.ModelProto) -> onnx.ModelProto:
+        return WrongAbs.change(super().change(model))
 
 
 class WrongAbsInLoops(Correct):
@@ -129,14 +148,16 @@ def replace_operator(nodes: Iterable[onnx.NodeProto], old: str, new: str) -> Non
             node.op_type = new
 
 
-def with_passes(rewrite: Callable[[onnx.ModelProto, list[str]], None]) -> Callable[..., onnx.ModelProto]:
-    """Return a graph optimizer with ten passes; `rewrite` changes a model by the passes that are chosen."""
+def with_passes(
+    rewrite: Callable[[onnx.ModelProto, list[str]], None], names: Sequence[str] = TEN_PASSES
+) -> Callable[..., onnx.ModelProto]:
+    """Return a graph optimizer with passes; `rewrite` changes a model by the passes that are chosen."""
 
     def optimize(model: onnx.ModelProto, *, passes: str = "") -> onnx.ModelProto:
         if passes == LIST_PASSES:
-            return list_of_passes(model, TEN_PASSES)
+            return list_of_passes(model, names)
         rewritten = copy_of(model)
-        rewrite(rewritten, chosen_passes(passes, TEN_PASSES))
+        rewrite(rewritten, chosen_passes(passes, names))
         return rewritten
 
     return optimize
@@ -154,6 +175,15 @@ def wrong_in_two_passes_together(model: onnx.ModelProto, passes: list[str]) -> N
     """`pass_2` replaces Relu by Abs, and `pass_7` replaces an Abs that `pass_2` made by Neg."""
     if {"pass_2", "pass_7"} <= set(passes):
         replace_operator(model.graph.node, "Abs", "Neg")
+
+
+def _injected_pass(model: onnx.ModelProto, passes: list[str]) -> None:
+    if INJECTED_PASS in passes:
+        replace_operator(model.graph.node, "Abs", "Neg")
+
+
+wrong_in_injected_pass = with_passes(_injected_pass, ["pass_0", INJECTED_PASS])
+"""A graph optimizer with a pass whose name is HTML."""
 
 
 @with_passes
