@@ -18,6 +18,7 @@ from collections import Counter, defaultdict
 from functools import partial
 from itertools import count as numbers
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from conformance import __version__
@@ -226,7 +227,7 @@ def _row(record: dict[str, Any]) -> tuple[str, str, str]:
         why = (verdict["hazard"] or "").replace("_", " ")
     else:
         text = verdict["reason"].replace("|", "/").replace("\n", " ")
-        why = _NAMES.sub("… ", text)[:100].rstrip()
+        why = shorten(_NAMES.sub("… ", text), 100, placeholder=" …")
     listed = " and ".join(passes) if passes else "round trip" if passes == [] else "not known"
     return verdict["outcome"], why, listed
 
