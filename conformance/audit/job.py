@@ -27,7 +27,7 @@ from conformance.audit.exposure import Exposure, RecordedValues
 from conformance.audit.judgement import JudgedNode, Judgement, NodeVerdict, WrongElement
 from conformance.errors import JobError
 from conformance.files.atomic_write import write_text_atomically
-from conformance.jobs.job import JobState, run_job
+from conformance.jobs.job import JobState, require_number, run_job
 from conformance.models.arrays import dtype_of, type_name, type_number
 from conformance.models.external_data import initializer_arrays_in
 from conformance.serialization.decoding import Count, JsonDecoder, MalformedError
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from conformance.jobs.job import Workers
+    from conformance.jobs.job import ChunkResult, Workers
     from conformance.models.arrays import Array
 
 RECORD_FORMAT = 1
@@ -206,6 +206,15 @@ class JudgementJob:
     def chunk_numbers(self) -> range:
         """See `conformance.jobs.job.Job`."""
         return range(len(self.ranges))
+
+    def check_result(self, chunk: ChunkResult) -> None:
+        """See `conformance.jobs.job.Job`."""
+        require_number(chunk.number, len(self.ranges))
+        nodes = chunk.result["nodes"]
+        if [node["number"] for node in nodes] != [*range(*self.ranges[chunk.number])]:
+            raise MalformedError(f"chunk {chunk.number} has judgements of other nodes")
+        if any(number >= self.ranges[-1][1] for node in nodes for number in node["segment"]):
+            raise MalformedError("a node was judged together with a node that does not exist")
 
     @contextmanager
     def open(self) -> Iterator[Callable[[int], JudgedChunk]]:

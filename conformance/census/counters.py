@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 import msgspec
 import numpy as np
 
-from conformance.serialization.decoding import Count, Integer
+from conformance.serialization.decoding import Count, Integer, MalformedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -51,7 +51,23 @@ def empty_counters(binade: int) -> BinadeCounters:
     return {"binade": binade, "counts": {}, "extremes": {}, "ordinals": {}}
 
 
-def add_counts(row: BinadeCounters, **numbers: int) -> None:
+def check_ordinals(row: BinadeCounters, float_type: FloatType) -> None:
+    """Check the ordinals in counters from a file or a worker.
+
+    Raises:
+        MalformedError: an ordinal has no value of the type, or more ordinals are kept than the limit.
+    """
+    ordinals = [extreme["at"] for extreme in row["extremes"].values()]
+    for kept in row["ordinals"].values():
+        if len(kept) > MAX_ORDINALS:
+            raise MalformedError(f"a binade has more than {MAX_ORDINALS} ordinals of a kind")
+        ordinals += kept
+    limits = np.iinfo(float_type.signed)
+    if any(not limits.min <= ordinal < limits.max for ordinal in ordinals):  # an ordinal and the next one
+        raise MalformedError("an ordinal has no value of the element type")
+
+
+def add_counts(row: BinadeCounters, /, **numbers: int) -> None:
     """Add `numbers` to the counts of a binade, by kind; a number of 0 is not stored."""
     for kind, number in numbers.items():
         if number:

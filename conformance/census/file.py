@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDic
 from msgspec import Meta
 
 from conformance.census.chunks import Cell
-from conformance.census.counters import BinadeCounters, Extreme  # noqa: TC001 - msgspec evaluates the annotations
+from conformance.census.counters import BinadeCounters, Extreme, check_ordinals
 from conformance.census.results import CellResult
 from conformance.errors import CensusFileError
 from conformance.files.atomic_write import GZIP_SUFFIX, read_input
@@ -116,13 +116,19 @@ def read_census(file: Path) -> tuple[Mapping[str, str], list[CellResult]]:
     kinds = [record["record"] for record in records]
     if kinds != ["header", *["cell"] * (len(kinds) - 2), "footer"] or records[-1]["cells"] != len(kinds) - 2:
         raise CensusFileError("truncated", f"{file} is incomplete: it has no footer.", "Repeat the census.")
-    return records[0]["environment"], [_read_cell(record) for record in records[1:-1]]
+    try:
+        return records[0]["environment"], [_read_cell(record) for record in records[1:-1]]
+    except MalformedError as error:
+        raise CensusFileError("malformed", f"{file} is not a census: {error}.", _HINT) from None
 
 
 def _read_cell(record: Mapping[str, Any]) -> CellResult:
     is_sampled = record["sampled"] and record["shift_symmetric"]
+    cell = Cell(record["subject"], record["operator"], record["type"], is_sampled)
+    for row in record["binades"]:
+        check_ordinals(row, cell.float_type)
     return CellResult(
-        Cell(record["subject"], record["operator"], record["type"], is_sampled),
+        cell,
         record["version"],
         {row["binade"]: row for row in record["binades"]},
         record["failure"],

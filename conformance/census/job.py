@@ -12,14 +12,17 @@ import numpy as np
 
 from conformance.census import softmax
 from conformance.census.chunks import Cell, count_chunk, is_shift_symmetric
-from conformance.census.counters import BinadeCounters
+from conformance.census.counters import BinadeCounters, check_ordinals
 from conformance.census.query import QueryClient, QueryFailure, open_client
 from conformance.errors import SubjectError
+from conformance.jobs.job import require_number
 from conformance.results.environment import cpu_features
-from conformance.serialization.decoding import Count
+from conformance.serialization.decoding import Count, MalformedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+    from conformance.jobs.job import ChunkResult
 
 
 class CellChunkResult(TypedDict):
@@ -74,9 +77,18 @@ class CensusJob:
     def _ends(self) -> list[int]:
         return list(accumulate(cell.chunk_count for cell in self.cells))
 
-    def chunk_numbers(self) -> Iterable[int]:
+    def chunk_numbers(self) -> range:
         """See `conformance.jobs.job.Job`."""
         return range(self._ends[-1] if self._ends else 0)
+
+    def check_result(self, chunk: ChunkResult) -> None:
+        """See `conformance.jobs.job.Job`."""
+        require_number(chunk.number, len(self.chunk_numbers()))
+        if chunk.result["cell"] != self.locate_chunk(chunk.number)[0]:
+            raise MalformedError(f"cell {chunk.result['cell']} does not have chunk {chunk.number}")
+        floats = self.cells[chunk.result["cell"]].float_type
+        for row in chunk.result["rows"]:
+            check_ordinals(row, floats)
 
     @contextmanager
     def open(self) -> Iterator[Callable[[int], CellChunkResult]]:

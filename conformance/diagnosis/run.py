@@ -16,6 +16,7 @@ from conformance.corpus.loading import load_case, load_case_in_memory
 from conformance.diagnosis.diagnosis import CaseTopics, diagnose
 from conformance.diagnosis.recorded_outputs import evidence_family
 from conformance.errors import ConformanceError, JobError
+from conformance.jobs.job import require_number
 from conformance.jobs.process_pool import ProcessWorkers
 from conformance.mutants import FAMILIES
 from conformance.results.records import Diagnosed
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.diagnosis.collected_results import CollectedResult, ResultCollector
+    from conformance.jobs.job import ChunkResult
     from conformance.results.records import UndiagnosedRecord
 
 
@@ -66,6 +68,10 @@ class DiagnosisJob:
     def chunk_numbers(self) -> range:
         """See `conformance.jobs.job.Job`."""
         return range(len(self.questions))
+
+    def check_result(self, chunk: ChunkResult) -> None:
+        """See `conformance.jobs.job.Job`."""
+        require_number(chunk.number, len(self.questions))
 
     @contextmanager
     def open(self) -> Iterator[Callable[[int], Diagnosed]]:

@@ -18,6 +18,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from conformance.clauses import clauses
 from conformance.corpus.case_json import COMPANION_FILE, companion_bytes
 from conformance.errors import CaseError
+from conformance.jobs.job import require_number
 from conformance.jobs.process_pool import ProcessWorkers, available_processors
 from conformance.models.arrays import tensor_of
 from conformance.models.inputs import GraphInputs, fed_input_names
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from conformance.corpus.case import Case
     from conformance.corpus.case_json import DataSetPreview, ExpectedOutput
+    from conformance.jobs.job import ChunkResult
     from conformance.models.arrays import Array
 
 
@@ -222,6 +224,10 @@ class CaseFilesJob:
     def chunk_numbers(self) -> Iterable[int]:
         """Return the numbers of the chunks: the index of each case."""
         return range(len(self.cases))
+
+    def check_result(self, chunk: ChunkResult) -> None:
+        """See `conformance.jobs.job.Job`."""
+        require_number(chunk.number, len(self.cases))
 
     @contextmanager
     def open(self) -> Iterator[Callable[[int], dict[str, bytes]]]:

@@ -16,12 +16,13 @@ from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from conformance.corpus.corpus import bundled_corpus_path, open_corpus
-from conformance.errors import HistoryError, ResultsError, SubjectError
+from conformance.errors import ResultsError, SubjectError
 from conformance.files.temp_dir import supervised_temp_dir
 from conformance.history.store import HistoryStore
 from conformance.history.update import SHARDS, ReleaseRun, ReleaseTask, UpdateCounts, record_error
-from conformance.jobs.job import run_job
+from conformance.jobs.job import require_number, run_job
 from conformance.results.file import decode_record, encode_record
+from conformance.serialization.decoding import MalformedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from conformance.corpus.corpus import Corpus
     from conformance.history.store import StoredRelease
     from conformance.history.update import RunSettings
-    from conformance.jobs.job import Workers
+    from conformance.jobs.job import ChunkResult, Workers
     from conformance.results.records import Header
 
 
@@ -75,6 +76,16 @@ class ReleaseJob:
     def chunk_numbers(self) -> Iterable[int]:
         """See `conformance.jobs.job.Job`."""
         return range(len(self.tasks))
+
+    def check_result(self, chunk: ChunkResult) -> None:
+        """See `conformance.jobs.job.Job`."""
+        require_number(chunk.number, len(self.tasks))
+        if chunk.result["code"]:
+            return
+        task, (header, *_) = self.tasks[chunk.number], _unpack_records(chunk.result["records"])
+        found = header["history"]["subject"], header["history"]["release"]
+        if found != (task.target.text, task.release):
+            raise MalformedError(f"it has results of {'@'.join(found)}, not of {task.subject}")
 
     @contextmanager
     def open(self) -> Iterator[Callable[[int], ReleaseChunkResult]]:
@@ -207,14 +218,17 @@ _MAX_UNPACKED_BYTES = 2**28
 
 
 def _unpack_records(text: str) -> list[Any]:
-    """Return the records of a chunk.
+    """Return the header and the result records of a chunk.
 
     Raises:
-        HistoryError: the worker returned something else.
+        MalformedError: the worker returned something else.
     """
     try:
         content = zlib.decompressobj(31).decompress(base64.b64decode(text, validate=True), _MAX_UNPACKED_BYTES)
-        records = [decode_record(line) for line in content.splitlines(keepends=True)]
     except (ValueError, zlib.error) as error:
-        raise HistoryError("damaged", f"A worker returned no results: {error}.", "Update again.") from None
+        raise MalformedError(f"it is not packed records ({error})") from None
+    records: list[Any] = [decode_record(line) for line in content.splitlines(keepends=True)]
+    kinds = [record["record"] for record in records]
+    if kinds[:1] != ["header"] or {*kinds[1:]} - {"result"} or "history" not in records[0]:
+        raise MalformedError("it is not a header and results")
     return records

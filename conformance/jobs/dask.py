@@ -156,7 +156,7 @@ class DaskWorkers:
     def run(self, job: Job, numbers: Iterable[int]) -> Iterator[ChunkResult]:
         """Yield the result of each chunk when it is done; see `Workers`."""
         with self._client() as client:
-            run = _DaskRun(self, client, pickle.dumps(job), JsonDecoder(job.result_type))
+            run = _DaskRun(self, client, job, pickle.dumps(job), JsonDecoder(job.result_type))
             try:
                 yield from run.results(iter(numbers))
             except (OSError, CancelledError) as error:
@@ -200,6 +200,7 @@ class _DaskRun:
     """The run of one job on the workers of one scheduler.
 
     Attributes:
+        pickled_job: the pickled job.
         decode: decoder of the result of a chunk.
         usable: for each worker that can execute the job, its number of threads, by address.
         unusable: for each other worker, the reason, by address.
@@ -209,7 +210,8 @@ class _DaskRun:
 
     workers: DaskWorkers
     client: Client
-    job: bytes
+    job: Job
+    pickled_job: bytes
     decode: JsonDecoder
     usable: dict[str, int] = field(default_factory=dict)
     unusable: dict[str, str] = field(default_factory=dict)
@@ -228,7 +230,7 @@ class _DaskRun:
                 if number is None:
                     break
                 able = frozenset(self.usable)
-                self.submitted[self._submit(able, run_chunk, self.job, number)] = (number, able)
+                self.submitted[self._submit(able, run_chunk, self.pickled_job, number)] = (number, able)
             if self.usable and not self.submitted:
                 return
             for future, result in self._fetch(self._wait_for_any()):
@@ -243,13 +245,15 @@ class _DaskRun:
         try:
             if not isinstance(content, bytes) or len(content) > MAX_RESULT_BYTES:
                 raise MalformedError(f"not at most {MAX_RESULT_BYTES} bytes of JSON")  # noqa: TRY301 - one message
-            return ChunkResult(number, self.decode(content))
+            chunk = ChunkResult(number, self.decode(content))
+            self.job.check_result(chunk)
         except MalformedError as error:
             raise JobError(
                 "malformed-result",
                 f"A worker of {self.workers.address} returned for chunk {number} what is not a result: {error}.",
                 "Use only workers that you trust; the state file keeps the results of the other chunks.",
             ) from None
+        return chunk
 
     def cancel(self) -> None:
         """Cancel all submitted tasks."""
@@ -314,7 +318,7 @@ class _DaskRun:
         for address in self.checks.keys() - threads.keys():
             self.client.cancel([self.checks.pop(address)], force=True)
         for address in threads.keys() - self.usable.keys() - self.unusable.keys() - self.checks.keys():
-            self.checks[address] = self._submit([address], open_job_on_worker, self.workers.version, self.job)
+            self.checks[address] = self._submit([address], open_job_on_worker, self.workers.version, self.pickled_job)
         for address in [address for address, check in self.checks.items() if check.done()]:
             self._add_worker(address, threads[address], _unfit_reason(self.checks.pop(address)))
         for future, (number, able) in list(self.submitted.items()):

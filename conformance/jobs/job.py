@@ -56,6 +56,13 @@ class Job(Protocol):
     def chunk_numbers(self) -> Iterable[int]:
         """Return the numbers of the chunks; there can be infinitely many."""
 
+    def check_result(self, chunk: ChunkResult) -> None:
+        """Check a result from a state file or a Dask worker, which has the type `result_type`.
+
+        Raises:
+            MalformedError: it is not a result of the chunk with this number.
+        """
+
     def open(self) -> AbstractContextManager[Callable[[int], Any]]:
         """Start the processes that a worker needs, such as a subject; yield a function that executes a chunk by number.
 
@@ -135,7 +142,7 @@ class JobState:
     """
 
     def __init__(self, path: Path, job: Job) -> None:
-        self._path = path
+        self._path, self._job = path, job
         self._decode_line = JsonDecoder(_chunk_line_type(job.result_type))
         self._descriptor = self._open()
         try:
@@ -233,9 +240,11 @@ class JobState:
         for line_number, line in enumerate(lines, 2):
             try:
                 found = self._decode_line(line)
+                chunk = ChunkResult(found["number"], found["result"])
+                self._job.check_result(chunk)
             except MalformedError as error:
                 raise self._malformed(line_number, str(error)) from None
-            chunks.setdefault(found["number"], ChunkResult(found["number"], found["result"]))
+            chunks.setdefault(chunk.number, chunk)
         return tuple(chunks.values())
 
     def _append(self, record: Mapping[str, Any]) -> None:
@@ -262,6 +271,16 @@ class JobState:
                 f"{self._path} cannot be read and written: {error.strerror}.",
                 "Name another file, or free some space.",
             ) from None
+
+
+def require_number(number: int, count: int) -> None:
+    """Check the number of a chunk of a job with `count` chunks.
+
+    Raises:
+        MalformedError: the job has no such chunk.
+    """
+    if number >= count:
+        raise MalformedError(f"there is no chunk {number} of {count}")
 
 
 def _chunk_line_type(result_type: Any) -> Any:

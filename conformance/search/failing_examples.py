@@ -19,7 +19,7 @@ from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZ
 from conformance.search.cases import NoExpectedOutputsError, build_oracle_case, case_id
 from conformance.search.conditions import describe_conditions
 from conformance.search.evaluation import expected_rewrite
-from conformance.search.example import ARGMAX, Example, read_example
+from conformance.search.example import ARGMAX, Example
 from conformance.serialization.decoding import MalformedError
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Verdict
@@ -134,18 +134,6 @@ class FailingExamples:
             entry = Example.from_document(failure["example"]).complexity, chunk.number, failure
             if key not in self._smallest or entry[:2] < self._smallest[key][:2]:
                 self._smallest[key] = entry
-
-    def check_saved(self, chunk: ChunkResult) -> None:
-        """Check the result of a chunk from a state file, before anything starts.
-
-        Raises:
-            MalformedError: a failing example is of another subject, or no model can be built from it.
-        """
-        subjects = {text for text, _ in self.job.subjects}
-        for failure in chunk.result["failures"]:
-            if failure["subject"] not in subjects:
-                raise MalformedError("a failing example belongs to another subject")
-            read_example(failure["example"])
 
     def __len__(self) -> int:
         return len(self._faults())

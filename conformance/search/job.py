@@ -15,20 +15,22 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 from conformance.errors import SubjectError
 from conformance.isolation.limits import Limits
 from conformance.isolation.start_subjects import StartingSubjects
+from conformance.jobs.job import require_number
 from conformance.search.cases import NoExpectedOutputsError, build_oracle_case
 from conformance.search.conditions import find_conditions, restore
 from conformance.search.evaluation import EvaluatedExample, evaluate, failure_signature
-from conformance.search.example import ARGMAX, Example, ExampleDocument
+from conformance.search.example import ARGMAX, Example, ExampleDocument, read_example
 from conformance.search.named_mutants import NamedMutant, name_mutants
 from conformance.search.sampling import sample_examples
 from conformance.search.shrinking import shrink
-from conformance.serialization.decoding import Count, Seconds  # noqa: TC001 - the decoder reads the annotations
+from conformance.serialization.decoding import Count, MalformedError, Seconds
 from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from conformance.jobs.job import ChunkResult
     from conformance.search.evaluation import FailureSignature
     from conformance.subjects.loading import Subject
 
@@ -142,7 +144,23 @@ class SearchJob:
 
     def chunk_numbers(self) -> Iterable[int]:
         """Return the numbers of the chunks."""
-        return range(-(-self.examples // EXAMPLES_PER_CHUNK)) if self.examples else count()
+        return range(self._chunk_count) if self.examples else count()
+
+    @property
+    def _chunk_count(self) -> int:
+        return -(-self.examples // EXAMPLES_PER_CHUNK)
+
+    def check_result(self, chunk: ChunkResult) -> None:
+        """See `conformance.jobs.job.Job`."""
+        if self.examples:
+            require_number(chunk.number, self._chunk_count)
+        subjects = {text for text, _ in self.subjects}
+        result = chunk.result
+        named = {*result["verdicts"], *result["decided_natively"], *(one["subject"] for one in result["failures"])}
+        if not named <= subjects or result["examples"] > EXAMPLES_PER_CHUNK:
+            raise MalformedError("it has examples of another search")
+        for failure in result["failures"]:
+            read_example(failure["example"])
 
     @contextmanager
     def open(self) -> Iterator[Callable[[int], SearchChunkResult]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,19 +17,18 @@ from onnx.reference import ReferenceEvaluator
 from refusals import refused
 
 from conformance.audit.inputs import InputSet
-from conformance.audit.job import AuditWorkers, decode_node, encode_node
+from conformance.audit.job import AuditWorkers, JudgementJob, RecordingKey, decode_node, encode_node
 from conformance.audit.judgement import JudgedNode, NodeVerdict, WrongElement
 from conformance.audit.report import as_json
 from conformance.audit.session import AuditedModel, audit_subject
 from conformance.jobs.dask import DaskWorkers
+from conformance.jobs.job import ChunkResult
 from conformance.jobs.process_pool import ProcessWorkers
+from conformance.serialization.decoding import MalformedError
 from conformance.subjects.loading import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
-
-    from conformance.jobs.job import ChunkResult
 
 
 class FusingBackend:
@@ -169,3 +169,18 @@ def test_judgement_survives_json(share: float) -> None:
         3, "n", "Add", "", NodeVerdict.WRONG, "r", 5, 6, 1, share, worst, ("a",), (1, 2), 4, "cut", "float"
     )
     assert decode_node(encode_node(node)) == node
+
+
+@pytest.mark.parametrize(("number", "judged"), [(0, [0]), (0, [0, 1, 1]), (0, [2, 3]), (1, [0, 1]), (2, [])])
+def test_judgements_of_other_nodes_are_refused(number: int, judged: list[int]) -> None:
+    job = JudgementJob(Path(), RecordingKey("", "", "", ""), "", ((0, 2), (2, 3)))
+
+    def chunk(number: int, nodes: list[int], segment: int = 0) -> ChunkResult:
+        judgements = [replace(JudgedNode(each, "", "", "", NodeVerdict.CORRECT), segment=(segment,)) for each in nodes]
+        return ChunkResult(number, {"nodes": [encode_node(node) for node in judgements]})
+
+    job.check_result(chunk(0, [0, 1]))
+    with pytest.raises(MalformedError):
+        job.check_result(chunk(number, judged))
+    with pytest.raises(MalformedError):
+        job.check_result(chunk(0, [0, 1], segment=3))

@@ -12,10 +12,14 @@ from conformance.census.chunks import (
     NEIGHBOURHOOD_PAIRS,
     WINDOW_PAIRS,
     ArgumentPlan,
+    Cell,
     critical_ordinals,
     known_counterexamples,
 )
 from conformance.census.float_ordinals import FLOAT_TYPES
+from conformance.census.job import CensusJob
+from conformance.jobs.job import ChunkResult
+from conformance.serialization.decoding import MalformedError
 
 
 @pytest.mark.parametrize(("first", "last"), [(-10, 10), (0, CHUNK_VALUES), (-5, 3 * CHUNK_VALUES + 7)])
@@ -59,3 +63,18 @@ def test_critical_ordinals_contain_special_arguments(operator, argument):
 def test_known_counterexamples_are_floats():
     assert all(np.float32(x) == x for operator in ("Exp", "Log") for x in known_counterexamples(operator))
     assert known_counterexamples("Softmax") == known_counterexamples("Exp") != ()
+
+
+@pytest.mark.parametrize(
+    ("cell", "number", "ordinal"), [(1, 0, 0), (7, 0, 0), (0, 10**9, 0), (0, 0, 2**15 - 1), (0, 0, -(2**40))]
+)
+def test_check_result_of_another_cell_or_type_is_refused(cell, number, ordinal):
+    def chunk(cell, number, at):
+        row = {"binade": 0, "counts": {"row": 1}, "extremes": {"error": {"value": 1.0, "at": at}}, "ordinals": {}}
+        return ChunkResult(number, {"cell": cell, "failure": "", "refused": False, "symmetric": True, "rows": [row]})
+
+    cells = (Cell("reference", "Exp", "float16", False), Cell("reference", "Log", "float16", False))
+    census = CensusJob(cells, {"reference": "1"})
+    census.check_result(chunk(0, 0, 2**15 - 2))
+    with pytest.raises(MalformedError):
+        census.check_result(chunk(cell, number, ordinal))

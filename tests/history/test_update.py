@@ -19,6 +19,7 @@ from conformance.history.job import ReleaseJob, update_store_on_workers
 from conformance.history.store import HistoryStore
 from conformance.history.update import ReleaseTask, RunSettings, missing_releases, order_by_gaps, update_store
 from conformance.jobs.job import ChunkResult
+from conformance.serialization.decoding import MalformedError
 
 
 @pytest.fixture(scope="module")
@@ -231,7 +232,9 @@ class DirectWorkers:
     def run(self, job, numbers):
         with job.open() as run_chunk:
             for number in numbers:
-                yield ChunkResult(number, json.loads(json.dumps(run_chunk(number))))
+                chunk = ChunkResult(number, json.loads(json.dumps(run_chunk(number))))
+                job.check_result(chunk)
+                yield chunk
 
 
 def run_update_on_workers(store, corpus, *releases):
@@ -270,3 +273,15 @@ def test_update_on_workers_with_other_corpus_is_refused(store, corpus, tmp_path)
     job = ReleaseJob((ReleaseTask(TARGET, "1.0"),), RunSettings(other.path), corpus.digest)
     with refused("subject.other-corpus"), job.open():
         pass
+
+
+def test_results_of_another_release_or_damaged_ones_are_refused(store, corpus, fakes):
+    tasks = tuple(ReleaseTask(TARGET, release) for release in ("1.0", "2.0"))
+    fakes.backends = {"1.0": AlwaysRight}
+    job = ReleaseJob(tasks, RunSettings(corpus.path), corpus.digest)
+    with job.open() as run_chunk:
+        result = run_chunk(0)
+    job.check_result(ChunkResult(0, result))
+    for number, records in [(1, result["records"]), (2, result["records"]), (0, ""), (0, "AAAA"), (0, "no base64")]:
+        with pytest.raises(MalformedError):
+            job.check_result(ChunkResult(number, {**result, "records": records}))

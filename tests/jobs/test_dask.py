@@ -95,6 +95,13 @@ def test_dask_workers_invalid_address_is_error():
         results(Squares(), DaskWorkers("nowhere", pytest.fail))
 
 
+@pytest.mark.parametrize("answer", [b'{"square": 361}', b'{"square": 9}', b'{"square": -1}'])
+def test_answer_of_worker_for_another_chunk_is_refused(cluster, monkeypatch, answer):
+    monkeypatch.setattr("conformance.jobs.dask.run_chunk", AnswersOnly(answer))
+    with refused("job.malformed-result", cluster.scheduler_address):
+        results(Squares(), DaskWorkers(cluster.scheduler_address, lambda _: None))
+
+
 @pytest.mark.parametrize(
     "answer", [b"[]", b'{"square": "x"}', b"{}", {"square": 1}, b'{"square": 1}' + b" " * 200, None]
 )

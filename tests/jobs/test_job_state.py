@@ -122,3 +122,14 @@ def test_job_state_other_file_without_final_newline_is_unchanged(tmp_path):
 def test_job_state_device_is_refused(name):
     with refused("job.state-not-a-file", name):
         JobState(Path(name), Squares())
+
+
+@pytest.mark.parametrize("chunk", [ChunkResult(20, {"square": 400}), ChunkResult(3, {"square": 16})])
+def test_job_state_with_result_of_no_chunk_is_refused(tmp_path, chunk):
+    file = tmp_path / "state.jsonl"
+    with JobState(file, Squares()) as state:
+        state.add(chunk)
+    content = file.read_bytes()
+    with refused("job.malformed-state", file, "line 2"), JobState(file, Squares()):
+        pass
+    assert file.read_bytes() == content

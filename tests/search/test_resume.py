@@ -138,10 +138,10 @@ def tampered(chunk, **changes):
     ],
     ids=", ".join,
 )
-def test_check_saved_refuses_tampered_examples(changes):
+def test_check_result_refuses_tampered_examples(changes):
     (chunk,) = run_job(job(examples=40), here())
     with pytest.raises(MalformedError):
-        FailingExamples(job()).check_saved(tampered(chunk, **changes))
+        job().check_result(tampered(chunk, **changes))
 
 
 def test_command_with_tampered_state_starts_nothing(command, tmp_path, monkeypatch):
@@ -166,3 +166,11 @@ def test_coverage_lists_the_combinations(command, tmp_path):
     assert document["examples"] == 40
     assert {*document["combinations"][0]} == {*search_command.COMBINATION_PARTS}
     assert len(document["combinations"]) > 30
+
+
+@pytest.mark.parametrize("changes", [{"examples": 10**6}, {"verdicts": {"another:Backend": {"pass": 40}}}])
+def test_check_result_refuses_counts_of_another_search(changes):
+    (chunk,) = run_job(job(examples=40), here())
+    job(examples=40).check_result(chunk)
+    with pytest.raises(MalformedError):
+        job(examples=40).check_result(ChunkResult(chunk.number, {**chunk.result, **changes}))

@@ -13,6 +13,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from conformance.errors import SubjectError
+from conformance.jobs.job import ChunkResult, require_number
+from conformance.serialization.decoding import MalformedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -40,6 +42,11 @@ class Squares:
 
     def chunk_numbers(self) -> Iterable[int]:
         return range(self.count)
+
+    def check_result(self, chunk: ChunkResult) -> None:
+        require_number(chunk.number, self.count)
+        if chunk.result["square"] != chunk.number**2:
+            raise MalformedError("it is the square of another number")
 
     @contextmanager
     def open(self) -> Iterator[Callable[[int], Square]]:
@@ -84,7 +91,7 @@ class Faulty(Squares):
     """Divides by zero at chunk 3."""
 
     def run_chunk(self, number: int) -> Square:
-        return {"square": number // (number - 3)}
+        return {"square": number**2 if number != 3 else number // 0}
 
 
 @dataclass(frozen=True)
@@ -101,6 +108,9 @@ class Sleeps(Squares):
 
 class Endless(Squares):
     """Has infinitely many chunks."""
+
+    def check_result(self, chunk: ChunkResult) -> None:
+        super().check_result(ChunkResult(0, {"square": chunk.result["square"] - chunk.number**2}))
 
     def chunk_numbers(self) -> Iterable[int]:
         return itertools.count()
