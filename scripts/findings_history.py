@@ -4,7 +4,7 @@ python scripts/findings_history.py [STORE]          write the line "- Releases: 
 python scripts/findings_history.py --check [STORE]  exit with status 1 if a line differs from the history
 
 The line describes the smallest case of the fault: the last series of releases in which the case has the verdict of the
-fault. A fault without a release in the history has no line.
+fault. A fault without a release in the history has no line. Releases of `HIDING_RELEASES` do not count.
 """
 
 from __future__ import annotations
@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 STORE = ROOT / "reports" / "history"
+HIDING_RELEASES = {"tract": frozenset(("0.20.3", "0.21.0", "0.21.4"))}
+"""Releases whose Python package has a fault in most cases, so that their verdicts do not show other faults.
+
+tract: every output is returned as float, and a scalar becomes a vector.
+"""
+
 _LINE = re.compile(r"^- Releases: [^\n]*\n", re.MULTILINE)
 
 
@@ -63,8 +69,15 @@ def releases_sentence(found: Mapping[Target, Timeline], fault: KnownFault) -> st
     span = timeline and span_of_fault(timeline, fault)
     if not timeline or not span:
         return None
-    count, first, last = len(timeline.releases), timeline.releases[0], timeline.releases[-1]
-    return f"{', '.join(span.texts)} (history of {count} release{'s' * (count != 1)}, {first} to {last})."
+    hiding = HIDING_RELEASES.get(fault.subject, frozenset())
+    releases = [release for release in timeline.releases if release not in hiding]
+    hidden = [release for release in timeline.releases if release in hiding]
+    history = f"history of {len(releases)} releases, {releases[0]} to {releases[-1]}"
+    if len(releases) == 1:
+        history = f"history of {releases[0]}"
+    if hidden:
+        history += f"; without {' and '.join(hidden)}, see above"
+    return f"{', '.join(span.texts)} ({history})."
 
 
 def span_of_fault(timeline: Timeline, fault: KnownFault) -> Span | None:
@@ -73,7 +86,11 @@ def span_of_fault(timeline: Timeline, fault: KnownFault) -> Span | None:
     if row is None:
         return None
     other = str(Verdict.PASS)
-    same = [verdict if verdict in {"", fault.verdict, "unsupported"} else other for verdict in row.verdicts]
+    hiding = HIDING_RELEASES.get(fault.subject, frozenset())
+    verdicts = [
+        "" if release in hiding else each for release, each in zip(timeline.releases, row.verdicts, strict=True)
+    ]
+    same = [verdict if verdict in {"", fault.verdict, "unsupported"} else other for verdict in verdicts]
     return failing_span(timeline.releases, same)
 
 

@@ -45,6 +45,15 @@ def test_span_of_fault_has_releases_with_its_verdict(script, fault, verdicts, si
     assert (span.since, span.fixed_in) == (since, fixed_in)
 
 
+def test_release_whose_package_hides_faults_is_left_out(script, fault, monkeypatch):
+    monkeypatch.setattr(script, "HIDING_RELEASES", {"onnxruntime": frozenset(("1.0", "1.1"))})
+    timeline = timeline_of(fault, "pass", "fail", "fail", "fail")
+    span = script.span_of_fault(timeline, fault)
+    assert (span.since, span.is_oldest, span.last_good) == ("1.2", True, None)
+    sentence = script.releases_sentence({TARGET: timeline}, fault)
+    assert sentence.startswith("since 1.2 or earlier (history of 2 releases, 1.2 to 1.3; without 1.0 and 1.1")
+
+
 def test_fault_without_history_has_no_sentence(script, fault):
     assert script.releases_sentence({}, fault) is None
     other = dataclasses.replace(fault, case="test_other")
