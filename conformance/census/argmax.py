@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 VALUE_COUNT = 2**16
 """Number of values of a 16-bit type."""
 
+PAIR_COUNT = 2 * VALUE_COUNT**2
+"""Number of pairs of values with a value of `select_last_index`; `decode_pair` decodes their ordinals."""
+
 FIRSTS_PER_CHUNK = 64
 """First elements of a chunk."""
 

@@ -194,6 +194,14 @@ class Cell:
         return FLOAT_TYPES[self.type]
 
     @property
+    def ordinals(self) -> range:
+        """The ordinals that counters can have: of values with a next value, or of pairs for ArgMax."""
+        if self.operator == "ArgMax":
+            return range(argmax.PAIR_COUNT)
+        limits = np.iinfo(self.float_type.signed)
+        return range(limits.min, limits.max)
+
+    @property
     def plan(self) -> ArgumentPlan:
         """The arguments to test."""
         return _plan(self.operator, self.type, self.sampled)

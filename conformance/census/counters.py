@@ -51,19 +51,21 @@ def empty_counters(binade: int) -> BinadeCounters:
     return {"binade": binade, "counts": {}, "extremes": {}, "ordinals": {}}
 
 
-def check_ordinals(row: BinadeCounters, float_type: FloatType) -> None:
+def check_ordinals(row: BinadeCounters, possible: range) -> None:
     """Check the ordinals in counters from a file or a worker.
 
+    Args:
+        possible: the ordinals of the arguments of the cell.
+
     Raises:
-        MalformedError: an ordinal has no value of the type, or more ordinals are kept than the limit.
+        MalformedError: an ordinal has no argument, or more ordinals are kept than the limit.
     """
     ordinals = [extreme["at"] for extreme in row["extremes"].values()]
     for kept in row["ordinals"].values():
         if len(kept) > MAX_ORDINALS:
             raise MalformedError(f"a binade has more than {MAX_ORDINALS} ordinals of a kind")
         ordinals += kept
-    limits = np.iinfo(float_type.signed)
-    if any(not limits.min <= ordinal < limits.max for ordinal in ordinals):  # an ordinal and the next one
+    if not all(possible.start <= ordinal < possible.stop for ordinal in ordinals):
         raise MalformedError("an ordinal has no value of the element type")
 
 

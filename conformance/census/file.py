@@ -126,7 +126,7 @@ def _read_cell(record: Mapping[str, Any]) -> CellResult:
     is_sampled = record["sampled"] and record["shift_symmetric"]
     cell = Cell(record["subject"], record["operator"], record["type"], is_sampled)
     for row in record["binades"]:
-        check_ordinals(row, cell.float_type)
+        check_ordinals(row, cell.ordinals)
     return CellResult(
         cell,
         record["version"],

@@ -86,9 +86,9 @@ class CensusJob:
         require_number(chunk.number, len(self.chunk_numbers()))
         if chunk.result["cell"] != self.locate_chunk(chunk.number)[0]:
             raise MalformedError(f"cell {chunk.result['cell']} does not have chunk {chunk.number}")
-        floats = self.cells[chunk.result["cell"]].float_type
+        possible = self.cells[chunk.result["cell"]].ordinals
         for row in chunk.result["rows"]:
-            check_ordinals(row, floats)
+            check_ordinals(row, possible)
 
     @contextmanager
     def open(self) -> Iterator[Callable[[int], CellChunkResult]]:

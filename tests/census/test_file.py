@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 
 import pytest
+from repository import ROOT
 
 from conformance.census.chunks import Cell
 from conformance.census.file import read_census
@@ -18,6 +19,26 @@ FOUND = (
     CellResult(Cell("a", "Exp", "float", sampled=True), "1", {5: ROW}, "no answer", refused=True),
     CellResult(Cell("a", "Softmax", "float"), "1", {5: ROW}, symmetric=False),
 )
+
+
+WRONG_PAIR = (2**16 + 0x3C00) * 2**16 + 0xFFFF
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "reports" / "census").glob("*.jsonl.gz")), ids=lambda path: path.name)
+def test_read_census_accepts_each_census_of_the_reports(path):
+    assert read_census(path)[1]
+
+
+@pytest.mark.parametrize(("ordinal", "is_right"), [(0, True), (WRONG_PAIR, True), (2**33, False), (-1, False)])
+def test_read_census_checks_pairs_of_argmax(tmp_path, ordinal, is_right):
+    row = {"binade": 0, "counts": {"pairs": 8, "wrong": 1}, "extremes": {}, "ordinals": {"wrong": [ordinal]}}
+    cell = CellResult(Cell("a", "ArgMax", "float16"), "1", {0: row})
+    (tmp_path / "census").write_bytes(b"".join(json_lines([cell], {})))
+    if is_right:
+        assert read_census(tmp_path / "census")[1][0].rows == {0: row}
+    else:
+        with pytest.raises(CensusFileError):
+            read_census(tmp_path / "census")
 
 
 @pytest.mark.parametrize("packed", [False, True])
