@@ -174,11 +174,13 @@ def accuracy_table(
         TableColumn(
             "limit_ulp", "number", "limit of the error on which the bound at level must rests; see the table bounds"
         ),
-        TableColumn("error_over_bound", "number", "largest error of the cases, divided by the bound of its element"),
+        TableColumn("error_over_bound", "number", "error of the output `output`, divided by the bound of its element"),
         TableColumn("case", "text", "case with the largest error", "cases.case"),
         TableColumn("data_set", "integer", "data set with the largest error"),
         TableColumn("output", "text", "output with the largest error, with the index of the element"),
         TableColumn("verdict", "text", "verdict of this case"),
+        TableColumn("largest_over_bound", "number", "largest error of all cases, divided by the bound of its element"),
+        TableColumn("largest_over_bound_case", "text", "case with this error", "cases.case"),
         TableColumn("file", "text", "census or results file", "inputs.name"),
     )
     rows = [row for name, found in cells.items() for each in found for row in _cell_rows(name, each)]
@@ -206,7 +208,7 @@ def _cell_rows(file: str, each: CellResult) -> Iterator[tuple[Any, ...]]:
         *(cell.subject, each.version, cell.operator, cell.type, "census", 0.0, error),
         *((None, None) if at is None else (shortest_decimal(at), hex_bits(at))),
         *(each.number("values"), domain_size(each), each.sampled, _limit(cell.operator, cell.type, Level.MUST)),
-        *(None, None, None, None, None, file),
+        *(None, None, None, None, None, None, None, file),
     )
 
 
@@ -215,7 +217,7 @@ def _case_rows(corpus: Corpus, cases: Mapping[str, CaseRecord], run: Results) ->
     versions = {subject["id"]: subject["version"] for subject in run.header["subjects"]}
     produced = {id: found for id, case in cases.items() if (found := direct_outputs(case))}
     worst: dict[tuple[str, str, str], _Worst] = {}
-    ratios: dict[tuple[str, str, str], float] = {}
+    ratios: dict[tuple[str, str, str], tuple[float, str]] = {}
     counts: dict[tuple[str, str, str], int] = defaultdict(int)
     for subject, id in sorted(run.rows):
         if id not in produced or cases[id]["level"] == Level.SILENT:
@@ -226,7 +228,9 @@ def _case_rows(corpus: Corpus, cases: Mapping[str, CaseRecord], run: Results) ->
                 continue
             key = (subject, *produced[id][evidence["name"]])
             counts[key] += 1
-            ratios[key] = max(ratios.get(key, 0.0), evidence.get("error_over_bound", 0.0))
+            ratio = evidence.get("error_over_bound", 0.0)
+            if key not in ratios or ratio > ratios[key][0]:
+                ratios[key] = (ratio, id)
             each = _Worst(evidence["max_ulp"], id, evidence, result["verdict"])
             if key not in worst or each.ulp > worst[key].ulp:
                 worst[key] = each
@@ -240,7 +244,8 @@ def _case_rows(corpus: Corpus, cases: Mapping[str, CaseRecord], run: Results) ->
             *(subject, versions[subject], operator, type, "cases", 0.0, largest.ulp),
             *(_inputs_at(corpus, case, number, operator, index) if index is not None else (None, None)),
             *(counts[key], None, None, _limit(operator, type, Level.MUST)),
-            *(ratios[key], largest.case, number, name, largest.verdict, file),
+            *(largest.evidence.get("error_over_bound"), largest.case, number, name, largest.verdict),
+            *(*ratios[key], file),
         )
 
 

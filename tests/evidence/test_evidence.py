@@ -110,7 +110,8 @@ def test_accuracy_has_input_of_largest_error(evidence):
     assert (census["inputs"], census["of"], census["sampled"], census["limit_ulp"]) == (8, 63489, False, 4.0)
     wrong = rows["wrong", "Adam", "float"]
     assert (wrong["case"], wrong["data_set"], wrong["verdict"]) == (REPEATED, 2, "fail")
-    assert wrong["error_over_bound"] > 1
+    assert wrong["largest_over_bound"] >= wrong["error_over_bound"] > 1
+    assert wrong["largest_over_bound_case"] == REPEATED
     assert re.fullmatch(r"X_new\[\d+\]", wrong["output"])
     assert re.search(r"(^|; )G=[-0-9.e]+;", wrong["input"])
     assert rows["=right", "Exp", "float"]["case"] == EXP
@@ -155,6 +156,27 @@ def test_text_of_files_is_escaped(evidence):
     with (evidence / "tables" / "requirements.csv").open(newline="") as stream:
         (row,) = (row for row in csv.DictReader(stream) if row["requirement"] == "doc/missing")
     assert row["title"].startswith("'=HYPERLINK")
+
+
+def test_injected_names_are_text_of_the_page(inputs, tmp_path):
+    folder, paths = inputs
+    script, link = "<script>alert(1)</script>", 'javascript:"><img src=x onerror=alert(1)>'
+    results = tmp_path / "results.jsonl"
+    text = (folder / "results.jsonl").read_text()
+    text = re.sub(r'("id":|"subject":|[,{])"wrong"(?=,|:\{)', lambda found: f'{found[1]}"{script}"', text)
+    results.write_text(text.replace('"environment":{', f'"environment":{{"<b>":"{script}",'))
+    found = REQUIREMENTS.replace("Requirements of acme", f"</title>{script}").replace("There is no case.", script)
+    found = found.replace("doc.md", link.replace('"', '\\"')).replace('"doc"', f'"{script}"')
+    found = found.replace("Both cannot", script)
+    (tmp_path / "map.toml").write_text(found)
+    paths = [results if path.name == "results.jsonl" else path for path in paths]
+    write_evidence(paths, tmp_path / "out", tmp_path / "map.toml", data=folder / "corpus")
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert script in {row["subject"] for row in table(tmp_path / "out", "subjects")}
+    assert page.count("&lt;script&gt;alert(1)") > 10
+    for raw in ("<script", "<img", 'href="javascript:', "<b>alert", "</title><"):
+        assert raw not in page.replace("</title>\n", "")
+    assert verify(tmp_path / "out") == 0
 
 
 class TestVerify:
