@@ -41,6 +41,9 @@ LINE = re.compile(r"(fail|undecided) \w+/(\w+)/test_data_set_(\d+)/output_(\d+)(
 BATCH = 100
 """Number of cases whose outputs of all subjects are on disk at the same time."""
 
+ENDS_PROCESS = {"onnxruntime": {"test_argmax_pass_functions_sparse_constants"}}
+"""Cases by subject that are left out, because they end the process in which the subject runs."""
+
 COUNTS = ("cases", "outputs", "fail", "undecided", "contradict each other")
 COUNT = re.compile(r"(pass|fail|undecided|missing): (\d+)")
 
@@ -148,7 +151,7 @@ def compare(
         candidates = {name: Path(folder, str(number)) for number, name in enumerate(backends)}
         for case in cases:  # each case once, so that its interpretations stay in the cache
             for name, backend in backends.items():
-                outputs = run_case(backend, case)
+                outputs = run_case(backend, case) if case.id not in ENDS_PROCESS.get(name, ()) else None
                 if outputs is not None:
                     write_candidates(candidates[name], case, outputs)
                     judgement = judge_in_package(case, outputs)
