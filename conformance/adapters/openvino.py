@@ -23,8 +23,9 @@ _UNSUPPORTED_TEXTS = (
     "OpenVINO does not support the following ONNX operations:",
     "Unsupported data type",
     "unsupported data type",
+    "CPU plug-in doesn't support If operation with dynamic rank",
 )
-"""The second text is of releases up to 2025.1, and the last one of releases before 2023.1."""
+"""The second text is of releases up to 2025.1, the fourth of releases before 2023.1, and the last of 2023 and 2024."""
 
 _INVALID_PLACEHOLDER = "While validating node 'util::NotSupportedONNXNode "
 """Text of an error about the placeholder of an operator that OpenVINO did not convert."""
