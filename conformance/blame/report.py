@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import numpy as np
 from conformance.diagnosis.reproduction.folder import write_folder
 from conformance.diagnosis.reproduction.subject_file import subject_files
 from conformance.models.arrays import tensor_of
-from conformance.serialization.text import one_line
+from conformance.serialization.text import escape_markdown, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 MAX_MESSAGE = 300
 """Characters of a subject's message that the text has."""
+
+MAX_LINE = 2000
+"""Characters of a line of the issue text."""
 
 TITLES = {
     "controls": "1. Controls",
@@ -173,18 +177,24 @@ def render_page(document: Mapping[str, Any]) -> str:
 
 
 def issue_text(document: Mapping[str, Any], model_text: str) -> str:
-    """Return the text of an issue as Markdown."""
+    """Return the text of an issue as Markdown. Names and messages are displayed literally."""
     steps = document["steps"]
-    lines = [f"# {verdict_sentence(steps['verdict'], document)}", ""]
+    lines = [f"# {escape_markdown(verdict_sentence(steps['verdict'], document), MAX_LINE)}", ""]
     for name in TITLES:
         if name in steps:
             first, *rest = step_lines(name, steps[name], document)
-            lines += [f"## {first}", "", *(f"- {line.strip()}" for line in rest), ""]
+            listed = (f"- {escape_markdown(line.strip(), MAX_LINE)}" for line in rest)
+            lines += [f"## {escape_markdown(first, MAX_LINE)}", "", *listed, ""]
     versions = zip(document["subjects"], document["versions"], strict=False)
-    lines += ["## Versions", "", *(f"- {one_line(name)} {version}" for name, version in dict(versions).items())]
+    lines += [
+        "## Versions",
+        "",
+        *(f"- {escape_markdown(f'{name} {version}')}" for name, version in dict(versions).items()),
+    ]
     if document["optimizer"]:
-        lines.append(f"- {one_line(document['optimizer'])} {document['versions'][-1]}")
-    lines += ["", "## The reduced model", "", "~~~~", *model_text.splitlines()[:80], "~~~~", ""]
+        lines.append(f"- {escape_markdown(' '.join([document['optimizer'], document['versions'][-1]]))}")
+    fence = "~" * max(4, 1 + max(map(len, re.findall("~+", model_text)), default=0))
+    lines += ["", "## The reduced model", "", fence, *model_text.splitlines()[:80], fence, ""]
     lines.append("`reproduce.py` in this folder computes both outputs. It needs the subjects, NumPy and onnx.")
     return "\n".join(lines) + "\n"
 

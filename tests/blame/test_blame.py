@@ -486,6 +486,11 @@ def test_page_shows_injected_names_as_text(tmp_path: Path) -> None:
     parser = PageParser()
     parser.feed(page)
     assert set(parser.tags).isdisjoint({"script", "a", "img"})
+    text = issue_text(session.document, "agraph\n~~~~\n# <script>")
+    prose, fence, model_text = text.partition("~~~~~")
+    assert fence
+    assert not {"<", "[", "`"} & set(prose)
+    assert model_text.count("~~~~~") == 1
     assert parser.tags.count("title") == 1
     assert parser.attributes <= {"lang", "charset", "name", "http-equiv", "content", "class"}
     text = "".join(parser.texts)
