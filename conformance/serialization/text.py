@@ -9,7 +9,7 @@ _UNPRINTABLE = re.compile(
 )
 """Characters that XML forbids, that are invisible, or that change the direction of text; and surrogates."""
 
-_MARKDOWN_SPECIAL = re.compile(r"[^\w\s,./()=\-]|(?<=www)\.|(?<!\w)_|_(?!\w)", re.ASCII)
+_MARKDOWN_SPECIAL = re.compile(r"[^\w\s,./()=\-':]|:(?!\s|$)|(?<=www)\.|(?<!\w)_|_(?!\w)", re.ASCII)
 """Characters that Markdown or a code host interprets."""
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from onnx import TensorProto, helper
 from conformance.blame.comparison import Computation, FedModel, OpenSubjects, with_option
 from conformance.blame.difference import find_difference
 from conformance.blame.passes import list_passes
-from conformance.blame.verdict import AcceptableIndices, enclose_outputs, output_share
+from conformance.blame.verdict import AcceptableIndices, BlameOutcome, enclose_outputs, output_share
 from conformance.isolation.limits import Limits
 from conformance.subjects.naming import SubjectKind, SubjectName
 
@@ -158,6 +160,31 @@ assert first == optimize(model, passes="list")
 assert "eliminate_loop_with_const_trip_count" in first.metadata_props[0].value
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.programs
+def test_wrong_pass_of_an_isolated_onnxsim_is_found(command: Any, tmp_path: Path) -> None:
+    pytest.importorskip("onnxsim")
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
+    nested (float[1] X, bool c) => (float[1] Y) <bool yes = {1}> {
+      Y = If (yes) <
+        then_branch = outer () => (float[1] y) {
+          a = Neg (X)
+          y = If (c) <
+            then_branch = one () => (float[1] b) { b = Abs (a) },
+            else_branch = other () => (float[1] d) { d = Sin (a) }
+          >
+        },
+        else_branch = copy () => (float[1] e) { e = Identity (X) }
+      >
+    }""")
+    onnx.save(model, tmp_path / "nested.onnx")
+    words = ["-o", "onnxsim", "-b", "onnxruntime", "--json", tmp_path / "b.json"]
+    ended = command("blame", tmp_path / "nested.onnx", *words)
+    steps = json.loads((tmp_path / "b.json").read_bytes())["steps"]
+    assert ended.status == 1
+    assert steps["passes"]["names"] == ["eliminate_if_with_const_cond"]
+    assert steps["verdict"]["outcome"] == BlameOutcome.OPTIMIZER_WRONG
 
 
 def test_graph_optimizer_without_the_option_has_no_passes() -> None:
