@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from command_outputs import results_by_key
 from corpora import EXACT
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.adapters import onnxruntime as module
 from conformance.corpus.loading import load_case
@@ -137,10 +137,10 @@ def test_plugin_provider_uses_requested_device(monkeypatch, plugins, case_of, ki
     ids=["missing file", "not a library", "missing provider", "unknown fallback"],
 )
 def test_unusable_options_are_refused(options, named):
-    with refused("subject.unusable-option", named):
+    with assert_raises("subject.unusable-option", named):
         load_backend(f"onnxruntime[{options.format(module=module.__file__)}]")
 
 
 def test_plugin_without_device_of_provider_names_its_devices(plugins):
-    with refused("subject.unusable-option", "AcmeExecutionProvider", "acme"):
+    with assert_raises("subject.unusable-option", "AcmeExecutionProvider", "acme"):
         load_backend(f"onnxruntime[provider=AcmeExecutionProvider,library={plugins}]")

@@ -14,7 +14,7 @@ from distributed import LocalCluster
 from fake_jobs import DiesOnceInJob
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.audit.inputs import InputSet
 from conformance.audit.job import AuditWorkers, JudgementJob, RecordingKey, decode_node, encode_node
@@ -138,7 +138,7 @@ def test_folder_of_another_model_is_refused(model: AuditedModel, tmp_path: Path)
     workers = AuditWorkers(ProcessWorkers(1, pytest.fail), tmp_path / "kept")
     audit_json(model, workers)
     workers.check(model.digest)
-    with refused("job.other-job"):
+    with assert_raises("job.other-job"):
         workers.check("0" * 64)
 
 
@@ -152,13 +152,13 @@ def test_damaged_recording_is_refused(model: AuditedModel, tmp_path: Path, damag
     else:
         file = folder / {"record": "record.json", "model": "model.onnx", "values": "values"}[damage]
         file.write_bytes(file.read_bytes()[:100])
-    with refused("job.recording-unreadable" if damage == "missing" else "job.malformed-recording"):
+    with assert_raises("job.recording-unreadable" if damage == "missing" else "job.malformed-recording"):
         audit_json(model, workers)
 
 
 def test_file_in_the_place_of_the_folder_is_refused(model: AuditedModel, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text")
-    with refused("job.state-not-a-folder"):
+    with assert_raises("job.state-not-a-folder"):
         AuditWorkers(ProcessWorkers(1, pytest.fail), tmp_path / "file").check(model.digest)
 
 

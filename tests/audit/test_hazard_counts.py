@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx.reference import ReferenceEvaluator
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.audit.hazard_counts import NO_HAZARD, NO_OPERAND, HazardCounts, as_json, count_hazards, text_lines
 from conformance.audit.inputs import InputSet, choose_inputs
@@ -192,5 +192,5 @@ def test_inputs_without_a_subject_are_refused(command: Any, saved: Path) -> None
 
 
 def test_inputs_and_shapes_exclude_each_other(saved: Path) -> None:
-    with refused("usage.options-conflict"):
+    with assert_raises("usage.options-conflict"):
         choose_inputs(model_of("I = ArgMax<axis = 1>(X)").graph, saved / "i.npz", ["X=2x3"], 0)

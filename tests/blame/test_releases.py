@@ -11,7 +11,7 @@ import onnx
 import pytest
 from blame_subjects import Correct, WrongAbs
 from onnx import TensorProto, helper
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.audit.inputs import InputSet
 from conformance.audit.session import AuditedModel
@@ -154,9 +154,9 @@ def test_with_release_keeps_options():
 def test_releases_in_range_are_sorted_by_version():
     releases = ["1.9.0", "1.20.1", "1.32.1", "1.33.0"]
     assert releases_in_range(NAMED, "1.9..1.32", [*releases, *releases]) == ["1.9.0", "1.20.1", "1.32.1"]
-    with refused("usage.no-release-in-range", "2.0.."):
+    with assert_raises("usage.no-release-in-range", "2.0.."):
         releases_in_range(NAMED, "2.0..", releases)
-    with refused("name.malformed-release", "x..y"):
+    with assert_raises("name.malformed-release", "x..y"):
         releases_in_range(NAMED, "x..y", releases)
 
 

@@ -10,7 +10,7 @@ import pytest
 from command_outputs import read_tree
 from corpora import ADAM, EXACT, SMALL, rehash
 from corrupted_corpora import INPUT, MODEL, edit_manifest, load_adam, opening_error
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.corpus.corpus import MANIFEST, find_case, open_corpus
 
@@ -70,13 +70,13 @@ class TestDamagedCorpus:
 
     def test_altered_file_is_detected_on_loading(self, corpus_copy):
         (corpus_copy / MODEL).write_bytes(b"\x08\x08")
-        with refused("corpus.file-altered", MODEL):
+        with assert_raises("corpus.file-altered", MODEL):
             load_adam(corpus_copy)
 
     def test_file_removed_after_opening_is_detected(self, corpus_copy):
         corpus = open_corpus(corpus_copy)
         (corpus_copy / INPUT).unlink()
-        with refused("corpus.file-unreadable", "input_0.pb"):
+        with assert_raises("corpus.file-unreadable", "input_0.pb"):
             corpus.verify()
 
     def test_large_file_is_rejected_without_reading(self, corpus_copy):
@@ -214,11 +214,11 @@ class TestCompleteCorpus:
         assert [find_case(opened, id).path for id in (ADAM, EXACT)] == [f"node/{ADAM}", f"node/{EXACT}"]
 
     def test_find_case_suggests_a_similar_id(self, opened):
-        with refused("name.case-not-found", "test_adan", "test_adam?"):
+        with assert_raises("name.case-not-found", "test_adan", "test_adam?"):
             find_case(opened, "test_adan")
 
     def test_find_case_without_similar_id_names_the_list_command(self, opened):
-        with refused("name.case-not-found", "zzz", "onnx-conformance list"):
+        with assert_raises("name.case-not-found", "zzz", "onnx-conformance list"):
             find_case(opened, "zzz")
 
     def test_data_sets_loaded_twice_share_no_arrays(self, case_of):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from corpora import ADAM, INDEX, rehash
 from corrupted_corpora import INPUT, MODEL, load_adam, replace_file
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.corpus.case_json import read_case_json
 from conformance.corpus.corpus import MANIFEST, open_corpus
@@ -24,12 +24,12 @@ class TestMalformedCase:
     @pytest.mark.parametrize("what", ["input", "output", "bound"])
     def test_malformed_tensor_is_a_corpus_error(self, corpus_copy, what, content):
         replace_file(corpus_copy, INPUT.replace("input", what), content)
-        with refused("corpus.malformed", f"node/{ADAM}"):
+        with assert_raises("corpus.malformed", f"node/{ADAM}"):
             list(load_adam(corpus_copy).data_sets())
 
     def test_malformed_model_is_a_corpus_error(self, corpus_copy):
         replace_file(corpus_copy, MODEL, b"no protobuf at all")
-        with refused("corpus.malformed", f"node/{ADAM}"):
+        with assert_raises("corpus.malformed", f"node/{ADAM}"):
             load_adam(corpus_copy)
 
     def test_output_missing_in_files_and_manifest_is_detected(self, corpus_copy):
@@ -38,7 +38,7 @@ class TestMalformedCase:
         cases = json.loads((corpus_copy / MANIFEST).read_text())["cases"]
         del cases[f"node/{ADAM}"][gone]
         rehash(corpus_copy, cases)
-        with refused("corpus.malformed", f"node/{ADAM}"):
+        with assert_raises("corpus.malformed", f"node/{ADAM}"):
             list(load_adam(corpus_copy).data_sets())
 
     def test_case_without_data_sets_is_rejected(self, corpus_copy):
@@ -48,20 +48,20 @@ class TestMalformedCase:
             file: hash for file, hash in cases[f"node/{ADAM}"].items() if not file.startswith("test_data_set")
         }
         rehash(corpus_copy, cases)
-        with refused("corpus.malformed", ADAM):
+        with assert_raises("corpus.malformed", ADAM):
             list(load_adam(corpus_copy).data_sets())
 
     @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b"\xff"], ids=repr)
     def test_malformed_case_json_is_rejected(self, corpus_copy, content):
         replace_file(corpus_copy, f"node/{ADAM}/case.json", content)
-        with refused("corpus.malformed", f"node/{ADAM}/case.json"):
+        with assert_raises("corpus.malformed", f"node/{ADAM}/case.json"):
             read_case_json(corpus := open_corpus(corpus_copy), corpus.cases[ADAM])
 
     @pytest.mark.parametrize("shape", [(), (1,), (1, 1)], ids=str)
     def test_bound_of_another_shape_is_not_broadcast(self, corpus_copy, shape):
         bound = tensor_of(np.full(shape, 1e9), "X_new").SerializeToString()
         replace_file(corpus_copy, f"node/{ADAM}/test_data_set_0/bound_0.pb", bound)
-        with refused("corpus.malformed", "bound", "X_new", shape):
+        with assert_raises("corpus.malformed", "bound", "X_new", shape):
             list(load_adam(corpus_copy).data_sets())
 
     @pytest.mark.parametrize("choices", [np.ones((4,), bool), np.ones((1, 1, 9), bool), np.ones((2, 4))], ids=str)
@@ -69,5 +69,5 @@ class TestMalformedCase:
         (path,) = (corpus_copy / "pass" / INDEX).glob("test_data_set_0/accept_0.pb")
         replace_file(corpus_copy, path.relative_to(corpus_copy).as_posix(), tensor_of(choices).SerializeToString())
         corpus = open_corpus(corpus_copy)
-        with refused("corpus.malformed", INDEX):
+        with assert_raises("corpus.malformed", INDEX):
             list(load_case(corpus, corpus.cases[INDEX]).data_sets())

@@ -17,7 +17,7 @@ from command_outputs import read_records, results_by_key
 from corpora import EXACT
 from interruptible_programs import INTERRUPTIBLE
 from isolation_support import wait_until
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.environments.create import PackageSources, create_environment
 from conformance.environments.registry import DOCUMENT_NAME, environments_folder, list_environments
@@ -178,7 +178,7 @@ def test_create_old_release_has_compatible_numpy(make):
 def test_create_unusable_release_is_refused_and_leaves_nothing(cache, index, release, code, reason):
     sources = PackageSources(find_links=(str(index),), no_index=True)
     named = SubjectName.parse(subject(release), SubjectKind.BACKEND)
-    with refused(code, subject(release), reason):
+    with assert_raises(code, subject(release), reason):
         create_environment(find_requirements(named), sources)
     assert environment_folders() == []
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.environments.requirements import find_requirements, has_adapter, smoke_test_subject
 from conformance.subjects.naming import SubjectKind, SubjectName
@@ -64,7 +64,7 @@ def test_smoke_test_subject_is_backend_or_first_optimizer():
 
 @pytest.mark.parametrize("package", ["numpy>>2", "numpy@file:///etc", "numpy;python_version>'3'"])
 def test_find_requirements_malformed_package_is_refused(package):
-    with refused("name.malformed-requirement", package):
+    with assert_raises("name.malformed-requirement", package):
         requirements(f"onnx-reference@1.14.1[with={package}]")
 
 

@@ -14,7 +14,7 @@ import shutil
 import jsonschema_rs
 import pytest
 from evidence_inputs import BFLOAT16, CASES, DEFAULT, DOUBLE, EXP, NAN, REPEATED, REQUIREMENTS, write_inputs
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.corpus.corpus import bundled_corpus_path, open_corpus
 from conformance.evidence.folder import write_evidence
@@ -260,7 +260,7 @@ def test_wrong_map_is_refused(inputs, tmp_path, old, new, code):
     assert old in REQUIREMENTS
     (tmp_path / "map.toml").write_text(REQUIREMENTS.replace(old, new))
     folder, paths = inputs
-    with refused(code, "map.toml"):
+    with assert_raises(code, "map.toml"):
         write_evidence(paths, tmp_path / "out", tmp_path / "map.toml", data=folder / "corpus")
     assert [path.name for path in tmp_path.iterdir()] == ["map.toml"]
 
@@ -282,35 +282,35 @@ def test_wrong_input_is_refused_and_nothing_is_written(inputs, tmp_path, name, c
     folder, paths = inputs
     wrong = tmp_path / name
     wrong.write_text(change((folder / name).read_text()))
-    with refused(code, wrong):
+    with assert_raises(code, wrong):
         make((folder, [path if path.name != name else wrong for path in paths]), tmp_path / "out")
     assert list(tmp_path.iterdir()) == [wrong]
 
 
 def test_folder_that_is_not_empty_is_refused(inputs, tmp_path):
     (tmp_path / "own.txt").write_text("mine")
-    with refused("evidence.folder-not-empty", tmp_path):
+    with assert_raises("evidence.folder-not-empty", tmp_path):
         make(inputs, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["own.txt"]
 
 
 def test_census_alone_is_refused(inputs, tmp_path):
-    with refused("evidence.results-missing"):
+    with assert_raises("evidence.results-missing"):
         make((inputs[0], inputs[1][1:]), tmp_path / "out")
 
 
 def test_input_given_twice_is_refused(inputs, tmp_path):
-    with refused("results.given-twice"):
+    with assert_raises("results.given-twice"):
         make((inputs[0], [*inputs[1], inputs[1][2]]), tmp_path / "out")
 
 
 def test_unknown_restriction_is_refused(inputs, tmp_path):
-    with refused("usage.restriction-unknown", "other"):
+    with assert_raises("usage.restriction-unknown", "other"):
         make(inputs, tmp_path / "out", restrict="other")
 
 
 def test_missing_map_is_refused(tmp_path):
-    with refused("evidence.requirements-unreadable"):
+    with assert_raises("evidence.requirements-unreadable"):
         read_map(tmp_path / "none.toml")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.errors import ExpectationsError
 from conformance.expectations.conditions import ConditionContext
@@ -107,7 +107,7 @@ MALFORMED = {
 @pytest.mark.parametrize(("content", "code", "data"), MALFORMED.values(), ids=MALFORMED.keys())
 def test_malformed_file_is_rejected(file, content, code, data):
     path = file(content)
-    with refused(f"expectations.{code}", path, *data):
+    with assert_raises(f"expectations.{code}", path, *data):
         read_expectations(path)
 
 
@@ -128,7 +128,7 @@ def test_misspelt_word_is_rejected_with_the_nearest(file, content, word, hint):
 
 def test_unknown_verdict_is_rejected_with_the_verdicts(file):
     verdicts = [verdict for verdict in Verdict if verdict is not Verdict.PASS]
-    with refused("expectations.malformed-entry", "'pass'", *verdicts):
+    with assert_raises("expectations.malformed-entry", "'pass'", *verdicts):
         read_expectations(file(WHOLE.replace('"fail"', '"pass"')))
 
 
@@ -140,17 +140,17 @@ def test_misspelt_subject_is_rejected_with_the_nearest(file):
 
 @pytest.mark.parametrize("name", ["missing.toml", "."])
 def test_unreadable_file_is_rejected(tmp_path, name):
-    with refused("expectations.cannot-read", tmp_path / name):
+    with assert_raises("expectations.cannot-read", tmp_path / name):
         read_expectations(tmp_path / name)
 
 
 def test_file_about_another_subject_is_rejected(file):
-    with refused("expectations.subject-not-run", "acme", "other"):
+    with assert_raises("expectations.subject-not-run", "acme", "other"):
         read_expectations_by_subject([file(WHOLE)], ["other"])
 
 
 def test_second_file_about_one_subject_is_rejected(file):
-    with refused("expectations.subject-twice", "acme", "more.toml"):
+    with assert_raises("expectations.subject-twice", "acme", "more.toml"):
         read_expectations_by_subject([file(WHOLE), file(WHOLE, "more.toml")], ["acme"])
 
 
@@ -210,7 +210,7 @@ def test_entry_may_name_violated_checks(file):
     ],
 )
 def test_key_of_many_parts_is_refused_without_parsing_it(text):
-    with refused("expectations.malformed", "parts"):
+    with assert_raises("expectations.malformed", "parts"):
         parse_expectations(text.replace("KEY", "a" + ".a" * 20_000), "e.toml")
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from refusals import refused
+from refusals import assert_raises
 from runs_in_memory import make_run, plain_case, plain_result
 
 from conformance.expectations import update as update_module
@@ -206,7 +206,7 @@ class TestNewFailures:
         assert [one.cases for one in done.missing] == [("test_n1",), ("test_o1",)]
 
     def test_unknown_cause_is_refused(self):
-        with refused("usage.no-such-cause", "7", NAME):
+        with assert_raises("usage.no-such-cause", "7", NAME):
             update_expectations(TEXT, NAME, ran({**AS_TOLD, **NEW}), NewEntries("x", numbers=frozenset({7})))
 
     def test_diagnosed_cause_has_the_mutant_as_reason(self):
@@ -251,12 +251,12 @@ class TestNewFailures:
 
 class TestRefusals:
     def test_update_for_subject_not_in_run_is_refused(self):
-        with refused("expectations.subject-not-run", "other", "results.jsonl"):
+        with assert_raises("expectations.subject-not-run", "other", "results.jsonl"):
             update_expectations('subject = "other"\n', NAME, ran(AS_TOLD))
 
     def test_inline_entries_are_rejected(self):
         text = 'subject = "acme"\nexpect = [{cases = "test_a1", verdict = "error", reason = "known"}]\n'
-        with refused("expectations.cannot-edit", NAME):
+        with assert_raises("expectations.cannot-edit", NAME):
             update_expectations(text, NAME, ran(AS_TOLD))
 
 

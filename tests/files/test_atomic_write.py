@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.files.atomic_write import (
     check_distinct_targets,
@@ -54,7 +54,7 @@ def test_early_end_of_a_pipe_reader_is_ignored(tmp_path):
 
 
 def test_full_device_is_an_error():
-    with refused("usage.target-not-writable", "/dev/full", os.strerror(errno.ENOSPC)):
+    with assert_raises("usage.target-not-writable", "/dev/full", os.strerror(errno.ENOSPC)):
         write_text_atomically(Path("/dev/full"), "text")
     assert Path("/dev/full").is_char_device()
 
@@ -67,23 +67,23 @@ def test_standard_output_is_written_directly(name, capfdbinary):
 
 def test_equal_targets_are_rejected(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    with refused("usage.duplicate-target", tmp_path / "real"):
+    with assert_raises("usage.duplicate-target", tmp_path / "real"):
         check_distinct_targets([tmp_path / "link", tmp_path / "real"])
 
 
 def test_device_as_results_target_is_rejected():
-    with refused("usage.results-target-not-regular", "/dev/null"):
+    with assert_raises("usage.results-target-not-regular", "/dev/null"):
         check_results_target(Path("/dev/null"))
 
 
 def test_directory_as_target_is_rejected(tmp_path):
-    with refused("usage.target-is-directory", tmp_path):
+    with assert_raises("usage.target-is-directory", tmp_path):
         check_target(tmp_path)
 
 
 def test_failed_write_leaves_no_file(tmp_path, monkeypatch):
     monkeypatch.setattr("pathlib.Path.replace", lambda *_: (_ for _ in ()).throw(OSError(5, "Input/output error")))
-    with refused("usage.target-not-writable", tmp_path / "file", "Input/output error"):
+    with assert_raises("usage.target-not-writable", tmp_path / "file", "Input/output error"):
         write_text_atomically(tmp_path / "file", "text")
     assert list(tmp_path.iterdir()) == []
 

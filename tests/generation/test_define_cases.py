@@ -10,7 +10,7 @@ import pytest
 from argmax_cases import X, argmax_case
 from corpora import write_corpus
 from onnx import helper
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.generation import generators as definitions
 from conformance.generation.generators import define_cases
@@ -21,7 +21,7 @@ from conformance.verdicts import Level
 class TestRejectedCases:
     def assert_refused(self, tmp_path, code: str, *data: str, **changes) -> None:
         case = argmax_case(**changes)
-        with refused(code, case.id, *data):
+        with assert_raises(code, case.id, *data):
             write_corpus(tmp_path / "new", [case])
         assert list(tmp_path.iterdir()) == []
 
@@ -56,23 +56,23 @@ class TestRejectedCases:
         self.assert_refused(tmp_path, "case.inputs-mismatch", data_sets=((X.astype(np.float64),),))
 
     def test_empty_title_is_rejected(self):
-        with refused("case.incomplete", "test_small"):
+        with assert_raises("case.incomplete", "test_small"):
             argmax_case(title="")
 
     @pytest.mark.parametrize("field", ["clauses", "data_sets"])
     def test_missing_clause_or_data_set_is_rejected(self, field):
-        with refused("case.incomplete", "test_small"):
+        with assert_raises("case.incomplete", "test_small"):
             argmax_case(**{field: ()})
 
     @pytest.mark.parametrize(
         "id", ["adam", "test_Adam", "test_", "test_a/b", "test_../x", "test_a\n", "test_" + "a" * 121]
     )
     def test_malformed_id_is_rejected(self, id):
-        with refused("case.id-malformed", repr(id)):
+        with assert_raises("case.id-malformed", repr(id)):
             argmax_case(id=id)
 
     def test_unknown_kind_is_rejected(self):
-        with refused("case.kind-unknown", "'nodes'"):
+        with assert_raises("case.kind-unknown", "'nodes'"):
             argmax_case(kind="nodes")
 
     def test_duplicate_clause_is_rejected(self, tmp_path):
@@ -80,7 +80,7 @@ class TestRejectedCases:
 
     def test_ambiguous_must_case_is_rejected(self, tmp_path, defined):
         ambiguous = dataclasses.replace(defined["test_adagrad_squared_gradient_overflows_float"][1], level=Level.MUST)
-        with refused("case.must-ambiguous", ambiguous.id):
+        with assert_raises("case.must-ambiguous", ambiguous.id):
             write_corpus(tmp_path / "new", [ambiguous])
 
     def test_duplicate_id_is_rejected(self, monkeypatch):
@@ -89,13 +89,13 @@ class TestRejectedCases:
                 return lambda: [argmax_case(), argmax_case()]
 
         monkeypatch.setattr(definitions, "registered_entry_points", lambda _: {"twice": TwiceTheSame()})
-        with refused("case.id-duplicate", "test_small"):
+        with assert_raises("case.id-duplicate", "test_small"):
             define_cases(["twice"])
 
     def test_generator_with_failing_import_is_rejected(self, monkeypatch):
         broken = EntryPoint("broken", "a_package_that_is_not_there:cases", "onnx_conformance.generators")
         monkeypatch.setattr(definitions, "registered_entry_points", lambda _: {"broken": broken})
-        with refused("case.generator-failed", "broken", "ModuleNotFoundError"):
+        with assert_raises("case.generator-failed", "broken", "ModuleNotFoundError"):
             define_cases(["broken"])
 
     def test_generator_without_cases_is_rejected(self, monkeypatch):
@@ -104,10 +104,10 @@ class TestRejectedCases:
                 return list
 
         monkeypatch.setattr(definitions, "registered_entry_points", lambda _: {"nothing": Nothing()})
-        with refused("case.none-defined"):
+        with assert_raises("case.none-defined"):
             define_cases(["nothing"])
 
     def test_unknown_generator_is_rejected(self):
-        with refused("name.generator-not-found", "adan") as caught:
+        with assert_raises("name.generator-not-found", "adan") as caught:
             define_cases(["adam", "adan"])
         assert "adam" in caught.value.hint

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 from argmax_cases import argmax_case
 from corpora import ADAM, EXACT, no_progress, write_corpus
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.corpus.corpus import MANIFEST, RELEASED, open_corpus
 from conformance.generation.write_corpus import corpus_differences, mark_released
@@ -53,7 +53,7 @@ def test_requested_version_is_kept(released, few):
 
 
 def test_too_low_version_is_rejected(released, stricter):
-    with refused("usage.version-too-low", "1.9.0", "1.0.0"):
+    with assert_raises("usage.version-too-low", "1.9.0", "1.0.0"):
         write_corpus(released, stricter, "1.9.0")
 
 
@@ -103,12 +103,12 @@ class TestReleasedFile:
     def test_damaged_released_json_is_rejected(self, released, few, damage, code):
         file = released / RELEASED
         file.write_text(damage(file.read_text()))
-        with refused(code, RELEASED):
+        with assert_raises(code, RELEASED):
             write_corpus(released, few)
 
     def test_damaged_corpus_cannot_be_released(self, old):
         (old / "node" / ADAM / "model.onnx").write_bytes(b"")
-        with refused("corpus.file-altered", ADAM):
+        with assert_raises("corpus.file-altered", ADAM):
             mark_released(old)
         assert not (old / RELEASED).exists()
 

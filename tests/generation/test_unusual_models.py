@@ -9,7 +9,7 @@ import onnx
 import pytest
 from corpora import write_corpus
 from onnx import helper
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.corpus.case import Case, PassEffect, Rewrite
 from conformance.corpus.case_json import read_case_json
@@ -54,16 +54,16 @@ def written(tmp_path):
 
 class TestRewrite:
     def test_pass_case_without_rewrite_is_rejected(self):
-        with refused("case.rewrite-missing", "test_argmax_pass_axis_made"):
+        with assert_raises("case.rewrite-missing", "test_argmax_pass_axis_made"):
             dataclasses.replace(make_case(), rewrite=None)
 
     @pytest.mark.parametrize(("effect", "values"), [(PassEffect.APPLIES, ()), (PassEffect.DOES_NOT_APPLY, ("Y",))])
     def test_removed_values_that_contradict_the_effect_are_rejected(self, effect, values):
-        with refused("case.rewrite-contradictory", effect):
+        with assert_raises("case.rewrite-contradictory", effect):
             Rewrite(effect, values, values)
 
     def test_value_missing_at_the_fixed_point_is_rejected(self):
-        with refused("case.rewrite-contradictory", "Y", "Z"):
+        with assert_raises("case.rewrite-contradictory", "Y", "Z"):
             Rewrite(PassEffect.APPLIES, ("Y",), ("Z",))
 
     def test_rewrite_is_written_to_case_json(self, written):
@@ -71,7 +71,7 @@ class TestRewrite:
         assert document["rewrite"] == {"effect": "applies", "once": ["Y"], "fixed_point": ["Y", "Z"]}
 
     def test_node_case_without_data_sets_is_rejected(self):
-        with refused("case.incomplete"):
+        with assert_raises("case.incomplete"):
             dataclasses.replace(make_case(), kind="node", data_sets=())
 
 
@@ -90,7 +90,7 @@ class TestDeclaredShapes:
         ],
     )
     def test_wrong_size_rank_or_type_is_rejected(self, tmp_path, value):
-        with refused("case.inputs-mismatch"):
+        with assert_raises("case.inputs-mismatch"):
             write_corpus(tmp_path / "made", [make_case(inputs=[value])])
 
     def test_input_with_initializer_is_not_in_the_data_set(self, written):
@@ -110,7 +110,7 @@ class TestStructuralCases:
         corpus = open_corpus(small_corpus)
         case = next(iter(corpus.cases.values()))
         files = {name: hash for name, hash in case.files.items() if not name.startswith("test_data_set")}
-        with refused("corpus.malformed", case.path):
+        with assert_raises("corpus.malformed", case.path):
             next(load_case(corpus, dataclasses.replace(case, files=files)).data_sets())
 
 

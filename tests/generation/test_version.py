@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command_outputs import has_only_old_corpus, read_tree
 from corpora import EXACT, INDEX, write_corpus
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.corpus.case import Case
 from conformance.corpus.released import fingerprints
@@ -63,11 +63,11 @@ class TestVersion:
 
     @pytest.mark.parametrize("version", ["0.9.0", "0.99.99"])
     def test_lower_version_is_rejected(self, old, few, version):
-        with refused("usage.version-too-low", version):
+        with assert_raises("usage.version-too-low", version):
             write_corpus(old, few[:2], version)
 
     def test_error_names_the_first_changed_case(self, old, few):
-        with refused("usage.version-too-low", "1.0.1", f"pass/{INDEX}", "minor", "1.0.0"):
+        with assert_raises("usage.version-too-low", "1.0.1", f"pass/{INDEX}", "minor", "1.0.0"):
             write_corpus(old, few, "1.0.1")
 
     @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ class TestVersion:
     )
     def test_malformed_version_is_rejected(self, old, few, version):
         before = read_tree(old)
-        with refused("usage.bad-version", repr(version)):
+        with assert_raises("usage.bad-version", repr(version)):
             write_corpus(old, few[:2], version)
         assert has_only_old_corpus(old, before)
 
@@ -84,7 +84,7 @@ class TestVersion:
     def minimum(directory: Path, cases: list[Case]) -> str:
         """Return the minimum version for these cases, as the hint of the error states it."""
         before = read_tree(directory)
-        with refused("usage.version-too-low") as caught:
+        with assert_raises("usage.version-too-low") as caught:
             write_corpus(directory, cases)
         assert has_only_old_corpus(directory, before)
         version = caught.value.hint.removeprefix("Add --corpus-version ").removesuffix(".")

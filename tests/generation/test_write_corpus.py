@@ -9,7 +9,7 @@ import pytest
 from argmax_cases import argmax_case
 from command_outputs import has_only_old_corpus, read_tree
 from corpora import ADAM, EXACT, INDEX, SEVERAL, SMALL, no_progress, write_corpus
-from refusals import refused
+from refusals import assert_raises
 from repository import DATA
 
 from conformance.corpus.corpus import MANIFEST, open_corpus
@@ -64,7 +64,7 @@ class TestDifferences:
         assert read_tree(corpus_copy.parent) == before
 
     def test_directory_without_corpus_is_rejected(self, tmp_path, defined):
-        with refused("corpus.manifest-missing", tmp_path):
+        with assert_raises("corpus.manifest-missing", tmp_path):
             corpus_differences(tmp_path, self.named_cases(defined), no_progress)
 
 
@@ -130,7 +130,7 @@ class TestWriting:
     def test_extra_file_in_the_corpus_is_not_lost(self, old, few):
         (old / "mine.txt").write_bytes(b"mine")
         before = read_tree(old)
-        with refused("corpus.extra-file", old, "mine.txt"):
+        with assert_raises("corpus.extra-file", old, "mine.txt"):
             write_corpus(old, few)
         assert read_tree(old) == before
 

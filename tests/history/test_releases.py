@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from packaging.version import Version
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.history import releases
 from conformance.history.releases import ReleaseRange, find_releases, is_disk_error
@@ -55,12 +55,12 @@ def test_find_releases_in_range_returns_them_from_oldest_to_newest(uv, text, exp
 
 
 def test_find_releases_without_release_in_range_is_refused(uv):
-    with refused("history.no-release", "acme"):
+    with assert_raises("history.no-release", "acme"):
         find_releases("acme", ReleaseRange.parse("3..4"))
 
 
 def test_find_releases_of_unknown_package_is_refused(uv):
-    with refused("history.no-such-package", "acne"):
+    with assert_raises("history.no-such-package", "acne"):
         find_releases("acne", ReleaseRange())
 
 
@@ -69,18 +69,18 @@ def test_find_releases_of_unknown_package_is_refused(uv):
 )
 def test_find_releases_without_network_is_refused(uv, error):
     uv.append(error)
-    with refused("history.no-network", "acme"):
+    with assert_raises("history.no-network", "acme"):
         find_releases("acme", ReleaseRange())
 
 
 @pytest.mark.parametrize("text", ["x", "1..y", "1.0...2"])
 def test_malformed_range_is_refused(text):
-    with refused("name.malformed-release", text):
+    with assert_raises("name.malformed-release", text):
         ReleaseRange.parse(text)
 
 
 def test_range_that_ends_before_it_begins_is_refused():
-    with refused("name.empty-range"):
+    with assert_raises("name.empty-range"):
         ReleaseRange.parse("1.3..1.2")
 
 

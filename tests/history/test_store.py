@@ -11,7 +11,7 @@ import pytest
 from corpora import ADAM, EXACT
 from fake_backends import AlwaysRight, AlwaysWrong
 from history_stores import TARGET, OneStepOff, add_release, write_three_cases
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.files import atomic_write
 from conformance.history.store import HistoryStore, Target
@@ -71,22 +71,22 @@ def test_unavailable_release_is_recorded_until_it_has_results(store, corpus):
 def test_store_of_another_format_is_refused(store, corpus):
     add_release(store, corpus, "1.0", AlwaysRight)
     (store.folder / "store.json").write_text(json.dumps({"format": 99}))
-    with refused("history.other-format", "99"):
+    with assert_raises("history.other-format", "99"):
         HistoryStore(store.folder)
 
 
 def test_store_without_format_or_in_file_is_refused(store, corpus, tmp_path):
     add_release(store, corpus, "1.0", AlwaysRight)
     (store.folder / "store.json").unlink()
-    with refused("history.damaged"):
+    with assert_raises("history.damaged"):
         HistoryStore(store.folder)
     (tmp_path / "file").touch()
-    with refused("history.not-a-store"):
+    with assert_raises("history.not-a-store"):
         HistoryStore(tmp_path / "file")
 
 
 def test_second_update_at_once_is_refused(store):
-    with store.lock(), refused("history.locked"), HistoryStore(store.folder).lock():
+    with store.lock(), assert_raises("history.locked"), HistoryStore(store.folder).lock():
         pass
 
 
@@ -94,7 +94,7 @@ def test_damaged_values_are_refused(store, corpus):
     path = add_release(store, corpus, "1.0", OneStepOff).path
     values = Path(str(path).replace(".jsonl.gz", ".values.xz"))
     values.write_bytes(values.read_bytes()[:-9])
-    with refused("history.damaged", values.name):
+    with assert_raises("history.damaged", values.name):
         store.values(TARGET)
 
 
@@ -104,7 +104,7 @@ def test_results_without_release_are_refused(store, corpus):
     header = json.loads(lines[0])
     del header["history"]
     path.write_bytes(gzip.compress(b"\n".join([json.dumps(header).encode(), *lines[1:]])))
-    with refused("results.malformed"):
+    with assert_raises("results.malformed"):
         store.releases()
 
 
@@ -112,7 +112,7 @@ def test_digest_of_corpus_cannot_name_other_folder(store, corpus):
     path = add_release(store, corpus, "1.0", AlwaysRight).path
     content = gzip.decompress(path.read_bytes()).replace(corpus.digest.encode(), b"../../../../etc/passwd")
     path.write_bytes(gzip.compress(content))
-    with refused("results.malformed"):
+    with assert_raises("results.malformed"):
         read_results(path)
 
 
@@ -123,7 +123,7 @@ def test_full_disk_leaves_earlier_results(store, corpus, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(atomic_write, "_replace_file", fail)
-    with refused("history.disk-full"):
+    with assert_raises("history.disk-full"):
         add_release(store, corpus, "1.1", OneStepOff)
     assert [each.path for each in store.releases()] == [first.path]
     assert read_results(first.path).rows

@@ -10,7 +10,7 @@ import pytest
 from corpora import ADAM, EXACT
 from fake_backends import AlwaysRight, AlwaysWrong, WrongOnArgMax
 from history_stores import TARGET, OneStepOff, add_release, change_tensor, run_release, write_three_cases
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.environments.registry import Environment
 from conformance.errors import SubjectError
@@ -147,7 +147,7 @@ def test_release_that_does_not_install_is_recorded_and_not_tried_again(store, co
 def test_missing_network_and_full_disk_are_not_recorded_as_unavailable(store, corpus, fakes, problem, code):
     fakes.backends = {"1.0": AlwaysRight}
     fakes.errors = {"1.1": SubjectError("not-installable", f"onnxruntime@1.1 does not install: {problem}", "-")}
-    with refused(code):
+    with assert_raises(code):
         run_update(store, corpus, "1.0", "1.1")
     assert [each.release for each in store.releases()] == ["1.0"]
     assert store.unavailable(TARGET) == {}
@@ -163,7 +163,7 @@ def test_full_disk_in_run_stops_update_and_keeps_earlier_results(store, corpus, 
     fakes.backends = {"1.0": AlwaysRight, "1.1": AlwaysRight}
     run_update(store, corpus, "1.0")
     fakes.ends = [(2, "error: results cannot be written: No space left on device.")]
-    with refused("history.disk-full"):
+    with assert_raises("history.disk-full"):
         run_update(store, corpus, "1.1")
     assert [each.release for each in store.releases()] == ["1.0"]
 
@@ -222,7 +222,7 @@ def test_offline_update_leaves_release_that_must_run(store, corpus, fakes, tmp_p
 def test_damaged_results_stop_update(store, corpus):
     path = add_release(store, corpus, "1.0", AlwaysRight).path
     path.write_bytes(path.read_bytes()[:20])
-    with refused("results.malformed", path.name):
+    with assert_raises("results.malformed", path.name):
         missing_releases(store, TARGET, ["1.0"], corpus)
 
 
@@ -271,7 +271,7 @@ def test_update_on_workers_joins_shards_and_records_unavailable_releases(store, 
 def test_update_on_workers_with_other_corpus_is_refused(store, corpus, tmp_path):
     other = change_tensor(corpus, ADAM, "test_data_set_0/bound_0.pb", 0.0, tmp_path / "other")
     job = ReleaseJob((ReleaseTask(TARGET, "1.0"),), RunSettings(other.path), corpus.digest)
-    with refused("subject.other-corpus"), job.open():
+    with assert_raises("subject.other-corpus"), job.open():
         pass
 
 

@@ -9,7 +9,7 @@ import pytest
 from command_outputs import read_records, results_by_key
 from corpora import SMALL
 from isolation_support import HANG, isolated_subject, processes_in
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.errors import SubjectError, UnknownName
 from conformance.isolation.limits import Limits, parse_memory_size
@@ -90,13 +90,13 @@ def test_harness_error_at_start_has_hint_and_code(module):
     module(
         "harness", 'print(\'{"seq":1,"error":"Acme is not installed.","hint":"Install it.","code":"subject.acme"}\')\n'
     )
-    with refused("subject.acme", "Acme", "Install it."):
+    with assert_raises("subject.acme", "Acme", "Install it."):
         isolated_subject(f"exec:{sys.executable} harness.py")
 
 
 def test_harness_of_other_kind_is_refused(module):
     harness = f"exec:{sys.executable} -m conformance.isolation.harness reference"
-    with refused("subject.wrong-kind", harness):
+    with assert_raises("subject.wrong-kind", harness):
         isolated_subject(harness, kind=SubjectKind.OPTIMIZER)
 
 

@@ -7,7 +7,7 @@ import socket
 import pytest
 from distributed import LocalCluster
 from fake_jobs import DiesOnce, Endless, Faulty, GivenUp, Squares, WithoutSubject
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.errors import SuiteFault
 from conformance.jobs.dask import DaskWorkers
@@ -45,13 +45,13 @@ def test_dask_workers_stop_when_iterator_closes(cluster):
 def test_dask_workers_of_other_version_are_refused(cluster):
     notices = []
     workers = DaskWorkers(cluster.scheduler_address, notices.append, version="99.0")
-    with refused("job.no-usable-worker", "99.0"):
+    with assert_raises("job.no-usable-worker", "99.0"):
         results(Squares(), workers)
     assert len(notices) == 2
 
 
 def test_dask_workers_without_subject_are_refused(cluster):
-    with refused("job.no-usable-worker", "nonsuch"):
+    with assert_raises("job.no-usable-worker", "nonsuch"):
         results(WithoutSubject(), DaskWorkers(cluster.scheduler_address, lambda _: None))
 
 
@@ -68,7 +68,7 @@ def test_dask_workers_repeat_chunk_of_killed_worker(tmp_path):
 
 
 def test_dask_workers_dying_on_one_chunk_end_job(cluster):
-    with refused("job.workers-died", 3):
+    with assert_raises("job.workers-died", 3):
         results(GivenUp(), DaskWorkers(cluster.scheduler_address, pytest.fail))
 
 
@@ -78,7 +78,7 @@ def test_dask_workers_lost_scheduler_is_error():
     chunks = run_job(Endless(), DaskWorkers(cluster.scheduler_address, lambda _: None))
     next(chunks)
     cluster.close()
-    with refused("job.scheduler-lost", cluster.scheduler_address):
+    with assert_raises("job.scheduler-lost", cluster.scheduler_address):
         list(chunks)
 
 
@@ -86,19 +86,19 @@ def test_dask_workers_unreachable_scheduler_is_error():
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{unused.getsockname()[1]}"
-    with refused("job.scheduler-unreachable", address):
+    with assert_raises("job.scheduler-unreachable", address):
         results(Squares(), DaskWorkers(address, pytest.fail, connecting=0.2))
 
 
 def test_dask_workers_invalid_address_is_error():
-    with refused("job.scheduler-unreachable", "nowhere"):
+    with assert_raises("job.scheduler-unreachable", "nowhere"):
         results(Squares(), DaskWorkers("nowhere", pytest.fail))
 
 
 @pytest.mark.parametrize("answer", [b'{"square": 361}', b'{"square": 9}', b'{"square": -1}'])
 def test_answer_of_worker_for_another_chunk_is_refused(cluster, monkeypatch, answer):
     monkeypatch.setattr("conformance.jobs.dask.run_chunk", AnswersOnly(answer))
-    with refused("job.malformed-result", cluster.scheduler_address):
+    with assert_raises("job.malformed-result", cluster.scheduler_address):
         results(Squares(), DaskWorkers(cluster.scheduler_address, lambda _: None))
 
 
@@ -108,7 +108,7 @@ def test_answer_of_worker_for_another_chunk_is_refused(cluster, monkeypatch, ans
 def test_answer_of_worker_that_is_not_a_result_is_refused(cluster, monkeypatch, answer):
     monkeypatch.setattr("conformance.jobs.dask.run_chunk", AnswersOnly(answer))
     monkeypatch.setattr("conformance.jobs.dask.MAX_RESULT_BYTES", 100)
-    with refused("job.malformed-result", cluster.scheduler_address):
+    with assert_raises("job.malformed-result", cluster.scheduler_address):
         results(Squares(), DaskWorkers(cluster.scheduler_address, lambda _: None))
 
 

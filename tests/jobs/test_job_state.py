@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from fake_jobs import Squares
-from refusals import refused
+from refusals import assert_raises
 
 import conformance.jobs.job as module
 from conformance.jobs.job import ChunkResult, JobState, run_job
@@ -62,14 +62,14 @@ def test_job_state_repeated_chunk_counts_once(tmp_path):
 
 
 def test_job_state_in_use_is_refused(tmp_path):
-    with JobState(tmp_path / "state", Squares()), refused("job.state-in-use", tmp_path / "state"):
+    with JobState(tmp_path / "state", Squares()), assert_raises("job.state-in-use", tmp_path / "state"):
         JobState(tmp_path / "state", Squares())
 
 
 def test_job_state_of_other_job_is_refused(tmp_path):
     with JobState(tmp_path / "state", Squares(20)):
         pass
-    with refused("job.other-job", "count", 20, 21):
+    with assert_raises("job.other-job", "count", 20, 21):
         JobState(tmp_path / "state", Squares(21))
 
 
@@ -77,7 +77,7 @@ def test_job_state_of_other_version_is_refused(tmp_path, monkeypatch):
     with JobState(tmp_path / "state", Squares()):
         pass
     monkeypatch.setattr(module, "suite_version", lambda: "99.0")
-    with refused("job.other-version", "99.0"):
+    with assert_raises("job.other-version", "99.0"):
         JobState(tmp_path / "state", Squares())
 
 
@@ -88,7 +88,7 @@ def test_job_state_of_other_version_is_refused(tmp_path, monkeypatch):
 def test_job_state_other_file_is_refused_and_unchanged(tmp_path, content):
     file = tmp_path / "state"
     file.write_bytes(content)
-    with refused("job.malformed-state", file, "line 1"):
+    with assert_raises("job.malformed-state", file, "line 1"):
         JobState(file, Squares())
     assert file.read_bytes() == content
 
@@ -101,26 +101,26 @@ def test_job_state_malformed_chunk_is_refused(tmp_path, line):
     with JobState(file, Squares()):
         pass
     file.write_bytes(file.read_bytes() + line + b"\n")
-    with refused("job.malformed-state", file, "line 2"):
+    with assert_raises("job.malformed-state", file, "line 2"):
         JobState(file, Squares())
 
 
 def test_job_state_folder_is_refused(tmp_path):
-    with refused("job.state-unusable", tmp_path):
+    with assert_raises("job.state-unusable", tmp_path):
         JobState(tmp_path, Squares())
 
 
 def test_job_state_other_file_without_final_newline_is_unchanged(tmp_path):
     file = tmp_path / "notes.txt"
     file.write_bytes(b"first line\nlast line")
-    with refused("job.malformed-state", file):
+    with assert_raises("job.malformed-state", file):
         JobState(file, Squares())
     assert file.read_bytes() == b"first line\nlast line"
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "/dev/full"])
 def test_job_state_device_is_refused(name):
-    with refused("job.state-not-a-file", name):
+    with assert_raises("job.state-not-a-file", name):
         JobState(Path(name), Squares())
 
 
@@ -130,6 +130,6 @@ def test_job_state_with_result_of_no_chunk_is_refused(tmp_path, chunk):
     with JobState(file, Squares()) as state:
         state.add(chunk)
     content = file.read_bytes()
-    with refused("job.malformed-state", file, "line 2"), JobState(file, Squares()):
+    with assert_raises("job.malformed-state", file, "line 2"), JobState(file, Squares()):
         pass
     assert file.read_bytes() == content

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from fake_jobs import AlwaysDies, DiesOnce, Endless, Faulty, Squares, WithoutSubject
-from refusals import refused
+from refusals import assert_raises
 from repository import SUPPORT
 
 from conformance.errors import SuiteFault
@@ -40,13 +40,13 @@ def test_process_workers_repeat_chunk_of_killed_worker(tmp_path):
 
 
 def test_process_workers_dying_on_one_chunk_end_job():
-    with refused("job.workers-died", "chunk 3", CHUNK_ATTEMPTS, "SIGKILL"):
+    with assert_raises("job.workers-died", "chunk 3", CHUNK_ATTEMPTS, "SIGKILL"):
         results(AlwaysDies(), ProcessWorkers(2, lambda _: None))
 
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_process_workers_job_that_cannot_open_raises_its_error(count):
-    with refused("subject.import-failed", "nonsuch"):
+    with assert_raises("subject.import-failed", "nonsuch"):
         results(WithoutSubject(), ProcessWorkers(count, pytest.fail))
 
 
@@ -84,7 +84,7 @@ def test_process_workers_end_with_parent_process(tmp_path):
     [(0, None, "usage.invalid-worker-count"), (2, "tcp://x", "usage.workers-and-dask")],
 )
 def test_create_workers_invalid_options_are_refused(count, dask, code):
-    with refused(code, "-n"):
+    with assert_raises(code, "-n"):
         create_workers(count, dask, pytest.fail)
 
 

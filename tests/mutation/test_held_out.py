@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.mutants import catalogue
 from conformance.passes.eliminate_nop_monotone_argmax import eliminate
@@ -134,12 +134,12 @@ def test_held_out_pass_mutant_replaces_the_step(write_file):
 )
 def test_read_held_out_of_a_wrong_file_is_refused(write_file, text, code, data):
     path = write_file(text)
-    with refused(code, path, data):
+    with assert_raises(code, path, data):
         read_held_out(path)
 
 
 def test_read_held_out_of_a_directory_is_refused(tmp_path):
-    with refused("held-out.file-unreadable", tmp_path):
+    with assert_raises("held-out.file-unreadable", tmp_path):
         read_held_out(tmp_path)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.judging.profile_rules import load_profile
 from conformance.profiles import bundled_profiles, read_profile
@@ -82,17 +82,17 @@ def test_rule_never_lowers_a_level(file, own):
     ],
 )
 def test_malformed_profile_is_rejected(file, content, code, datum):
-    with refused(f"usage.profile-{code}", datum):
+    with assert_raises(f"usage.profile-{code}", datum):
         load_profile(file(content))
 
 
 def test_unknown_profile_suggests_a_similar_name():
-    with refused("usage.profile-unreadable", "sonx", "sonnx"):
+    with assert_raises("usage.profile-unreadable", "sonx", "sonnx"):
         read_profile("sonx")
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "pipe", "a\0b"])
 def test_special_file_as_profile_is_rejected(here, name):
     os.mkfifo(here / "pipe")
-    with refused("usage.profile-unreadable", name):
+    with assert_raises("usage.profile-unreadable", name):
         read_profile(name)

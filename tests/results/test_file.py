@@ -11,7 +11,7 @@ import raising_backends as raising
 from command_outputs import read_records
 from corpora import ADAM, EXACT, SMALL
 from recorded_runs import EXPECTED, make_result, record_run
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.errors import ResultsError
 from conformance.expectations.criterion import PassCriterion
@@ -53,7 +53,7 @@ def edited(lines: list[str], record: str, **changes) -> list[str]:
 
 def assert_refused(path, code: str, *data: object) -> None:
     """Assert that the file is rejected with this code, and that the message has the path and the data."""
-    with refused(f"results.{code}", path, *data):
+    with assert_raises(f"results.{code}", path, *data):
         read_results(path)
 
 
@@ -278,12 +278,12 @@ class TestSeveralFiles:
         header = json.loads(lines[0])
         other = edited(lines, "header", corpus={**header["corpus"], "digest": "0" * 64})
         paths = [file(lines), file(other, "other.jsonl")]
-        with refused("results.different-corpus", *paths):
+        with assert_raises("results.different-corpus", *paths):
             read_results_of_one_corpus(paths)
 
     def test_duplicate_subject_in_two_files_is_rejected(self, file, lines):
         paths = [file(lines), file(lines, "again.jsonl")]
-        with refused("results.duplicate-subject", *paths, "acme"):
+        with assert_raises("results.duplicate-subject", *paths, "acme"):
             read_results_of_one_corpus(paths)
 
     def test_report_of_a_rejected_file_is_not_written(self, file, lines, tmp_path):

@@ -8,7 +8,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.results import file as module
 from conformance.results.file import IndexedLines
@@ -81,7 +81,7 @@ def test_long_line_is_rejected_before_it_is_read(file, monkeypatch):
     monkeypatch.setattr(module, "MAX_LINE_BYTES", 10**4)
     path = file(gzip.compress(LINE + bytes(10**7)), "results.jsonl.gz")
     tracemalloc.start()
-    with refused("results.too-large", "Line 2", 10000):
+    with assert_raises("results.too-large", "Line 2", 10000):
         list(IndexedLines(path))
     _, held = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -90,7 +90,7 @@ def test_long_line_is_rejected_before_it_is_read(file, monkeypatch):
 
 def test_large_file_is_rejected(file, monkeypatch):
     monkeypatch.setattr(module, "MAX_FILE_BYTES", 10**4)
-    with refused("results.too-large", 10000):
+    with assert_raises("results.too-large", 10000):
         list(IndexedLines(file(gzip.compress(LINE * 1000), "results.jsonl.gz")))
 
 
@@ -118,7 +118,7 @@ def nothing(folder: Path) -> Path:
 
 @pytest.mark.parametrize("what", [a_pipe, a_device, a_link_to_a_device, a_folder, nothing])
 def test_special_file_is_rejected_without_blocking(tmp_path, what):
-    with refused("results.unreadable", path := what(tmp_path)):
+    with assert_raises("results.unreadable", path := what(tmp_path)):
         list(IndexedLines(path))
 
 

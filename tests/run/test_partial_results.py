@@ -7,14 +7,14 @@ import os
 
 import pytest
 from command_outputs import read_records
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.run.resume import PartialResults, partial_path
 
 
 def test_second_run_into_a_file_is_rejected(tmp_path):
     first = PartialResults(tmp_path / "results.jsonl")
-    with refused("usage.results-locked", "results.jsonl"):
+    with assert_raises("usage.results-locked", "results.jsonl"):
         PartialResults(tmp_path / "results.jsonl")
     first.abandon()
     PartialResults(tmp_path / "results.jsonl").abandon()
@@ -76,7 +76,7 @@ def test_records_before_a_full_disk_are_kept_for_resuming(tmp_path, monkeypatch,
     for _ in range(records):
         file.write(b"{}\n")
     monkeypatch.setattr("conformance.run.resume.os.write", fail)
-    with refused("usage.cannot-write", "results.jsonl"):
+    with assert_raises("usage.cannot-write", "results.jsonl"):
         file.write(b"{}\n")
     monkeypatch.undo()
     file.abandon()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from corpora import ADAM, EXACT, SEVERAL
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import load_case
@@ -21,7 +21,7 @@ def test_prefetched_file_is_returned_once(corpus_copy):
     prefetch(corpus, entry)
     (corpus_copy / "node" / ADAM / "model.onnx").write_bytes(b"")
     assert load_case(corpus, entry).model.graph.node
-    with refused("corpus.file-altered", ADAM):
+    with assert_raises("corpus.file-altered", ADAM):
         load_case(corpus, entry)
 
 
@@ -39,7 +39,7 @@ def test_inputs_are_prefetched_first(corpus_copy):
         file.write_bytes(b"")
     case = load_case(corpus, corpus.cases[ADAM]).with_prefetched_inputs()
     assert len(case.prefetched_inputs) == len(case.model.graph.input)
-    with refused("corpus.file-altered", ADAM):
+    with assert_raises("corpus.file-altered", ADAM):
         list(case.data_sets())
 
 
@@ -49,7 +49,7 @@ def test_prefetch_with_only_model_skips_inputs(corpus_copy):
     for file in (corpus_copy / "node" / ADAM).rglob("*.*"):
         file.write_bytes(b"")
     case = load_case(corpus, corpus.cases[ADAM])
-    with refused("corpus.file-altered", ADAM):
+    with assert_raises("corpus.file-altered", ADAM):
         case.with_prefetched_inputs()
 
 
@@ -60,7 +60,7 @@ def test_current_case_keeps_its_prefetched_files(corpus_copy):
     for id in (EXACT, ADAM):
         (corpus_copy / "node" / id / "model.onnx").write_bytes(b"")
     assert load_case(corpus, corpus.cases[ADAM]).id == ADAM
-    with refused("corpus.file-altered", EXACT):
+    with assert_raises("corpus.file-altered", EXACT):
         load_case(corpus, corpus.cases[EXACT])
 
 
@@ -68,5 +68,5 @@ def test_altered_file_raises_when_it_is_used(corpus_copy):
     corpus = PrefetchingCorpus.of(open_corpus(corpus_copy))
     (corpus_copy / "node" / ADAM / "model.onnx").write_bytes(b"")
     prefetch(corpus, corpus.cases[ADAM])
-    with refused("corpus.file-altered", ADAM):
+    with assert_raises("corpus.file-altered", ADAM):
         load_case(corpus, corpus.cases[ADAM])

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from command_outputs import expectations_text, results_by_key
 from corpora import SMALL
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.results.file import read_results
 from conformance.run.selection import Shard
@@ -25,7 +25,7 @@ class TestShards:
 
     @pytest.mark.parametrize("text", ["", "0/2", "3/2", "1", "1/0", "a/b", "1/2/3", "-1/2", "1/99999"])
     def test_malformed_shard_is_rejected(self, text):
-        with refused("usage.malformed-shard", text):
+        with assert_raises("usage.malformed-shard", text):
             Shard.parse(text)
 
     def test_header_has_the_shard(self, run_with_faults, here):

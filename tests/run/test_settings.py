@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.isolation.limits import Limits
 from conformance.run.options import RUN_OPTIONS
@@ -75,5 +75,5 @@ def test_words_have_the_options_that_verdicts_depend_on():
     ],
 )
 def test_inconsistent_settings_are_rejected(wrong, code, data):
-    with refused(code, data):
+    with assert_raises(code, data):
         Settings(**wrong)

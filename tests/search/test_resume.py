@@ -7,7 +7,7 @@ import json
 import pytest
 from distributed import LocalCluster
 from fake_backends import KillsItsProcessOnce
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.commands import search as search_command
 from conformance.errors import JobError
@@ -63,7 +63,7 @@ def test_search_continues_after_killed_scheduler(tmp_path, uninterrupted):
         chunks = run_job(job(), DaskWorkers(cluster.scheduler_address, lambda _: None), state)
         next(chunks)
         cluster.close()
-        with refused("job.scheduler-lost", cluster.scheduler_address):
+        with assert_raises("job.scheduler-lost", cluster.scheduler_address):
             list(chunks)
     with JobState(tmp_path / "state", job()) as state:
         assert len(state.chunks) >= 1
@@ -155,7 +155,7 @@ def test_command_with_tampered_state_starts_nothing(command, tmp_path, monkeypat
 
 
 def test_search_of_other_version_of_a_subject_is_refused():
-    with refused("subject.other-version", "0.0.1"):
+    with assert_raises("subject.other-version", "0.0.1"):
         list(run_job(job(versions={"fake_backends:AlwaysWrong": "0.0.1"}), here()))
 
 
@@ -174,3 +174,10 @@ def test_check_result_refuses_counts_of_another_search(changes):
     job(examples=40).check_result(chunk)
     with pytest.raises(MalformedError):
         job(examples=40).check_result(ChunkResult(chunk.number, {**chunk.result, **changes}))
+
+
+def test_shorter_search_accepts_state_of_longer_one(tmp_path):
+    with JobState(tmp_path / "state", job(examples=120)) as state:
+        chunks = list(run_job(job(examples=120), here(), state))
+    with JobState(tmp_path / "state", job(examples=40)) as state:
+        assert len(list(run_job(job(examples=40), here(), state))) == len(chunks) == 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from refusals import refused
+from refusals import assert_raises
 
 from conformance.errors import SubjectError
 from conformance.subjects.loading import check_options, load_backend
@@ -51,7 +51,7 @@ def test_check_options_known_options_are_accepted(options):
 
 
 def test_check_options_unknown_option_suggests_known_one():
-    with refused("usage.unknown-option", "it", "spede") as caught:
+    with assert_raises("usage.unknown-option", "it", "spede") as caught:
         check(TakesSpeed, {"spede": "high"})
     assert caught.value.hint == "Did you mean speed?"
 
@@ -61,23 +61,23 @@ def test_check_options_adapter_with_keywords_accepts_any():
 
 
 def test_check_options_unsupported_device_is_refused():
-    with refused("subject.unsupported-device", "TPU"):
+    with assert_raises("subject.unsupported-device", "TPU"):
         check(TakesSpeed, {"device": "TPU"})
 
 
 def test_check_options_adapter_can_refuse_a_value():
-    with refused("subject.unusable-option", "fast"):
+    with assert_raises("subject.unusable-option", "fast"):
         check(TakesSpeed, {"speed": "light"})
 
 
 def test_check_options_of_optimizer_are_its_parameters():
     assert check(rewrites, {"depth": "2"}, SubjectKind.OPTIMIZER) is None
-    with refused("usage.unknown-option", "width"):
+    with assert_raises("usage.unknown-option", "width"):
         check(rewrites, {"width": "2"}, SubjectKind.OPTIMIZER)
 
 
 def test_check_options_optimizer_without_options_refuses_any():
-    with refused("usage.unknown-option", "depth"):
+    with assert_raises("usage.unknown-option", "depth"):
         check(lambda model: model, {"depth": "2"}, SubjectKind.OPTIMIZER)
 
 
@@ -92,18 +92,18 @@ def test_check_options_optimizer_without_options_refuses_any():
     ],
 )
 def test_load_backend_wrong_option_is_refused(text, code, value):
-    with refused(code, value):
+    with assert_raises(code, value):
         load_backend(text)
 
 
 @pytest.mark.parametrize("text", ["onnxruntime@1.20.1", "onnxruntime[python=/usr/bin/python3]"])
 def test_load_backend_of_other_python_is_refused(text):
-    with refused("usage.needs-other-python", text):
+    with assert_raises("usage.needs-other-python", text):
         load_backend(text)
 
 
 def test_load_backend_unknown_provider_names_available_ones():
-    with refused("subject.unusable-option", "AcmeExecutionProvider", "CPUExecutionProvider"):
+    with assert_raises("subject.unusable-option", "AcmeExecutionProvider", "CPUExecutionProvider"):
         load_backend("onnxruntime[provider=AcmeExecutionProvider]")
 
 

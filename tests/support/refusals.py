@@ -11,7 +11,7 @@ from conformance.errors import ConformanceError
 
 
 @contextmanager
-def refused(code: str, *data: object):
+def assert_raises(code: str, *data: object):
     """Assert that the block raises the error with this code, whose text names all of `data`."""
     with pytest.raises(ConformanceError) as caught:
         yield caught
