@@ -6,6 +6,7 @@ from importlib.metadata import EntryPoint, entry_points, metadata, version
 
 DISTRIBUTION = "onnx-conformance"
 
+_OWN_CODE = "conformance."
 _OPTIMIZER_ADAPTERS = "conformance.adapters.optimizers."
 """Package of the suite's adapters of graph optimizers."""
 
@@ -38,4 +39,5 @@ def server_arguments(group: str, name: str) -> list[str]:
 
 
 def _is_own(point: EntryPoint) -> bool:
-    return point.dist is not None and point.dist.name == DISTRIBUTION
+    """Return whether an entry point names code of this suite; reading its distribution's name takes far longer."""
+    return point.value.startswith(_OWN_CODE)

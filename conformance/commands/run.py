@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shlex
 from contextlib import contextmanager
 from dataclasses import replace
@@ -66,6 +67,7 @@ def run(
     Exit status: 0 if the run passes, 1 if it fails, 2 if the command line, the corpus or a file is wrong, 3 after an
     internal error of the suite, 130 after an interruption.
     """
+    gc.disable()  # what starts a run lives until its end; garbage collection begins before the first case
     results: Path | None = options["results"]
     if options["no_isolation"]:
         _continue_in_child(results or resume)

@@ -6,10 +6,11 @@ ways. But it computes each of these numbers once, for all elements of a node. Th
 these *interpretations*, and does not take that into account.
 
 This module checks each interpretation separately. Every output element limits the error of the common number to an
-interval. The outputs match the interpretation if the intervals of all elements have a point in common.
+interval. The outputs match the interpretation if the intervals of all elements have a point in common. Outputs that
+have the bits of the page's formula, computed in double, need no such check.
 
 The check applies to a node if its operands are inputs or initializers of the graph, and all its results are outputs of
-the graph. For other nodes, the exact operands or results of a run are unknown.
+the graph. For other nodes, the exact operands or results of a run are unknown. Momentum has no such common number.
 """
 
 from __future__ import annotations
@@ -25,7 +26,12 @@ from conformance.models.arrays import DOUBLE, FLOAT
 from conformance.reference.graph import Graph
 from conformance.reference.numbers.decimals import exact_context
 from conformance.reference.numbers.interval_system import IntervalSystem
-from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS, evaluate_optimizer
+from conformance.reference.numbers.native_system import NativeSystem
+from conformance.reference.operators.training_optimizers import (
+    TRAINING_OPTIMIZERS,
+    evaluate_optimizer,
+    find_training_optimizer,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -83,10 +89,13 @@ class InterpretedNode:
         outputs: the indices of the node's double results among the graph's outputs.
     """
 
-    def __init__(self, outputs: tuple[int, ...], interpretations: Iterator[Interpretation]) -> None:
-        self.outputs = outputs
+    def __init__(self, node: Node, graph: Graph, operands: Mapping[str, Array]) -> None:
+        """Take a node of a graph and its operands by name."""
+        self.outputs = _double_outputs(node, graph, operands)
         self._computed: list[Interpretation] = []
-        self._remaining = interpretations
+        self._remaining = _interpretations(node, graph, operands)
+        by_output = dict(zip(map(graph.outputs.index, node.outputs), _native_results(node, operands), strict=True))
+        self._native_bits = [by_output[index].tobytes() for index in self.outputs]
 
     def has_match(self, outputs: Sequence[Array]) -> bool:
         """Return whether one interpretation explains this node's outputs.
@@ -94,6 +103,8 @@ class InterpretedNode:
         Args:
             outputs: all outputs of the graph.
         """
+        if [outputs[index].tobytes() for index in self.outputs] == self._native_bits:
+            return True
         elements = [
             [Decimal(float(element)) for element in outputs[index].flat[:MAX_COMPARED_ELEMENTS]]
             for index in self.outputs
@@ -118,24 +129,26 @@ def interpreted_nodes(model: bytes, inputs: Sequence[Array]) -> list[Interpreted
     graph = Graph.from_model(onnx.load_model_from_string(model))
     names = graph.all_inputs if len(inputs) == len(graph.all_inputs) else graph.required_inputs
     operands = {**graph.initializers, **dict(zip(names, inputs, strict=True))}
-    return [
-        InterpretedNode(_double_outputs(node, graph, operands), _interpretations(node, graph, operands))
-        for node in _optimizer_nodes(graph, operands)
-    ]
+    return [InterpretedNode(node, graph, operands) for node in _optimizer_nodes(graph, operands)]
 
 
 def has_interpretations(model: onnx.ModelProto) -> bool:
-    """Return whether a model has a double output; if not, `interpreted_nodes` returns no node."""
+    """Return whether a model has a double output and a node of Adam or Adagrad; others have no interpretations."""
     double = onnx.TensorProto.DOUBLE
-    return any(value.type.tensor_type.elem_type == double for value in model.graph.output)
+    return any(value.type.tensor_type.elem_type == double for value in model.graph.output) and any(
+        optimizer is not None and optimizer.has_common_numbers
+        for optimizer in (find_training_optimizer(node.domain, node.op_type) for node in model.graph.node)
+    )
 
 
 def _optimizer_nodes(graph: Graph, operands: Mapping[str, Array]) -> Iterator[Node]:
-    """Yield the training optimizer nodes with known operands whose results are graph outputs, at least one double."""
+    """Yield the nodes of Adam and Adagrad with known operands whose results are graph outputs, at least one double."""
     for node, evaluation in graph.nodes:
+        if evaluation is not evaluate_optimizer or not TRAINING_OPTIMIZERS[node.op_type].has_common_numbers:
+            continue
         is_visible = all(name in operands for name in node.inputs)
         is_visible = is_visible and all(name in graph.outputs for name in node.outputs)
-        if evaluation is evaluate_optimizer and is_visible and _double_outputs(node, graph, operands):
+        if is_visible and _double_outputs(node, graph, operands):
             yield node
 
 
@@ -145,6 +158,13 @@ def _double_outputs(node: Node, graph: Graph, operands: Mapping[str, Array]) -> 
     count = len(tensors) // len(TRAINING_OPTIMIZERS[node.op_type].operands)
     is_double = [operands[name].dtype == np.float64 for name in tensors[:count]]
     return tuple(graph.outputs.index(name) for i, name in enumerate(node.outputs) if is_double[i % count])
+
+
+def _native_results(node: Node, operands: Mapping[str, Array]) -> list[Array]:
+    """Return the results of the formula of the page, computed with NumPy in the type of each tensor."""
+    system = NativeSystem()
+    inputs = [system.from_array(operands[name]) for name in node.inputs]
+    return [result.elements for result in evaluate_optimizer(node, inputs, system)]
 
 
 def _interpretations(node: Node, graph: Graph, operands: Mapping[str, Array]) -> Iterator[Interpretation]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import shlex
@@ -91,6 +92,7 @@ def run_corpus(request: RunRequest) -> RunOutcome:
         try:
             status = pytest.main(_arguments(session, request), plugins=plugins)
         finally:
+            gc.enable()
             starter.uninterruptible.close()
             session.processes.stop()
             if session.recorder is not None and not session.recorder.has_begun:

@@ -94,6 +94,14 @@ def test_float_tensors_have_no_interpretations():
     assert interpreted_nodes(model, inputs) == []
 
 
+def test_momentum_has_no_number_in_common_and_no_interpretations():
+    inputs = optimizer_inputs(0.1, 3, *[np.linspace(0.3, 1.9, 5)] * 3, dtype=np.float64)
+    attributes = {"alpha": 0.1, "beta": 0.2, "mode": "nesterov", "norm_coefficient": 0.1}
+    model = optimizer_model("Momentum", inputs, **attributes)
+    assert not has_interpretations(onnx.load_model_from_string(model))
+    assert interpreted_nodes(model, inputs) == []
+
+
 def test_node_with_hidden_state_has_no_interpretations():
     model, inputs = case("Adam")
     proto = onnx.load_model_from_string(model)

@@ -357,6 +357,7 @@ class TrainingOptimizer:
         formula_in_all_forms: the pseudo-code with all admissible forms of its statements. Its first argument is a
             `Forms`.
         complements: the attributes a of which the formula uses 1 - a.
+        has_common_numbers: whether the formula computes inexact numbers that do not depend on a tensor, such as 1 - a.
     """
 
     formula: Callable[..., Any]
@@ -369,6 +370,7 @@ class TrainingOptimizer:
     domain: str = TRAINING_DOMAIN
     version: int = 1
     complements: tuple[str, ...] = ()
+    has_common_numbers: bool = True
 
     def complete_attributes(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return a node's attributes with the defaults of the schema. Floats have float32 values, as in the model.
@@ -399,6 +401,7 @@ TRAINING_OPTIMIZERS: Mapping[str, TrainingOptimizer] = {
         operands=("X", "G", "V"),
         results=("X_new", "V_new"),
         required=("alpha", "beta", "mode", "norm_coefficient"),
+        has_common_numbers=False,
         allowed_values={"mode": ("standard", "nesterov")},
     ),
     "Adagrad": TrainingOptimizer(
