@@ -136,6 +136,7 @@ def measure_mutation_score(
     only: Iterable[str] = (),
     mutants: Mapping[str, Sequence[Mutant]] | None = None,
     variants_per_case: int | None = None,
+    first_cases: Mapping[str, str] | None = None,
 ) -> MutationScore:
     """Run every mutant and every correct variant on the cases of its operator.
 
@@ -144,6 +145,7 @@ def measure_mutation_score(
         only: the families to test; all if empty.
         mutants: the mutants by family; the catalogue and the correct variants if None.
         variants_per_case: number of correct variants that run on each case, in turns; all variants if None.
+        first_cases: the id of the case that a mutant runs on first, by the id of the mutant.
     """
     from mutation.variants import VARIANTS
 
@@ -153,7 +155,9 @@ def measure_mutation_score(
     for family, rows in families.items():
         results[family] = []
         for mutant in rows:
-            results[family].append(_test_mutant(mutant, cases.get(family, [])))
+            first = (first_cases or {}).get(mutant.id)
+            ordered = sorted(cases.get(family, []), key=lambda case: case.id != first)
+            results[family].append(_test_mutant(mutant, ordered))
             progress(mutant.id)
     variants = []
     tested = [case for family in families for case in cases.get(family, [])]

@@ -139,12 +139,14 @@ def measure_pass_mutation_score(
     corpus: Corpus,
     progress: Callable[[str], None],
     mutants: Mapping[str, Sequence[PassMutant]] | None = None,
+    first_cases: Mapping[str, str] | None = None,
 ) -> PassMutationScore:
     """Run every mutant of the pass and every correct optimizer on the cases of the pass.
 
     Args:
         progress: function that is called with the id of each mutant and optimizer when it is done.
         mutants: the mutants by theme; the catalogue and the correct optimizers if None.
+        first_cases: the id of the case that a mutant runs on first, by the id of the mutant.
     """
     from mutation.pass_mutants.correct_variants import CORRECT_OTHER_OPTIMIZERS, CORRECT_PASSES
 
@@ -154,6 +156,8 @@ def measure_pass_mutation_score(
     for theme, rows in (mutants or pass_mutants()).items():
         results[theme] = []
         for mutant in rows:
+            first = (first_cases or {}).get(mutant.id, order[0].id if order else "")
+            order.sort(key=lambda case: case.id != first)
             results[theme].append(PassMutantResult(mutant, _first_detection(mutant, order)))
             progress(mutant.id)
     correct = []
