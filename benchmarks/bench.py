@@ -38,6 +38,8 @@ from conformance.isolation.start_subjects import StartingSubjects
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 COPIES = 4
+COPIES_FOR_WORKERS = 2
+"""Copies for runs with several processes; they take long, and their start-up matters to users."""
 MANY_COPIES = 16
 ROUNDS = 3
 ROUNDS_OF_LONG_COMMANDS = 2
@@ -155,16 +157,20 @@ def _generation(table: Table, scratch: Path) -> None:
 
 def _bare_loops(table: Table, scratch: Path) -> None:
     for backend in ("onnx-reference", "onnxruntime"):
-        many = _against_bare_loop(table, backend, _multiplied_corpus(scratch), f"{COPIES}-fold corpus", "at most 1.08")
-        few = _against_bare_loop(table, backend, _multiplied_corpus(scratch, 1), "corpus as it is", "at most 1.20")
+        many = _against_bare_loop(table, backend, scratch, COPIES, "at most 1.08", ROUNDS_OF_LONG_COMMANDS)
+        few = _against_bare_loop(table, backend, scratch, 1, "at most 1.20", ROUNDS)
         run, bare = (larger - smaller for larger, smaller in zip(many, few, strict=True))
         more = f"{COPIES - 1} corpora more"
         table.add_row(f"run -b {backend}, {more}", f"{run:.2f}", f"bare loop {bare:.2f}", f"{run / bare:.2f}", "")
 
 
-def _against_bare_loop(table: Table, backend: str, data: Path, size: str, wanted: str) -> tuple[float, float]:
+def _against_bare_loop(
+    table: Table, backend: str, scratch: Path, copies: int, wanted: str, rounds: int
+) -> tuple[float, float]:
     """Return the seconds of both commands, with start-up."""
+    data, size = _multiplied_corpus(scratch, copies), "corpus as it is" if copies == 1 else f"{copies}-fold corpus"
     samples = measure_alternately(
+        rounds,
         run=(*COMMAND, "run", "--no-isolation", "--no-diagnosis", "-b", backend, "--data", data),
         bare=(sys.executable, HERE / "bare_loop.py", backend, data),
     )
@@ -228,11 +234,12 @@ def _workers(table: Table, scratch: Path) -> None:
     two, one = (measure(sys.executable, "-c", ARITHMETIC, str(processes)).seconds for processes in (2, 1))
     table.add_row("arithmetic in two processes", f"{two:.2f}", f"in one {one:.2f}", f"{two / one:.2f}", "")
     named = (part for name in SUBJECTS for part in ("-b", name))
-    run = (*COMMAND, "run", *named, "--data", _multiplied_corpus(scratch))
+    data = _multiplied_corpus(scratch, COPIES_FOR_WORKERS)
+    run = (*COMMAND, "run", "--no-diagnosis", *named, "--data", data)
     for where, options, limit in (("in process", ("--no-isolation",), 0.6), ("isolated", (), 0.70)):
         samples = measure_alternately(ROUNDS_OF_LONG_COMMANDS, two=(*run, *options, "-n", "2"), serial=(*run, *options))
         two, serial = samples["two"].seconds, samples["serial"].seconds
-        title = f"run -n 2, three subjects {where}, {COPIES}-fold corpus"
+        title = f"run -n 2, three subjects {where}, {COPIES_FOR_WORKERS}-fold corpus"
         table.add_row(title, f"{two:.2f}", f"serial {serial:.2f}", f"{two / serial:.2f}", f"at most {limit}")
 
 
