@@ -178,7 +178,7 @@ class DaskWorkers:
                 "Dask's package `distributed` is not installed.",
                 "pip install 'onnx-conformance[dask]', here and on the workers.",
             ) from None
-        for name in ("distributed", "distributed.client"):
+        for name in ("distributed", "distributed.client", "asyncio"):  # a lost worker is reported as an error
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             client = Client(self.address, timeout=self.connecting)
