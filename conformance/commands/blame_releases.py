@@ -88,6 +88,9 @@ def blame_case(
         if output is not None:
             write_folder(output, files)
             options.echo(f"Wrote {output}.")
+    else:
+        unwritten = "" if output is None else f", and {output} was not written"
+        options.echo(f"The text of an issue needs an environment of {at_release.text}{unwritten}: add --install.")
     return True
 
 

@@ -143,6 +143,13 @@ def test_show_case_prints_its_row(command, store):
     assert ADAM not in ended.out
 
 
+def test_blame_without_an_environment_says_that_no_folder_is_written(command, corpus, store):
+    options = ("--releases", "..", "--store", store.folder, "--data", corpus.path, "--output", "folder")
+    ended = command("blame", ADAM, "-b", "onnxruntime", *options)
+    assert (ended.status, Path("folder").exists()) == (1, False)
+    assert "folder was not written: add --install" in ended.out
+
+
 def test_show_fault_selects_cases_of_fault(command, store):
     ended = command("history", "show", "onnxruntime", "--store", store.folder)
     assert ended.status == 0
