@@ -20,19 +20,23 @@ from conformance.search.shrinking import shrink
 from conformance.verdicts import Level
 
 
+SEED = 2
+"""A seed whose fresh examples the oracle answers in seconds."""
+
+
 def mutant(name):
     return next(one for one in chain.from_iterable(catalogue().values()) if one.id == name)
 
 
-def failing_example(backend, operator, seed=1):
+def failing_example(backend, operator, seed=SEED):
     """The first random example that a backend fails."""
     return next(
-        example for example in sample_examples((operator,), seed, 0, 200) if EvaluatedExample(example).is_wrong(backend)
+        example for example in sample_examples((operator,), seed, 0, 20) if EvaluatedExample(example).is_wrong(backend)
     )
 
 
 def named(backend, original, shrunk=None):
-    names = name_mutants(SimpleNamespace(target=backend), original, shrunk or original, Level.MUST, 1, 0)
+    names = name_mutants(SimpleNamespace(target=backend), original, shrunk or original, Level.MUST, SEED, 0)
     return {one["id"] for one in names}, names
 
 
