@@ -174,7 +174,7 @@ def test_equal_signatures_are_one_failing_example():
 
 
 def test_failing_examples_are_independent_of_workers():
-    search = job("fake_backends:AlwaysWrong", 80)
+    search = job("fake_backends:WrongOnArgMax", 80)
     assert without_times(found(search)) == without_times(found(search, workers=2))
 
 
