@@ -1,7 +1,8 @@
-"""Write into reports/findings the releases that have each fault, from the history in reports/history.
+"""Write the releases of the history in reports/history into the pages about findings and about the history.
 
-python scripts/findings_history.py [STORE]          write the line "- Releases: since 1.31.0." of each fault
-python scripts/findings_history.py --check [STORE]  exit with status 1 if a line differs from the history
+python scripts/findings_history.py [STORE]          write the line "- Releases: since 1.31.0." of each fault, and count
+                                                    the releases in reports/history/README.md
+python scripts/findings_history.py --check [STORE]  exit with status 1 if a page differs from the history
 
 The line describes the smallest case of the fault: the last series of releases in which the case has the verdict of the
 fault. A fault without a release in the history has no line. Releases of `HIDING_RELEASES` do not count.
@@ -22,7 +23,7 @@ from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from conformance.history.timeline import Span, Timeline
     from conformance.results.known_faults import KnownFault
@@ -35,6 +36,10 @@ HIDING_RELEASES = {"tract": frozenset(("0.20.3", "0.21.0", "0.21.4"))}
 tract: every output is returned as float, and a scalar becomes a vector.
 """
 
+HISTORY_PAGE = "reports/history/README.md"
+
+_COUNT = re.compile(r"on \d+ releases of")
+_TABLE = re.compile(r"(^\| subject \| releases \| range \|\n\| --- \| --- \| --- \|\n)(?:\|.*\n)*", re.MULTILINE)
 _LINE = re.compile(r"^- Releases: [^\n]*\n", re.MULTILINE)
 
 
@@ -47,10 +52,10 @@ def main(arguments: list[str]) -> int:
     with open_index(store) as index:
         found = {each.target: each for each in timelines(store, index, has_case=cases.__contains__)}
     status = 0
-    for page in sorted({fault.page for fault in known_faults()}):
+    for page in (HISTORY_PAGE, *sorted({fault.page for fault in known_faults()})):
         path = ROOT / page
         text = path.read_text(encoding="utf-8")
-        new = text
+        new = with_counts(text, found.values()) if page == HISTORY_PAGE else text
         for fault in known_faults():
             if fault.page == page:
                 new = with_releases(new, fault, releases_sentence(found, fault))
@@ -61,6 +66,14 @@ def main(arguments: list[str]) -> int:
             path.write_text(new, encoding="utf-8")
             print(f"{page}: written")
     return status
+
+
+def with_counts(text: str, found: Collection[Timeline]) -> str:
+    """Return the text of the page about the history with the number of releases, of all and of each subject."""
+    rows = sorted(((len(each.releases), each) for each in found if each.releases), key=lambda pair: -pair[0])
+    lines = [f"| {each.target.text} | {n} | {each.releases[0]} to {each.releases[-1]} |\n" for n, each in rows]
+    text = _COUNT.sub(f"on {sum(n for n, _ in rows)} releases of", text)
+    return _TABLE.sub(lambda match: match[1] + "".join(lines), text)
 
 
 def releases_sentence(found: Mapping[Target, Timeline], fault: KnownFault) -> str | None:

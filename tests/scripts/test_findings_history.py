@@ -76,3 +76,10 @@ def test_line_of_section_without_upstream_is_its_last_item(script, fault):
     )
     written = script.with_releases(page, fault, "since 1.1.")
     assert written == page.replace("- Cause: none.\n", "- Cause: none.\n- Releases: since 1.1.\n", 1)
+
+
+def test_page_of_the_history_has_the_number_of_releases(script, fault):
+    heading = "| subject | releases | range |\n| --- | --- | --- |\n"
+    page = f"Results on 7 releases of runtimes.\n\n{heading}| old | 7 | 1 to 2 |\n\nText.\n"
+    found = script.with_counts(page, [timeline_of(fault, *["fail"] * 4)])
+    assert found == f"Results on 4 releases of runtimes.\n\n{heading}| onnxruntime | 4 | 1.0 to 1.3 |\n\nText.\n"
