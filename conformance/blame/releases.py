@@ -401,6 +401,11 @@ def releases_worth_comparing(folder: Path, named: SubjectName) -> list[dict[str,
     return sorted(found, key=lambda each: -each["changed"])[:MAX_NEIGHBOURS]
 
 
+def stored_releases(folder: Path, named: SubjectName) -> list[str]:
+    """Return the releases of a subject that a history has; none if there is no history."""
+    return [each.release for each in HistoryStore(folder).releases(Target.parse(named.text, named.kind))]
+
+
 def installed_releases(named: SubjectName) -> list[str]:
     """Return the releases of a subject that have a usable environment."""
     found = []
@@ -425,8 +430,8 @@ def releases_in_range(named: SubjectName, text: str, releases: Iterable[str]) ->
     if not found:
         raise UsageError(
             "no-release-in-range",
-            f"No release of {named.name} from {text} has an environment or a result in the history.",
-            f"Create environments with `onnx-conformance env create {named.name}@RELEASE`, or add --install.",
+            f"No release of {named.name} from {text} has an environment, or a result of the case in the history.",
+            f"Add --install, or create environments with `onnx-conformance env create {named.name}@RELEASE`.",
         )
     return found
 
@@ -502,7 +507,8 @@ def report_lines(named: SubjectName, search: ReleaseSearch, changes: Sequence[Ch
     """Return the answers of the tested releases, and the changes, as lines of text."""
     tested = [(release, search.observations[release]) for release in search.releases if release in search.observations]
     width = max((len(release) for release, _ in tested), default=0)
-    lines = [f"{named.name}: {len(tested)} of {len(search.releases)} releases tested"]
+    known = sum(found.answer is not FaultPresence.UNKNOWN for _, found in tested)
+    lines = [f"{named.name}: {known} of {len(search.releases)} releases answer"]
     for release, found in tested:
         about = f" ({shorten_middle(one_line(found.text), MAX_TEXT_LENGTH)})" if found.text else ""
         lines.append(f"  {release:{width}}  {found.answer}{about}")
@@ -518,9 +524,11 @@ def report_lines(named: SubjectName, search: ReleaseSearch, changes: Sequence[Ch
         lines.append("No tested release has the fault." if is_known else "No release in the range could be tested.")
     for change in changes:
         verb = "introduced" if change.is_introduction else "fixed"
-        lines.append(f"The fault was {verb} in {named.name} {change.after}; {change.before} is the release before.")
         if change.unknown:
+            lines.append(f"The fault was {verb} after {named.name} {change.before}, in {change.after} at the latest.")
             lines.append(f"  Unknown between them: {', '.join(change.unknown)}")
+        else:
+            lines.append(f"The fault was {verb} in {named.name} {change.after}; {change.before} is the release before.")
         lines += _environment_lines(search, change.before, change.after)
     return lines
 

@@ -16,7 +16,6 @@ from conformance.commands.options import (
     InputFiles,
     InputSeed,
     InputShapes,
-    ModelFile,
     NoIsolation,
     Optimizer,
     Timeout,
@@ -41,7 +40,12 @@ MAX_DOCUMENT_BYTES = 2**31
 
 @add_options
 def blame(
-    model: ModelFile,
+    model: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL", help="Path of an ONNX model. With --releases, also the id of a case of the corpus."
+        ),
+    ],
     backend: Backends = None,
     optimizer: Optimizer = None,
     inputs: InputFiles = None,
@@ -63,7 +67,7 @@ def blame(
         str,
         typer.Option(
             metavar="A..B",
-            help="Find the release that introduced the fault. MODEL is a model, or the id of a case of the corpus. The "
+            help="Find the release that introduced the fault of the model or the case. The "
             "releases are those of the graph optimizer, otherwise those of the last backend.",
         ),
     ] = "",
@@ -82,7 +86,7 @@ def blame(
     With `-o OPTIMIZER -b SUBJECT` the model and its rewrite run on the subject. With `-b A -b B` the model runs on both
     subjects. The model is reduced as long as the difference stays, and the oracle judges the reduced model.
 
-    With `--releases A..B` one subject is enough. For a release without an environment, the history is read.
+    With `--releases A..B` one subject is enough. The history answers for a case on a release without an environment.
 
     Exit status: 0 if there is no difference or both are admissible, 1 for every other answer, 2 if the command line or
     a file is wrong.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from conformance.commands.options import echo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from conformance.blame.comparison import OpenSubjects
@@ -52,7 +52,9 @@ def blame_case(
     json: Path | None,
     output: Path | None,
 ) -> bool:
-    """Find the release that introduced the fault of a case, print it, and return whether a release has the fault.
+    """Find the release that introduced the fault of a case, and print it.
+
+    Return whether a release has the fault, or none has an answer.
 
     Args:
         case: id of the case.
@@ -75,10 +77,10 @@ def blame_case(
     stored = StoredAnswers(options.store, named, entry, corpus.digest) if options.store.is_dir() else None
     prepare = _preparation(install=options.install)
     question = CaseQuestion(named, options.subjects, prepare, case=load_case(corpus, entry), stored=stored)
-    known = (stored.verdicts, stored.hints) if stored is not None else ({}, [])
-    answers, introduced = _search(question, options, *known, json)
+    hints = stored.hints if stored is not None else []
+    answers, introduced = _search(question, options, stored.verdicts if stored is not None else (), hints, json)
     if introduced is None:
-        return FaultPresence.HAS in answers.values()
+        return FaultPresence.HAS in answers.values() or FaultPresence.LACKS not in answers.values()
     at_release = with_release(named, introduced)
     if _has_environment(at_release):
         settings = Settings((at_release,), data, Selection(case=(case,)), limits=options.limits)
@@ -97,8 +99,9 @@ def blame_case(
 def blame_model(request: Request, options: ReleaseOptions) -> tuple[bool, Request | None]:
     """Find the release that introduced the fault of a model, and print it.
 
-    Return whether a release has the fault, and the request at this release. If a subject has no other way beside it,
-    the other way is the last release without the fault; the request is None without such a release.
+    Return whether a release has the fault, or none has an answer. Also return the request at the first release with
+    the fault. If a subject has no other way beside it, the other way is the last release without the fault; the request
+    is None without such a release.
 
     Args:
         request: the model, its inputs and the subjects; the releases are those of the graph optimizer or of the second.
@@ -114,9 +117,9 @@ def blame_model(request: Request, options: ReleaseOptions) -> tuple[bool, Reques
     is_alone = request.optimizer is None and request.first is request.second
     prepare = _preparation(install=options.install)
     question = ModelQuestion(named, options.subjects, prepare, request=request, is_alone=is_alone)
-    answers, introduced = _search(question, options, {}, [])
+    answers, introduced = _search(question, options)
     if introduced is None:
-        return FaultPresence.HAS in answers.values(), None
+        return FaultPresence.HAS in answers.values() or FaultPresence.LACKS not in answers.values(), None
     at = with_release(named, introduced)
     if request.optimizer is not None:
         return True, replace(request, optimizer=at)
@@ -128,12 +131,23 @@ def blame_model(request: Request, options: ReleaseOptions) -> tuple[bool, Reques
 
 
 def _search(
-    question: Question, options: ReleaseOptions, stored: Iterable[str], hints: list[str], json: Path | None = None
+    question: Question,
+    options: ReleaseOptions,
+    answered: Collection[str] = (),
+    hints: Sequence[str] = (),
+    json: Path | None = None,
 ) -> tuple[dict[str, str], str | None]:
     """Search, print the report, and write the file of `--json`.
 
     Return the answers by release, the oldest first, and the first release that is known to have the fault, or None. If
     the fault was introduced several times, it is the last introduction.
+
+    Args:
+        answered: the releases whose answers the history has.
+        hints: the releases that are tested first if the ends of the range have equal answers.
+
+    Raises:
+        UsageError: no release in the range has an environment or an answer.
     """
     import json as json_module
 
@@ -143,17 +157,22 @@ def _search(
         releases_in_range,
         report_lines,
         search_document,
+        stored_releases,
     )
     from conformance.files.atomic_write import write_text_atomically
 
     named = question.named
-    candidates = {*stored, *installed_releases(named)}
+    candidates = {*answered, *installed_releases(named)}
     if options.install:
         candidates |= _index_releases(named, options.range)
-    search = ReleaseSearch(releases_in_range(named, options.range, candidates), question.observe, hints)
+    releases_in_range(named, options.range, candidates)
+    known = {*candidates, *stored_releases(options.store, named)}  # some may have no environment; they are unknown
+    search = ReleaseSearch(releases_in_range(named, options.range, known), question.observe, hints)
     changes = search.run()
     for line in report_lines(named, search, changes):
         options.echo(line)
+    if not options.install and any(change.unknown for change in changes):
+        options.echo("  --install also tests releases without an environment.")
     if json is not None:
         document = search_document(named, search, changes)
         write_text_atomically(json, json_module.dumps(document, indent=1) + "\n")

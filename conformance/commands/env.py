@@ -45,8 +45,8 @@ def create(
 ) -> None:
     """Install releases for `run -b NAME@RELEASE` or `run -o NAME@RELEASE`, each in its own virtual environment.
 
-    Only this command and `history update` install packages. uv installs the packages if it is available, otherwise venv
-    and pip. For a name without a release, the release that this suite pins is installed.
+    Only this command, `history update` and `blame --install` install packages. uv is used if it is available,
+    otherwise venv and pip. For a name without a release, the release that this suite pins is installed.
 
     Exit status: 2 if a release cannot be installed or does not start.
     """

@@ -75,7 +75,8 @@ def update(
 ) -> None:
     """Run the corpus on all releases that the history lacks, each in a new virtual environment.
 
-    Only this command and `env create` use the network. An interrupted update is continued by the same command.
+    Only this command, `env create` and `blame --install` use the network. An interrupted update is continued by the
+    same command.
 
     Exit status: 0 if all releases have results or are recorded as unavailable, 1 if a run failed.
     """

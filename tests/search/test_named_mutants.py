@@ -19,7 +19,6 @@ from conformance.search.sampling import sample_examples
 from conformance.search.shrinking import shrink
 from conformance.verdicts import Level
 
-
 SEED = 2
 """A seed whose fresh examples the oracle answers in seconds."""
 
