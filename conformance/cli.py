@@ -12,6 +12,7 @@ import shlex
 import signal
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from contextlib import contextmanager
@@ -50,6 +51,12 @@ if TYPE_CHECKING:
 
 _SAME_INTERRUPTION_SECONDS = 1.0
 """Time within which several signals count as one interruption."""
+
+_DEFERRED_SECONDS = 0.02
+"""Time after which a signal that arrived during an import is sent again."""
+
+_LONGEST_IMPORT_SECONDS = 2.0
+"""Time after which a signal interrupts an import; the module of a subject may hang when it is imported."""
 
 _COMPLETION_VARIABLE = "_ONNX_CONFORMANCE_COMPLETE"
 """Environment variable that the completion scripts of typer set."""
@@ -183,13 +190,23 @@ def _interruptions() -> Iterator[list[float]]:
     """Raise `KeyboardInterrupt` for SIGINT and SIGTERM in the block, and yield a list of the times of the signals.
 
     A signal that was ignored before stays ignored. Signals within a second of the first signal have no effect: a
-    terminal, `timeout` and the parent process may each send a signal, and only the first may interrupt.
+    terminal, `timeout` and the parent process may each send a signal, and only the first may interrupt. A signal during
+    an import is sent again later: Python ignores an exception in some functions of the import system, and an extension
+    module that is half imported may end the process.
     """
     times: list[float] = []
+    timers: list[threading.Timer] = []
+    first_deferred = 0.0
 
     def interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal first_deferred
         now = time.monotonic()
-        if not times or now - times[0] > _SAME_INTERRUPTION_SECONDS:
+        first_deferred = first_deferred or now
+        if _is_importing(frame) and now - first_deferred < _LONGEST_IMPORT_SECONDS:
+            timers.append(threading.Timer(_DEFERRED_SECONDS, os.kill, (os.getpid(), number)))
+            timers[-1].daemon = True
+            timers[-1].start()
+        elif not times or now - times[0] > _SAME_INTERRUPTION_SECONDS:
             times.append(now)
             signal.default_int_handler(number, frame)
 
@@ -200,8 +217,19 @@ def _interruptions() -> Iterator[list[float]]:
     try:
         yield times
     finally:
+        for timer in timers:
+            timer.cancel()
         for number in handled:
             signal.signal(number, defaults[number])
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    """Return whether a stack contains a function of the import system."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _print_error(problem: str, hint: str, code: str = "", *, with_code: bool = False) -> None:

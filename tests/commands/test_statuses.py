@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import signal
+import sys
+import time
 import tomllib
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -77,6 +80,20 @@ class TestInterruptions:
             with pytest.raises(KeyboardInterrupt):
                 signal.raise_signal(signal.SIGINT)
         assert len(noted) == 2
+
+    @pytest.mark.parametrize(("seconds", "is_deferred"), [(0.3, True), (5.0, False)])
+    def test_signal_during_an_import_interrupts_after_it_or_in_the_end(
+        self, default_handlers, tmp_path, monkeypatch, seconds, is_deferred
+    ):
+        text = f"import signal, time\nsignal.raise_signal(signal.SIGINT)\ntime.sleep({seconds})\n"
+        (tmp_path / "slow_to_import.py").write_text(text, encoding="utf-8")
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.setattr("conformance.cli._LONGEST_IMPORT_SECONDS", 1.0)
+        with _interruptions(), pytest.raises(KeyboardInterrupt):
+            import_module("slow_to_import")
+            time.sleep(60)
+        assert ("slow_to_import" in sys.modules) is is_deferred
+        sys.modules.pop("slow_to_import", None)
 
     def test_ignored_signal_stays_ignored(self, default_handlers):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
