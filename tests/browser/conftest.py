@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from report_page import ReportPage
+from runs_in_memory import text_renderer
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
+
+from conformance.report.formats import html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,12 +53,12 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
 
 
 @pytest.fixture
-def show(driver: Chrome, tmp_path: Path) -> Iterator[Callable[..., ReportPage]]:
-    """Return a function that opens a report; afterwards check the console and the network."""
+def open_page(driver: Chrome) -> Iterator[Callable[..., ReportPage]]:
+    """Return a function that opens a page in a file; afterwards check the console and the network."""
     pages: list[ReportPage] = []
 
-    def opened(*runs: object, address: str = "") -> ReportPage:
-        pages.append(ReportPage(driver, tmp_path / "report.html", runs))
+    def opened(path: Path, address: str = "") -> ReportPage:
+        pages.append(ReportPage(driver, path))
         pages[-1].go(address)
         return pages[-1]
 
@@ -63,3 +66,15 @@ def show(driver: Chrome, tmp_path: Path) -> Iterator[Callable[..., ReportPage]]:
     for page in pages:
         assert page.violations() == []
         assert page.requests() == []
+
+
+@pytest.fixture
+def show(open_page: Callable[..., ReportPage], tmp_path: Path) -> Callable[..., ReportPage]:
+    """Return a function that opens the report of runs."""
+
+    def opened(*runs: object, address: str = "") -> ReportPage:
+        path = tmp_path / "report.html"
+        path.write_text(text_renderer(html.render)(list(runs)), encoding="utf-8")
+        return open_page(path, address)
+
+    return opened

@@ -1,38 +1,41 @@
-"""A page object for the HTML report in a browser."""
+"""A page object for the HTML report, or the page of a history, in a browser."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from importlib.metadata import files
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from runs_in_memory import text_renderer
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
-from conformance.report.formats import html
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from selenium.webdriver import Chrome
     from selenium.webdriver.remote.webelement import WebElement
 
+AXE_VIOLATIONS = """
+const done = arguments[0];
+axe.run({ resultTypes: ["violations"], iframes: false }).then(
+  ({ violations }) => done(violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))),
+  (error) => done([String(error)]));
+"""
+
 ROW = "#matrix .rows .row:not(.group)"
 
 
 class ReportPage:
-    """A report in a file that is open in a browser."""
+    """A page in a file that is open in a browser."""
 
-    def __init__(self, driver: Chrome, path: Path, runs: Iterable[Any]) -> None:
+    def __init__(self, driver: Chrome, path: Path) -> None:
         self.driver = driver
         self.url = path.as_uri()
-        path.write_text(text_renderer(html.render)(list(runs)), encoding="utf-8")
         driver.get_log("browser")  # type: ignore[no-untyped-call]
 
     def go(self, address: str) -> None:
-        """Load the report again at an address such as `#view=matrix`."""
+        """Load the page again at an address such as `#view=matrix`."""
         self.driver.get("about:blank")
         self.driver.get(self.url + address)
 
@@ -89,12 +92,26 @@ class ReportPage:
             focused.send_keys(Keys.TAB)
         raise AssertionError(f"{limit} times Tab did not reach {selector}")
 
+    def resize(self, width: int, height: int = 900) -> None:
+        """Set the size of the window; `restore_size` sets the first size again."""
+        screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+
+    def restore_size(self) -> None:
+        self.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
     def settle(self) -> None:
         """Wait until the page has handled a click or a key."""
         self.driver.execute_async_script("setTimeout(arguments[0], 50)")
 
     def wait(self, selector: str) -> None:
         WebDriverWait(self.driver, 5).until(lambda _: any(element.is_displayed() for element in self.all(selector)))
+
+    def axe_violations(self) -> list[str]:
+        """Return what axe-core finds in the page; only the JavaScript file of axe-playwright-python is used."""
+        (file,) = (file for file in files("axe-playwright-python") or () if file.name == "axe.min.js")
+        self.driver.execute_script(file.read_text(encoding="utf-8"))
+        return list(self.driver.execute_async_script(AXE_VIOLATIONS))
 
     def violations(self) -> list[str]:
         return [entry["message"] for entry in self.driver.get_log("browser")]  # type: ignore[no-untyped-call]

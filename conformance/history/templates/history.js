@@ -12,12 +12,16 @@ function mark(symbol, title) {
 document.getElementById("legend").append(...Object.entries(DATA.verdicts).filter(([, verdict]) => verdict)
   .map(([symbol, verdict]) => el("span", {}, mark(symbol, verdict), verdict)));
 
+// A word of a shell command: in quotes unless no character of it has a meaning in the shell.
+function quotedWord(text) {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
 function commandsOf(subject, row) {
   const at = subject.releases.indexOf(row.since);
   if (at < 0) return [];
-  const name = subject.commands[at];
-  const quoted = name.includes("[") ? `'${name}'` : name;
-  return [`onnx-conformance env create ${quoted}`, `onnx-conformance run ${subject.option} ${quoted} --case ${row.cases[0]}`];
+  const name = quotedWord(subject.commands[at]);
+  return [`onnx-conformance env create ${name}`, `onnx-conformance run ${subject.option} ${name} --case ${quotedWord(row.cases[0])}`];
 }
 
 function detailsOf(subject, row) {
@@ -33,24 +37,22 @@ function detailsOf(subject, row) {
 }
 
 function rowOf(subject, row) {
-  const width = subject.releases.length;
-  const line = el("tr", { class: "row", tabindex: 0, "aria-expanded": "false" },
-    el("td", { class: "releases" }, [...row.verdicts].map((symbol, at) => mark(symbol, `${subject.releases[at]}: ${DATA.verdicts[symbol] || "no result"}`))),
+  const opener = el("button", { type: "button", "aria-expanded": "false" }, row.known ? el("b", {}, row.name) : row.name);
+  const line = el("tr", { class: "row" },
+    el("td", { class: "releases" }, el("div", {}, [...row.verdicts].map((symbol, at) => mark(symbol, `${subject.releases[at]}: ${DATA.verdicts[symbol] || "no result"}`)))),
     el("td", { class: "count" }, plural(row.cases.length, "case"), el("br"), el("small", {}, row.level)),
     el("td", { class: "span" }, row.span.map((text) => el("div", {}, text))),
-    el("td", { class: "what" }, row.known && el("b", {}, row.name), !row.known && row.name, row.varies > 0 && el("small", {}, " (varies)")));
+    el("td", { class: "what" }, opener, row.varies > 0 && el("small", {}, " (varies)")));
   const details = el("tr", { class: "details", hidden: true }, el("td", { colspan: 4 }));
-  const toggle = () => {
-    details.hidden = !details.hidden;
-    line.setAttribute("aria-expanded", String(!details.hidden));
-    if (!details.firstChild.childNodes.length) details.firstChild.append(...detailsOf(subject, row).flat(Infinity).filter(Boolean));
+  const open = (isOpen) => {
+    details.hidden = !isOpen;
+    opener.setAttribute("aria-expanded", String(isOpen));
+    if (isOpen && !details.firstChild.childNodes.length) details.firstChild.append(...detailsOf(subject, row).flat(Infinity).filter(Boolean));
   };
-  line.addEventListener("click", toggle);
-  line.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") toggle();
-  });
+  // A click on the button is also a click on the row.
+  line.addEventListener("click", () => open(details.hidden));
   const text = [subject.name, row.course, row.name, row.known, ...row.span, ...row.cases].join("\n").toLowerCase();
-  return { line, details, text, course: row.course, width };
+  return { line, open, details, text, course: row.course };
 }
 
 const shown = DATA.subjects.map((subject) => {
@@ -67,7 +69,7 @@ const shown = DATA.subjects.map((subject) => {
     el("table", { class: "timeline" },
       el("colgroup", {}, el("col", { width }), el("col", { width: 80 }), el("col", { width: 170 }), el("col")),
       el("thead", {}, el("tr", {},
-        el("th", { class: "releases", scope: "col" }, subject.releases.map((release) => el("span", { title: release }, release))),
+        el("th", { class: "releases", scope: "col" }, el("div", {}, subject.releases.map((release) => el("span", { title: release }, release)))),
         el("th", { class: "count", scope: "col" }, "Cases"), el("th", { scope: "col" }, "Releases"), el("th", { scope: "col" }, "Cause or known fault"))),
       body),
     subject.unavailable.length > 0 && el("details", {}, el("summary", {}, `${plural(subject.unavailable.length, "release")} without results`),
@@ -86,7 +88,7 @@ function search() {
     for (const row of rows) {
       const fits = words.every((word) => row.text.includes(word));
       row.line.hidden = !fits;
-      if (!fits) row.details.hidden = true;
+      if (!fits) row.open(false);
       if (fits) courses.add(row.course);
       count += fits;
     }
@@ -118,9 +120,9 @@ document.body.append(help);
 document.getElementById("help-button").addEventListener("click", () => help.showModal());
 
 function step(by) {
-  const lines = [...document.querySelectorAll("tr.row:not([hidden])")].filter((line) => line.offsetParent !== null);
-  const at = lines.indexOf(document.activeElement);
-  const next = lines[at < 0 ? 0 : Math.min(lines.length - 1, Math.max(0, at + by))];
+  const openers = [...document.querySelectorAll("tr.row button")].filter((button) => button.checkVisibility());
+  const at = openers.indexOf(document.activeElement);
+  const next = openers[at < 0 ? 0 : Math.min(openers.length - 1, Math.max(0, at + by))];
   next?.focus();
   next?.scrollIntoView({ block: "nearest" });
 }
