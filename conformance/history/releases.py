@@ -75,7 +75,7 @@ def find_releases(package: str, range: ReleaseRange, python: str = sys.executabl
         python: the interpreter for which the wheels must be.
 
     Raises:
-        HistoryError: the package does not exist, the range has no release, or the package index cannot be reached.
+        HistoryError: the package does not exist, the range has no release, or the releases cannot be listed.
     """
     found = _list_by_uv(package, range, python) if shutil.which("uv") else _list_by_pip(package, python)
     versions = sorted({version for version in map(Version, found) if range.has(version) and not version.is_prerelease})
@@ -129,12 +129,16 @@ def _run(command: Sequence[str], text: str = "") -> subprocess.CompletedProcess[
 _NETWORK_PATTERN = re.compile(
     "error sending request|dns error|tcp connect|connection (?:refused|reset)|timed out|network was disabled"
     "|NewConnectionError|Max retries|Temporary failure in name resolution|Failed to fetch|Could not connect"
-    "|Network is unreachable|error trying to connect",
+    "|Network is unreachable|error trying to connect|HTTP status server error|Too Many Requests|ReadTimeoutError"
+    "|ProtocolError|error decoding response body|connection closed",
     re.IGNORECASE,
 )
 """Errors of uv and pip without access to the package index."""
 
 _UNKNOWN_PATTERN = re.compile("was not found in the package registry|No matching distribution found for [^<>=!~ ]+$")
+
+_NO_RELEASE_PATTERN = re.compile("No solution found when resolving|No matching distribution found")
+"""Errors of uv and pip if no release fits."""
 
 
 def is_network_error(text: str) -> bool:
@@ -145,6 +149,11 @@ def is_network_error(text: str) -> bool:
 def is_disk_error(text: str) -> bool:
     """Return whether an error means that the disk is full."""
     return re.search("No space left on device|Disk quota exceeded|os error 28", text) is not None
+
+
+def full_disk_error(problem: str) -> HistoryError:
+    """Return the error for a full disk."""
+    return HistoryError("disk-full", problem, "Free disk space, and update again.")
 
 
 def is_timeout(text: str) -> bool:
@@ -165,11 +174,19 @@ def _check_error(package: str, text: str) -> None:
     """Raise an error unless the text means that no further release exists.
 
     Raises:
-        HistoryError: the package does not exist, or the package index cannot be reached.
+        HistoryError: the package does not exist, the package index cannot be reached, or the installer does not work.
     """
     if is_network_error(text):
         raise no_network_error(package, text)
+    if is_disk_error(text):
+        raise full_disk_error(f"The releases of {package} cannot be listed: {last_error_line(text.encode())}")
     if _UNKNOWN_PATTERN.search(text):
         raise HistoryError(
             "no-such-package", f"The package index has no package {package}.", "Check the name of the package."
+        )
+    if not _NO_RELEASE_PATTERN.search(text):
+        raise HistoryError(
+            "not-listed",
+            f"The releases of {package} cannot be listed: {last_error_line(text.encode())}",
+            "Correct --python, or the setup of uv or pip.",
         )
