@@ -84,6 +84,7 @@ def update(
 
     from conformance.corpus.corpus import bundled_corpus_path, open_corpus
     from conformance.environments.create import PackageSources
+    from conformance.history.releases import ReleaseRange
     from conformance.history.store import HistoryStore
     from conformance.history.update import ReleaseTask, RunSettings, missing_releases, order_by_gaps, update_store
 
@@ -93,14 +94,18 @@ def update(
     parsed = [_parse_name(name, is_optimizer=False) for name in names]
     parsed += [_parse_name(name, is_optimizer=True) for name in optimizer or ()]
     with found.lock():
+        if any(each.digest == corpus.digest for each in found.releases()):
+            found.add_cases(corpus)  # a removed file with the cases of this corpus is written again
         tasks: list[ReleaseTask] = []
         for target, text in parsed:
             if offline:
-                releases = [each.release for each in found.releases(target)]
+                range = ReleaseRange.parse(text)
+                stored = [each for each in found.releases(target) if range.has(each.version)]
+                releases = list(dict.fromkeys(each.release for each in stored))
             else:
                 releases = _find_releases(found, target, text, settings.sources.python, only_new=only_new)
             missing = missing_releases(found, target, releases, corpus, retry=retry)
-            echo(f"{target.text}: {len(releases)} releases, {len(missing)} to run")
+            echo(f"{target.text}: {len(releases)} release{'s' * (len(releases) != 1)}, {len(missing)} to run")
             tasks += [ReleaseTask(target, release, known=tuple(releases)) for release in order_by_gaps(missing)]
         if dask is None:
             counts = update_store(found, corpus, tasks, settings, echo)
@@ -110,7 +115,7 @@ def update(
 
             team = create_workers(workers, dask, lambda sentence: echo(sentence, err=True))
             counts = update_store_on_workers(found, corpus, tasks, settings, team, echo)
-    echo(f"{counts.done} releases run, {counts.unavailable} unavailable, {counts.failed} failed")
+    echo(f"Releases: {counts.done} run, {counts.unavailable} unavailable, {counts.failed} failed")
     raise typer.Exit(1 if counts.failed else 0)
 
 

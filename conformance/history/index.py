@@ -1,7 +1,7 @@
 """The SQLite index of a store: verdict and cause of every result, for queries that would otherwise read all files.
 
 The index has no information of its own. `open_index` adds the results files that are new, and removes those that are
-gone. An index that cannot be read is built again.
+gone, in one transaction. A damaged index is built again. Without space on the disk, the index is in memory.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import gzip
 import os
 import sqlite3
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
-from conformance.errors import HistoryError, ResultsError
-from conformance.history.store import INDEX_FILE, history_cases, read_lines
+from conformance.errors import HistoryError
+from conformance.history.store import INDEX_FILE, history_cases, malformed_release_error, read_lines
 from conformance.results.failure_groups import cause_text
 from conformance.results.file import decode_record
 from conformance.serialization.decoding import MalformedError
@@ -21,57 +21,77 @@ from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from conformance.history.store import HistoryStore, StoredRelease
     from conformance.results.records import CaseRecord, ResultRecord
 
 _VERSION = 2
 
-_SCHEMA = f"""
-CREATE TABLE files (id INTEGER PRIMARY KEY, path TEXT UNIQUE, size INTEGER, modified INTEGER);
-CREATE TABLE causes (id INTEGER PRIMARY KEY, text TEXT UNIQUE);
-CREATE TABLE results (
-    file INTEGER, case_id TEXT, level TEXT, verdict TEXT, cause INTEGER, returned TEXT, varies INTEGER,
-    PRIMARY KEY (file, case_id)
-) WITHOUT ROWID;
-PRAGMA user_version = {_VERSION};
-"""
+_SCHEMA = (
+    "CREATE TABLE files (id INTEGER PRIMARY KEY, path TEXT UNIQUE, size INTEGER, modified INTEGER)",
+    "CREATE TABLE causes (id INTEGER PRIMARY KEY, text TEXT UNIQUE)",
+    """CREATE TABLE results (
+        file INTEGER, case_id TEXT, level TEXT, verdict TEXT, cause INTEGER, returned TEXT, varies INTEGER,
+        PRIMARY KEY (file, case_id)
+    ) WITHOUT ROWID""",
+    f"PRAGMA user_version = {_VERSION}",
+)
 
 
 @contextmanager
 def open_index(store: HistoryStore) -> Iterator[sqlite3.Connection]:
-    """Yield the index of a store with all results files; it is in memory if the folder cannot be written.
+    """Yield the index of a store with all results files; it is in memory if its file cannot be written.
 
     Raises:
         HistoryError: a file of the store is damaged.
         ResultsError: a results file is damaged.
     """
-    connection = _connect(store.folder / INDEX_FILE)
+    connection = _complete_index(store)
     try:
-        refresh_index(connection, store)
         yield connection
     finally:
         connection.close()
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    """Return a connection to an index of this version; an unreadable or other file is replaced."""
+def _complete_index(store: HistoryStore) -> sqlite3.Connection:
+    """Return an index that has all results files of a store; a damaged file is replaced."""
+    path = store.folder / INDEX_FILE
     if path.parent.is_dir() and os.access(path.parent, os.W_OK):
         for _ in range(2):
-            connection = sqlite3.connect(path, timeout=60)
-            with suppress(sqlite3.DatabaseError):
-                (version,) = connection.execute("PRAGMA user_version").fetchone()
-                if version == _VERSION:
-                    return connection
-                if version == 0 and not connection.execute("SELECT name FROM sqlite_master").fetchall():
-                    connection.executescript(_SCHEMA)
-                    return connection
-            connection.close()
-            path.unlink(missing_ok=True)
-    connection = sqlite3.connect(":memory:")
-    connection.executescript(_SCHEMA)
+            try:
+                return _open_complete(store, str(path))
+            except sqlite3.OperationalError:  # the disk is full, or the file cannot be written
+                break
+            except sqlite3.DatabaseError:
+                path.unlink(missing_ok=True)
+    return _open_complete(store, ":memory:")
+
+
+def _open_complete(store: HistoryStore, database: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(database, timeout=60)
+    try:
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")  # other processes that complete the index wait
+            _check_tables(connection)
+            refresh_index(connection, store)
+    except BaseException:
+        connection.close()
+        raise
     return connection
+
+
+def _check_tables(connection: sqlite3.Connection) -> None:
+    """Create the tables in an empty database.
+
+    Raises:
+        sqlite3.DatabaseError: the database is damaged, or of another version.
+    """
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version == 0 and not connection.execute("SELECT name FROM sqlite_master").fetchall():
+        for statement in _SCHEMA:
+            connection.execute(statement)
+    elif version != _VERSION or connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+        raise sqlite3.DatabaseError
 
 
 def refresh_index(connection: sqlite3.Connection, store: HistoryStore) -> None:
@@ -90,20 +110,18 @@ def refresh_index(connection: sqlite3.Connection, store: HistoryStore) -> None:
             case_kinds[stored.digest] = {
                 record["case"]: record["kind"] for record in history_cases(stored.path, stored.digest)
             }
-        with connection:
-            cursor = connection.execute(
-                "INSERT INTO files (path, size, modified) VALUES (?, ?, ?)", (name, status.st_size, status.st_mtime_ns)
-            )
-            _add_results(connection, cast("int", cursor.lastrowid), stored, case_kinds[stored.digest])
+        cursor = connection.execute(
+            "INSERT INTO files (path, size, modified) VALUES (?, ?, ?)", (name, status.st_size, status.st_mtime_ns)
+        )
+        _add_results(connection, cast("int", cursor.lastrowid), stored, case_kinds[stored.digest])
     for name, (id, *_) in known.items():
         if name not in present:
             _remove_file(connection, id)
 
 
 def _remove_file(connection: sqlite3.Connection, id: int) -> None:
-    with connection:
-        connection.execute("DELETE FROM results WHERE file = ?", (id,))
-        connection.execute("DELETE FROM files WHERE id = ?", (id,))
+    connection.execute("DELETE FROM results WHERE file = ?", (id,))
+    connection.execute("DELETE FROM files WHERE id = ?", (id,))
 
 
 def _add_results(connection: sqlite3.Connection, file: int, stored: StoredRelease, kinds: dict[str, str]) -> None:
@@ -131,12 +149,20 @@ def results_of(stored: StoredRelease) -> Iterator[ResultRecord]:
     Raises:
         ResultsError: the file is damaged.
     """
+    cases: set[str] = set()
     try:
         for line in read_lines(stored.path, gzip.open):
             record = decode_record(line)
             if record["record"] == "result":
+                if record["case"] in cases:
+                    raise malformed_release_error(stored.path, f"it has two results of {record['case']}")
+                cases.add(record["case"])
                 yield record
-    except (MalformedError, HistoryError) as error:
-        raise ResultsError(
-            "malformed", f"{stored.path} is not a results file: {error}.", "Remove the file, and update again."
+    except MalformedError as error:
+        raise malformed_release_error(stored.path, str(error)) from None
+    except HistoryError as error:
+        raise malformed_release_error(
+            stored.path, error.problem.partition(" is not a file of a history: ")[2].removesuffix(".")
         ) from None
+    if record["record"] != "footer" or record["results"] != len(cases):
+        raise malformed_release_error(stored.path, "it has no footer that counts its results")

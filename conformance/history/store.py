@@ -22,16 +22,17 @@ import json
 import lzma
 import os
 import re
-from contextlib import contextmanager
+import zlib
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from packaging.version import Version
+from packaging.version import InvalidVersion, Version
 
 from conformance.corpus.case_json import COMPANION_FILE, read_case_json
-from conformance.errors import HistoryError, ResultsError, UsageError
+from conformance.errors import HistoryError, ResultsError, UnknownName, UsageError
 from conformance.files.atomic_write import read_regular, write_bytes_atomically
 from conformance.results.file import decode_record, encode_record, history_cases_path, read_results
 from conformance.results.records import ReturnedValues
@@ -193,7 +194,7 @@ class HistoryStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        if folder.exists() and not folder.is_dir():
+        if any(each.exists() and not each.is_dir() for each in (folder, *folder.parents)):
             raise HistoryError("not-a-store", f"{folder} is not a folder.", "Name a folder by --store.")
         self._check_format()
 
@@ -206,7 +207,7 @@ class HistoryStore:
                 raise _damaged_error(path, "the file is missing") from None
             return
         except (OSError, MalformedError) as error:
-            raise _damaged_error(path, str(error)) from None
+            raise _damaged_error(path, error_text(error)) from None
         if found != FORMAT:
             raise HistoryError(
                 "other-format",
@@ -224,7 +225,7 @@ class HistoryStore:
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self.folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            descriptor = os.open(self.folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         except OSError as error:
             raise _unwritable_error(self.folder, error) from None
         try:
@@ -251,12 +252,17 @@ class HistoryStore:
     def releases(self, target: Target | None = None) -> list[StoredRelease]:
         """Return the releases with results, the oldest first; of all subjects, or of one.
 
+        A file that another process removes meanwhile is left out.
+
         Raises:
             ResultsError: a file is damaged.
         """
         folders = [self.subject_folder(target)] if target else sorted(self.folder.glob("*s/*"))
         paths = [path for folder in folders for path in sorted(folder.glob(f"*{_RESULTS_SUFFIX}"))]
-        found = [StoredRelease(path, _read_header(path)) for path in paths if path.parent.parent.name != "cases"]
+        found = []
+        for path in paths:
+            with suppress(FileNotFoundError):
+                found.append(StoredRelease(path, _read_header(path)))
         return sorted(
             (each for each in found if target is None or each.target == target),
             key=lambda each: (each.target.kind, each.target.text, each.version, each.path.name),
@@ -273,7 +279,9 @@ class HistoryStore:
             try:
                 document: UnavailableDocument = _decode_unavailable(read_regular(path, 2**16))
             except (OSError, MalformedError) as error:
-                raise _damaged_error(path, str(error)) from None
+                raise _damaged_error(path, error_text(error)) from None
+            if not _is_version(document["release"]):
+                raise _damaged_error(path, f"{document['release']} is not a release")
             if document["subject"] == target.text:
                 found[document["release"]] = document
         return found
@@ -357,13 +365,15 @@ class HistoryStore:
         return self.folder / "cases" / f"{digest[:16]}{_RESULTS_SUFFIX}"
 
     def hashes(self, digest: str) -> dict[str, CaseHashes]:
-        """Return the hashes of the cases of a corpus by case.
+        """Return the hashes of the cases of a corpus by case; nothing if the file with the hashes is missing.
 
         Raises:
-            HistoryError: the file is missing or damaged.
+            HistoryError: the file is damaged.
         """
         path = self._cases_path(digest)
         path = path.with_name(path.name.replace(_RESULTS_SUFFIX, ".hashes.json.gz"))
+        if not path.exists():
+            return {}
         try:
             found: dict[str, CaseHashes] = _decode_hashes(_unpack(path, gzip.open))["cases"]
         except MalformedError as error:
@@ -448,17 +458,56 @@ def _footer(header: Header, counts: Mapping[str, Mapping[str, int]], number: int
 _HARMLESS_VERDICTS = {"pass", "unsupported", "skipped"}
 
 
+_UNPACKING_ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError)
+"""Errors of a packed file that cannot be read or is damaged."""
+
+
 def _read_header(path: Path) -> Header:
+    """Return the header of a results file.
+
+    Raises:
+        ResultsError: the file is damaged, or its header does not name a release.
+        FileNotFoundError: the file does not exist.
+    """
     try:
-        with gzip.open(path) as stream:
+        with gzip.open(io.BytesIO(read_regular(path, _MAX_PACKED_BYTES))) as stream:
             header: Header = decode_record(stream.readline(_MAX_PACKED_BYTES))
-    except (OSError, EOFError, MalformedError) as error:
-        raise ResultsError(
-            "malformed", f"{path} is not a results file: {error}.", "Remove it, and update again."
-        ) from None
-    if "history" not in header:
-        raise ResultsError("malformed", f"{path} names no release.", "Remove it, and update again.")
+    except FileNotFoundError:
+        raise
+    except (*_UNPACKING_ERRORS, MalformedError) as error:
+        raise malformed_release_error(path, error_text(error)) from None
+    if "history" not in header or len(header["subjects"]) != 1:
+        raise malformed_release_error(path, "it does not name one release")
+    if not _is_version(header["history"]["release"]):
+        raise malformed_release_error(path, f"{header['history']['release']} is not a release")
+    if not _DIGEST_PATTERN.fullmatch(header["corpus"]["digest"]):
+        raise malformed_release_error(path, "the digest of its corpus is not hexadecimal")
+    try:
+        StoredRelease(path, header).target.subject(header["history"]["release"])
+    except UnknownName as error:
+        raise malformed_release_error(path, error.problem.removesuffix(".")) from None
     return header
+
+
+_DIGEST_PATTERN = re.compile("[0-9a-f]{64}")
+
+
+def _is_version(text: str) -> bool:
+    try:
+        Version(text)
+    except InvalidVersion:
+        return False
+    return True
+
+
+def malformed_release_error(path: Path, reason: str) -> ResultsError:
+    """Return the error for a damaged results file of a release."""
+    return ResultsError("malformed", f"{path} is not a results file: {reason}.", "Remove it, and update again.")
+
+
+def error_text(error: Exception) -> str:
+    """Return the text of an error, without the path in errors of the file system."""
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 
 
 def read_lines(path: Path, open_packed: Any) -> list[bytes]:
@@ -489,8 +538,10 @@ def _unpack(path: Path, open_packed: Any) -> bytes:
         packed = read_regular(path, _MAX_PACKED_BYTES)
         with open_packed(io.BytesIO(packed)) as stream:
             content: bytes = stream.read(_MAX_UNPACKED_BYTES + 1)
-    except (OSError, EOFError, lzma.LZMAError) as error:
-        raise _damaged_error(path, str(error)) from None
+    except _UNPACKING_ERRORS as error:
+        raise _damaged_error(path, error_text(error)) from None
+    if not packed:
+        raise _damaged_error(path, "it is empty")
     if len(content) > _MAX_UNPACKED_BYTES:
         raise _damaged_error(path, "it is too large")
     return content

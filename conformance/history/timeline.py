@@ -186,9 +186,11 @@ def timelines(
         has_case: whether a case is included.
     """
     by_target: dict[Target, list[StoredRelease]] = defaultdict(list)
-    for stored in store.releases():
-        by_target[stored.target].append(stored)
     files = {path: id for id, path in index.execute("SELECT id, path FROM files")}
+    for stored in store.releases():
+        # An update may have added a release since the index was opened.
+        if str(stored.path.relative_to(store.folder)) in files:
+            by_target[stored.target].append(stored)
     found = []
     for target, releases in by_target.items():
         if has_target(target):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gzip
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ from history_stores import TARGET, OneStepOff, add_release, write_three_cases
 from refusals import assert_raises
 
 from conformance.files import atomic_write
-from conformance.history.store import HistoryStore, Target
+from conformance.history import store as store_module
+from conformance.history.store import LOCK_FILE, HistoryStore, Target
 from conformance.results.file import read_results
 from conformance.subjects.naming import SubjectKind
 
@@ -81,8 +83,9 @@ def test_store_without_format_or_in_file_is_refused(store, corpus, tmp_path):
     with assert_raises("history.damaged"):
         HistoryStore(store.folder)
     (tmp_path / "file").touch()
-    with assert_raises("history.not-a-store"):
-        HistoryStore(tmp_path / "file")
+    for path in (tmp_path / "file", tmp_path / "file" / "folder"):
+        with assert_raises("history.not-a-store"):
+            HistoryStore(path)
 
 
 def test_second_update_at_once_is_refused(store):
@@ -106,6 +109,105 @@ def test_results_without_release_are_refused(store, corpus):
     path.write_bytes(gzip.compress(b"\n".join([json.dumps(header).encode(), *lines[1:]])))
     with assert_raises("results.malformed"):
         store.releases()
+
+
+def flip_byte(path, place):
+    content = bytearray(path.read_bytes())
+    content[place] ^= 0xFF
+    path.write_bytes(content)
+
+
+def replace_by_link(path):
+    path.rename(path.with_name("elsewhere"))
+    path.symlink_to("elsewhere")
+
+
+def replace_by_pipe(path):
+    path.unlink()
+    os.mkfifo(path)
+
+
+def change_lines(path, change):
+    lines = list(map(json.loads, gzip.decompress(path.read_bytes()).splitlines()))
+    path.write_bytes(gzip.compress("".join(f"{json.dumps(line)}\n" for line in change(lines)).encode()))
+
+
+def name_release(lines, **history):
+    lines[0]["history"] |= history
+    return lines
+
+
+def name_corpus(lines):
+    lines[0]["corpus"]["digest"] = "../../elsewhere"
+    return lines
+
+
+DAMAGES = {
+    "truncated": lambda path: path.write_bytes(path.read_bytes()[:-9]),
+    "empty": lambda path: path.write_bytes(b""),
+    "changed byte in header": lambda path: flip_byte(path, 20),
+    "changed byte in results": lambda path: flip_byte(path, path.stat().st_size * 2 // 3),
+    "link": replace_by_link,
+    "pipe": replace_by_pipe,
+    "folder": lambda path: (path.unlink(), path.mkdir()),
+    "no footer": lambda path: change_lines(path, lambda lines: lines[:-1]),
+    "missing result": lambda path: change_lines(path, lambda lines: [*lines[:1], *lines[2:]]),
+    "result twice": lambda path: change_lines(path, lambda lines: [*lines[:2], *lines[1:]]),
+    "no version": lambda path: change_lines(path, lambda lines: name_release(lines, release="<script>")),
+    "no subject": lambda path: change_lines(path, lambda lines: name_release(lines, subject="[[")),
+    "two subjects": lambda path: change_lines(path, lambda lines: [{**lines[0], "subjects": []}, *lines[1:]]),
+    "other folder": lambda path: change_lines(path, name_corpus),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_damaged_results_are_refused_and_named(store, corpus, command, damage):
+    add_release(store, corpus, "1.0", AlwaysRight)
+    path = add_release(store, corpus, "1.1", AlwaysWrong).path
+    damage(path)
+    ended = command("history", "show", "--store", store.folder)
+    assert (ended.status, ended.code) == (2, "results.malformed")
+    assert path.name in ended.err
+    path.rmdir() if path.is_dir() else path.unlink()
+    assert command("history", "show", "--store", store.folder).status == 0
+
+
+def test_damaged_reason_of_unavailable_release_is_refused(store, corpus):
+    with store.lock():
+        store.record_unavailable(TARGET, "<b>", "subject.not-installable", "no wheel")
+    with assert_raises("history.damaged"):
+        store.unavailable(TARGET)
+
+
+def test_update_writes_missing_cases_again(store, corpus, command):
+    add_release(store, corpus, "1.0", AlwaysRight)
+    for path in (store.folder / "cases").iterdir():
+        path.unlink()
+    assert command("history", "show", "--store", store.folder).code == "history.damaged"
+    ended = command("history", "update", "onnxruntime", "--offline", "--data", corpus.path, "--store", store.folder)
+    assert ended.status == 0
+    assert command("history", "show", "--store", store.folder).status == 0
+
+
+def test_results_that_another_process_removes_are_left_out(store, corpus, monkeypatch):
+    add_release(store, corpus, "1.0", AlwaysRight)
+    removed = add_release(store, corpus, "1.1", AlwaysRight)
+    read_regular = store_module.read_regular
+
+    def remove_first(path, largest):
+        removed.path.unlink(missing_ok=True)
+        return read_regular(path, largest)
+
+    monkeypatch.setattr(store_module, "read_regular", remove_first)
+    assert [each.release for each in store.releases()] == ["1.0"]
+
+
+def test_lock_that_is_a_link_is_refused(store, tmp_path):
+    store.folder.mkdir()
+    (store.folder / LOCK_FILE).symlink_to(tmp_path / "elsewhere")
+    with assert_raises("history.not-writable"), store.lock():
+        pass
+    assert not (tmp_path / "elsewhere").exists()
 
 
 def test_digest_of_corpus_cannot_name_other_folder(store, corpus):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from fake_backends import AlwaysRight, AlwaysWrong, WrongOnArgMax
 from history_stores import TARGET, add_release, write_three_cases
 
 from conformance.blame.releases import releases_worth_comparing
+from conformance.history import index as index_module
 from conformance.history.index import open_index
 from conformance.history.page import render_page
 from conformance.history.store import INDEX_FILE, HistoryStore
@@ -117,6 +120,46 @@ def test_index_is_built_again_if_it_is_damaged_or_stale(store, timeline):
         index.commit()
     with open_index(store) as index:
         assert timelines(store, index) == [timeline]
+
+
+def test_index_is_in_memory_if_its_file_cannot_be_written(store, timeline):
+    (store.folder / INDEX_FILE).unlink()
+    (store.folder / INDEX_FILE).mkdir()
+    with open_index(store) as index:
+        assert timelines(store, index) == [timeline]
+    (store.folder / INDEX_FILE).rmdir()
+
+
+def test_index_on_full_disk_is_in_memory(store, timeline, monkeypatch):
+    (store.folder / INDEX_FILE).unlink()
+    add_results = index_module._add_results
+
+    def fail(connection, *rest):
+        if connection.execute("PRAGMA database_list").fetchone()[2]:
+            raise sqlite3.OperationalError("database or disk is full")
+        add_results(connection, *rest)
+
+    monkeypatch.setattr(index_module, "_add_results", fail)
+    with open_index(store) as index:
+        assert timelines(store, index) == [timeline]
+
+
+def test_index_that_two_processes_build_at_once_is_complete(store, timeline):
+    (store.folder / INDEX_FILE).unlink()
+
+    def read(_):
+        with open_index(store) as index:
+            return timelines(store, index)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(read, range(4))) == [[timeline]] * 4
+
+
+def test_release_that_is_added_after_index_was_opened_is_not_shown(store, corpus, timeline):
+    with open_index(store) as index:
+        added = add_release(store, corpus, "1.11", AlwaysRight)
+        assert timelines(store, index) == [timeline]
+    store.remove(added)
 
 
 def test_page_is_one_file_without_markup_from_results(timeline):
