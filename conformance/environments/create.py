@@ -14,14 +14,23 @@ import signal
 import subprocess
 import sys
 from base64 import b64encode
+from contextlib import suppress
 from dataclasses import dataclass
+from fcntl import LOCK_SH, flock
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
 
-from conformance.environments.registry import DOCUMENT_NAME, UNFINISHED_PREFIX, find_environment, lock_environments
+from conformance.environments.registry import (
+    DOCUMENT_NAME,
+    TEMPORARY_MARK,
+    UNFINISHED_PREFIX,
+    find_environment,
+    lock_environments,
+    remove_environment,
+)
 from conformance.environments.requirements import smoke_test_subject
 from conformance.errors import StorageError, SubjectError
 from conformance.files.temp_dir import supervised_temp_dir
@@ -57,8 +66,14 @@ class PackageSources:
         return [*links, *(["--no-index"] if self.no_index else [])]
 
 
-def create_environment(requirements: Requirements, sources: PackageSources) -> tuple[Environment, bool]:
+def create_environment(
+    requirements: Requirements, sources: PackageSources, *, is_temporary: bool = False
+) -> tuple[Environment, bool]:
     """Return the environment with these requirements, and whether this call created it.
+
+    Args:
+        is_temporary: whether the environment is removed after its use, if this call creates it. Without it, an
+            environment that exists is no longer removed after its use.
 
     Raises:
         SubjectError: a package does not install, or the runtime does not start; nothing remains on disk then.
@@ -67,6 +82,8 @@ def create_environment(requirements: Requirements, sources: PackageSources) -> t
     with lock_environments() as folder:
         existing = find_environment(requirements)
         if existing is not None and existing.is_usable:
+            if not is_temporary:
+                (existing.folder / TEMPORARY_MARK).unlink(missing_ok=True)
             return existing, False
         if existing is not None:
             shutil.rmtree(existing.folder)
@@ -75,10 +92,50 @@ def create_environment(requirements: Requirements, sources: PackageSources) -> t
             _install(requirements, sources, unfinished)
             document = {"subject": requirements.subject, **_describe(requirements, unfinished, scratch)}
             (unfinished / DOCUMENT_NAME).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+            if is_temporary:
+                (unfinished / TEMPORARY_MARK).touch()
             unfinished.rename(folder / requirements.key)
-    environment = find_environment(requirements)
+            environment = find_environment(requirements)
     assert environment is not None
     return environment, True
+
+
+@dataclass(frozen=True)
+class BorrowedEnvironment:
+    """An environment that `give_back` of another user does not remove.
+
+    Attributes:
+        environment: the environment.
+        descriptor: the folder of the environment, with a shared lock.
+    """
+
+    environment: Environment
+    descriptor: int
+
+    def give_back(self) -> None:
+        """End the use, and remove the environment if it is temporary and has no other user."""
+        os.close(self.descriptor)
+        if (self.environment.folder / TEMPORARY_MARK).exists():
+            remove_environment(self.environment, only_unused=True)
+
+
+def borrow_environment(requirements: Requirements, sources: PackageSources) -> BorrowedEnvironment:
+    """Return the environment with these requirements for a temporary use; create it if it does not exist.
+
+    Raises:
+        SubjectError: a package does not install, or the runtime does not start; nothing remains on disk then.
+        StorageError: the disk is full.
+        OSError: the environment cannot be written.
+    """
+    while True:
+        environment, _ = create_environment(requirements, sources, is_temporary=True)
+        with suppress(FileNotFoundError):  # another user has just removed it
+            descriptor = os.open(environment.folder, os.O_RDONLY | os.O_CLOEXEC)
+            flock(descriptor, LOCK_SH)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(descriptor), environment.folder.stat()):
+                    return BorrowedEnvironment(environment, descriptor)
+            os.close(descriptor)
 
 
 def _install(requirements: Requirements, sources: PackageSources, folder: Path) -> None:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from fcntl import LOCK_EX, flock
+from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
 from shutil import which
 from tempfile import gettempdir
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 DOCUMENT_NAME = "environment.json"
 DOCUMENT_LIMIT_BYTES = 2**20
+TEMPORARY_MARK = "temporary"
+"""Name of a file in an environment that is removed after its use."""
+
 UNFINISHED_PREFIX = ".making-"
 """Prefix of the name of a folder that is being created or removed."""
 
@@ -107,11 +110,23 @@ def list_environments() -> list[Environment]:
     return [_read_environment(folder) for folder in folders if folder.is_dir() and not folder.name.startswith(".")]
 
 
-def remove_environment(environment: Environment) -> None:
-    """Remove an environment; it is renamed first, so that an interruption leaves no incomplete environment."""
-    with lock_environments():
-        renamed = environment.folder.with_name(f"{UNFINISHED_PREFIX}removed-{environment.folder.name}")
-        environment.folder.rename(renamed)
+def remove_environment(environment: Environment, *, only_unused: bool = False) -> None:
+    """Remove an environment; it is renamed first, so that an interruption leaves no incomplete environment.
+
+    Args:
+        only_unused: whether an environment remains that another process has borrowed.
+    """
+    with lock_environments(), suppress(FileNotFoundError):  # another process may have removed it
+        descriptor = os.open(environment.folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            if only_unused:
+                flock(descriptor, LOCK_EX | LOCK_NB)
+            renamed = environment.folder.with_name(f"{UNFINISHED_PREFIX}removed-{environment.folder.name}")
+            environment.folder.rename(renamed)
+        except BlockingIOError:
+            return
+        finally:
+            os.close(descriptor)
         shutil.rmtree(renamed, ignore_errors=True)
 
 

@@ -107,7 +107,7 @@ class ReleaseJob:
                 try:
                     header, records = run.collect(environment)
                 finally:
-                    run.clean(environment)
+                    run.clean()
             except (SubjectError, ResultsError) as error:
                 return {"records": "", "code": error.code, "reason": error.problem}
         packed = gzip.compress(b"".join(map(encode_record, [header, *records])), mtime=0)

@@ -25,13 +25,13 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.version import Version
 
-from conformance.environments.create import PackageSources, create_environment
-from conformance.environments.registry import environments_folder, find_environment, remove_environment
+from conformance.environments.create import PackageSources, borrow_environment
+from conformance.environments.registry import environments_folder
 from conformance.environments.requirements import find_requirements
 from conformance.errors import HistoryError, ResultsError, SubjectError
 from conformance.history.index import results_of
 from conformance.history.rejudge import judge_again
-from conformance.history.releases import is_disk_error, is_network_error, is_timeout, no_network_error
+from conformance.history.releases import full_disk_error, is_disk_error, is_network_error, is_timeout, no_network_error
 from conformance.history.store import WORK_FOLDER
 from conformance.results.file import read_results
 from conformance.subjects.naming import SubjectKind
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conformance.corpus.corpus import Corpus
+    from conformance.environments.create import BorrowedEnvironment
     from conformance.environments.registry import Environment
     from conformance.environments.requirements import Requirements
     from conformance.history.rejudge import JudgedAgain
@@ -213,9 +214,7 @@ def record_error(store: HistoryStore, task: ReleaseTask, error: SubjectError, co
     if is_network_error(problem):
         raise no_network_error(task.subject, problem) from None
     if is_disk_error(problem):
-        raise HistoryError(
-            "disk-full", f"{task.subject} cannot be installed: {problem}", "Free disk space, and update again."
-        ) from None
+        raise full_disk_error(f"{task.subject} cannot be installed: {problem}") from None
     if is_timeout(problem):
         counts.failed += 1
         return f"not run: {problem}"
@@ -234,6 +233,7 @@ class ReleaseRun:
         self.known: JudgedAgain | None = None
         """Results that are known from another corpus without a run; None if there are none, or before `prepare`."""
         self._earlier: StoredRelease | None = None
+        self._borrowed: BorrowedEnvironment | None = None
 
     def prepare(self) -> Environment | None:
         """Judge the stored results of another corpus again; return the environment if a case must run, else None.
@@ -250,34 +250,28 @@ class ReleaseRun:
             return None
         return self.create_environment()
 
-    @property
-    def _marker(self) -> Path:
-        """A file that exists if this update created the environment, so that the environment is removed."""
-        return self._work / "environment-created"
-
     def create_environment(self) -> Environment:
         """Create the environment, or return the environment if it exists.
 
         Raises:
             SubjectError: a package does not install, or the subject does not start.
-            HistoryError: the disk is full.
+            StorageError: the disk is full.
+            HistoryError: the disk is full, or a folder cannot be written.
         """
-        requirements = self._task.requirements
         try:
             self._work.mkdir(parents=True, exist_ok=True)
-            if find_environment(requirements) is None:
-                self._marker.touch()
-            environment, _ = create_environment(requirements, self._settings.sources)
+            self._borrowed = borrow_environment(self._task.requirements, self._settings.sources)
         except SubjectError:
             shutil.rmtree(self._work, ignore_errors=True)
             raise
         except OSError as error:
+            problem = f"The environment of {self._task.subject} cannot be written: {error.strerror}."
+            if is_disk_error(str(error)):
+                raise full_disk_error(problem) from None
             raise HistoryError(
-                "disk-full" if is_disk_error(str(error)) else "not-writable",
-                f"The environment of {self._task.subject} cannot be written: {error.strerror}.",
-                "Free disk space, and update again.",
+                "not-writable", problem, "Name another folder by --store, or set XDG_CACHE_HOME to another folder."
             ) from None
-        return environment
+        return self._borrowed.environment
 
     def run(self, environment: Environment | None) -> StoredRelease:
         """Run the release, add its results to the store, and remove the environment.
@@ -293,13 +287,14 @@ class ReleaseRun:
         stored = self._store.add(header, records, self._corpus)
         if self._earlier is not None and self._earlier.path != stored.path:
             self._store.remove(self._earlier)
-        self.clean(environment)
+        self.clean()
         return stored
 
-    def clean(self, environment: Environment | None) -> None:
-        """Remove the environment, if an update created it, and the temporary results."""
-        if environment is not None and self._marker.exists():
-            remove_environment(environment)
+    def clean(self) -> None:
+        """Remove the temporary results, and the environment if an update created it and nobody else uses it."""
+        if self._borrowed is not None:
+            self._borrowed.give_back()
+            self._borrowed = None
         shutil.rmtree(self._work, ignore_errors=True)
 
     def collect(self, environment: Environment | None) -> tuple[Any, list[Mapping[str, Any]]]:
@@ -383,11 +378,7 @@ class ReleaseRun:
         if status == 130:
             raise KeyboardInterrupt
         if is_disk_error(errors):
-            raise HistoryError(
-                "disk-full",
-                f"The results of {self._task.subject} cannot be written.",
-                "Free disk space, and update again.",
-            )
+            raise full_disk_error(f"The results of {self._task.subject} cannot be written.")
         if status not in {0, 1}:
             reason = " ".join(_without_paths(errors).split())[-500:]
             raise ResultsError(

@@ -19,8 +19,13 @@ from interruptible_programs import INTERRUPTIBLE
 from isolation_support import wait_until
 from refusals import assert_raises
 
-from conformance.environments.create import PackageSources, create_environment
-from conformance.environments.registry import DOCUMENT_NAME, environments_folder, list_environments
+from conformance.environments.create import PackageSources, borrow_environment, create_environment
+from conformance.environments.registry import (
+    DOCUMENT_NAME,
+    environments_folder,
+    list_environments,
+    remove_environment,
+)
 from conformance.environments.requirements import find_requirements
 from conformance.subjects.naming import SubjectKind, SubjectName
 
@@ -198,6 +203,36 @@ def test_create_twice_at_once_creates_one_environment(cache, maker, here):
     printed = sorted(process.communicate()[0].partition(", ")[0] for process in (first, second))
     assert printed == [f"{subject(wheel_index.WAITS)}: created", f"{subject(wheel_index.WAITS)}: exists"]
     assert len(environment_folders()) == 1
+
+
+def test_borrowed_environment_is_removed_by_its_last_user(cache, index):
+    sources = PackageSources(find_links=(str(index),), no_index=True)
+    requirements = find_requirements(SubjectName.parse(subject(wheel_index.RIGHT), SubjectKind.BACKEND))
+    first, second = borrow_environment(requirements, sources), borrow_environment(requirements, sources)
+    assert first.environment == second.environment
+    first.give_back()
+    assert second.environment.is_usable
+    second.give_back()
+    assert environment_folders() == []
+
+
+def test_borrowed_environment_that_env_create_made_remains(cache, make, index):
+    sources = PackageSources(find_links=(str(index),), no_index=True)
+    requirements = find_requirements(SubjectName.parse(subject(wheel_index.RIGHT), SubjectKind.BACKEND))
+    borrowed = borrow_environment(requirements, sources)
+    assert make(subject(wheel_index.RIGHT)).status == 0
+    borrowed.give_back()
+    borrow_environment(requirements, sources).give_back()
+    assert len(environment_folders()) == 1
+
+
+def test_environment_removed_twice_is_removed_once(cache, index):
+    sources = PackageSources(find_links=(str(index),), no_index=True)
+    requirements = find_requirements(SubjectName.parse(subject(wheel_index.RIGHT), SubjectKind.BACKEND))
+    environment, _ = create_environment(requirements, sources)
+    remove_environment(environment)
+    remove_environment(environment)
+    assert environment_folders() == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from corpora import ADAM, EXACT
@@ -48,11 +49,12 @@ class FakeReleases:
         self.corpus, self.folder = corpus, folder
         self.backends, self.errors, self.ends, self.runs, self.removed, self.shards = {}, {}, [], [], [], []
 
-    def create(self, requirements, _):
+    def borrow(self, requirements, _):
         if requirements.release in self.errors:
             raise self.errors[requirements.release]
         document = {"subject": requirements.subject, "version": requirements.release, "python": "3.11.7"}
-        return Environment(self.folder / requirements.release, {**document, "installed": ["numpy==2.0"]}), True
+        environment = Environment(self.folder / requirements.release, {**document, "installed": ["numpy==2.0"]})
+        return SimpleNamespace(environment=environment, give_back=lambda: self.removed.append(requirements.release))
 
     def run(self, command, _):
         subject = command[command.index("-b") + 1]
@@ -71,9 +73,7 @@ class FakeReleases:
 @pytest.fixture
 def fakes(corpus, tmp_path, monkeypatch):
     fakes = FakeReleases(corpus, tmp_path / "environments")
-    monkeypatch.setattr(update, "create_environment", fakes.create)
-    monkeypatch.setattr(update, "find_environment", lambda _: None)
-    monkeypatch.setattr(update, "remove_environment", lambda each: fakes.removed.append(each.folder.name))
+    monkeypatch.setattr(update, "borrow_environment", fakes.borrow)
     monkeypatch.setattr(update, "_run_child", fakes.run)
     return fakes
 
@@ -217,6 +217,20 @@ def test_offline_update_leaves_release_that_must_run(store, corpus, fakes, tmp_p
     other = change_tensor(corpus, ADAM, "test_data_set_0/input_2.pb", 2.0, tmp_path / "other")
     assert run_update(store, other, "1.0", offline=True).failed == 1
     assert [each.digest for each in store.releases()] == [corpus.digest]
+
+
+def test_offline_update_judges_only_releases_of_range(store, corpus, command, tmp_path):
+    for release in ("1.0", "1.1", "1.2"):
+        add_release(store, corpus, release, OneStepOff)
+    narrow = change_tensor(corpus, ADAM, "test_data_set_0/bound_0.pb", 0.0, tmp_path / "narrow")
+    name = "onnxruntime@1.1.."
+    ended = command("history", "update", name, "--offline", "--data", narrow.path, "--store", store.folder)
+    assert ended.status == 0
+    assert {each.release: each.digest for each in store.releases()} == {
+        "1.0": corpus.digest,
+        "1.1": narrow.digest,
+        "1.2": narrow.digest,
+    }
 
 
 def test_damaged_results_stop_update(store, corpus):
