@@ -194,6 +194,8 @@ class HistoryStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.lock_descriptor: int | None = None
+        """File descriptor of the lock while this object holds it; a process that inherits it holds the lock too."""
         if any(each.exists() and not each.is_dir() for each in (folder, *folder.parents)):
             raise HistoryError("not-a-store", f"{folder} is not a folder.", "Name a folder by --store.")
         self._check_format()
@@ -233,12 +235,16 @@ class HistoryStore:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 raise HistoryError(
-                    "locked", f"Another update of {self.folder} is running.", "Wait until it has ended."
+                    "locked",
+                    f"Another update of {self.folder} is running, or the run of an update that was killed.",
+                    "Wait until it has ended.",
                 ) from None
             if not (self.folder / _STORE_FILE).exists():
                 self._write(self.folder / _STORE_FILE, encode_record({"format": FORMAT}))
+            self.lock_descriptor = descriptor
             yield
         finally:
+            self.lock_descriptor = None
             os.close(descriptor)
 
     def remove(self, stored: StoredRelease) -> None:

@@ -367,14 +367,14 @@ class ReleaseRun:
         partial = target.with_name(f"{target.name}.partial")
         resumable = partial if partial.exists() else target if target.exists() else None
         if resumable is not None:
-            status, _ = _run_child([*command, "--resume", str(target)], environment)
+            status, _ = _run_child([*command, "--resume", str(target)], environment, self._lock_descriptors)
             if status in {0, 1}:
                 return self._complete(target)
             if status == 130:
                 raise KeyboardInterrupt
             partial.unlink(missing_ok=True)
             target.unlink(missing_ok=True)
-        status, errors = _run_child([*command, "--results", str(target)], environment)
+        status, errors = _run_child([*command, "--results", str(target)], environment, self._lock_descriptors)
         if status == 130:
             raise KeyboardInterrupt
         if is_disk_error(errors):
@@ -385,6 +385,12 @@ class ReleaseRun:
                 "no-results", f"The run of {self._task.subject} ended with status {status}: {reason}", ""
             )
         return self._complete(target)
+
+    @property
+    def _lock_descriptors(self) -> list[int]:
+        """The locks of the store and of the environment, which a run holds even if this process is killed."""
+        environment = self._borrowed.descriptor if self._borrowed is not None else None
+        return [each for each in (self._store.lock_descriptor, environment) if each is not None]
 
     def _complete(self, target: Path) -> Results:
         found = read_results(target)
@@ -498,13 +504,18 @@ def adapter_hash(target: Target) -> str:
     return sha256(content).hexdigest()[:12]
 
 
-def _run_child(command: Sequence[str], variables: Mapping[str, str]) -> tuple[int, str]:
-    """Run a command of this suite; return its exit status and its messages. The command gets an interruption too."""
+def _run_child(command: Sequence[str], variables: Mapping[str, str], descriptors: Sequence[int]) -> tuple[int, str]:
+    """Run a command of this suite; return its exit status and its messages. The command gets an interruption too.
+
+    Args:
+        descriptors: file descriptors that the command inherits.
+    """
     with subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
+        pass_fds=descriptors,
         env={**os.environ, **variables},
     ) as child:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -45,6 +46,8 @@ class FakeReleases:
         removed: releases whose environments were removed.
     """
 
+    DESCRIPTOR = 1234
+
     def __init__(self, corpus, folder):
         self.corpus, self.folder = corpus, folder
         self.backends, self.errors, self.ends, self.runs, self.removed, self.shards = {}, {}, [], [], [], []
@@ -54,9 +57,13 @@ class FakeReleases:
             raise self.errors[requirements.release]
         document = {"subject": requirements.subject, "version": requirements.release, "python": "3.11.7"}
         environment = Environment(self.folder / requirements.release, {**document, "installed": ["numpy==2.0"]})
-        return SimpleNamespace(environment=environment, give_back=lambda: self.removed.append(requirements.release))
+        return SimpleNamespace(
+            environment=environment,
+            descriptor=self.DESCRIPTOR,
+            give_back=lambda: self.removed.append(requirements.release),
+        )
 
-    def run(self, command, _):
+    def run(self, command, _variables, _descriptors):
         subject = command[command.index("-b") + 1]
         release = subject.partition("@")[2]
         cases = [value for word, value in pairwise(command) if word == "--case"]
@@ -217,6 +224,30 @@ def test_offline_update_leaves_release_that_must_run(store, corpus, fakes, tmp_p
     other = change_tensor(corpus, ADAM, "test_data_set_0/input_2.pb", 2.0, tmp_path / "other")
     assert run_update(store, other, "1.0", offline=True).failed == 1
     assert [each.digest for each in store.releases()] == [corpus.digest]
+
+
+def test_run_of_killed_update_keeps_lock_until_it_ends(store):
+    with store.lock():
+        run = subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=[store.lock_descriptor])
+    with assert_raises("history.locked"), store.lock():
+        pass
+    run.communicate()
+    with store.lock():
+        assert store.lock_descriptor is not None
+
+
+def test_runs_inherit_locks_of_store_and_environment(store, corpus, fakes, monkeypatch):
+    fakes.backends = {"1.0": AlwaysRight}
+    inherited = []
+
+    def run(command, variables, descriptors):
+        inherited.extend(descriptors)
+        return fakes.run(command, variables, descriptors)
+
+    monkeypatch.setattr(update, "_run_child", run)
+    with store.lock():
+        update_store(store, corpus, [ReleaseTask(TARGET, "1.0")], RunSettings(), lambda _: None)
+        assert inherited == [store.lock_descriptor, FakeReleases.DESCRIPTOR]
 
 
 def test_offline_update_judges_only_releases_of_range(store, corpus, command, tmp_path):
