@@ -140,7 +140,9 @@ def update_store_on_workers(
             repeated.append(replace(task, cases=tuple(changed)))
     if repeated:
         report(f"{len(repeated)} releases have changed verdicts, which are repeated")
-        list(_run_tasks(store, corpus, repeated, settings, workers, report, UpdateCounts()))
+        counted = UpdateCounts()
+        list(_run_tasks(store, corpus, repeated, settings, workers, report, counted))
+        counts.failed += counted.failed
     return counts
 
 
@@ -189,7 +191,7 @@ def _is_same_release(one: ReleaseTask, other: ReleaseTask) -> bool:
 
 def _record_error(store: HistoryStore, task: ReleaseTask, result: ReleaseChunkResult, counts: UpdateCounts) -> None:
     area, _, name = result["code"].partition(".")
-    if area == SubjectError.area:
+    if area == SubjectError.area and not task.cases:  # a release whose cases are repeated has results
         record_error(store, task, SubjectError(name, result["reason"], ""), counts)
     else:
         counts.failed += 1
@@ -202,7 +204,9 @@ def _add_parts(
     header = parts[0][0]
     results = {record["case"]: record for _, records in parts for record in records}
     if task.cases:
-        earlier = next(each for each in store.releases(task.target) if each.release == task.release)
+        stored = [each for each in store.releases(task.target) if each.release == task.release]
+        earlier = next(each for each in stored if each.digest == corpus.digest)
+        header = earlier.header  # another header would name another file
         values = store.values(task.target)
         for record in earlier.read().results.values():
             returned: Any = record.get("returned")

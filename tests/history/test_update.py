@@ -73,7 +73,8 @@ class FakeReleases:
         if self.ends:
             return self.ends.pop(0)
         target = Path(command[command.index("--results" if "--results" in command else "--resume") + 1])
-        run_release(self.backends[release], self.corpus, subject, target, cases or None)
+        options = command[command.index("--repeat") :][:2] if "--repeat" in command else []
+        run_release(self.backends[release], self.corpus, subject, target, cases or None, options)
         return 1, ""
 
 
@@ -294,6 +295,7 @@ def test_update_on_workers_gives_results_of_local_update(store, corpus, fakes, t
     local = HistoryStore(tmp_path / "local")
     run_update(local, corpus, "1.0", "1.1", data=corpus.path)
     for one, other in zip(store.releases(), local.releases(), strict=True):
+        assert one.path.name == other.path.name
         ours, theirs = one.read(), other.read()
         assert {key: row["verdict"] for key, row in ours.rows.items()} == {
             key: row["verdict"] for key, row in theirs.rows.items()
@@ -311,6 +313,23 @@ def test_update_on_workers_joins_shards_and_records_unavailable_releases(store, 
     assert (counts.done, [each.release for each in store.releases()]) == (1, ["1.0"])
     assert [shard for _, shard in fakes.shards] == ["1/2", "2/2"]
     assert set(store.unavailable(TARGET)) == {"1.1"}
+
+
+def test_repetition_that_fails_on_worker_keeps_results(store, corpus, fakes):
+    fakes.backends = {"1.0": AlwaysRight, "1.1": WrongOnArgMax}
+    create = fakes.borrow
+
+    def borrow(requirements, sources):
+        if len(store.releases()) == 2:
+            raise SubjectError("not-installable", "it does not install: no wheel.", "-")
+        return create(requirements, sources)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(update, "borrow_environment", borrow)
+        counts = run_update_on_workers(store, corpus, "1.0", "1.1")
+    assert (counts.done, counts.failed) == (2, 2)
+    assert [each.release for each in store.releases()] == ["1.0", "1.1"]
+    assert store.unavailable(TARGET) == {}
 
 
 def test_update_on_workers_with_other_corpus_is_refused(store, corpus, tmp_path):

@@ -59,10 +59,19 @@ def change_tensor(corpus: Corpus, case: str, file: str, factor: float, folder: P
     return open_corpus(folder)
 
 
-def run_release(backend: Any, corpus: Corpus, subject: str, path: Path, cases: Sequence[str] | None = None) -> None:
-    """Write the results file of a run of some cases, or of all, with recorded outputs."""
+def run_release(
+    backend: Any,
+    corpus: Corpus,
+    subject: str,
+    path: Path,
+    cases: Sequence[str] | None = None,
+    options: Sequence[str] = (),
+) -> None:
+    """Write the results file of a run of some cases, or of all, with recorded outputs and with options."""
     criterion = PassCriterion(CriterionSettings(Level.SHOULD, {}), [subject])
-    recorder = Recorder(corpus, [Subject(subject, "1.0", backend)], criterion, path, diagnosis=False)
+    recorder = Recorder(
+        corpus, [Subject(subject, "1.0", backend)], criterion, path, diagnosis=False, options={subject: options}
+    )
     selected = [case for id, case in corpus.cases.items() if cases is None or id in cases]
     recorder.begin(len(selected), {}, "onnx-conformance run", len(selected))
     for case in selected:
