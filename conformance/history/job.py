@@ -139,7 +139,7 @@ def update_store_on_workers(
         if changed := ReleaseRun(store, corpus, task, settings).changed_cases(verdicts):
             repeated.append(replace(task, cases=tuple(changed)))
     if repeated:
-        report(f"{len(repeated)} releases have changed verdicts, which are repeated")
+        report(f"Releases with changed verdicts, whose cases are repeated: {len(repeated)}")
         counted = UpdateCounts()
         list(_run_tasks(store, corpus, repeated, settings, workers, report, counted))
         counts.failed += counted.failed
