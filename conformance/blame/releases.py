@@ -351,12 +351,12 @@ class StoredAnswers:
         stored, verdict = self._files[release], Verdict(self.verdicts[release])
         packages = tuple(stored.history["packages"])
         if verdict is Verdict.PASS:
-            return NO_FAULT, "", packages
+            return NO_FAULT, "pass in the history", packages
         result = next(each for each in results_of(stored) if each["case"] == self._case.id)
         message = result["message"].strip().partition("\n")[0]
         if not verdict.is_defect:
-            return None, f"{verdict}: {message}", packages
-        return result_fault(str(self._case.kind), result), message, packages
+            return None, f"{verdict} in the history: {message}", packages
+        return result_fault(str(self._case.kind), result), f"in the history: {message}", packages
 
     @property
     def hints(self) -> list[str]:

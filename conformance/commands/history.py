@@ -84,6 +84,7 @@ def update(
 
     from conformance.corpus.corpus import bundled_corpus_path, open_corpus
     from conformance.environments.create import PackageSources
+    from conformance.errors import HistoryError
     from conformance.history.releases import ReleaseRange
     from conformance.history.store import HistoryStore
     from conformance.history.update import ReleaseTask, RunSettings, missing_releases, order_by_gaps, update_store
@@ -102,6 +103,10 @@ def update(
                 range = ReleaseRange.parse(text)
                 stored = [each for each in found.releases(target) if range.has(each.version)]
                 releases = list(dict.fromkeys(each.release for each in stored))
+                if not releases:
+                    raise HistoryError(
+                        "no-result", f"The history has no release of {target.text} in the range.", "Omit --offline."
+                    )
             else:
                 releases = _find_releases(found, target, text, settings.sources.python, only_new=only_new)
             missing = missing_releases(found, target, releases, corpus, retry=retry)
@@ -158,7 +163,10 @@ def _find_releases(store: HistoryStore, target: Target, text: str, python: str, 
     package = next(each.name for each in pinned if str(each.specifier) == f"=={_ANY_RELEASE}")
     stored = [each.version for each in store.releases(target)]
     if not only_new or not stored:
-        return find_releases(package, range, python)
+        found = find_releases(package, range, python)
+        for end in range.missing_ends(found):
+            echo(f"warning: {package} {end} has no wheel for this Python", err=True)
+        return found
     try:
         newest = find_releases(package, ReleaseRange(max(stored)), python)
     except HistoryError as error:
@@ -201,7 +209,7 @@ def show(
     if not found_store.releases():
         raise HistoryError(
             "empty",
-            f"{store} has no results.",
+            f"{store} has no results." if store.is_dir() else f"There is no folder {store}.",
             "Run `onnx-conformance history update NAME`, or name a folder by --store.",
         )
     has_target, has_case = _selection(found_store, thing)
@@ -217,9 +225,9 @@ def show(
 
         write_text_atomically(html, render_page(found))
     is_taken = any(map(is_standard_output, targets))
-    is_case = thing.startswith("test_")
+    is_subject = not thing or thing in {name for each in found for name in (each.target.text, each.target.name)}
     for timeline in found:
-        for line in text_table(timeline, with_cases=is_case):
+        for line in text_table(timeline, with_cases=not is_subject):
             echo(line, err=is_taken)
         echo("", err=is_taken)
     echo(LEGEND, err=is_taken)

@@ -115,6 +115,14 @@ def find_requirements(named: SubjectName) -> Requirements:
     return Requirements(package.name, release, packages, bare, chosen)
 
 
+def released_packages(named: SubjectName) -> tuple[str, ...]:
+    """Return the packages whose version is the release of a subject; none for a subject without environments."""
+    try:
+        return tuple(_find_package(named).released)
+    except UnknownName:
+        return ()
+
+
 def released_package(named: SubjectName) -> str:
     """Return the package whose version is the release of a subject."""
     return _find_package(named).released[0]

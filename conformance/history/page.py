@@ -11,7 +11,9 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
+from packaging.utils import canonicalize_name
 
+from conformance.environments.requirements import released_packages
 from conformance.history.timeline import SYMBOLS, Course, failing_span
 from conformance.report.formats.html import content_policy, embed_json, read_asset
 from conformance.subjects.naming import SubjectKind
@@ -114,11 +116,16 @@ def _row_data(timeline: Timeline, row: Row) -> dict[str, Any]:
 
 
 def _package_changes(timeline: Timeline) -> list[list[str]]:
-    """Return for each release the packages that differ from those of the release before: `numpy 1.26.4 → 2.0.0`."""
+    """Return for each release the packages that differ from those of the release before: `numpy 1.26.4 → 2.0.0`.
+
+    The packages of the subject itself are left out.
+    """
     changes: list[list[str]] = []
+    own = {canonicalize_name(name) for name in released_packages(timeline.target.subject(timeline.releases[0]))}
     before: dict[str, str] = {}
     for packages in timeline.packages:
         now = dict(package.split("==", 1) for package in packages if "==" in package)
+        now = {name: version for name, version in now.items() if canonicalize_name(name) not in own}
         names = (
             sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name)) if before else []
         )

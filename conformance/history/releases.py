@@ -18,7 +18,7 @@ from conformance.environments.create import last_error_line
 from conformance.errors import HistoryError, UnknownName
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,12 @@ class ReleaseRange:
         if found.first and found.last and not found.has(found.first):
             raise UnknownName("empty-range", f"The range {text} ends before it begins.", "Exchange the two releases.")
         return found
+
+    def missing_ends(self, releases: Iterable[str]) -> list[Version]:
+        """Return the ends of the range that are neither a release nor the beginning of one: 1.32 begins 1.32.1."""
+        found = [Version(text).release for text in releases]
+        ends = dict.fromkeys(end for end in (self.first, self.last) if end is not None)
+        return [end for end in ends if not any(release[: len(end.release)] == end.release for release in found)]
 
     def has(self, release: Version) -> bool:
         """Return whether a release belongs to the range."""

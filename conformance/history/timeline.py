@@ -53,10 +53,10 @@ class Course(StrEnum):
 
 _MEANINGS = {
     Course.REGRESSION: "An older release passes, and the newest release fails.",
-    Course.FIXED_REGRESSION: "An older release passes, a later release fails, and the newest release does not.",
-    Course.PERSISTENT: "No older release passes, and the newest release fails.",
-    Course.FIXED: "No release before the failing releases passes, and the newest release does not fail.",
-    Course.UNSUPPORTED_SINCE: "An older release passes, a later release does not support the case, and none fails.",
+    Course.FIXED_REGRESSION: "An older release passes, later releases fail, and then a release passes.",
+    Course.PERSISTENT: "The newest release fails, and no older release passes.",
+    Course.FIXED: "Releases fail before the first release that passes.",
+    Course.UNSUPPORTED_SINCE: "An older release runs the case, and the newest release does not support it.",
     Course.NO_FAILURE: "No release fails.",
 }
 
@@ -87,9 +87,12 @@ class Row:
         known = [verdict for verdict in self.verdicts if verdict]
         failures = [number for number, verdict in enumerate(known) if is_defect(verdict)]
         passes = [number for number, verdict in enumerate(known) if verdict == Verdict.PASS]
+        last_failure = failures[-1] if failures else -1
+        is_mended = bool(failures and passes) and passes[-1] > last_failure
+        if (failures or passes) and known[-1] == Verdict.UNSUPPORTED and not is_mended:
+            return Course.UNSUPPORTED_SINCE
         if not failures:
-            lost = passes and Verdict.UNSUPPORTED in known[passes[0] :]
-            return Course.UNSUPPORTED_SINCE if lost else Course.NO_FAILURE
+            return Course.NO_FAILURE
         is_failing = failures[-1] == len(known) - 1
         if passes and passes[0] < failures[-1]:
             return Course.REGRESSION if is_failing else Course.FIXED_REGRESSION
@@ -113,6 +116,7 @@ class Span:
     Attributes:
         since: the first release of the series.
         is_oldest: whether it is the oldest release with a result, so that the fault may be older.
+        is_again: whether a release before the series fails, too.
         last_good: the release with a result before it, or None.
         end: the first release after the series with a result, or None.
         end_verdict: verdict of that release; empty without it.
@@ -120,6 +124,7 @@ class Span:
 
     since: str
     is_oldest: bool
+    is_again: bool
     last_good: str | None
     end: str | None
     end_verdict: str
@@ -133,7 +138,8 @@ class Span:
     def texts(self) -> list[str]:
         """The series in words: `since 1.20.0`, `fixed in 1.21.0`."""
         end = f"fixed in {self.end}" if self.fixed_in else f"{self.end_verdict} since {self.end}"
-        return [f"since {self.since}{' or earlier' * self.is_oldest}", *([end] if self.end else [])]
+        since = f"{'again ' * self.is_again}since {self.since}{' or earlier' * self.is_oldest}"
+        return [since, *([end] if self.end else [])]
 
 
 def failing_span(releases: Sequence[str], verdicts: Sequence[str]) -> Span | None:
@@ -147,7 +153,7 @@ def failing_span(releases: Sequence[str], verdicts: Sequence[str]) -> Span | Non
         first -= 1
     before = known[first - 1][0] if first else None
     after, verdict = known[last + 1] if last + 1 < len(known) else (None, "")
-    return Span(known[first][0], first == 0, before, after, verdict)
+    return Span(known[first][0], first == 0, first > failing[0], before, after, verdict)
 
 
 @dataclass(frozen=True)
@@ -311,7 +317,8 @@ def _row_document(timeline: Timeline, row: Row) -> dict[str, Any]:
     if row.fault:
         found["fault"] = row.fault.location
     if span := failing_span(timeline.releases, row.verdicts):
-        found |= {"since": span.since, "since_is_oldest": span.is_oldest, "fixed_in": span.fixed_in}
+        found |= {"since": span.since, "since_is_oldest": span.is_oldest, "since_is_again": span.is_again}
+        found["fixed_in"] = span.fixed_in
         found |= {"ends_in": span.end, "ends_as": span.end_verdict} if span.end else {}
     if row.varies:
         found["varies"] = row.varies

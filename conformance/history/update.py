@@ -56,7 +56,7 @@ LEVELS = ("must", "should")
 CONFIRMATIONS = 3
 """How often a case runs whose verdict differs from that of a neighbouring release."""
 
-SHARDS: dict[str, int] = {"openvino": 8}
+SHARDS: dict[str, int] = dict.fromkeys(("iree", "openvino", "tinygrad", "tract", "tvm"), 8)
 """Number of shards of the runs of slow subjects; a finished shard survives an interruption."""
 
 _STOP_SECONDS = 60.0

@@ -54,6 +54,13 @@ def test_find_releases_in_range_returns_them_from_oldest_to_newest(uv, text, exp
     assert find_releases("acme", ReleaseRange.parse(text)) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "missing"), [("1.1..1.10", []), ("1.1.2..1.10", ["1.1.2"]), ("1.3", ["1.3"]), ("", [])]
+)
+def test_missing_ends_are_ends_that_begin_no_release(text, missing):
+    assert list(map(str, ReleaseRange.parse(text).missing_ends(AVAILABLE))) == missing
+
+
 def test_find_releases_without_release_in_range_is_refused(uv):
     with assert_raises("history.no-release", "acme"):
         find_releases("acme", ReleaseRange.parse("3..4"))

@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,11 @@ def timeline(store):
     [
         ("pass pass fail", Course.REGRESSION),
         ("pass error pass", Course.FIXED_REGRESSION),
-        ("pass crash unsupported", Course.FIXED_REGRESSION),
+        ("pass crash unsupported", Course.UNSUPPORTED_SINCE),
+        ("fail unsupported", Course.UNSUPPORTED_SINCE),
+        ("fail pass unsupported", Course.FIXED),
+        ("pass unsupported pass", Course.NO_FAILURE),
+        ("unsupported unsupported", Course.NO_FAILURE),
         ("fail fail fail", Course.PERSISTENT),
         ("unsupported fail", Course.PERSISTENT),
         ("fail pass fail", Course.REGRESSION),
@@ -76,7 +81,8 @@ def test_course_ignores_releases_without_results():
 
 def test_failing_span_is_last_series():
     span = failing_span(["1", "2", "3", "4", "5", "6"], ["fail", "pass", "", "error", "fail", "pass"])
-    assert (span.since, span.is_oldest, span.last_good, span.fixed_in) == ("4", False, "2", "6")
+    assert (span.since, span.is_oldest, span.is_again, span.last_good, span.fixed_in) == ("4", False, True, "2", "6")
+    assert failing_span(["1", "2"], ["fail", "fail"]).is_again is False
     assert failing_span(["1"], ["pass"]) is None
 
 
@@ -191,6 +197,19 @@ def test_blame_without_an_environment_says_that_no_folder_is_written(command, co
     ended = command("blame", ADAM, "-b", "onnxruntime", *options)
     assert (ended.status, Path("folder").exists()) == (1, False)
     assert "folder was not written: add --install" in ended.out
+
+
+def test_page_names_changed_packages_besides_the_subject_itself(timeline):
+    packages = [("onnxruntime==1.0", "numpy==1"), ("onnxruntime==1.1", "numpy==1")]
+    changed = [*packages, ("onnxruntime==1.2", "numpy==2"), ("onnxruntime==1.10",)]
+    page = render_page([replace(timeline, packages=tuple(changed))])
+    (subject,) = json.loads(re.search(r'id="data">(.*?)</script>', page)[1])["subjects"]
+    assert subject["changes"] == [[], [], ["numpy 1 → 2"], ["numpy 2 → absent"]]
+
+
+def test_offline_update_without_stored_releases_is_an_error(command, corpus):
+    ended = command("history", "update", "onnxruntime", "--store", "new", "--offline", "--data", corpus.path, "-v")
+    assert (ended.status, ended.code) == (2, "history.no-result")
 
 
 def test_show_fault_selects_cases_of_fault(command, store):
