@@ -152,12 +152,13 @@ def _check_targets(json: Path | None, html: Path | None, output: Path | None) ->
 @contextmanager
 def _audit_workers(team: TeamOfWorkers, directory: Path | None, model: str) -> Iterator[AuditWorkers]:
     """Yield the workers with the folder of `--resume`, or with a folder that is removed at the end."""
-    from tempfile import TemporaryDirectory
+    from tempfile import gettempdir
 
     from conformance.audit.job import AuditWorkers
+    from conformance.files.temp_dir import supervised_temp_dir
 
-    with TemporaryDirectory(prefix="onnx-conformance-") as temporary:
-        pool = AuditWorkers(team, directory or Path(temporary))
+    with supervised_temp_dir(Path(gettempdir()), "onnx-conformance-") as temporary:
+        pool = AuditWorkers(team, directory or temporary)
         pool.check(model)
         yield pool
 

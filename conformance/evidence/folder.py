@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
-import shutil
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +23,7 @@ from conformance.evidence.suite_facts import (
 )
 from conformance.evidence.traceability import Traceability
 from conformance.files.atomic_write import TEMPORARY_PREFIX
+from conformance.files.temp_dir import supervised_temp_dir
 from conformance.plugins import suite_version
 from conformance.serialization.decoding import decode_json
 
@@ -91,24 +90,17 @@ def _write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     target = Path(folder.resolve())
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        scratch = target.parent / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
-        scratch.mkdir()
+        with supervised_temp_dir(target.parent, TEMPORARY_PREFIX) as scratch:
+            made = scratch / "made"
+            for name, content in files.items():
+                path = made / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+            made.replace(target)  # replaces an empty folder only
     except OSError as error:
         raise UsageError(
             "evidence-not-writable", f"{folder} cannot be written: {error.strerror}.", "Pass another path."
         ) from None
-    try:
-        for name, content in files.items():
-            path = scratch / name
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(content)
-        scratch.replace(target)  # replaces an empty folder only
-    except OSError as error:
-        raise UsageError(
-            "evidence-not-writable", f"{folder} cannot be written: {error.strerror}.", "Pass another path."
-        ) from None
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _evidence_files(inputs: EvidenceInputs, map: RequirementMap, restrict: str | None) -> Iterator[tuple[str, bytes]]:

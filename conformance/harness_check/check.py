@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from conformance.files.temp_dir import supervised_temp_dir
 from conformance.harness_check.backend_rules import BACKEND_RULES, CAPABILITY_RULES
 from conformance.harness_check.general_rules import BEGINNING_RULES, ENDING_RULES, START_RULE, WHOLE_SESSION_RULES
 from conformance.harness_check.optimizer_rules import OPTIMIZER_RULES
@@ -33,8 +34,8 @@ def check_harness(argv: Sequence[str], timeout: float) -> Iterator[RuleOutcome]:
         argv: the command that starts the harness.
         timeout: time limit of an answer, in seconds.
     """
-    with tempfile.TemporaryDirectory(prefix="onnx-conformance-", ignore_cleanup_errors=True) as folder:
-        session = HarnessSession(argv, timeout, Path(folder))
+    with supervised_temp_dir(Path(tempfile.gettempdir()), "onnx-conformance-") as folder:
+        session = HarnessSession(argv, timeout, folder)
         try:
             yield from _check_all(session)
         finally:

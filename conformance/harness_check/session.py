@@ -117,14 +117,15 @@ class HarnessProcess:
     Args:
         argv: the command.
         timeout: limit of each wait, in seconds.
+        folder: folder in which the temporary folders of the process are created.
 
     Raises:
         OSError: the command cannot be started.
     """
 
-    def __init__(self, argv: Sequence[str], timeout: float) -> None:
+    def __init__(self, argv: Sequence[str], timeout: float, folder: Path) -> None:
         self._timeout = timeout
-        self._scratch = ScratchFolders.create()
+        self._scratch = ScratchFolders.create(folder)
         self._stderr = Path(self._scratch.root, "stderr")
         self._lines: queue.Queue[bytes | None] = queue.Queue()
         try:
@@ -290,7 +291,7 @@ class HarnessSession:
     Args:
         argv: command of the harness.
         timeout: time limit of an answer, in seconds.
-        folder: an empty folder, for models.
+        folder: an empty folder, for models and temporary files.
 
     Attributes:
         irregular: violations so far.
@@ -312,7 +313,7 @@ class HarnessSession:
         """Start a process, send `start`, and return the answer."""
         self.sent, self.received = "", ""
         try:
-            self._process = HarnessProcess(self._argv, self.timeout)
+            self._process = HarnessProcess(self._argv, self.timeout, self.folder)
         except OSError as error:
             raise RuleViolation(
                 f"the command cannot be started: {error.strerror}", "Name a program that exists."

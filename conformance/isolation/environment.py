@@ -54,15 +54,18 @@ class ScratchFolders:
     models: str
 
     @classmethod
-    def create(cls) -> ScratchFolders:
-        """Create the folders, empty, in the folder for temporary files.
+    def create(cls, parent: Path | None = None) -> ScratchFolders:
+        """Create the folders, empty.
+
+        Args:
+            parent: the folder in which they are created; None for the folder for temporary files.
 
         Raises:
             StorageError: the file system cannot hold the folders.
             OSError: the folders cannot be created for another reason.
         """
-        with storage_errors(tempfile.gettempdir()):
-            root = tempfile.mkdtemp(prefix="onnx-conformance-")
+        with storage_errors(parent or tempfile.gettempdir()):
+            root = tempfile.mkdtemp(prefix="onnx-conformance-", dir=parent)
             for name in ("home", "work", "tmp", "models"):
                 os.mkdir(f"{root}/{name}", 0o700)  # noqa: PTH102
         return cls(root, f"{root}/work", f"{root}/models")
