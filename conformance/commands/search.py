@@ -120,7 +120,7 @@ def search(
     subjects = _subjects(backend, optimizer)
     if seconds is not None and examples is not None:
         raise UsageError("options-conflict", "--seconds and --examples exclude each other.", "Leave one of them out.")
-    _check_empty(output)
+    _check_output(output, is_resumed=resume is not None and resume.exists())
     if results is not None:
         check_results_target(results)
     outputs.check(*[results] if results else ())
@@ -239,20 +239,25 @@ def _write_coverage(found: FailingExamples, path: Path) -> None:
     write_text_atomically(path, json.dumps(document, indent=1) + "\n")
 
 
-def _check_empty(output: Path | None) -> None:
+def _check_output(output: Path | None, *, is_resumed: bool) -> None:
     """Check that the folder for the failing examples is empty and can be created; None is accepted.
+
+    A search that is continued replaces the examples that it wrote when it was interrupted.
 
     Raises:
         UsageError: the folder is not empty, or it cannot be created.
     """
     from conformance.errors import UsageError
     from conformance.files.atomic_write import check_target
+    from conformance.search.failing_examples import is_corpus_of_search
 
-    if output is not None and output.exists() and (not output.is_dir() or any(output.iterdir())):
+    if output is None or (is_resumed and is_corpus_of_search(output)):
+        return
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise UsageError(
             "output-not-empty", f"--output: {output} is not an empty directory.", "Name an empty or a new directory."
         )
-    if output is not None and not output.exists():
+    if not output.exists():
         check_target(output)
 
 

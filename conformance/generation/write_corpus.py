@@ -129,7 +129,12 @@ def compute_hashes(
 
 
 def generate(
-    directory: Path, cases: Sequence[tuple[str, Case]], version: str | None, progress: Callable[[str], None]
+    directory: Path,
+    cases: Sequence[tuple[str, Case]],
+    version: str | None,
+    progress: Callable[[str], None],
+    *,
+    is_versioned: bool = True,
 ) -> CorpusSize:
     """Write the corpus of these cases to a directory, replacing an existing corpus.
 
@@ -141,6 +146,7 @@ def generate(
         version: version of the new corpus. The default is the version of the existing corpus, or 1.0.0. If
             `released.json` exists, the default is at least the smallest version that the changes since then allow.
         progress: function that is called with the id of each completed case.
+        is_versioned: whether the version must be allowed after the version of the existing corpus.
 
     Raises:
         CorpusError: the directory has files that do not belong to a corpus.
@@ -154,7 +160,7 @@ def generate(
         staging = scratch / "new"
         staging.mkdir()
         hashes = compute_hashes(cases, _writer(staging), progress)
-        chosen = _version(old, released, fingerprints(hashes, _levels(cases)), version)
+        chosen = _version(old if is_versioned else None, released, fingerprints(hashes, _levels(cases)), version)
         (staging / MANIFEST).write_bytes(manifest_bytes(chosen, hashes, _levels(cases)))
         if released is not None:
             (staging / RELEASED).write_bytes(released_bytes(released))

@@ -230,6 +230,10 @@ def _accept_indeterminate(output: Answer) -> Answer:
     return replace(output, bound=bound)
 
 
+CASE_PREFIX = "test_search_"
+"""Beginning of the ids of all cases that a search writes."""
+
+
 def case_id(example: Example) -> str:
     """Return an id that is unique for the model and the data of an example."""
     built = example.built
@@ -237,7 +241,7 @@ def case_id(example: Example) -> str:
     for inputs in built.data_sets:
         for array in inputs:
             hashed.update(array.tobytes())
-    return f"test_search_{example.operator.lower()}_{hashed.hexdigest()[:12]}"
+    return f"{CASE_PREFIX}{example.operator.lower()}_{hashed.hexdigest()[:12]}"
 
 
 class CpuTimeoutError(Exception):

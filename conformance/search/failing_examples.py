@@ -13,10 +13,12 @@ import onnx
 
 from conformance.clauses import clauses
 from conformance.corpus.case import Case, CaseKind
+from conformance.corpus.corpus import missing_and_unexpected_files, read_manifest
 from conformance.diagnosis.diagnosis import SEARCH_TAG
+from conformance.errors import CorpusError
 from conformance.generation.write_corpus import generate
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
-from conformance.search.cases import NoExpectedOutputsError, build_oracle_case, case_id
+from conformance.search.cases import CASE_PREFIX, NoExpectedOutputsError, build_oracle_case, case_id
 from conformance.search.conditions import describe_conditions
 from conformance.search.evaluation import expected_rewrite
 from conformance.search.example import ARGMAX, Example
@@ -159,7 +161,7 @@ class FailingExamples:
         return [text for text, _ in self.job.subjects if not set(self.verdicts.get(text, {})) - {Verdict.UNSUPPORTED}]
 
     def write_corpus(self, directory: Path) -> None:
-        """Write the failing examples as a corpus for `run --data`.
+        """Write the failing examples as a corpus for `run --data`; the corpus of an earlier search is replaced.
 
         Examples with an element that is not determinate are omitted; they are only listed on the terminal.
 
@@ -174,7 +176,17 @@ class FailingExamples:
             if _is_fully_determinate(example, self.job):
                 case = to_case(example, kind, self.job.level, failure["conditions"], failure["mutants"])
                 cases.setdefault(case.id, ("search", case))
-        generate(directory, list(cases.values()), CORPUS_VERSION, lambda _: None)
+        generate(directory, list(cases.values()), CORPUS_VERSION, lambda _: None, is_versioned=False)
+
+
+def is_corpus_of_search(directory: Path) -> bool:
+    """Return whether a folder has a corpus that a search wrote, and no other file."""
+    try:
+        corpus = read_manifest(directory)
+        _, unexpected = missing_and_unexpected_files(corpus)
+    except CorpusError:
+        return False
+    return not unexpected and all(id.startswith(CASE_PREFIX) for id in corpus.cases)
 
 
 def _has_same_fault(simpler: FailingExample, failure: FailingExample) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from command_outputs import read_tree
 from distributed import LocalCluster
 from fake_backends import KillsItsProcessOnce
 from refusals import assert_raises
@@ -88,9 +89,20 @@ def test_command_keeps_failing_examples_when_scheduler_dies(command, tmp_path, m
     assert (keep / "manifest.json").is_file()
     assert "failing example" in ended.out
     monkeypatch.undo()
-    ended = command(*COMMAND, "--examples", 120, "--resume", state)
-    assert ended.status == 1
+    assert command(*COMMAND, "--examples", 120, "--output", keep, "--resume", state).status == 1
     assert len(state.read_text().splitlines()) == 4
+    assert command(*COMMAND, "--examples", 120, "--output", tmp_path / "whole").status == 1
+    assert read_tree(keep) == read_tree(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "manifest.json"])
+def test_continued_search_refuses_folder_of_other_files(command, tmp_path, name):
+    given = (*COMMAND, "--seed", 3, "--examples", 40, "--resume", tmp_path / "state", "--output", tmp_path / "found")
+    assert command(*given).status == 1
+    (tmp_path / "found" / name).write_text("own")
+    ended = command(*given)
+    assert (ended.status, ended.code) == (2, "usage.output-not-empty")
+    assert (tmp_path / "found" / name).read_text() == "own"
 
 
 def test_command_without_any_chunk_reports_only_the_error(command, monkeypatch):
