@@ -33,6 +33,7 @@ from conformance.environments.registry import (
 )
 from conformance.environments.requirements import smoke_test_subject
 from conformance.errors import StorageError, SubjectError
+from conformance.files.parent_death import killed_with_parent
 from conformance.files.temp_dir import supervised_temp_dir
 from conformance.plugins import server_arguments
 from conformance.subjects.naming import SubjectKind
@@ -155,14 +156,13 @@ def _install(requirements: Requirements, sources: PackageSources, folder: Path) 
 
 
 def _run_installer(requirements: Requirements, command: Sequence[str]) -> None:
-    try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    except OSError as error:
+    if shutil.which(command[0]) is None:
         raise SubjectError(
             "python-not-executable",
-            f"{command[0]} cannot be executed: {error.strerror}.",
+            f"{command[0]} is not an executable program.",
             "Name a Python interpreter by --python.",
-        ) from None
+        )
+    done = subprocess.run(killed_with_parent(command), stdin=subprocess.DEVNULL, capture_output=True, check=False)
     if done.returncode and os.strerror(errno.ENOSPC).encode() in done.stdout + done.stderr:
         raise StorageError(
             "disk-full",
@@ -273,11 +273,12 @@ def _run_adapter_server(requirements: Requirements, python: Path, scratch: Path)
     if named.kind is SubjectKind.OPTIMIZER:
         uses = [{"cmd": "optimize", "model": str(path), "output": f"{path}.optimized", "fixed_point": False}]
     commands: list[dict[str, Any]] = [{"cmd": "start", "version": 1}, *uses, {"cmd": "stop"}]
+    arguments = [*server_arguments(named.kind.group, named.name), named.text]
     lines = "".join(json.dumps({"seq": number, **command}) + "\n" for number, command in enumerate(commands, 1))
     with resources.as_file(resources.files("conformance.adapters") / "server.py") as server:
         try:
             return subprocess.run(
-                [str(python), "-I", str(server), *server_arguments(named.kind.group, named.name), named.text],
+                killed_with_parent([str(python), "-I", str(server), *arguments]),
                 input=lines.encode(),
                 capture_output=True,
                 timeout=_START_TIMEOUT_SECONDS,

@@ -29,6 +29,7 @@ from conformance.environments.create import PackageSources, borrow_environment
 from conformance.environments.registry import environments_folder
 from conformance.environments.requirements import find_requirements
 from conformance.errors import HistoryError, ResultsError, SubjectError
+from conformance.files.parent_death import killed_with_parent
 from conformance.history.index import results_of
 from conformance.history.rejudge import judge_again
 from conformance.history.releases import full_disk_error, is_disk_error, is_network_error, is_timeout, no_network_error
@@ -505,13 +506,15 @@ def adapter_hash(target: Target) -> str:
 
 
 def _run_child(command: Sequence[str], variables: Mapping[str, str], descriptors: Sequence[int]) -> tuple[int, str]:
-    """Run a command of this suite; return its exit status and its messages. The command gets an interruption too.
+    """Run a command of this suite; return its exit status and its messages.
+
+    The command gets an interruption too, and on Linux it is killed with this process.
 
     Args:
         descriptors: file descriptors that the command inherits.
     """
     with subprocess.Popen(
-        command,
+        killed_with_parent(command),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -18,11 +18,9 @@ from contextlib import suppress
 from typing import NoReturn
 
 from conformance.errors import ExitStatus
+from conformance.files.parent_death import die_with
 
 _FORWARDED_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_PR_SET_PDEATHSIG = 1
-"""`PR_SET_PDEATHSIG` of Linux's prctl."""
-
 _status_pipe: list[tuple[int, str]] = []
 """File descriptor to which a supervised child writes its exit status, and the secret text that proves its origin.
 
@@ -50,7 +48,7 @@ def run_in_child() -> ExitStatus | None:
     if child == 0:
         os.close(reader)
         _status_pipe[:] = [(writer, token)]
-        _die_with(parent)
+        die_with(parent)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return None
     os.close(writer)
@@ -118,13 +116,3 @@ def _read_status(reader: int, ended: int, token: str) -> ExitStatus:
 def _send(child: int, number: int) -> None:
     with suppress(ProcessLookupError):
         os.kill(child, number)
-
-
-def _die_with(parent: int) -> None:
-    """Make the kernel kill this process when its parent dies; only Linux supports this."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:
-            os.kill(os.getpid(), signal.SIGKILL)

@@ -22,6 +22,7 @@ from refusals import assert_raises
 from conformance.environments.create import PackageSources, borrow_environment, create_environment
 from conformance.environments.registry import (
     DOCUMENT_NAME,
+    Environment,
     environments_folder,
     list_environments,
     remove_environment,
@@ -189,7 +190,8 @@ def test_create_unusable_release_is_refused_and_leaves_nothing(cache, index, rel
 
 
 def test_create_without_uv_uses_venv_and_pip(make, monkeypatch, tmp_path):
-    monkeypatch.setattr(shutil, "which", lambda _: None)
+    which = shutil.which
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == "uv" else which(name))
     missing = make(subject("1.99.0"))
     made = make(subject(wheel_index.RIGHT))
     assert "onnxruntime==1.99.0" in missing.err
@@ -262,6 +264,16 @@ def test_env_list_and_remove(make, command, tmp_path):
     removed = command("env", "remove", "onnxruntime")
     assert listed.startswith(f"{subject(wheel_index.RIGHT)}  Python {sys.version.split()[0]}  {environments_folder()}")
     assert (removed.out, environment_folders()) == (f"{subject(wheel_index.RIGHT)}: removed\n", [])
+
+
+def test_interrupted_removal_is_completed(cache, monkeypatch):
+    home = environments_folder() / "onnxruntime-1"
+    home.mkdir(parents=True)
+    remove = shutil.rmtree
+    monkeypatch.setattr(shutil, "rmtree", lambda *a, **k: signal.raise_signal(signal.SIGINT) or remove(*a, **k))
+    with pytest.raises(KeyboardInterrupt):
+        remove_environment(Environment(home, None))
+    assert environment_folders() == []
 
 
 def test_create_replaces_environment_without_python(make, command):
