@@ -16,7 +16,7 @@ from tempfile import gettempdir
 from typing import TYPE_CHECKING, TypedDict
 
 from conformance.errors import UsageError
-from conformance.files.atomic_write import read_regular
+from conformance.files.atomic_write import deferred_signals, read_regular
 from conformance.serialization.decoding import JsonDecoder, MalformedError, NonEmpty
 from conformance.subjects.naming import Interpreter
 
@@ -116,7 +116,7 @@ def remove_environment(environment: Environment, *, only_unused: bool = False) -
     Args:
         only_unused: whether an environment remains that another process has borrowed.
     """
-    with lock_environments(), suppress(FileNotFoundError):  # another process may have removed it
+    with lock_environments(), deferred_signals(), suppress(FileNotFoundError):  # another process may have removed it
         descriptor = os.open(environment.folder, os.O_RDONLY | os.O_CLOEXEC)
         try:
             if only_unused:
