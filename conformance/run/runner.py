@@ -6,6 +6,7 @@ import gc
 import hashlib
 import os
 import shlex
+import signal
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -154,6 +155,12 @@ class _SessionStarter:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
         self.uninterruptible.enter_context(deferred_signals())
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_setupnodes(self) -> None:
+        """Block SIGINT in workers from their start, because Ctrl-C reaches all processes; the workers unblock it."""
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        self.uninterruptible.callback(signal.pthread_sigmask, signal.SIG_SETMASK, before)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self) -> None:

@@ -6,6 +6,7 @@ Under pytest-xdist the session of each worker process runs cases, and the sessio
 from __future__ import annotations
 
 import gc
+import signal
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -192,6 +193,12 @@ class ConformanceSession:
         except ConformanceError as error:
             self.recorder.aborted_by = error
             raise pytest.Session.Failed from None  # unlike pytest.exit, pytest prints nothing for it
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self) -> None:
+        """Handle SIGINT from now on in a worker: the controller of a run blocked it for the start of the worker."""
+        if self.recorder is None:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Record that the user ended the run.

@@ -103,6 +103,33 @@ def test_interrupted_run_stops_children_and_reports_missing_results(start_hangin
     assert wait_until(lambda: nothing_runs(here))
 
 
+def test_ctrl_c_during_start_of_workers_prints_no_traceback(here, small_corpus):
+    (here / "tmp").mkdir()
+    command = [str(Path(sysconfig.get_path("scripts")) / "onnx-conformance"), "run", "--data", str(small_corpus)]
+    process = subprocess.Popen(
+        [*INTERRUPTIBLE, *command, "-b", RIGHT, "-n", "2"],
+        cwd=here,
+        env={**os.environ, "PYTHONPATH": str(SUPPORT), "TMPDIR": str(here / "tmp")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        process_group=0,
+    )
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    assert wait_until(lambda: any(b"readline" in command_line(number) for number in children.read_text().split()))
+    os.killpg(process.pid, signal.SIGINT)
+    output, _ = process.communicate(timeout=LONGEST_WAIT)
+    assert process.returncode == 130
+    assert b"INTERNALERROR" not in output
+    assert wait_until(lambda: nothing_runs(here))
+
+
+def command_line(number: str) -> bytes:
+    try:
+        return Path(f"/proc/{number}/cmdline").read_bytes()
+    except OSError:  # the process has ended
+        return b""
+
+
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 def test_killed_run_leaves_no_process_and_resumes(start_hanging_run, process, here, small_corpus, workers):
     killed = start_hanging_run(*workers)
