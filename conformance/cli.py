@@ -52,8 +52,8 @@ if TYPE_CHECKING:
 _SAME_INTERRUPTION_SECONDS = 1.0
 """Time within which several signals count as one interruption."""
 
-_DEFERRED_SECONDS = 0.02
-"""Time after which a signal that arrived during an import is sent again."""
+_SENT_AGAIN_SECONDS = 0.02
+"""Time after which a signal is sent again that arrived during an import, or whose exception Python ignored."""
 
 _LONGEST_IMPORT_SECONDS = 2.0
 """Time after which a signal interrupts an import; the module of a subject may hang when it is imported."""
@@ -190,33 +190,48 @@ def _interruptions() -> Iterator[list[float]]:
     """Raise `KeyboardInterrupt` for SIGINT and SIGTERM in the block, and yield a list of the times of the signals.
 
     A signal that was ignored before stays ignored. Signals within a second of the first signal have no effect: a
-    terminal, `timeout` and the parent process may each send a signal, and only the first may interrupt. A signal during
-    an import is sent again later: Python ignores an exception in some functions of the import system, and an extension
-    module that is half imported may end the process.
+    terminal, `timeout` and the parent process may each send a signal, and only the first may interrupt.
+
+    A signal is sent again later if it arrives during an import, because a half imported extension module may end the
+    process, or if Python ignores its exception, as in a destructor or a callback.
     """
     times: list[float] = []
+    numbers: list[int] = []
     timers: list[threading.Timer] = []
     first_deferred = 0.0
+
+    def send_again(number: int) -> None:
+        timers.append(threading.Timer(_SENT_AGAIN_SECONDS, os.kill, (os.getpid(), number)))
+        timers[-1].daemon = True
+        timers[-1].start()
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         nonlocal first_deferred
         now = time.monotonic()
         first_deferred = first_deferred or now
         if _is_importing(frame) and now - first_deferred < _LONGEST_IMPORT_SECONDS:
-            timers.append(threading.Timer(_DEFERRED_SECONDS, os.kill, (os.getpid(), number)))
-            timers[-1].daemon = True
-            timers[-1].start()
+            send_again(number)
         elif not times or now - times[0] > _SAME_INTERRUPTION_SECONDS:
             times.append(now)
+            numbers.append(number)
             signal.default_int_handler(number, frame)
+
+    def repeat_ignored(unraisable: sys.UnraisableHookArgs) -> None:
+        if times and issubclass(unraisable.exc_type, KeyboardInterrupt):
+            times.clear()
+            send_again(numbers[-1])
+        else:
+            hook(unraisable)
 
     defaults: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
     handled = [number for number, handler in defaults.items() if signal.getsignal(number) is handler]
     for number in handled:
         signal.signal(number, interrupt)
+    hook, sys.unraisablehook = sys.unraisablehook, repeat_ignored
     try:
         yield times
     finally:
+        sys.unraisablehook = hook
         for timer in timers:
             timer.cancel()
         for number in handled:

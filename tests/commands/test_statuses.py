@@ -95,6 +95,18 @@ class TestInterruptions:
         assert ("slow_to_import" in sys.modules) is is_deferred
         sys.modules.pop("slow_to_import", None)
 
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_interruption_in_destructor_is_not_lost(self, default_handlers, number):
+        class InterruptedAtItsEnd:
+            def __del__(self) -> None:
+                signal.raise_signal(number)
+
+        with _interruptions() as noted, pytest.raises(KeyboardInterrupt):
+            thing = InterruptedAtItsEnd()
+            del thing
+            time.sleep(60)
+        assert len(noted) == 1
+
     def test_ignored_signal_stays_ignored(self, default_handlers):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         with _interruptions() as noted:
