@@ -1,24 +1,48 @@
-"""Readers that check that a file is complete, and return its content without parts that vary between runs."""
+"""Readers that check that a file or folder is complete, and return its content without parts that vary between runs."""
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
+import subprocess
+import sys
 import tomllib
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
 
+import onnx
 from command_outputs import comparable_records, read_tree
 
+from conformance.census.file import read_census
 from conformance.corpus.corpus import open_corpus
+from conformance.environments.registry import DOCUMENT_NAME
+from conformance.history.store import HistoryStore
 from conformance.results.file import read_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
+
+TIMES = {"seconds", "started", "start", "stop", "duration", "command"}
+"""Keys whose values vary between runs, in all JSON formats; a command names `--resume` in a resumed run."""
+
+
+def without_times(document: Any) -> Any:
+    """Return a JSON document without the keys in `TIMES`."""
+    if isinstance(document, dict):
+        return {key: without_times(value) for key, value in document.items() if key not in TIMES}
+    return [without_times(value) for value in document] if isinstance(document, list) else document
 
 
 def _results(path: Path) -> object:
     read_results(path)
-    return [record.replace(str(path.parent), "") for record in comparable_records(path)]  # of `--data`
+    return comparable_records(path)
+
+
+def _census(path: Path) -> object:
+    read_census(path)
+    return path.read_text().splitlines()
 
 
 def _page(path: Path) -> object:
@@ -26,14 +50,17 @@ def _page(path: Path) -> object:
     return path.stat().st_size > 1000
 
 
-def _summary(path: Path) -> object:
-    return sorted(json.loads(path.read_text()))
-
-
 def _suites(path: Path) -> object:
-    from xml.etree import ElementTree as ET
-
     return len(list(ET.parse(path).iter("testcase")))
+
+
+def _badge(path: Path) -> object:
+    return ET.tostring(ET.parse(path).getroot())
+
+
+def _model(path: Path) -> object:
+    onnx.checker.check_model(onnx.load(path))
+    return path.read_bytes()
 
 
 def _corpus(path: Path) -> object:
@@ -41,12 +68,63 @@ def _corpus(path: Path) -> object:
     return read_tree(path)
 
 
-READERS: Mapping[str, Callable[[Path], object]] = {
+def _tensors(path: Path) -> object:
+    tree = read_tree(path)
+    return {name: onnx.TensorProto.FromString(content) for name, content in tree.items()}
+
+
+def _evidence(path: Path) -> object:
+    checked = subprocess.run([sys.executable, "-I", "-S", path / "verify.py"], stdout=subprocess.DEVNULL, check=False)
+    assert not checked.returncode
+    return {name: content for name, content in read_tree(path).items() if name.endswith(".csv")}
+
+
+def _reproduction(path: Path) -> object:
+    tree = read_tree(path)
+    compile(tree["reproduce.py"], "reproduce.py", "exec")
+    onnx.ModelProto.FromString(tree["model.onnx"])
+    return tree
+
+
+def _history(path: Path) -> object:
+    store = HistoryStore(path)
+    found = {stored.path.name: gzip.decompress(stored.path.read_bytes()).splitlines() for stored in store.releases()}
+    for stored in store.releases():
+        stored.read()
+        assert store.values(stored.target)
+    return {name: [without_times(json.loads(line)) for line in lines] for name, lines in found.items()}
+
+
+def _environments(path: Path) -> object:
+    homes = [home for home in sorted(path.iterdir()) if not home.name.startswith(".")]
+    assert all(os.access(home / "bin" / "python", os.X_OK) for home in homes)
+    return {home.name: json.loads((home / DOCUMENT_NAME).read_text()) for home in homes}
+
+
+_READERS: Mapping[str, Callable[[Path], object]] = {
     ".jsonl": _results,
+    ".census": _census,
     ".html": _page,
-    ".json": _summary,
+    ".json": lambda path: without_times(json.loads(path.read_text())),
     ".xml": _suites,
+    ".svg": _badge,
+    ".md": Path.read_text,
+    ".txt": Path.read_text,
     ".toml": lambda path: tomllib.loads(path.read_text()),
-    "": _corpus,
+    ".onnx": _model,
+    "corpus": _corpus,
+    "inputs": _tensors,
+    "evidence": _evidence,
+    "reproduction": _reproduction,
+    "store": _history,
+    "environments": _environments,
 }
-"""The reader of each kind of file, by its suffix; a folder is a corpus. A reader raises for an incomplete file."""
+
+
+def read_complete(path: Path) -> object:
+    """Return the content of a file, whose suffix states its format, or of a folder, whose name does.
+
+    Raises:
+        ConformanceError, OSError, ValueError, LookupError, AssertionError: it is incomplete.
+    """
+    return _READERS[path.suffix or path.name](path)

@@ -1,6 +1,6 @@
 """Interrupt the command line at random moments, and compare the result with that of an uninterrupted command.
 
-Usage: python tests/fuzz/interruptions.py [--times N] [--seed N] [--only NAME] [-v]
+Usage: python tests/fuzz/interruptions.py [--times N] [--seed N] [--only NAME]… [-v]
 
 Every verb that writes is interrupted by SIGINT, SIGTERM or SIGKILL, in a new folder that contains its temporary folder.
 Afterwards no process and no temporary file may remain. A file with its final name must be complete, either the old or
@@ -17,27 +17,26 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from complete_files import READERS
-from corpora import write_corpus
+from activities import ACTIVITIES, CACHE, ENVIRONMENTS, INDEX, Activity, write_inputs
+from complete_files import read_complete
 from isolation_support import SUPPORT, processes_in
 
+from conformance.environments.registry import UNFINISHED_PREFIX
 from conformance.errors import ConformanceError
 from conformance.files.atomic_write import TEMPORARY_PREFIX
-from conformance.generation.generators import define_cases
-from conformance.results.file import read_results
-from conformance.run.resume import PARTIAL_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
 SETTLE_SECONDS = 30.0
 """Time limit for the end of all processes of an interrupted command."""
@@ -53,62 +52,21 @@ main()
 COMMAND = (sys.executable, "-c", BEGINNING)
 """The command line with a handler for SIGINT, which a shell ignores in background processes."""
 
-CASES = 40
-"""Number of cases of a run."""
 
-LIGHT = f"exec:{sys.executable} -I -S {Path(__file__).with_name('light_harness.py')}"
-FIRST, SECOND, IN_PROCESS = f"{LIGHT} first", f"{LIGHT} second", "fake_backends:WrongOnArgMax"
-RUN = ("run", "--data", "corpus", "--no-diagnosis")
-REPORTS = ("--html", "out.html", "--json", "out.json", "--junit", "out.xml")
+class Blow(NamedTuple):
+    """A signal, and whether all processes of the group receive it, as those of a terminal do after Ctrl-C."""
 
+    signal: signal.Signals
+    has_group: bool = False
 
-@dataclass(frozen=True)
-class Activity:
-    """A command to interrupt.
-
-    Attributes:
-        name: the name of the activity.
-        arguments: the command line.
-        makes: the files or the folder that the command writes.
-        again: the command line that resumes the command; by default the same command line.
-        before: files that exist before the command, as text by name.
-        status: the exit status without an interruption.
-    """
-
-    name: str
-    arguments: Sequence[str]
-    makes: Sequence[str]
-    again: Sequence[str] = ()
-    before: Mapping[str, str] = field(default_factory=dict)
-    status: int = 0
+    def __str__(self) -> str:
+        return f"{self.signal.name} to the group" if self.has_group else self.signal.name
 
 
-def _run(name: str, *more: str) -> Activity:
-    """Return a run that writes results and reports, and that is resumed with the same options."""
-    rest, made = (*REPORTS, *more), ("out.jsonl", *REPORTS[1::2])
-    arguments, again = ((*RUN, option, "out.jsonl", *rest) for option in ("--results", "--resume"))
-    return Activity(name, arguments, made, again, {"out.html": "<p>old</html>"}, status=1)
+BLOWS = (Blow(signal.SIGINT), Blow(signal.SIGINT, has_group=True), Blow(signal.SIGTERM), Blow(signal.SIGKILL))
 
-
-ACTIVITIES = (
-    _run("run", "-b", FIRST, "-b", SECOND),
-    _run("run -n 2", "-b", FIRST, "-b", SECOND, "-n", "2"),
-    _run("run in process", "-b", IN_PROCESS, "--no-isolation"),
-    _run("run in process -n 2", "-b", IN_PROCESS, "--no-isolation", "-n", "2"),
-    Activity(
-        "generate", ("generate", "-g", "momentum", "--output", "corpus", "--corpus-version", "9.0.0"), ("corpus",)
-    ),
-    Activity(
-        "merge", ("merge", "1.jsonl", "2.jsonl", "--output", "out.jsonl", "--data", "corpus"), ("out.jsonl",), status=1
-    ),
-    Activity("report", ("report", "1.jsonl", *REPORTS), REPORTS[1::2], before={"out.json": "{}"}),
-    Activity(
-        "update-expectations",
-        ("update-expectations", "1.jsonl", "--expect", "e.toml", "--reason", "known"),
-        ("e.toml",),
-        before={"e.toml": f"subject = '{FIRST}'\n"},
-    ),
-)
+ABANDONED = (f"*{TEMPORARY_PREFIX}*.part", f"{ENVIRONMENTS}/{UNFINISHED_PREFIX}*", "store/index.sqlite-journal")
+"""Patterns of files that only a killed process leaves behind, and that the next writer removes."""
 
 
 class InterruptionFailure(Exception):
@@ -120,31 +78,31 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--times", type=int, default=200)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
-    parser.add_argument("--only", choices=[activity.name for activity in ACTIVITIES])
+    parser.add_argument("--only", action="append", choices=[activity.name for activity in ACTIVITIES])
     parser.add_argument("-v", "--verbose", action="store_true")
     given = parser.parse_args()
-    chosen = [activity for activity in ACTIVITIES if given.only in {None, activity.name}]
+    chosen = [activity for activity in ACTIVITIES if not given.only or activity.name in given.only]
     print(f"seed {given.seed}", flush=True)
     dice, root = random.Random(given.seed), Path(tempfile.mkdtemp(prefix="interruptions-"))
+    folder = root / "folder"  # the same path for every command, because some files name it
     prepare(root / "inputs")
-    whole = {activity.name: run_uninterrupted(activity, root) for activity in chosen}
+    whole = {activity.name: run_uninterrupted(activity, folder) for activity in chosen}
     counts: Counter[tuple[str, str]] = Counter()
     failures = 0
     for number in range(given.times):
-        activity, struck = chosen[number % len(chosen)], dice.choice(SIGNALS)
-        seconds, expected = whole[activity.name]
-        delay = dice.uniform(0.0, 1.05 * seconds)
-        folder = root / f"{number}"
-        description = f"{number}: {activity.name}, {struck.name} after {delay:.3f} s"
+        activity, blow = chosen[number % len(chosen)], dice.choice(BLOWS)
+        delay = dice.uniform(0.0, 1.05 * whole[activity.name].seconds)
+        description = f"{number}: {activity.name}, {blow} after {delay:.3f} s"
         try:
             print(description, flush=True) if given.verbose else None
-            outcome = strike(activity, root, folder, struck, delay)
-            check(activity, folder, expected)
-            counts[activity.name, f"{struck.name}: {outcome}"] += 1
+            outcome = strike(activity, folder, blow, delay)
+            check(activity, folder, blow, whole[activity.name])
+            counts[activity.name, f"{blow}: {outcome}"] += 1
             shutil.rmtree(folder)
         except InterruptionFailure as failure:
             failures += 1
-            print(f"FAILURE {description}: {failure}\n     {folder}", flush=True)
+            kept = folder.rename(root / f"{number}")
+            print(f"FAILURE {description}: {failure}\n     {kept}", flush=True)
     for (name, outcome), count in sorted(counts.items()):
         print(f"{count:4} {name}, {outcome}")
     print(f"{given.times} interruptions, {failures} failures; seed {given.seed}")
@@ -154,46 +112,74 @@ def main() -> int:
 
 
 def prepare(inputs: Path) -> None:
-    """Write the inputs of the commands: a corpus, and results of two subjects."""
-    inputs.mkdir()
-    (inputs / "tmp").mkdir()
-    named = [case for _, case in define_cases(()) if "argmax_ties" in case.id or "momentum" in case.id]
-    cases = [case for case in named if "_in_turns_" not in case.id]  # these cases need their companion
-    write_corpus(inputs / "corpus", cases[:: len(cases) // CASES])
-    run_to_end([*RUN, "-b", FIRST, "--results", "1.jsonl"], inputs, 1)
-    run_to_end([*RUN, "-b", SECOND, "--results", "2.jsonl"], inputs, 1)
+    """Write the inputs of the commands."""
+    (inputs / "tmp").mkdir(parents=True)
+    write_inputs(inputs, lambda arguments, status: run_to_end(arguments, inputs, status))
 
 
-def run_uninterrupted(activity: Activity, root: Path) -> tuple[float, Mapping[str, object]]:
-    """Run a command without interruption; return its seconds and the content of its files."""
-    folder = copy_inputs(activity, root, root / f"whole {activity.name}")
-    started = time.monotonic()
+@dataclass(frozen=True)
+class Uninterrupted:
+    """A command that ran to its end.
+
+    Attributes:
+        seconds: its duration.
+        contents: the contents of the files that it wrote.
+        before: all paths in its folder before it ran.
+        after: all paths in its folder afterwards.
+    """
+
+    seconds: float
+    contents: Mapping[str, object]
+    before: frozenset[str]
+    after: frozenset[str]
+
+
+def run_uninterrupted(activity: Activity, folder: Path) -> Uninterrupted:
+    """Run a command without interruption.
+
+    Raises:
+        InterruptionFailure: the command ends with another status, or does not write its files.
+    """
+    copy_inputs(activity, folder)
+    before, started = tree(folder), time.monotonic()
     run_to_end(activity.arguments, folder, activity.status)
-    seconds = time.monotonic() - started
-    return seconds, contents(activity, folder)
+    seconds, written = time.monotonic() - started, contents(activity, folder)
+    if missing := [name for name in activity.makes if name not in written]:
+        raise InterruptionFailure(f"{activity.name} does not write {missing}")
+    after = tree(folder)
+    shutil.rmtree(folder)
+    return Uninterrupted(seconds, written, before, after)
 
 
-def copy_inputs(activity: Activity, root: Path, folder: Path) -> Path:
-    """Copy the inputs into a new folder; return the folder."""
-    shutil.copytree(root / "inputs", folder)
+def copy_inputs(activity: Activity, folder: Path) -> None:
+    """Copy the inputs into a new folder."""
+    shutil.copytree(folder.parent / "inputs", folder, symlinks=True)
     for name, text in activity.before.items():
         (folder / name).write_text(text)
-    return folder
 
 
 def start(arguments: Sequence[str], folder: Path) -> subprocess.Popen[bytes]:
-    """Start a command line in a folder."""
-    variables = {"TMPDIR": str(folder / "tmp"), "XDG_CACHE_HOME": str(folder.parent / "cache")}
+    """Start a command line in a folder, as the first process of a group."""
+    variables = {"TMPDIR": str(folder / "tmp"), "XDG_CACHE_HOME": str(folder / CACHE)}
     return subprocess.Popen(
         [*COMMAND, *arguments],
         cwd=folder,
-        env={**ENVIRONMENT, "PYTHONPATH": str(SUPPORT), **variables},
+        env={**ENVIRONMENT, "PYTHONPATH": str(SUPPORT), **package_sources(folder), **variables},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
+        process_group=0,
     )
 
 
-def run_to_end(arguments: Sequence[str], folder: Path, *statuses: int) -> None:
+def package_sources(folder: Path) -> dict[str, str]:
+    """Return environment variables with which pip and uv install packages only from the index of fake releases."""
+    index, path = str((folder / INDEX).resolve()), (sysconfig.get_path("scripts"), os.environ["PATH"])
+    pip = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": index}
+    uv = {"UV_NO_INDEX": "1", "UV_FIND_LINKS": index, "UV_OFFLINE": "1", "UV_CACHE_DIR": str(folder / "../uv")}
+    return {"PATH": os.pathsep.join(path), **pip, **uv}
+
+
+def run_to_end(arguments: Sequence[str], folder: Path, status: int) -> None:
     """Run a command to its end.
 
     Raises:
@@ -201,23 +187,24 @@ def run_to_end(arguments: Sequence[str], folder: Path, *statuses: int) -> None:
     """
     process = start(arguments, folder)
     _, stderr = process.communicate(timeout=TIMEOUT_SECONDS)
-    if process.returncode not in statuses:
+    if process.returncode != status:
         raise InterruptionFailure(
             f"{' '.join(arguments)} ended with {process.returncode}: {stderr.decode(errors='replace')[-2000:]}"
         )
 
 
-def strike(activity: Activity, root: Path, folder: Path, struck: signal.Signals, delay: float) -> str:
+def strike(activity: Activity, folder: Path, blow: Blow, delay: float) -> str:
     """Start a command and send it a signal; return a description of its end.
 
     Raises:
         InterruptionFailure: the command does not end, or ends with an unexpected status.
     """
-    process = start(activity.arguments, copy_inputs(activity, root, folder))
+    copy_inputs(activity, folder)
+    process = start(activity.arguments, folder)
     try:
         process.wait(delay)
     except subprocess.TimeoutExpired:
-        process.send_signal(struck)
+        (os.killpg if blow.has_group else os.kill)(process.pid, blow.signal)
     try:
         _, stderr = process.communicate(timeout=TIMEOUT_SECONDS)
     except subprocess.TimeoutExpired:
@@ -225,8 +212,8 @@ def strike(activity: Activity, root: Path, folder: Path, struck: signal.Signals,
         raise InterruptionFailure("the command does not end") from None
     if process.returncode == activity.status:
         return "came too late"
-    if process.returncode == -struck:
-        return "killed" if struck is signal.SIGKILL else "killed before the start of the suite"
+    if process.returncode == -blow.signal:
+        return "killed" if blow.signal is signal.SIGKILL else "killed before the start of the suite"
     if process.returncode != INTERRUPTED or b"Traceback" in stderr:
         raise InterruptionFailure(
             f"the command ended with {process.returncode}: {stderr.decode(errors='replace')[-2000:]}"
@@ -234,53 +221,47 @@ def strike(activity: Activity, root: Path, folder: Path, struck: signal.Signals,
     return "interrupted"
 
 
-def check(activity: Activity, folder: Path, expected: Mapping[str, object]) -> None:
-    """Check the files after an interruption, and resume the command.
+def check(activity: Activity, folder: Path, blow: Blow, whole: Uninterrupted) -> None:
+    """Check the files after an interruption, and repeat or resume the command.
 
     Raises:
         InterruptionFailure: something is left behind, incomplete or different.
     """
+    patterns = [*activity.state, *(ABANDONED if blow.signal is signal.SIGKILL else ())]
     deadline = time.monotonic() + SETTLE_SECONDS
-    while (left := leftovers(activity, folder, TEMPORARY_PREFIX)) and time.monotonic() < deadline:
+    while (left := leftovers(folder, whole, patterns)) and time.monotonic() < deadline:
         time.sleep(0.1)
     if left:
         raise InterruptionFailure(f"left behind: {left}")
-    contents(activity, folder)
-    cut_off = has_begun(folder) or is_interrupted(folder, activity)
-    if not all((folder / name).exists() for name in activity.makes) or contents(activity, folder) != expected:
-        again = activity.again if activity.again and cut_off else activity.arguments
-        run_to_end(again, folder, activity.status)
-    if (after := contents(activity, folder)) != expected:
-        different = [name for name in activity.makes if after.get(name) != expected[name]]
+    if contents(activity, folder) == whole.contents:
+        return
+    can_resume = activity.again and activity.can_resume(folder)
+    run_to_end(activity.again if can_resume else activity.arguments, folder, activity.status)
+    if (after := contents(activity, folder)) != whole.contents:
+        different = [name for name in activity.makes if after.get(name) != whole.contents[name]]
         raise InterruptionFailure(f"different after resuming: {different}")
-    if left := leftovers(activity, folder):
-        raise InterruptionFailure(f"left behind after resuming: {left}")
+    if left := [*leftovers(folder, whole, ()), *sorted(whole.after - tree(folder))]:
+        raise InterruptionFailure(f"left behind or missing after resuming: {left}")
 
 
-def has_begun(folder: Path) -> bool:
-    """Check whether a run was interrupted after its first record."""
-    partial = folder / f"out.jsonl{PARTIAL_SUFFIX}"
-    return partial.exists() and b"\n" in partial.read_bytes()
-
-
-def is_interrupted(folder: Path, activity: Activity) -> bool:
-    """Check whether the results are those of an interrupted run."""
-    path = folder / "out.jsonl"
-    return bool(activity.again) and path.exists() and bool(read_results(path).footer.get("interrupted"))
-
-
-def leftovers(activity: Activity, folder: Path, besides: str = "") -> list[str]:
-    """Return running processes and unexpected files and folders.
+def leftovers(folder: Path, whole: Uninterrupted, patterns: Sequence[str]) -> list[str]:
+    """Return running processes, and paths that neither the inputs nor the uninterrupted command have.
 
     Args:
-        besides: prefix of allowed names: the next writer removes the file of a killed writer.
+        patterns: patterns of paths that are allowed.
     """
-    allowed = {"tmp", "corpus", "1.jsonl", "2.jsonl", *activity.makes, *activity.before}
-    allowed |= {f"{name}{PARTIAL_SUFFIX}" for name in activity.makes if activity.again}
-    found = [f"process {number}" for number in processes_in(folder / "tmp")]
-    found += [str(path.relative_to(folder)) for path in (folder / "tmp").iterdir()]
-    there = (path.name for path in folder.iterdir() if path.name not in allowed)
-    return found + sorted(name for name in there if not besides or not name.startswith(besides))
+    processes = [f"process {number}" for number in processes_in(folder / "tmp")]
+    paths = sorted(tree(folder) - whole.before - whole.after)
+    return processes + [path for path in paths if not any(fnmatchcase(path, each) for each in patterns)]
+
+
+def tree(folder: Path) -> frozenset[str]:
+    """Return the relative paths of all files and folders, except bytecode and the cache of runs."""
+    paths: list[Path] = []
+    for here, folders, files in os.walk(folder):  # ignores a folder that disappears
+        paths += (Path(here, name).relative_to(folder) for name in (*folders, *files))
+    kept = (path for path in paths if "__pycache__" not in path.parts)
+    return frozenset(str(path) for path in kept if path.parts[0] != CACHE or ENVIRONMENTS in str(path))
 
 
 def contents(activity: Activity, folder: Path) -> dict[str, object]:
@@ -291,8 +272,8 @@ def contents(activity: Activity, folder: Path) -> dict[str, object]:
     """
     there = [name for name in activity.makes if (folder / name).exists()]
     try:
-        return {name: READERS[Path(name).suffix](folder / name) for name in there}
-    except (ConformanceError, ValueError, AssertionError) as error:
+        return {name: read_complete(folder / name) for name in there}
+    except (ConformanceError, OSError, ValueError, LookupError, AssertionError) as error:
         raise InterruptionFailure(f"incomplete file with its final name: {error!r}") from None
 
 
