@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -28,6 +29,10 @@ TIMES = {"seconds", "started", "start", "stop", "duration", "command"}
 """Keys whose values vary between runs, in all JSON formats; a command names `--resume` in a resumed run."""
 
 
+TEMPORARY_FOLDER = re.compile(r"/onnx-conformance-[0-9a-f]{8}/")
+"""Name of a temporary folder, in which a search without `--output` has its corpus."""
+
+
 def without_times(document: Any) -> Any:
     """Return a JSON document without the keys in `TIMES`."""
     if isinstance(document, dict):
@@ -37,7 +42,7 @@ def without_times(document: Any) -> Any:
 
 def _results(path: Path) -> object:
     read_results(path)
-    return comparable_records(path)
+    return [TEMPORARY_FOLDER.sub("", record) for record in comparable_records(path)]
 
 
 def _census(path: Path) -> object:
