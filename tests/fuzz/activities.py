@@ -113,7 +113,9 @@ def _search(name: str, *more: str) -> Activity:
     arguments = ("search", "-b", IN_PROCESS, "--operator", "ArgMax", "--examples", "60", "--seed", "1")
     targets = ("--results", "out.jsonl", "--coverage", "coverage.json", *FEW_REPORTS)
     made = (*targets[1::2], *(word for word in more if word == FAILING))
-    return Activity(name, (*arguments, *targets, *more), made, state=(f"out.jsonl{PARTIAL_SUFFIX}",), status=1)
+    return Activity(
+        name, (*arguments, *targets, *more), made, state=(f"out.jsonl{PARTIAL_SUFFIX}", f"{FAILING}/*"), status=1
+    )
 
 
 def _update_history(name: str, *more: str) -> Activity:
