@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -31,6 +32,11 @@ with mock.patch(function, side_effect=lambda *_, **__: os.kill(os.getpid(), sign
 EVIDENCE = ("report", "results.jsonl", "--data", "corpus", "--requirements", "map.toml", "--evidence", "evidence")
 
 
+def paths_in(folder: Path) -> set[str]:
+    """Return all paths in a folder, also while another process removes some of them."""
+    return {f"{here}/{name}" for here, folders, files in os.walk(folder) for name in (*folders, *files)}
+
+
 @pytest.mark.parametrize(
     ("function", "arguments"),
     [
@@ -49,10 +55,10 @@ def test_killed_command_leaves_no_folder(
     if arguments is EVIDENCE:
         evidence_inputs.write_inputs(here)
     (here / "tmp").mkdir()
-    before = sorted(here.rglob("*"))
+    before = paths_in(here)
     monkeypatch.setenv("TMPDIR", str(here / "tmp"))
     ended = subprocess.run(
         [sys.executable, "-c", PROGRAM, function, *arguments], check=False, stdout=subprocess.DEVNULL
     )
     assert ended.returncode == -signal.SIGKILL
-    assert wait_until(lambda: sorted(here.rglob("*")) == before)
+    assert wait_until(lambda: paths_in(here) == before)
