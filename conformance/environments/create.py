@@ -90,7 +90,7 @@ def create_environment(
             shutil.rmtree(existing.folder)
         with supervised_temp_dir(folder, UNFINISHED_PREFIX) as scratch:
             unfinished = scratch / "environment"
-            _install(requirements, sources, unfinished)
+            _install(requirements, sources, unfinished, scratch)
             document = {"subject": requirements.subject, **_describe(requirements, unfinished, scratch)}
             (unfinished / DOCUMENT_NAME).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
             if is_temporary:
@@ -139,7 +139,7 @@ def borrow_environment(requirements: Requirements, sources: PackageSources) -> B
             os.close(descriptor)
 
 
-def _install(requirements: Requirements, sources: PackageSources, folder: Path) -> None:
+def _install(requirements: Requirements, sources: PackageSources, folder: Path, scratch: Path) -> None:
     """Install the packages without the installer's cache, so that the environment's folder is all that they occupy."""
     python = str(folder / "bin" / "python")
     if uv := shutil.which("uv"):
@@ -149,20 +149,27 @@ def _install(requirements: Requirements, sources: PackageSources, folder: Path) 
         create = [sources.python, "-m", "venv", str(folder)]
         options = ["--quiet", "--no-cache-dir", "--disable-pip-version-check", *sources.options]
         install = [python, "-m", "pip", "install", *options]
-    _run_installer(requirements, create)
-    _run_installer(requirements, [*install, *requirements.packages])
+    _run_installer(requirements, create, scratch)
+    _run_installer(requirements, [*install, *requirements.packages], scratch)
     if requirements.bare:
-        _run_installer(requirements, [*install, "--no-deps", *requirements.bare])
+        _run_installer(requirements, [*install, "--no-deps", *requirements.bare], scratch)
 
 
-def _run_installer(requirements: Requirements, command: Sequence[str]) -> None:
+def _run_installer(requirements: Requirements, command: Sequence[str], scratch: Path) -> None:
+    """Run a command of uv or pip; its temporary files are in `scratch`, because it leaves them when it is killed."""
     if shutil.which(command[0]) is None:
         raise SubjectError(
             "python-not-executable",
             f"{command[0]} is not an executable program.",
             "Name a Python interpreter by --python.",
         )
-    done = subprocess.run(killed_with_parent(command), stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    done = subprocess.run(
+        killed_with_parent(command),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env={**os.environ, "TMPDIR": str(scratch)},
+        check=False,
+    )
     if done.returncode and os.strerror(errno.ENOSPC).encode() in done.stdout + done.stderr:
         raise StorageError(
             "disk-full",

@@ -250,6 +250,22 @@ def test_create_interrupted_leaves_nothing(cache, maker, make, here, monkeypatch
     assert make(subject(wheel_index.WAITS)).status == 0
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_killed_installer_leaves_no_temporary_file(cache, maker, here, monkeypatch, tmp_path, number):
+    programs, tmp = tmp_path / "programs", tmp_path / "tmp"
+    programs.mkdir()
+    tmp.mkdir()
+    (programs / "uv").write_text('#!/bin/sh\ntouch "$TMPDIR/of_uv"\nexec sleep 600\n')
+    (programs / "uv").chmod(0o755)
+    monkeypatch.setenv("PATH", os.pathsep.join((str(programs), os.environ["PATH"])))
+    monkeypatch.setenv("TMPDIR", str(tmp))
+    started = maker(subject(wheel_index.RIGHT))
+    assert wait_until(lambda: any(environments_folder().glob(".making-*/of_uv")))
+    started.send_signal(number)
+    started.communicate()
+    assert wait_until(lambda: environment_folders() == [] and not list(tmp.iterdir()))
+
+
 def test_run_missing_environment_names_command(cache, command):
     ended = command("run", "-b", "onnxruntime@1.20.1")
     assert ended.status == 2
