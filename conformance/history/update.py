@@ -11,7 +11,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -524,7 +523,7 @@ def _run_child(command: Sequence[str], variables: Mapping[str, str], descriptors
         try:
             output, _ = child.communicate()
         except BaseException:
-            child.send_signal(signal.SIGINT)
+            child.terminate()  # a background process of a shell ignores SIGINT, and its children do, too
             with suppress(subprocess.TimeoutExpired):
                 child.communicate(timeout=_STOP_SECONDS)
             child.kill()
