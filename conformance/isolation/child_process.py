@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.files import temp_dir
-from conformance.files.atomic_write import open_standard_streams, storage_errors
+from conformance.files.atomic_write import deferred_signals, open_standard_streams, storage_errors
 from conformance.isolation.environment import ScratchFolders
 from conformance.isolation.protocol import QUOTE_LIMIT, Crashed, ProtocolViolation, TimedOut, max_line_bytes, quote_line
 from conformance.isolation.supervisor import orphans, remove_tree
@@ -53,30 +53,31 @@ class SubjectProcess:
     """
 
     def __init__(self, command: Sequence[str], limits: Limits) -> None:
-        self.scratch = ScratchFolders.create()
         self._limits = limits
         self._stderr = bytearray()
         self._next_answer = bytearray()
         self.line_limit = max_line_bytes(limits, 0)
         open_standard_streams()  # a pipe must not get the number of a standard stream that is closed
-        control, self._control = os.pipe()
-        self._status, status = os.pipe()
-        supervisor = (
-            *(sys.executable, "-I", "-S", _SUPERVISOR_SCRIPT),
-            *(str(control), str(status), str(limits.memory), self.scratch.root),
-        )
-        self._process = subprocess.Popen(
-            (*supervisor, *command),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            cwd=self.scratch.work,
-            env=self.scratch.environment(),
-            pass_fds=(control, status),
-            start_new_session=True,
-        )
-        _supervisors.add(self._process.pid)
+        with deferred_signals():  # from its start on, the supervisor removes the folders
+            self.scratch = ScratchFolders.create()
+            control, self._control = os.pipe()
+            self._status, status = os.pipe()
+            supervisor = (
+                *(sys.executable, "-I", "-S", _SUPERVISOR_SCRIPT),
+                *(str(control), str(status), str(limits.memory), self.scratch.root),
+            )
+            self._process = subprocess.Popen(
+                (*supervisor, *command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                cwd=self.scratch.work,
+                env=self.scratch.environment(),
+                pass_fds=(control, status),
+                start_new_session=True,
+            )
+            _supervisors.add(self._process.pid)
         os.close(control)
         os.close(status)
         streams = (self._process.stdin, self._process.stdout, self._process.stderr)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import venv
 
 import pytest
 from command_outputs import read_records, results_by_key
 from corpora import SMALL
-from isolation_support import HANG, isolated_subject, processes_in
+from isolation_support import HANG, isolated_subject, processes_in, wait_until
 from refusals import assert_raises
 
 from conformance.errors import SubjectError, UnknownName
@@ -180,3 +181,21 @@ def test_invalid_limit_is_refused(command, option):
     ended = command("run", "-b", RIGHT, *option)
     assert ended.status == 2
     assert "Traceback" not in ended.err
+
+
+INTERRUPTED_START = """
+import signal, sys
+from conformance.isolation import child_process
+from conformance.isolation.limits import Limits
+
+create = child_process.ScratchFolders.create
+child_process.ScratchFolders.create = lambda: (create(), signal.raise_signal(signal.SIGINT))[0]
+child_process.SubjectProcess([sys.executable, "-c", "input()"], Limits(30))
+"""
+
+
+def test_interruption_between_folders_and_process_leaves_no_folder(process, tmp_path):
+    (tmp_path / "tmp").mkdir()
+    ended = process("python", "-c", INTERRUPTED_START, TMPDIR=str(tmp_path / "tmp"))
+    assert (ended.status, "KeyboardInterrupt" in ended.err) == (-signal.SIGINT, True)
+    assert wait_until(lambda: not list((tmp_path / "tmp").iterdir()))
