@@ -25,8 +25,11 @@ from conformance.results.file import read_results
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-TIMES = {"seconds", "started", "start", "stop", "duration", "command"}
-"""Keys whose values vary between runs, in all JSON formats; a command names `--resume` in a resumed run."""
+TIMES = {"seconds", "started", "start", "stop", "duration", "command", "tested"}
+"""Keys whose values vary between runs, in all JSON formats.
+
+A command names `--resume` in a resumed run. A resumed reduction starts with a smaller model, and tests fewer models.
+"""
 
 
 TEMPORARY_FOLDER = re.compile(r"/onnx-conformance-[0-9a-f]{8}/")
@@ -38,6 +41,10 @@ def without_times(document: Any) -> Any:
     if isinstance(document, dict):
         return {key: without_times(value) for key, value in document.items() if key not in TIMES}
     return [without_times(value) for value in document] if isinstance(document, list) else document
+
+
+def _document(path: Path) -> object:
+    return without_times(json.loads(path.read_text()))
 
 
 def _results(path: Path) -> object:
@@ -88,7 +95,7 @@ def _reproduction(path: Path) -> object:
     tree = read_tree(path)
     compile(tree["reproduce.py"], "reproduce.py", "exec")
     onnx.ModelProto.FromString(tree["model.onnx"])
-    return tree
+    return {name: _document(path / name) if name.endswith(".json") else content for name, content in tree.items()}
 
 
 def _history(path: Path) -> object:
@@ -110,7 +117,7 @@ _READERS: Mapping[str, Callable[[Path], object]] = {
     ".jsonl": _results,
     ".census": _census,
     ".html": _page,
-    ".json": lambda path: without_times(json.loads(path.read_text())),
+    ".json": _document,
     ".xml": _suites,
     ".svg": _badge,
     ".md": Path.read_text,
