@@ -38,8 +38,6 @@ from conformance.isolation.start_subjects import StartingSubjects
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 COPIES = 4
-COPIES_FOR_WORKERS = 2
-"""Copies for runs with several processes; they take long, and their start-up matters to users."""
 MANY_COPIES = 16
 ROUNDS = 3
 ROUNDS_OF_LONG_COMMANDS = 2
@@ -234,12 +232,11 @@ def _workers(table: Table, scratch: Path) -> None:
     two, one = (measure(sys.executable, "-c", ARITHMETIC, str(processes)).seconds for processes in (2, 1))
     table.add_row("arithmetic in two processes", f"{two:.2f}", f"in one {one:.2f}", f"{two / one:.2f}", "")
     named = (part for name in SUBJECTS for part in ("-b", name))
-    data = _multiplied_corpus(scratch, COPIES_FOR_WORKERS)
-    run = (*COMMAND, "run", "--no-diagnosis", *named, "--data", data)
+    run = (*COMMAND, "run", *named, "--data", _multiplied_corpus(scratch))
     for where, options, limit in (("in process", ("--no-isolation",), 0.6), ("isolated", (), 0.70)):
-        samples = measure_alternately(ROUNDS_OF_LONG_COMMANDS, two=(*run, *options, "-n", "2"), serial=(*run, *options))
+        samples = measure_alternately(1, two=(*run, *options, "-n", "2"), serial=(*run, *options))
         two, serial = samples["two"].seconds, samples["serial"].seconds
-        title = f"run -n 2, three subjects {where}, {COPIES_FOR_WORKERS}-fold corpus"
+        title = f"run -n 2, three subjects {where}, {COPIES}-fold corpus"
         table.add_row(title, f"{two:.2f}", f"serial {serial:.2f}", f"{two / serial:.2f}", f"at most {limit}")
 
 
