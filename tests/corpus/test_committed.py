@@ -46,9 +46,11 @@ class TestCommittedCorpus:
             if schema_violation("case", document)
         }
 
+    @pytest.mark.whole
     def test_cases_are_those_of_the_generators(self, documents, defined):
         assert set(documents) == set(defined)
 
+    @pytest.mark.whole
     def test_case_json_equals_the_generator_s_definition(self, committed, documents, defined):
         for id, (generator, case) in defined.items():
             document = documents[id]

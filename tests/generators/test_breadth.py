@@ -17,6 +17,7 @@ def inputs_of(defined, op_type):
             yield case, model.graph.node[0], case.data_sets
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("op_type", TRAINING_OPTIMIZERS)
 class TestBreadth:
     """Minimum variety of inputs for each training optimizer."""

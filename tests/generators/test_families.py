@@ -27,6 +27,7 @@ def tags_of(rows):
 
 @pytest.mark.parametrize("name", DECLARATIONS)
 class TestCorpus:
+    @pytest.mark.whole
     def test_cases_cover_all_coverable_interactions(self, name, defined):
         operator, family, declaration = DECLARATIONS[name]
         cases = [case for _, case in defined.values() if {operator, family} <= set(case.tags)]

@@ -223,6 +223,7 @@ class TestReference:
     def test_invalid_model_error_is_not_unsupported(self):
         assert not is_unsupported(InvalidModelError())
 
+    @pytest.mark.whole
     def test_reference_accepts_every_valid_case(self, defined):
         nodes = [case for _, case in defined.values() if case.kind == "node"]
         models = {case.id: onnx.load_model_from_string(case.model) for case in nodes}

@@ -57,6 +57,7 @@ def uninterrupted():
     return collected(job(), run_job(job(), here()))
 
 
+@pytest.mark.programs
 def test_search_continues_after_killed_scheduler(tmp_path, uninterrupted):
     options = {"processes": False, "dashboard_address": ":0", "silence_logs": "CRITICAL"}
     cluster = LocalCluster(n_workers=1, threads_per_worker=1, protocol="tcp", **options)
@@ -71,6 +72,7 @@ def test_search_continues_after_killed_scheduler(tmp_path, uninterrupted):
         assert collected(job(), run_job(job(), here(), state)) == uninterrupted
 
 
+@pytest.mark.programs
 def test_search_repeats_chunk_of_killed_worker(tmp_path, monkeypatch):
     monkeypatch.setenv(KillsItsProcessOnce.MARKER_VARIABLE, str(tmp_path / "died"))
     notices, dying = [], job("KillsItsProcessOnce", 40)
@@ -137,6 +139,13 @@ def tampered(chunk, **changes):
     return ChunkResult(chunk.number, {**chunk.result, "failures": [failure]})
 
 
+@pytest.fixture(scope="module")
+def chunk():
+    """The result of the first chunk."""
+    (found,) = run_job(job(examples=40), here())
+    return found
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -150,8 +159,7 @@ def tampered(chunk, **changes):
     ],
     ids=", ".join,
 )
-def test_check_result_refuses_tampered_examples(changes):
-    (chunk,) = run_job(job(examples=40), here())
+def test_check_result_refuses_tampered_examples(chunk, changes):
     with pytest.raises(MalformedError):
         job().check_result(tampered(chunk, **changes))
 
@@ -181,8 +189,7 @@ def test_coverage_lists_the_combinations(command, tmp_path):
 
 
 @pytest.mark.parametrize("changes", [{"examples": 10**6}, {"verdicts": {"another:Backend": {"pass": 40}}}])
-def test_check_result_refuses_counts_of_another_search(changes):
-    (chunk,) = run_job(job(examples=40), here())
+def test_check_result_refuses_counts_of_another_search(chunk, changes):
     job(examples=40).check_result(chunk)
     with pytest.raises(MalformedError):
         job(examples=40).check_result(ChunkResult(chunk.number, {**chunk.result, **changes}))
