@@ -71,7 +71,10 @@ def main(arguments: list[str]) -> int:
 def with_counts(text: str, found: Collection[Timeline]) -> str:
     """Return the text of the page about the history with the number of releases, of all and of each subject."""
     rows = sorted(((len(each.releases), each) for each in found if each.releases), key=lambda pair: -pair[0])
-    lines = [f"| {each.target.text} | {n} | {each.releases[0]} to {each.releases[-1]} |\n" for n, each in rows]
+    lines = [
+        f"| {each.target.text} | {n} | {' to '.join(dict.fromkeys((each.releases[0], each.releases[-1])))} |\n"
+        for n, each in rows
+    ]
     text = _COUNT.sub(f"on {sum(n for n, _ in rows)} releases of", text)
     return _TABLE.sub(lambda match: match[1] + "".join(lines), text)
 
