@@ -98,7 +98,6 @@ def test_momentum_has_no_number_in_common_and_no_interpretations():
     inputs = optimizer_inputs(0.1, 3, *[np.linspace(0.3, 1.9, 5)] * 3, dtype=np.float64)
     attributes = {"alpha": 0.1, "beta": 0.2, "mode": "nesterov", "norm_coefficient": 0.1}
     model = optimizer_model("Momentum", inputs, **attributes)
-    assert not has_interpretations(onnx.load_model_from_string(model))
     assert interpreted_nodes(model, inputs) == []
 
 
