@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from conformance.commands.options import echo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from conformance.blame.comparison import OpenSubjects
@@ -64,7 +64,7 @@ def blame_case(
         json: file for the search, or None.
         output: folder for the reproduction, or None.
     """
-    from conformance.blame.releases import CaseQuestion, FaultPresence, StoredAnswers, with_release
+    from conformance.blame.releases import CaseQuestion, StoredAnswers, with_release
     from conformance.commands.repro import failure_files
     from conformance.corpus.corpus import bundled_corpus_path, find_case, open_corpus
     from conformance.corpus.loading import load_case
@@ -80,7 +80,7 @@ def blame_case(
     hints = stored.hints if stored is not None else []
     answers, introduced = _search(question, options, stored.verdicts if stored is not None else (), hints, json)
     if introduced is None:
-        return FaultPresence.HAS in answers.values() or FaultPresence.LACKS not in answers.values()
+        return _is_failure(answers)
     at_release = with_release(named, introduced)
     if _has_environment(at_release):
         settings = Settings((at_release,), data, Selection(case=(case,)), limits=options.limits)
@@ -119,7 +119,7 @@ def blame_model(request: Request, options: ReleaseOptions) -> tuple[bool, Reques
     question = ModelQuestion(named, options.subjects, prepare, request=request, is_alone=is_alone)
     answers, introduced = _search(question, options)
     if introduced is None:
-        return FaultPresence.HAS in answers.values() or FaultPresence.LACKS not in answers.values(), None
+        return _is_failure(answers), None
     at = with_release(named, introduced)
     if request.optimizer is not None:
         return True, replace(request, optimizer=at)
@@ -128,6 +128,13 @@ def blame_model(request: Request, options: ReleaseOptions) -> tuple[bool, Reques
     before = list(answers)[: list(answers).index(at.release)]
     passing = [release for release in before if answers[release] is FaultPresence.LACKS]
     return True, replace(request, first=with_release(named, passing[-1]), second=at) if passing else None
+
+
+def _is_failure(answers: Mapping[str, str]) -> bool:
+    """Return whether a release has the fault, or none has an answer."""
+    from conformance.blame.releases import FaultPresence
+
+    return FaultPresence.HAS in answers.values() or FaultPresence.LACKS not in answers.values()
 
 
 def _search(

@@ -31,7 +31,7 @@ def is_running(number: int) -> bool:
         return False
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux can do that")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux kills a process with its parent")
 def test_program_dies_with_killed_parent() -> None:
     ended = subprocess.run([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True, check=False)
     assert ended.returncode == -signal.SIGKILL
