@@ -9,6 +9,7 @@ from __future__ import annotations
 import tomllib
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +86,7 @@ def bounds_table(with_training_optimizers: bool, types: Sequence[str]) -> Table:
     )
 
 
+@cache
 def _bounds() -> Mapping[str, Mapping[str, str]]:
     text = resources.files("conformance.evidence").joinpath("bounds.toml").read_text("utf-8")
     return tomllib.loads(text)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import contextmanager
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.errors import EvidenceError, UsageError
@@ -29,6 +29,7 @@ from conformance.serialization.decoding import decode_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from conformance.evidence.inputs import EvidenceInputs
     from conformance.evidence.requirements import RequirementMap
@@ -47,6 +48,7 @@ def check_folder(folder: Path) -> None:
 
     Raises:
         EvidenceError: the folder exists and is not empty, or it is a file.
+        UsageError: the nearest folder above it that exists is not writable.
     """
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise EvidenceError("folder-is-file", f"{folder} is not a folder.", "Pass the path of a new folder.")
@@ -54,6 +56,21 @@ def check_folder(folder: Path) -> None:
         raise EvidenceError(
             "folder-not-empty", f"The folder {folder} is not empty.", "Pass the path of a new folder, or empty it."
         )
+    target = folder.resolve()
+    with _write_errors(folder):
+        above = next(parent for parent in target.parents if parent.exists())
+        with supervised_temp_dir(above, TEMPORARY_PREFIX):
+            pass
+
+
+@contextmanager
+def _write_errors(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(
+            "evidence-not-writable", f"{folder} cannot be written: {error.strerror}.", "Pass another path."
+        ) from None
 
 
 def write_evidence(
@@ -87,8 +104,8 @@ def write_evidence(
 
 def _write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write files to a temporary folder beside `folder`, and rename it."""
-    target = Path(folder.resolve())
-    try:
+    target = folder.resolve()
+    with _write_errors(folder):
         target.parent.mkdir(parents=True, exist_ok=True)
         with supervised_temp_dir(target.parent, TEMPORARY_PREFIX) as scratch:
             made = scratch / "made"
@@ -97,10 +114,6 @@ def _write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)
             made.replace(target)  # replaces an empty folder only
-    except OSError as error:
-        raise UsageError(
-            "evidence-not-writable", f"{folder} cannot be written: {error.strerror}.", "Pass another path."
-        ) from None
 
 
 def _evidence_files(inputs: EvidenceInputs, map: RequirementMap, restrict: str | None) -> Iterator[tuple[str, bytes]]:

@@ -4,7 +4,7 @@
 
 The script checks that
 
-- every file has the hash that SHA256SUMS states, and that there is no other file;
+- every file has the hash that SHA256SUMS states, and that there is no other file, no link and no empty folder;
 - every table has the same rows as CSV and as JSON, with the declared columns, types, keys and number of rows;
 - every reference of a table leads to a row of another table, and every link of index.html to a file or an element;
 - the counts that the tables state are those of the rows that they count;
@@ -18,11 +18,12 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import os
 import sys
 from collections import Counter, defaultdict
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Set, Tuple
 from urllib.parse import unquote
 
 Rows = List[Dict[str, Any]]
@@ -31,6 +32,10 @@ Tables = Dict[str, Rows]
 SUMS, TABLES, PAGE = "SHA256SUMS", "tables.json", "index.html"
 TYPES: Dict[str, Any] = {"text": str, "integer": int, "number": (int, float), "boolean": bool}
 MAX_SHOWN = 20
+DIGEST_LENGTH = 64
+
+DAMAGE = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError, csv.Error)
+"""Exceptions that damaged files cause."""
 
 
 def main(arguments: List[str]) -> int:
@@ -40,34 +45,103 @@ def main(arguments: List[str]) -> int:
         return 1
     csv.field_size_limit(2**24)
     folder = Path(__file__).resolve().parent
-    problems = [*check_sums(folder)]
+    listed: Dict[str, str] = {}
+    problems = [*check_sums(folder, listed)]
     if not problems:
-        declared = json.loads((folder / TABLES).read_text("utf-8"))["tables"]
-        tables = {table["name"]: read_table(folder, table, problems) for table in declared}
-        links = check_references(declared, tables, problems)
-        check_counts(tables, problems)
-        links += check_page(folder, problems)
-        files = check_corpus(Path(arguments[1]), tables, problems) if arguments else 0
-        rows = sum(map(len, tables.values()))
-        print(f"{len(declared)} tables with {rows} rows, {links} links, {files} files of the corpus.")
+        check_content(folder, listed, arguments[1:], problems)
     for problem in problems[:MAX_SHOWN]:
-        print(problem)
+        show(problem)
     print(f"{len(problems)} problems." if problems else "No problem.")
     return 1 if problems else 0
 
 
-def check_sums(folder: Path) -> Iterator[str]:
-    """Yield a problem for each file that is missing, altered, or not in SHA256SUMS."""
-    listed = {}
-    for line in (folder / SUMS).read_text("utf-8").splitlines():
+def show(text: str) -> None:
+    """Print a text as one line; unprintable characters are replaced by escapes."""
+    shown = "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+    encoding = sys.stdout.encoding or "ascii"
+    print(shown.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def check_sums(folder: Path, listed: Dict[str, str]) -> Iterator[str]:
+    """Yield a problem for each file that is missing, altered, not in SHA256SUMS, or not a regular file.
+
+    Args:
+        folder: the folder.
+        listed: a mapping to which the hashes in SHA256SUMS are added, by file name.
+    """
+    present: Set[str] = set()
+    wrong: Set[str] = set()
+    for name, problem in walk(folder):
+        (wrong if problem else present).add(name)
+        if problem:
+            yield f"{name} {problem}."
+    if SUMS not in present:
+        yield f"{SUMS} is missing."
+        return
+    try:
+        lines = (folder / SUMS).read_text("utf-8").splitlines()
+    except DAMAGE:
+        yield f"{SUMS} is damaged: it cannot be read as text."
+        return
+    for number, line in enumerate(lines, 1):
         digest, _, name = line.partition("  ")
+        if len(digest) != DIGEST_LENGTH or not name or name in listed:
+            yield f"{SUMS} is damaged: line {number} is not the hash and the name of another file."
         listed[name] = digest
-    present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    yield from (f"{name} is missing." for name in sorted(listed.keys() - present))
+    yield from (f"{name} is missing." for name in sorted(listed.keys() - present - wrong))
     yield from (f"{name} is not in {SUMS}." for name in sorted(present - listed.keys() - {SUMS}))
     for name in sorted(listed.keys() & present):
-        if hashlib.sha256((folder / name).read_bytes()).hexdigest() != listed[name]:
+        try:
+            digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        except OSError:
+            digest = ""
+        if digest != listed[name]:
             yield f"{name} is altered: its hash is not that in {SUMS}."
+
+
+def walk(folder: Path) -> Iterator[Tuple[str, str]]:
+    """Yield the name of each file, and of each other entry with its problem; links are not followed."""
+    errors: List[OSError] = []
+    for root, folders, files in os.walk(str(folder), onerror=errors.append):
+        if not folders and not files:
+            yield Path(root).relative_to(folder).as_posix(), "is an empty folder"
+        for path in (Path(root) / name for name in folders + files):
+            name = path.relative_to(folder).as_posix()
+            if path.is_symlink():
+                yield name, "is a link"
+            elif path.is_file():
+                yield name, ""
+            elif not path.is_dir():
+                yield name, "is neither a file nor a folder"
+    for error in errors:
+        yield os.path.relpath(str(error.filename), str(folder)), "cannot be read"
+
+
+def check_content(folder: Path, listed: Dict[str, str], corpus: List[str], problems: List[str]) -> None:
+    """Check the tables and the page of a folder of which all hashes are right, and print how much was checked."""
+
+    def attempt(what: str, check: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return check(*arguments)
+        except DAMAGE as error:
+            problems.append(f"{what} cannot be checked: {type(error).__name__}: {error}.")
+            return None
+
+    declared = attempt(TABLES, lambda: json.loads((folder / TABLES).read_text("utf-8"))["tables"])
+    tables: Tables = {}
+    for number, table in enumerate(declared if isinstance(declared, list) else [], 1):
+        rows = attempt(f"table {number} of {TABLES}", read_table, folder, table, problems)
+        if rows is not None:
+            tables[table["name"]] = rows
+    links = files = 0
+    if not problems:
+        links = attempt("the references of the tables", check_references, declared, tables, problems) or 0
+        attempt("the counts of the tables", check_counts, tables, problems)
+        links += attempt(PAGE, check_page, folder, listed, problems) or 0
+        if corpus:
+            files = attempt("the corpus", check_corpus, Path(corpus[0]), tables, problems) or 0
+    rows = sum(map(len, tables.values()))
+    print(f"{len(tables)} tables with {rows} rows, {links} links, {files} files of the corpus.")
 
 
 def read_table(folder: Path, table: Dict[str, Any], problems: List[str]) -> Rows:
@@ -211,14 +285,14 @@ class PageLinks(HTMLParser):
                 self.links.append(value)
 
 
-def check_page(folder: Path, problems: List[str]) -> int:
+def check_page(folder: Path, listed: Dict[str, str], problems: List[str]) -> int:
     """Check the links of index.html that lead into this folder, and return their number."""
     page = PageLinks()
     page.feed((folder / PAGE).read_text("utf-8"))
     inner = [link for link in page.links if not link.startswith(("http://", "https://"))]
     for link in inner:
         path, _, name = link.partition("#")
-        if path and not (folder / unquote(path)).is_file():
+        if path and unquote(path) not in {SUMS, *listed}:
             problems.append(f"{PAGE} has a link to {path}, which is not in the folder.")
         if not path and unquote(name) not in page.names:
             problems.append(f"{PAGE} has a link to #{name}, which is not on the page.")

@@ -6,10 +6,12 @@ import csv
 import hashlib
 import json
 import math
+import os
 import random
 import re
 import runpy
 import shutil
+from pathlib import Path
 
 import jsonschema_rs
 import pytest
@@ -179,6 +181,12 @@ def test_injected_names_are_text_of_the_page(inputs, tmp_path):
     assert verify(tmp_path / "out") == 0
 
 
+def replace_by_link(folder, name):
+    path = folder / "tables" / name
+    path.rename(folder.parent / path.name)
+    path.symlink_to(folder.parent / path.name)
+
+
 class TestVerify:
     @pytest.fixture
     def copy(self, evidence, tmp_path):
@@ -208,6 +216,53 @@ class TestVerify:
         found = self.problems(copy, capsys, sums=False)
         assert "tables/bounds.csv is missing" in found
         assert "tables/more.csv is not in" in found
+
+    @pytest.mark.parametrize(
+        ("change", "problem"),
+        [
+            (lambda folder: (folder / "tables" / "more.csv").symlink_to("cases.csv"), "tables/more.csv is a link"),
+            (lambda folder: (folder / "more").symlink_to("tables"), "more is a link"),
+            (lambda folder: replace_by_link(folder, "bounds.csv"), "tables/bounds.csv is a link"),
+            (lambda folder: os.mkfifo(folder / "pipe"), "pipe is neither a file nor a folder"),
+            (lambda folder: os.mkfifo(folder / "tables" / "pipe"), "tables/pipe is neither a file nor a folder"),
+            (lambda folder: (folder / "a").mkdir(), "a is an empty folder"),
+            (lambda folder: (folder / "\x1b[31mred").touch(), "\\x1b[31mred is not in"),
+            (lambda folder: (folder / "SHA256SUMS").write_bytes(b"\xff"), "SHA256SUMS is damaged"),
+            (lambda folder: (folder / "SHA256SUMS").write_text("0\n"), "SHA256SUMS is damaged"),
+            (lambda folder: (folder / "SHA256SUMS").unlink(), "SHA256SUMS is missing"),
+            (lambda folder: replace_by_link(folder, "../SHA256SUMS"), "SHA256SUMS is a link"),
+        ],
+    )
+    def test_entry_that_evidence_never_has_is_found(self, copy, capsys, change, problem):
+        change(copy)
+        found = self.problems(copy, capsys, sums=False)
+        assert problem in found
+        assert "\x1b" not in found
+
+    @pytest.mark.parametrize(
+        ("file", "content"),
+        [
+            ("tables.json", "{"),
+            ("tables.json", "[]"),
+            ("tables.json", '{"tables": null}'),
+            ("tables.json", '{"tables": [{}]}'),
+            ("tables.json", '{"tables": []}'),
+            ("tables.json", "[" * 10**5),
+            ("tables/cases.json", "{"),
+            ("tables/cases.json", "null"),
+            ("tables/cases.json", '{"table": "cases", "columns": [], "rows": [1]}'),
+            ("tables/cases.csv", ""),
+            ("index.html", b"\xff"),
+        ],
+    )
+    def test_damaged_content_with_right_sums_is_found(self, copy, capsys, file, content):
+        (copy / file).write_bytes(content if isinstance(content, bytes) else content.encode())
+        assert self.problems(copy, capsys).endswith(" problems.\n")
+
+    def test_link_out_of_the_folder_is_found(self, copy, capsys):
+        path = copy / "index.html"
+        path.write_text(path.read_text().replace('href="tables/cases.csv"', 'href="../copy/tables/cases.csv"'))
+        assert "link to ../copy/tables/cases.csv" in self.problems(copy, capsys)
 
     def test_difference_of_csv_and_json_is_found(self, copy, capsys):
         path = copy / "tables" / "subjects.csv"
@@ -292,6 +347,11 @@ def test_folder_that_is_not_empty_is_refused(inputs, tmp_path):
     with assert_raises("evidence.folder-not-empty", tmp_path):
         make(inputs, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["own.txt"]
+
+
+def test_folder_that_cannot_be_created_is_refused_before_inputs_are_read(tmp_path):
+    with assert_raises("usage.evidence-not-writable", "/proc/x"):
+        write_evidence([tmp_path / "missing.jsonl"], Path("/proc/x"))
 
 
 def test_census_alone_is_refused(inputs, tmp_path):

@@ -26,7 +26,7 @@ from conformance.results.evidence import short_evidence, truncate_line
 from conformance.results.failure_groups import first_violation, violated_clauses
 from conformance.results.known_faults import known_faults_in
 from conformance.results.levels import effective_level
-from conformance.serialization.text import one_line
+from conformance.serialization.text import escape_markdown, escape_unprintable, one_line
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Level, Verdict
 
@@ -172,9 +172,9 @@ def issue_text(
     if fault is not None:
         title = fault.title
     elif diagnosis is not None:
-        title = _short(_mistake(diagnosis))
+        title = escape_markdown(_short(_mistake(diagnosis)))
     else:
-        title = _headline(case, result, kind, model)
+        title = escape_markdown(_headline(case, result, kind, model))
     named = [clauses()[id] for id in ids if id in clauses()]
     if kind == SubjectKind.BACKEND and (has_lead or result["verdict"] != Verdict.FAIL):
         named = [one for one in named if not _is_of_a_rewrite(one.id)]  # what ArgMax gives is beside the point
@@ -182,13 +182,14 @@ def issue_text(
     is_the_pass = name.startswith(PASS_DOCUMENT_PREFIX)
     passages = [one for one in clause.passages if is_the_pass or not _is_of_the_pass(one)] if clause else []
     return _issue_template().render(
-        title=f"{fault.runtime if fault is not None else name}: {title}",
+        title=f"{fault.runtime if fault is not None else escape_markdown(name)}: {title}",
         fault=fault,
         points=[point for point in fault.points if not _REFERENCE_BACK.match(point)] if fault is not None else [],
         is_smallest=fault is not None and fault.case == case["case"],
         upstream=_mentioned_issues(fault.upstream) if fault is not None else "",
         diagnosis=diagnosis,
-        mistake=_mistake(diagnosis) if diagnosis is not None else "",
+        operator=escape_markdown(diagnosis["operator"]) if diagnosis is not None else "",
+        mistake=escape_markdown(_mistake(diagnosis)) if diagnosis is not None else "",
         evidence=[truncate_line(one_line(line).removeprefix("> ")) for line in short_evidence(result, None, {})],
         expected=expected,
         level=Level.MUST if check is not None and check["name"] == _MUTATION else Level(result["level"]),
@@ -199,8 +200,8 @@ def issue_text(
         model=_model_lines(_model_text(model)),
         inputs=_input_lines(case, result),
         command=command,
-        subject=name,
-        versions=[(one_line(name), one_line(version)) for name, version in sorted(versions.items())],
+        subject=escape_markdown(name),
+        versions=[(escape_markdown(name), escape_markdown(version)) for name, version in sorted(versions.items())],
     )
 
 
@@ -252,7 +253,7 @@ def _expected(case: CaseRecord, kind: str, check: str) -> str:
     if kind == SubjectKind.BACKEND and any(map(_is_of_a_rewrite, case["clauses"])) and case["kind"] != CaseKind.INVALID:
         return "The outputs in `test_data_set_*`, which follow from the specification of each operator of the model."
     title = one_line(case["title"])
-    return f"{title.partition(' (')[0] if len(title) > LONGEST_CASE_TITLE else title}."
+    return f"{escape_markdown(title.partition(' (')[0] if len(title) > LONGEST_CASE_TITLE else title)}."
 
 
 def _is_of_a_rewrite(clause: str) -> bool:
@@ -375,8 +376,9 @@ def _model_lines(text: str) -> list[str]:
 
 
 def _code_block(lines: Sequence[str]) -> str:
-    """Return lines as a block of code in Markdown."""
-    return "\n".join([_FENCE, *(line.replace(_FENCE, "~ ~ ~ ~") for line in lines), _FENCE])
+    """Return lines as a block of code in Markdown; a line end inside of a line is replaced by an escape."""
+    shown = (escape_unprintable(line).replace("\n", "\\n").replace(_FENCE, "~ ~ ~ ~") for line in lines)
+    return "\n".join([_FENCE, *shown, _FENCE])
 
 
 _STRUCTURE = "structure"

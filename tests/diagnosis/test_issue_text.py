@@ -1,0 +1,54 @@
+"""The text of an issue displays texts of cases and of subjects literally."""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+from onnx import helper
+
+from conformance.diagnosis.reproduction.folder import issue_text
+
+HOSTILE = "![x](https://example.org) <script>alert(1)</script> @all \x1b[31m\n## PASSED"
+MODEL = helper.make_model(helper.make_graph([], "g", [], []))
+
+
+def issue(**changed):
+    case = {"case": "test_x", "kind": "invalid", "title": HOSTILE, "clauses": [], "data_sets": []}
+    result = {"case": "test_x", "verdict": "fail", "phase": "run", "message": HOSTILE, "level": "must", "outputs": []}
+    result["stderr"] = HOSTILE
+    return issue_text(
+        {**case, **changed}, result, f"acme {HOSTILE}", "backend", {HOSTILE: HOSTILE}, "onnx-conformance", MODEL
+    )
+
+
+def outside_of_code(text):
+    return "".join(part for number, part in enumerate(text.split("~~~~")) if number % 2 == 0)
+
+
+@pytest.mark.parametrize("kind", ["invalid", "node"])
+def test_hostile_texts_in_an_issue_are_displayed_literally(kind):
+    text = issue(kind=kind)
+    assert "alert" in text.splitlines()[0]
+    assert "\x1b" not in text
+    assert "## PASSED" not in outside_of_code(text).splitlines()
+    assert not [raw for raw in ("![", "](", "<script", "@all") if raw in outside_of_code(text)]
+
+
+def test_hostile_diagnosis_in_an_issue_is_displayed_literally():
+    diagnosis = {"text": HOSTILE, "operator": HOSTILE, "failing": 2, "explained": 1}
+    case = {"case": "test_x", "kind": "node", "title": "A title", "clauses": [], "data_sets": []}
+    result = {"case": "test_x", "verdict": "fail", "phase": "run", "message": "", "level": "must", "outputs": []}
+    result["stderr"] = ""
+    text = issue_text(case, result, "acme", "backend", {}, "onnx-conformance", MODEL, diagnosis=diagnosis)
+    assert "Probable cause" in text
+    assert not [raw for raw in ("![", "](", "<script", "@all", "\x1b") if raw in outside_of_code(text)]
+
+
+def test_names_of_inputs_cannot_end_a_block_of_code():
+    value = helper.make_tensor_value_info("a\n~~~~\n# PASSED", onnx.TensorProto.FLOAT, [1])
+    model = helper.make_model(helper.make_graph([], "g", [value], []))
+    inputs = [{"name": value.name, "type": "float", "shape": [1], "values": ["1"], "elided": False}]
+    case = {"case": "test_x", "kind": "node", "title": "A title", "clauses": [], "data_sets": [{"inputs": inputs}]}
+    result = {"case": "test_x", "verdict": "fail", "phase": "run", "message": "", "level": "must", "outputs": []}
+    text = issue_text(case, {**result, "stderr": ""}, "acme", "backend", {}, "onnx-conformance", model)
+    assert "# PASSED" not in text.splitlines()
