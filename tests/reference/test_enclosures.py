@@ -238,3 +238,22 @@ def test_decision_on_inexact_input_is_unsupported() -> None:
     X = Enclosure(np.array([0.0, 1e-9]), np.full(2, 1e-8), np.dtype(np.float32))
     with pytest.raises(Unsupported):
         enclose_node(make_node("ArgMax", 1, axis=0), [X])
+
+
+def test_slice_with_start_before_first_element_backwards_returns_first_element() -> None:
+    X = np.arange(5, dtype=np.float32)
+    starts, ends, axes, steps = (np.array([number], np.int64) for number in (-100, -200, 0, -1))
+    assert enclose_node(make_node("Slice", 5), [X, starts, ends, axes, steps])[0].tolist() == [0.0]
+
+
+@pytest.mark.parametrize(("axis", "expected"), [(1, [[0.0], [6.0], [10.0]]), (0, [[0.0], [10.0], [5.0]])])
+def test_gather_elements_with_smaller_indices_has_shape_of_indices(axis: int, expected: Any) -> None:
+    X = np.arange(15, dtype=np.float32).reshape(3, 5)
+    indices = np.array([[0], [1], [0]] if axis else [[0], [2], [1]])
+    assert enclose_node(make_node("GatherElements", 2, axis=axis), [X, indices])[0].tolist() == expected
+
+
+def test_mod_of_integers_has_sign_of_divisor() -> None:
+    A = np.array([3, 1234567890, 999999999, 1999999993, 1500000001, 2147483647, -7, 16777217], np.int64)
+    (result,) = enclose_node(make_node("Mod", 2), [A, np.full(8, 13, np.int64)])
+    assert result.tolist() == [number % 13 for number in A.tolist()]

@@ -36,9 +36,22 @@ SELECTION = frozenset({"Relu", "Neg", "Abs", "Max", "Min", "Clip", "Where", "Red
 """Operators that return elements, or their negatives, which the numbers select."""
 
 DECISIONS = frozenset(
-    {"ArgMax", "ArgMin", "TopK", "Hardmax", "Less", "Greater", "Equal", "LessOrEqual", "GreaterOrEqual", "Not", "And"}
+    {
+        "Mod",
+        "ArgMax",
+        "ArgMin",
+        "TopK",
+        "Hardmax",
+        "Less",
+        "Greater",
+        "Equal",
+        "LessOrEqual",
+        "GreaterOrEqual",
+        "Not",
+        "And",
+    }
     | {"Or", "Xor", "Ceil", "Floor", "Round", "Sign", "ThresholdedRelu", "Constant", "Shape", "Size", "Range"}
-    | {"ConstantOfShape", "NonZero", "IsNaN", "IsInf", "OneHot", "EyeLike"}
+    | {"ConstantOfShape", "NonZero", "IsNaN", "IsInf", "OneHot", "EyeLike", "Mod"}
 )
 """Operators whose result is exact for known elements, and can change completely where elements differ by rounding."""
 
@@ -170,6 +183,10 @@ def _divide_integers(_: Node, arrays: Sequence[Any]) -> list[Array]:
 
 def _modulo(node: Node, arrays: Sequence[Any]) -> list[Array]:
     A, B = arrays
+    if A.dtype.kind in "iu" and (B == 0).any():
+        raise Unsupported("Mod of integers divides by zero")
+    if A.dtype.kind not in "iu" and not node.attributes.get("fmod", 0):
+        raise Unsupported("Mod of floating-point numbers with fmod = 0")
     return [np.asarray(np.fmod(A, B) if node.attributes.get("fmod", 0) else np.mod(A, B), A.dtype)]
 
 
@@ -194,8 +211,9 @@ def _pad(node: Node, arrays: Sequence[Any]) -> list[Array]:
 
 def _gather_elements(node: Node, arrays: Sequence[Any]) -> list[Array]:
     X, indices = arrays
-    axis = node.attributes.get("axis", 0)
-    return [np.take_along_axis(X, np.where(indices < 0, indices + X.shape[axis], indices), axis)]
+    axis = node.attributes.get("axis", 0) % X.ndim
+    part = tuple(slice(None if each == axis else size) for each, size in enumerate(indices.shape))
+    return [np.take_along_axis(X[part], np.where(indices < 0, indices + X.shape[axis], indices), axis)]
 
 
 def _gather_nd(node: Node, arrays: Sequence[Any]) -> list[Array]:

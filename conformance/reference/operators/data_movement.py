@@ -125,8 +125,10 @@ def _slice(
     ranges = [slice(None)] * X.ndim
     for i, (start, end) in enumerate(zip(starts, ends, strict=True)):
         axis, step = axes[i] if axes else i, steps[i] if steps else 1
-        stop = None if step < 0 and end < -X.shape[axis] else end
-        ranges[axis] = slice(start, stop, step)
+        size = X.shape[axis]
+        stop = None if step < 0 and end < -size else end
+        # backwards, a start before the first element means the first element; in Python it means none
+        ranges[axis] = slice(max(start, -size) if step < 0 else start, stop, step)
     return X[tuple(ranges)]
 
 
