@@ -16,19 +16,18 @@ import onnx
 
 from conformance.errors import SubjectError
 from conformance.isolation.protocol import NotStarted
-from conformance.isolation.start_subjects import StartingSubjects, client_of
+from conformance.isolation.start_subjects import client_of, started_subjects
 from conformance.models.inputs import required_input_names
 from conformance.models.validity import check_model, find_missing_functions
 from conformance.subjects.failures import format_exception, is_unsupported
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from conformance.isolation.limits import Limits
     from conformance.models.arrays import Array
     from conformance.subjects.loading import Subject
-    from conformance.subjects.naming import Interpreter
 
 
 class Failure(StrEnum):
@@ -197,17 +196,10 @@ class OpenSubjects:
     Args:
         limits: limits of each process.
         in_process: whether subjects written in Python run in this process.
-        interpreters: finds the interpreters of subjects that run in another Python.
     """
 
-    def __init__(
-        self,
-        limits: Limits,
-        *,
-        in_process: bool = False,
-        interpreters: Callable[[Sequence[SubjectName]], Mapping[str, Interpreter]] = lambda _: {},
-    ) -> None:
-        self._limits, self._in_process, self._interpreters = limits, in_process, interpreters
+    def __init__(self, limits: Limits, *, in_process: bool = False) -> None:
+        self._limits, self._in_process = limits, in_process
         self._in_this_process: dict[tuple[SubjectKind, str], Subject] = {}
 
     @contextmanager
@@ -221,20 +213,11 @@ class OpenSubjects:
         """
         kept = self._in_this_process
         unique = list({(name.kind, name.text): name for name in names if (name.kind, name.text) not in kept}.values())
-        groups = [[name for name in unique if name.kind is kind] for kind in SubjectKind]
-        started: list[StartingSubjects] = []
-        try:
-            for group in groups:
-                interpreters = self._interpreters(group)
-                one = StartingSubjects(group, self._limits, {}, in_process=self._in_process, interpreters=interpreters)
-                started.append(one)
-            found = {(subject.kind, subject.id): subject for starting in started for subject in starting.subjects()}
+        with started_subjects(unique, self._limits, no_isolation=self._in_process) as subjects:
+            found = {(subject.kind, subject.id): subject for subject in subjects}
             kept.update({key: subject for key, subject in found.items() if client_of(subject) is None})
             found.update(kept)
             yield [found[name.kind, name.text] for name in names]
-        finally:
-            for starting in started:
-                starting.end()
 
     @contextmanager
     def compare(

@@ -15,7 +15,7 @@ from conformance.census.float_ordinals import FLOAT_TYPES
 from conformance.errors import SubjectError
 from conformance.generation.models import build_model, make_value_info
 from conformance.isolation.limits import Limits
-from conformance.isolation.start_subjects import StartingSubjects, client_of
+from conformance.isolation.start_subjects import client_of, started_subjects
 from conformance.subjects.failures import format_exception, is_unsupported
 from conformance.subjects.naming import SubjectKind, SubjectName
 
@@ -164,9 +164,8 @@ def open_client(
         ConformanceError: the backend does not exist, does not start, or has another version.
     """
     named = SubjectName.parse(name, SubjectKind.BACKEND)
-    (subject,) = StartingSubjects([named], Limits(timeout=timeout), {}, in_process=in_process).subjects()
-    client = client_of(subject)
-    try:
+    with started_subjects([named], Limits(timeout), no_isolation=in_process) as (subject,):
+        client = client_of(subject)
         if client is not None and client.info().failure:
             raise SubjectError(
                 "not-started",
@@ -180,6 +179,3 @@ def open_client(
                 "Install the same version.",
             )
         yield QueryClient(subject)
-    finally:
-        if client is not None:
-            client.stop()

@@ -82,7 +82,7 @@ def audit(
     from conformance.errors import ExitStatus, UsageError
     from conformance.files.atomic_write import is_standard_output, write_text_atomically
     from conformance.isolation.limits import Limits
-    from conformance.isolation.start_subjects import StartingSubjects
+    from conformance.isolation.start_subjects import started_subjects
     from conformance.jobs.process_pool import create_workers
     from conformance.models.inputs import required_input_names
     from conformance.subjects.naming import SubjectKind, SubjectName
@@ -98,15 +98,12 @@ def audit(
     for data_set in data_sets:
         echo(f"inputs ({data_set.name}): {input_text(names, data_set) or 'none'}", err=takes_output)
     named = [SubjectName.parse(text, SubjectKind.BACKEND) for text in backend]
-    starting = StartingSubjects(
-        named, Limits(timeout, file=MAX_VALUES_BYTES, base_output=MAX_VALUES_BYTES), {}, in_process=no_isolation
-    )
+    limits = Limits(timeout, file=MAX_VALUES_BYTES, base_output=MAX_VALUES_BYTES)
     audits = []
     with ExitStack() as stack:
-        stack.callback(starting.end)
+        subjects = stack.enter_context(started_subjects(named, limits, no_isolation=no_isolation))
         is_shared = resume is not None or dask is not None or (workers or 1) > 1
         pool = stack.enter_context(_audit_workers(team, resume, audited.digest)) if is_shared else None
-        subjects = starting.subjects()
         if save_inputs is not None:
             save_inputs_to(save_inputs, data_sets, names)
         for subject in subjects:

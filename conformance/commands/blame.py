@@ -98,7 +98,6 @@ def blame(
     from conformance.blame.report import step_lines, write_reproduction
     from conformance.blame.session import Request, Session
     from conformance.commands.blame_releases import ReleaseOptions, blame_case, blame_model
-    from conformance.environments.registry import find_interpreters
     from conformance.errors import ExitStatus, SubjectError
     from conformance.files.atomic_write import is_standard_output
     from conformance.isolation.limits import Limits
@@ -106,7 +105,7 @@ def blame(
     first, second, rewriter = _subjects(backend or [], optimizer, is_one_enough=bool(releases))
     targets = _check_targets(json, html, output)
     limits = Limits(timeout, file=MAX_VALUES_BYTES, base_output=MAX_VALUES_BYTES)
-    opened = OpenSubjects(limits, in_process=no_isolation, interpreters=find_interpreters)
+    opened = OpenSubjects(limits, in_process=no_isolation)
     takes_output = any(is_standard_output(target) for target in targets)
     searched = ReleaseOptions(releases, install, store, opened, limits, takes_output)
     if releases and not model.exists():

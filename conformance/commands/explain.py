@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from conformance.corpus.corpus import Corpus, CorpusCase
     from conformance.corpus.loading import CaseInMemory, DataSet
+    from conformance.subjects.loading import Subject
 
 
 @add_options
@@ -25,8 +26,8 @@ def explain(
 ) -> None:
     """Print a case: purpose, clauses, model, inputs and expected outputs.
 
-    With -r, the results of the case are printed too. With -b, the case is run on a backend in this process, and the
-    accuracy of its outputs is printed.
+    With -r, the results of the case are printed too. With -b, the case is run on a backend, and the accuracy of its
+    outputs is printed.
     """
     from conformance import __version__
     from conformance.clauses import clauses
@@ -56,29 +57,34 @@ def _accuracy_lines(corpus: Corpus, case: CorpusCase, backend: str | None) -> It
     If `backend` is given, the lines also contain the grade that this backend attains.
     """
     from conformance.corpus.loading import load_case_in_memory
+    from conformance.isolation.limits import Limits
+    from conformance.isolation.start_subjects import started_subjects
     from conformance.judging.accuracy import accuracy_grades, strictest_attained_grade
+    from conformance.subjects.naming import SubjectKind, SubjectName
 
-    if not any("/bound_" in file for file in case.files):
-        return
-    loaded = load_case_in_memory(corpus, case)
-    run = _runner(backend, loaded) if backend else None
-    for number, data_set in enumerate(loaded.data_sets()):
-        grades = accuracy_grades(loaded, data_set)
-        answers = run(data_set) if run else [None] * len(grades)
-        for output, allowed_errors, answer in zip(data_set.outputs, grades, answers, strict=True):
-            if allowed_errors:
-                allowed = "; ".join(f"{grade.name} {grade.ulp:.3g} ULP" for grade in allowed_errors)
-                yield f"accuracy grades of {output.name}, data set {number}: {allowed}"
-            if allowed_errors and run:
-                yield f"    {backend} attains {strictest_attained_grade(output, allowed_errors, answer)}"
+    named = [SubjectName.parse(backend, SubjectKind.BACKEND)] if backend else []
+    with started_subjects(named, Limits()) as subjects:
+        name = " ".join(f"{subject.id} {subject.version}" for subject in subjects)
+        if not any("/bound_" in file for file in case.files):
+            yield from [f"{name}: this case has no accuracy grades"] if name else []
+            return
+        loaded = load_case_in_memory(corpus, case)
+        run = _runner(subjects[0], loaded) if subjects else None
+        for number, data_set in enumerate(loaded.data_sets()):
+            grades = accuracy_grades(loaded, data_set)
+            answers = run(data_set) if run else [None] * len(grades)
+            for output, allowed_errors, answer in zip(data_set.outputs, grades, answers, strict=True):
+                if allowed_errors:
+                    allowed = "; ".join(f"{grade.name} {grade.ulp:.3g} ULP" for grade in allowed_errors)
+                    yield f"accuracy grades of {output.name}, data set {number}: {allowed}"
+                if allowed_errors and run:
+                    yield f"    {name} attains {strictest_attained_grade(output, allowed_errors, answer)}"
 
 
-def _runner(backend: str, case: CaseInMemory) -> Callable[[DataSet], Sequence[object]]:
-    """Return a function that runs a case's model on a backend, in this process."""
+def _runner(subject: Subject, case: CaseInMemory) -> Callable[[DataSet], Sequence[object]]:
+    """Return a function that runs a case's model on a backend."""
     from conformance.errors import UsageError
-    from conformance.subjects.loading import load_backend
-
-    subject = load_backend(backend)
+    from conformance.subjects.failures import format_exception
 
     def answers(data_set: DataSet) -> Sequence[object]:
         try:
@@ -86,8 +92,8 @@ def _runner(backend: str, case: CaseInMemory) -> Callable[[DataSet], Sequence[ob
         except Exception as error:
             raise UsageError(
                 "backend-failed",
-                f"{backend} raised an error on {case.id}: {type(error).__name__}: {error}",
-                f"To get the verdict, run: onnx-conformance run -b {backend} --case {case.id}.",
+                f"{subject.id} raised an error on {case.id}: {format_exception(error)}",
+                f"To get the verdict, run: onnx-conformance run -b {subject.id} --case {case.id}.",
             ) from error
         return (outputs + [None] * len(data_set.outputs))[: len(data_set.outputs)]
 

@@ -126,16 +126,13 @@ def _count_on_subjects(
     from conformance.audit.hazard_counts import count_hazards
     from conformance.audit.session import AuditedModel
     from conformance.isolation.limits import Limits
-    from conformance.isolation.start_subjects import StartingSubjects
+    from conformance.isolation.start_subjects import started_subjects
     from conformance.subjects.naming import SubjectKind, SubjectName
 
     original = AuditedModel.read(model).original
     named = [SubjectName.parse(text, SubjectKind.BACKEND) for text in backends]
-    starting = StartingSubjects(named, Limits(timeout), {}, in_process=in_process)
-    try:
-        return [count_hazards(original, subject, data_sets) for subject in starting.subjects()]
-    finally:
-        starting.end()
+    with started_subjects(named, Limits(timeout), no_isolation=in_process) as subjects:
+        return [count_hazards(original, subject, data_sets) for subject in subjects]
 
 
 def _document(finding: ArgMaxSite) -> dict[str, Any]:

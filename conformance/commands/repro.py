@@ -46,8 +46,9 @@ def repro(
 ) -> None:
     """Write a folder that reproduces a failing case: model, data, a script that needs only the runtime, an issue text.
 
-    Without -b and -o, the subject is the first subject in the results file of -r that fails the case. The issue text
-    names the mistake that the diagnosis in this file found for the case.
+    Without -b and -o, the subject is the first subject in the results file of -r that fails the case. It must have a
+    registered name, because a file must not choose a program. The issue text names the mistake that the diagnosis in
+    this file found for the case.
 
     Exit status: 0 if the folder is written, 2 if the case passes, a name is wrong, or the folder is not empty.
     """
@@ -63,6 +64,7 @@ def repro(
 
     if from_results is not None and backend is None and optimizer is None:
         subject, words = _failing_subject(from_results, case)
+        SubjectName.parse(subject["id"], SubjectKind(subject["kind"])).check_from_file(from_results)
         backend, optimizer = (subject["id"] if subject["kind"] == kind else None for kind in SubjectKind)
         implements = implements or words
     if (backend is None) == (optimizer is None):
@@ -160,26 +162,20 @@ def _outcome(settings: Settings, corpus: Corpus, case: CorpusCase) -> tuple[Outc
         UsageError: the case passes, or does not apply to the subject.
     """
     from conformance.corpus.loading import load_case
-    from conformance.environments.registry import find_interpreters
     from conformance.errors import UsageError
-    from conformance.isolation.start_subjects import StartingSubjects, client_of
+    from conformance.isolation.start_subjects import client_of, started_subjects
     from conformance.judging.backend import judge_backend
     from conformance.judging.optimizer import judge_optimizer
     from conformance.subjects.naming import SubjectKind
 
-    interpreters = find_interpreters(settings.subjects, settings.python)
-    starting = StartingSubjects(
-        settings.subjects, settings.limits, {}, implements=settings.implements, interpreters=interpreters
-    )
-    (subject,) = starting.subjects()
-    try:
+    with started_subjects(
+        settings.subjects, settings.limits, implements=settings.implements, python=settings.python
+    ) as (subject,):
         loaded = load_case(corpus, case)
         is_backend = subject.kind is SubjectKind.BACKEND
         outcome = judge_backend(subject.target, loaded) if is_backend else judge_optimizer(subject, loaded)
         client = client_of(subject)
         said = client.stderr_tail() if client is not None else ""
-    finally:
-        starting.end()
     if not outcome.verdict.is_defect:
         raise UsageError(
             "nothing-to-reproduce",

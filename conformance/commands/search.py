@@ -190,15 +190,17 @@ def _subjects(backends: list[str] | None, optimizers: list[str] | None) -> list[
     """Return the names of the subjects, each with its kind.
 
     Raises:
-        UsageError: no subject is named.
+        UsageError: no subject is named, or the Python of a subject does not exist.
     """
+    from conformance.environments.registry import find_interpreters
     from conformance.errors import UsageError
-    from conformance.subjects.naming import SubjectKind
+    from conformance.subjects.naming import SubjectKind, SubjectName
 
     subjects = [(text, SubjectKind.BACKEND) for text in backends or ()]
     subjects += [(text, SubjectKind.OPTIMIZER) for text in optimizers or ()]
     if not subjects:
         raise UsageError("subject-missing", "No subject is named.", "Name a backend with -b, or an optimizer with -o.")
+    find_interpreters(SubjectName.parse(text, kind) for text, kind in subjects)
     return subjects
 
 

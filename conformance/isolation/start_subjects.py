@@ -1,21 +1,28 @@
-"""Start of all subjects of a run at the same time, each in its own process unless isolation is off."""
+"""Start of subjects at the same time, each in its own process unless isolation is off.
+
+Every verb with -b or -o starts its subjects here, usually by `started_subjects`. A subject runs in the Python that its
+name requests: that of this process, of the option `python`, or of the environment of its release.
+"""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from conformance.environments.registry import find_interpreter
 from conformance.isolation.proxies import BackendProxy, OptimizerProxy
 from conformance.isolation.subject_client import SubjectClient
 from conformance.subjects.loading import Subject, load_subject
 from conformance.subjects.naming import SubjectKind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from conformance.isolation.limits import Limits
     from conformance.isolation.protocol import SubjectInfo
-    from conformance.subjects.naming import Interpreter, SubjectName
+    from conformance.subjects.naming import SubjectName
 
 
 class StartingSubjects:
@@ -28,10 +35,12 @@ class StartingSubjects:
             later, when the first case needs it.
         in_process: whether subjects written in Python run in this process.
         implements: passes that are assumed for graph optimizers which do not declare their passes.
-        interpreters: the interpreters of subjects that run in another Python, by the subjects' names.
+        python: interpreter for subjects written in Python that name neither a release nor an interpreter; None for the
+            Python of this process.
 
     Raises:
-        ConformanceError: the program of a subject does not exist.
+        ConformanceError: the program, the interpreter or the environment of a subject does not exist. No process is
+            started then.
     """
 
     def __init__(
@@ -42,18 +51,17 @@ class StartingSubjects:
         *,
         in_process: bool = False,
         implements: tuple[str, ...] = (),
-        interpreters: Mapping[str, Interpreter] | None = None,
+        python: Path | None = None,
     ) -> None:
         self._implements = implements
         self._named = named
-        pythons = interpreters or {}
-        isolated = [each for each in named if each.is_command or each.text in pythons or not in_process]
+        pythons = {each: None if each.is_command else find_interpreter(each, python) for each in named}
+        isolated = [each for each in named if each.is_command or pythons[each] is not None or not in_process]
         self._clients = {
-            each.text: SubjectClient(each, limits, known_infos.get(each.text), pythons.get(each.text))
-            for each in isolated
+            each: SubjectClient(each, limits, known_infos.get(each.text), pythons[each]) for each in isolated
         }
-        self._errors: dict[str, Exception] = {}
-        self._threads = [Thread(target=self._request_info, args=(text,), daemon=True) for text in self._clients]
+        self._errors: dict[SubjectName, Exception] = {}
+        self._threads = [Thread(target=self._request_info, args=(each,), daemon=True) for each in self._clients]
         for thread in self._threads:
             thread.start()
 
@@ -77,23 +85,23 @@ class StartingSubjects:
         for client in self._clients.values():
             client.end()
 
-    def _request_info(self, text: str) -> None:
+    def _request_info(self, named: SubjectName) -> None:
         try:
-            self._clients[text].info()
+            self._clients[named].info()
         except Exception as error:  # noqa: BLE001 - `subjects` raises it
-            self._errors[text] = error
+            self._errors[named] = error
 
     def _raise_first_error(self) -> None:
-        for text in self._clients:
-            if text in self._errors:
-                raise self._errors[text]
+        for named in self._clients:
+            if named in self._errors:
+                raise self._errors[named]
 
     def _join(self) -> None:
         for thread in self._threads:
             thread.join()
 
     def _subject(self, named: SubjectName) -> Subject:
-        client = self._clients.get(named.text)
+        client = self._clients.get(named)
         if client is None:
             return load_subject(named, self._implements)
         info = client.info()
@@ -107,6 +115,34 @@ class StartingSubjects:
             python=info.python,
             packages=info.packages,
         )
+
+
+@contextmanager
+def started_subjects(
+    named: Sequence[SubjectName],
+    limits: Limits,
+    *,
+    no_isolation: bool = False,
+    implements: tuple[str, ...] = (),
+    python: Path | None = None,
+) -> Iterator[list[Subject]]:
+    """Start subjects, yield them in the order of their names, and end their processes with the block.
+
+    Args:
+        named: the subjects.
+        limits: limits of each process.
+        no_isolation: whether subjects written in Python run in this process, if they do not request another Python.
+        implements: passes that are assumed for graph optimizers which do not declare their passes.
+        python: interpreter for subjects written in Python that name neither a release nor an interpreter.
+
+    Raises:
+        ConformanceError: a subject cannot be started.
+    """
+    starting = StartingSubjects(named, limits, {}, in_process=no_isolation, implements=implements, python=python)
+    try:
+        yield starting.subjects()
+    finally:
+        starting.end()
 
 
 def client_of(subject: Subject) -> SubjectClient | None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.corpus.corpus import MANIFEST, bundled_corpus_path, open_corpus, read_manifest
-from conformance.environments.registry import find_interpreters
 from conformance.errors import ConformanceError
 from conformance.expectations.criterion import PassCriterion
 from conformance.expectations.file import read_expectations_by_subject
@@ -95,7 +94,7 @@ class ConformanceSession:
             *(settings.subjects, settings.limits, introductions or {}),
             implements=settings.implements,
             in_process=settings.no_isolation,
-            interpreters=find_interpreters(settings.subjects, settings.python),
+            python=settings.python,
         )
         try:
             if not is_checked:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from conformance.errors import SubjectError
 from conformance.isolation.limits import Limits
-from conformance.isolation.start_subjects import StartingSubjects
+from conformance.isolation.start_subjects import started_subjects
 from conformance.search.cases import NoExpectedOutputsError, build_oracle_case
 from conformance.search.conditions import find_conditions, restore
 from conformance.search.evaluation import EvaluatedExample, evaluate, failure_signature
@@ -159,15 +159,11 @@ class SearchJob:
     def open(self) -> Iterator[Callable[[int], SearchChunkResult]]:
         """Start the subjects and yield a function that runs one chunk."""
         named = [SubjectName.parse(text, kind) for text, kind in self.subjects]
-        starting = StartingSubjects(
-            named, Limits(self.timeout), {}, in_process=not self.isolated, implements=self.claims
-        )
-        try:
-            subjects = starting.subjects()
+        with started_subjects(
+            named, Limits(self.timeout), no_isolation=not self.isolated, implements=self.claims
+        ) as subjects:
             self._check_versions(subjects)
             yield lambda number: _search_chunk(self, subjects, number)
-        finally:
-            starting.end()
 
     def _check_versions(self, subjects: Iterable[Subject]) -> None:
         for subject in subjects:

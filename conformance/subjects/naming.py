@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.errors import UnknownName
+from conformance.errors import UnknownName, UsageError
+from conformance.plugins import registered_entry_points
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 
 _SUBJECT_PATTERN = re.compile(r"(?P<name>[^\[\]@]*)(?:@(?P<release>[^\[\]@]+))?(?:\[(?P<options>[^\[\]]*)\])?")
@@ -76,7 +77,7 @@ class SubjectName:
     text: str
     kind: SubjectKind
     name: str
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict, hash=False)
     release: str = ""
     python: str = ""
     packages: tuple[str, ...] = ()
@@ -107,6 +108,27 @@ class SubjectName:
         python = options.pop(PYTHON_OPTION, "")
         packages = tuple(filter(None, options.pop(WITH_OPTION, "").split("+")))
         return cls(text, kind, match["name"].strip(), options, (match["release"] or "").strip(), python, packages)
+
+    def check_from_file(self, path: Path) -> None:
+        """Check that this name may start a subject although only a file contains it: a file must not choose a program.
+
+        A registered name may have options and a release. A command, a module, an interpreter and the path of a file are
+        refused.
+
+        Args:
+            path: the file that contains the name.
+
+        Raises:
+            UsageError: the name would start a program or load a file that `path` chooses.
+        """
+        has_path = any("/" in value or Path(value).exists() for value in self.options.values())
+        if self.is_command or self.python or has_path or self.name not in registered_entry_points(self.kind.group):
+            flag = "-b" if self.kind is SubjectKind.BACKEND else "-o"
+            raise UsageError(
+                "subject-from-file",
+                f"{path} names {self.text}, and only you can choose a program, a module or a file that is executed.",
+                f"If you trust the subject, name it with {flag}.",
+            )
 
     def with_options(self, options: Mapping[str, str]) -> str:
         """Return the name with the options `options`, and without the release and the interpreter."""
