@@ -217,7 +217,7 @@ def _with_saved_versions(path: Path, found: FailingExamples, state: JobState) ->
     from conformance.serialization.decoding import MalformedError
 
     try:
-        return replace(found.job, versions=saved_versions(state.chunks))
+        return replace(found.job, versions=saved_versions(state.chunks()))
     except MalformedError as error:
         raise JobError(
             "malformed-state", f"{path} is not the state file of a job: {error}.", "Name another file."

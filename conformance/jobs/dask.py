@@ -11,7 +11,6 @@ worker disappears.
 
 from __future__ import annotations
 
-import json
 import logging
 import pickle
 import time
@@ -23,9 +22,10 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 from conformance.errors import ConformanceError, JobError, SuiteFault, UsageError
-from conformance.jobs.job import ChunkResult
+from conformance.jobs.job import ChunkResult, result_decoder
 from conformance.plugins import suite_version
-from conformance.serialization.decoding import JsonDecoder, MalformedError
+from conformance.serialization.codec import encode_json
+from conformance.serialization.decoding import MalformedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -85,7 +85,7 @@ def run_chunk(job: bytes, number: int) -> bytes:
         opened.closing.close()
         raise
     _keep_idle(opened)
-    return json.dumps(result).encode()
+    return encode_json(result)
 
 
 def _take_or_open(job: bytes) -> _OpenJob:
@@ -156,7 +156,7 @@ class DaskWorkers:
     def run(self, job: Job, numbers: Iterable[int]) -> Iterator[ChunkResult]:
         """Yield the result of each chunk when it is done; see `Workers`."""
         with self._client() as client:
-            run = _DaskRun(self, client, job, pickle.dumps(job), JsonDecoder(job.result_type))
+            run = _DaskRun(self, client, job, pickle.dumps(job), result_decoder(job))
             try:
                 yield from run.results(iter(numbers))
             except (OSError, CancelledError) as error:
@@ -212,7 +212,7 @@ class _DaskRun:
     client: Client
     job: Job
     pickled_job: bytes
-    decode: JsonDecoder
+    decode: Callable[[bytes], Any]
     usable: dict[str, int] = field(default_factory=dict)
     unusable: dict[str, str] = field(default_factory=dict)
     checks: dict[str, Future] = field(default_factory=dict)

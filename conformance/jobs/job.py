@@ -6,17 +6,16 @@ finish chunks. A new result is written to the state file before it is yielded.
 
 from __future__ import annotations
 
-import fcntl
-import json
-import os
-import stat
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Protocol, Self, is_typeddict
+
+import msgspec
 
 from conformance.errors import JobError
-from conformance.files.atomic_write import NEW_FILE_MODE, real_path
+from conformance.files.journal import Journal, require_identity, require_version, state_errors
 from conformance.plugins import suite_version
+from conformance.serialization.codec import JsonReader, encode_json
 from conformance.serialization.decoding import Count, JsonDecoder, MalformedError, NonEmpty
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ class Job(Protocol):
 
     @property
     def result_type(self) -> Any:
-        """TypedDict of the result of a chunk; see `conformance.serialization.decoding`."""
+        """Struct or TypedDict of the result of a chunk; see `conformance.serialization`."""
 
     def chunk_numbers(self) -> Iterable[int]:
         """Return the numbers of the chunks; there can be infinitely many."""
@@ -97,7 +96,7 @@ def run_job(job: Job, workers: Workers, state: JobState | None = None) -> Iterat
         ConformanceError: the job cannot continue; all yielded results are in `state`.
     """
     finished = set()
-    for chunk in state.chunks if state is not None else ():
+    for chunk in state.chunks() if state is not None else ():
         finished.add(chunk.number)
         yield chunk
     numbers = (number for number in job.chunk_numbers() if number not in finished)
@@ -112,30 +111,45 @@ def run_job(job: Job, workers: Workers, state: JobState | None = None) -> Iterat
 
 
 STATE_FORMAT = 1
-STATE_LIMIT_BYTES = 2**30
-"""Size of the largest state file that is read."""
+"""Format of the state file of a job."""
+
+_HEADER_BEGINNING = b'{"record":"job"'
 
 
-class _Header(TypedDict):
+class _Header(msgspec.Struct, tag_field="record", tag="job", forbid_unknown_fields=True):
     """First line of a state file: it identifies the job."""
 
-    record: Literal["job"]
     format: Count
     suite: NonEmpty
     job: dict[str, Any]
 
 
+class _ChunkLine(msgspec.Struct, tag_field="record", tag="chunk", forbid_unknown_fields=True):
+    """One of the other lines: the result of a chunk."""
+
+    number: Count
+    result: msgspec.Raw
+
+
+_decode_header, _decode_line = JsonReader(_Header), JsonReader(_ChunkLine)
+
+
+def result_decoder(job: Job) -> Callable[[bytes], Any]:
+    """Return the function that decodes the result of a chunk from a state file or a Dask worker.
+
+    It raises a `MalformedError` if the result does not have the type `job.result_type`.
+    """
+    return JsonDecoder(job.result_type) if is_typeddict(job.result_type) else JsonReader(job.result_type)
+
+
 class JobState:
     """The state file of a job: a header, and one line per finished chunk.
 
-    The file is locked as long as the object is open. An incomplete last line is removed.
+    The file is locked as long as the object is open. An incomplete last line is removed. The results stay in the file.
 
     Args:
         path: path of the file; it is created if it does not exist.
         job: the job.
-
-    Attributes:
-        chunks: results in the file when it was opened, one per number.
 
     Raises:
         JobError: the file belongs to another job or version, is not a state file, cannot be written, or is in use.
@@ -143,21 +157,16 @@ class JobState:
 
     def __init__(self, path: Path, job: Job) -> None:
         self._path, self._job = path, job
-        self._decode_line = JsonDecoder(_chunk_line_type(job.result_type))
-        self._descriptor = self._open()
+        self._decode_result = result_decoder(job)
+        self._lines: dict[int, int] = {}
+        """Number of the line with the result of each chunk, by number of the chunk."""
+        with state_errors(path):
+            self._journal = Journal(path)
         try:
-            identity = json.loads(json.dumps(job.identity))  # as in a file, for comparison
-            header = {"record": "job", "format": STATE_FORMAT, "suite": suite_version(), "job": identity}
-            content = self._read_lines()
-            if content:
-                self._check_header(content[0], header)
-            self.chunks = self._decode_chunks(content[1:])
-            with self._report_os_errors():  # an incomplete last line is removed, after the lines before it are checked
-                os.ftruncate(self._descriptor, sum(map(len, content)))
-            if not content:
-                self._append(header)
+            with state_errors(path):
+                self._open()
         except BaseException:
-            os.close(self._descriptor)
+            self._journal.close()
             raise
 
     def __enter__(self) -> Self:
@@ -166,7 +175,19 @@ class JobState:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        os.close(self._descriptor)
+        self._journal.close()
+
+    def chunks(self) -> Iterator[ChunkResult]:
+        """Yield the results that were in the file when it was opened, one per chunk, read from the file."""
+        last = max(self._lines.values(), default=0)
+        with state_errors(self._path):
+            for line_number, line in enumerate(self._journal.lines(), 1):
+                if line_number > last:
+                    break
+                if line_number > 1:
+                    chunk = self._decode_chunk(line_number, line)
+                    if self._lines[chunk.number] == line_number:
+                        yield chunk
 
     def add(self, chunk: ChunkResult) -> None:
         """Append the result of a chunk to the file.
@@ -174,84 +195,46 @@ class JobState:
         Raises:
             JobError: the file cannot be written.
         """
-        self._append({"record": "chunk", "number": chunk.number, "result": chunk.result})
+        with state_errors(self._path):
+            self._append(_ChunkLine(chunk.number, msgspec.Raw(encode_json(chunk.result))))
 
-    def _open(self) -> int:
-        real = real_path(self._path)
-        with self._report_os_errors():
-            real.parent.mkdir(parents=True, exist_ok=True)
-            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK
-            descriptor = os.open(real, flags, NEW_FILE_MODE)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(descriptor)
-            raise JobError(
-                "state-in-use",
-                f"{self._path} is in use by another job.",
-                "Wait until the other job ends, or name another file.",
-            ) from None
-        return descriptor
+    def _append(self, line: _Header | _ChunkLine) -> None:
+        self._journal.append(msgspec.json.encode(line) + b"\n")
 
-    def _read_lines(self) -> list[bytes]:
-        """Return the complete lines of the file, with their end-of-line characters."""
-        with self._report_os_errors():
-            status = os.fstat(self._descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise JobError(
-                    "state-not-a-file", f"{self._path} is not a regular file.", "Name a file for the state of the job."
-                )
-            if status.st_size > STATE_LIMIT_BYTES:
-                raise JobError(
-                    "state-too-large",
-                    f"{self._path} is larger than {STATE_LIMIT_BYTES} bytes.",
-                    "Name the state file of a job.",
-                )
-            content = b"".join(iter(lambda: os.read(self._descriptor, 2**20), b""))
-        whole = content.rfind(b"\n") + 1
-        beginning = b'{"record": "job"'
-        if content and not whole and not beginning.startswith(content[: len(beginning)]):
+    def _open(self) -> None:
+        """Check all lines, and remove an incomplete last line; write the header of a new file."""
+        own = _Header(STATE_FORMAT, suite_version(), msgspec.json.decode(encode_json(self._job.identity)))
+        size, line = 0, b""
+        for line_number, line in enumerate(self._journal.lines(), 1):
+            if not line.endswith(b"\n"):
+                break
+            if line_number == 1:
+                self._check_header(line, own)
+            else:
+                self._lines.setdefault(self._decode_chunk(line_number, line).number, line_number)
+            size += len(line)
+        if not size and not _HEADER_BEGINNING.startswith(line[: len(_HEADER_BEGINNING)]):
             raise self._malformed(1, "it is not JSON")
-        return content[:whole].splitlines(keepends=True)
+        self._journal.cut(size)
+        if not size:
+            self._append(own)
 
-    def _check_header(self, line: bytes, header: Mapping[str, Any]) -> None:
+    def _check_header(self, line: bytes, own: _Header) -> None:
         try:
-            found = JsonDecoder(_Header)(line)
+            found = _decode_header(line)
         except MalformedError as error:
             raise self._malformed(1, str(error)) from None
-        if (found["format"], found["suite"]) != (header["format"], header["suite"]):
-            raise JobError(
-                "other-version",
-                f"{self._path} was written by onnx-conformance {found['suite']}, and this is {header['suite']}.",
-                "Continue with that version, or start again with another file.",
-            )
-        own, other = header["job"], found["job"]
-        different = next((key for key in {**own, **other} if own.get(key) != other.get(key)), None)
-        if different is not None:
-            there, here = (json.dumps(job.get(different)) for job in (other, own))
-            raise JobError(
-                "other-job",
-                f"{self._path} belongs to another job: there, {different} is {there}, here {here}.",
-                "Give the options with which that job was started, or name another file.",
-            )
+        require_version(self._path, (found.format, found.suite), (own.format, own.suite))
+        require_identity(self._path, found.job, own.job)
 
-    def _decode_chunks(self, lines: list[bytes]) -> tuple[ChunkResult, ...]:
-        chunks: dict[int, ChunkResult] = {}
-        for line_number, line in enumerate(lines, 2):
-            try:
-                found = self._decode_line(line)
-                chunk = ChunkResult(found["number"], found["result"])
-                self._job.check_result(chunk)
-            except MalformedError as error:
-                raise self._malformed(line_number, str(error)) from None
-            chunks.setdefault(chunk.number, chunk)
-        return tuple(chunks.values())
-
-    def _append(self, record: Mapping[str, Any]) -> None:
-        rest = memoryview(json.dumps(record).encode() + b"\n")
-        with self._report_os_errors():
-            while rest:
-                rest = rest[os.write(self._descriptor, rest) :]
+    def _decode_chunk(self, line_number: int, line: bytes) -> ChunkResult:
+        try:
+            found = _decode_line(line)
+            chunk = ChunkResult(found.number, self._decode_result(bytes(found.result)))
+            self._job.check_result(chunk)
+        except MalformedError as error:
+            raise self._malformed(line_number, str(error)) from None
+        return chunk
 
     def _malformed(self, line: int, reason: str) -> JobError:
         return JobError(
@@ -259,18 +242,6 @@ class JobState:
             f"{self._path} is not the state file of a job: line {line}: {reason}.",
             "Name another file.",
         )
-
-    @contextmanager
-    def _report_os_errors(self) -> Iterator[None]:
-        """Raise a JobError in place of an OSError."""
-        try:
-            yield
-        except OSError as error:
-            raise JobError(
-                "state-unusable",
-                f"{self._path} cannot be read and written: {error.strerror}.",
-                "Name another file, or free some space.",
-            ) from None
 
 
 def require_number(number: int, count: int) -> None:
@@ -281,9 +252,3 @@ def require_number(number: int, count: int) -> None:
     """
     if number >= count:
         raise MalformedError(f"there is no chunk {number} of {count}")
-
-
-def _chunk_line_type(result_type: Any) -> Any:
-    """Return the TypedDict of a line with the result of a chunk, for decoding."""
-    fields = {"record": Literal["chunk"], "number": Count, "result": result_type}
-    return cast("Any", TypedDict)("ChunkLine", fields)

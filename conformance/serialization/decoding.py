@@ -77,7 +77,7 @@ class JsonDecoder:
         Raises:
             MalformedError: the content is not JSON, or the document does not have the type.
         """
-        with _malformed_errors():
+        with malformed_errors():
             return msgspec.to_builtins(self._decoder.decode(content))
 
 
@@ -95,7 +95,7 @@ def decode_json(content: bytes) -> Any:
     Raises:
         MalformedError: the content is not JSON, or contains text that is not Unicode.
     """
-    with _malformed_errors():
+    with malformed_errors():
         return msgspec.json.decode(content)
 
 
@@ -124,7 +124,7 @@ def decode_toml(text: str) -> dict[str, Any]:
 
 
 @contextmanager
-def _malformed_errors() -> Iterator[None]:
+def malformed_errors() -> Iterator[None]:
     """Convert msgspec errors of the block to `MalformedError`."""
     try:
         yield

@@ -46,10 +46,10 @@ def test_job_state_incomplete_last_line_is_removed(tmp_path):
         state.add(ChunkResult(1, {"square": 1}))
     file.write_bytes(file.read_bytes()[:-5])
     with JobState(file, Squares()) as state:
-        assert state.chunks == (ChunkResult(0, {"square": 0}),)
+        assert list(state.chunks()) == [ChunkResult(0, {"square": 0})]
         state.add(ChunkResult(1, {"square": 1}))
     with JobState(file, Squares()) as state:
-        assert len(state.chunks) == 2
+        assert len(list(state.chunks())) == 2
 
 
 def test_job_state_repeated_chunk_counts_once(tmp_path):
@@ -58,7 +58,7 @@ def test_job_state_repeated_chunk_counts_once(tmp_path):
         state.add(ChunkResult(1, {"square": 1}))
         state.add(ChunkResult(1, {"square": 1}))
     with JobState(file, Squares()) as state:
-        assert state.chunks == (ChunkResult(1, {"square": 1}),)
+        assert list(state.chunks()) == [ChunkResult(1, {"square": 1})]
 
 
 def test_job_state_in_use_is_refused(tmp_path):
@@ -106,7 +106,7 @@ def test_job_state_malformed_chunk_is_refused(tmp_path, line):
 
 
 def test_job_state_folder_is_refused(tmp_path):
-    with assert_raises("job.state-unusable", tmp_path):
+    with assert_raises("job.state-not-a-file", tmp_path):
         JobState(tmp_path, Squares())
 
 

@@ -68,7 +68,7 @@ def test_search_continues_after_killed_scheduler(tmp_path, uninterrupted):
         with assert_raises("job.scheduler-lost", cluster.scheduler_address):
             list(chunks)
     with JobState(tmp_path / "state", job()) as state:
-        assert len(state.chunks) >= 1
+        assert len(list(state.chunks())) >= 1
         assert collected(job(), run_job(job(), here(), state)) == uninterrupted
 
 
