@@ -41,7 +41,7 @@ from conformance.commands import (
 from conformance.commands.options import Invocation, Verb, Verbs, VerbWithPanels, echo
 from conformance.errors import ConformanceError, ExitStatus, StorageError, SuiteFault
 from conformance.files.atomic_write import open_standard_streams
-from conformance.isolation.supervisor import adopt_orphans
+from conformance.processes.helper import adopt_orphans
 from conformance.run.supervisor import report_status_and_exit
 from conformance.serialization.text import escape_unprintable
 

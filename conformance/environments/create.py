@@ -11,13 +11,13 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 from base64 import b64encode
 from contextlib import suppress
 from dataclasses import dataclass
 from fcntl import LOCK_SH, flock
 from importlib import resources
+from subprocess import CompletedProcess, TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,9 +33,9 @@ from conformance.environments.registry import (
 )
 from conformance.environments.requirements import smoke_test_subject
 from conformance.errors import StorageError, SubjectError
-from conformance.files.parent_death import killed_with_parent
 from conformance.files.temp_dir import supervised_temp_dir
 from conformance.plugins import server_arguments
+from conformance.processes.start import run_program
 from conformance.subjects.naming import SubjectKind
 
 if TYPE_CHECKING:
@@ -163,13 +163,7 @@ def _run_installer(requirements: Requirements, command: Sequence[str], scratch: 
             f"{command[0]} is not an executable program.",
             "Name a Python interpreter by --python.",
         )
-    done = subprocess.run(
-        killed_with_parent(command),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        env={**os.environ, "TMPDIR": str(scratch)},
-        check=False,
-    )
+    done = run_program(command, env={**os.environ, "TMPDIR": str(scratch)})
     if done.returncode and os.strerror(errno.ENOSPC).encode() in done.stdout + done.stderr:
         raise StorageError(
             "disk-full",
@@ -211,8 +205,7 @@ def _describe(requirements: Requirements, folder: Path, scratch: Path) -> dict[s
     """
     interpreter = folder / "bin" / "python"
     version = start_and_read_version(requirements, interpreter, scratch)
-    listed = subprocess.run([interpreter, "-I", "-c", _LIST_PACKAGES], capture_output=True, check=True).stdout
-    python, installed = json.loads(listed)
+    python, installed = json.loads(run_program([str(interpreter), "-I", "-c", _LIST_PACKAGES]).stdout)
     return {"version": version, "python": python, "installed": installed}
 
 
@@ -264,7 +257,7 @@ def start_and_read_version(requirements: Requirements, python: Path, scratch: Pa
     return str(started["runtime_version"])
 
 
-def _run_adapter_server(requirements: Requirements, python: Path, scratch: Path) -> subprocess.CompletedProcess[bytes]:
+def _run_adapter_server(requirements: Requirements, python: Path, scratch: Path) -> CompletedProcess[bytes]:
     """Run the harness of the adapter (`adapters/server.py`) in the environment.
 
     A backend receives the commands `start`, `load`, `run` and `stop`, a graph optimizer receives `optimize`.
@@ -284,16 +277,14 @@ def _run_adapter_server(requirements: Requirements, python: Path, scratch: Path)
     lines = "".join(json.dumps({"seq": number, **command}) + "\n" for number, command in enumerate(commands, 1))
     with resources.as_file(resources.files("conformance.adapters") / "server.py") as server:
         try:
-            return subprocess.run(
-                killed_with_parent([str(python), "-I", str(server), *arguments]),
+            return run_program(
+                [str(python), "-I", str(server), *arguments],
                 input=lines.encode(),
-                capture_output=True,
                 timeout=_START_TIMEOUT_SECONDS,
                 env={**os.environ, "HOME": str(scratch), **_START_VARIABLES},
                 cwd=scratch,
-                check=False,
             )
-        except subprocess.TimeoutExpired:
+        except TimeoutExpired:
             raise _does_not_start(requirements, f"no answer within {_START_TIMEOUT_SECONDS:g} s") from None
 
 

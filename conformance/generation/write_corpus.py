@@ -28,8 +28,9 @@ from conformance.corpus.corpus import (
 from conformance.corpus.released import fingerprints, read_released, release_of, released_bytes
 from conformance.errors import CorpusError, UsageError
 from conformance.files.atomic_write import write_bytes_atomically
-from conformance.files.temp_dir import REPLACED_NAME, supervised_temp_dir
+from conformance.files.temp_dir import supervised_temp_dir
 from conformance.generation.expected_outputs import compute_case_files
+from conformance.processes.helper import REPLACED_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -11,21 +11,23 @@ import os
 import queue
 import shutil
 import signal
-import subprocess
 import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from conformance.isolation.environment import ScratchFolders
 from conformance.isolation.protocol import PROTOCOL_VERSION, encode_tensor
+from conformance.processes.start import start_in_session
 from conformance.serialization.json_schema import schema_violation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from subprocess import Popen  # noqa: TID251 - only its type
 
     import onnx
 
@@ -174,7 +176,7 @@ class HarnessProcess:
 
         Return None if the process still runs after the time limit.
         """
-        with suppress(subprocess.TimeoutExpired):
+        with suppress(TimeoutExpired):
             return self._process.wait(self._timeout)
         return None
 
@@ -212,17 +214,9 @@ class HarnessProcess:
                 stream.close()
         self._remove_scratch()
 
-    def _start(self, argv: Sequence[str]) -> subprocess.Popen[bytes]:
+    def _start(self, argv: Sequence[str]) -> Popen[bytes]:
         with self._stderr.open("ab") as stderr:
-            return subprocess.Popen(
-                list(argv),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=stderr,
-                cwd=self._scratch.work,
-                env=dict(self._scratch.environment()),
-                start_new_session=True,
-            )
+            return start_in_session(argv, stderr, self._scratch.work, self._scratch.environment())
 
     def _remove_scratch(self) -> None:
         shutil.rmtree(self._scratch.root, ignore_errors=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,9 +15,11 @@ from packaging.version import InvalidVersion, Version
 
 from conformance.environments.create import last_error_line
 from conformance.errors import HistoryError, UnknownName
+from conformance.processes.start import run_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from subprocess import CompletedProcess
 
 
 @dataclass(frozen=True)
@@ -123,9 +124,9 @@ def _list_by_pip(package: str, python: str) -> list[str]:
     return [text.strip() for text in match[1].split(",")] if match else []
 
 
-def _run(command: Sequence[str], text: str = "") -> subprocess.CompletedProcess[bytes]:
+def _run(command: Sequence[str], text: str = "") -> CompletedProcess[bytes]:
     try:
-        return subprocess.run(command, input=text.encode(), capture_output=True, check=False)
+        return run_program(command, input=text.encode())
     except OSError as error:
         raise HistoryError(
             "no-installer", f"{command[0]} cannot be executed: {error.strerror}.", "Install uv or pip."

@@ -11,7 +11,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -20,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib import resources
+from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
 from packaging.version import Version
@@ -28,11 +28,11 @@ from conformance.environments.create import PackageSources, borrow_environment
 from conformance.environments.registry import environments_folder
 from conformance.environments.requirements import find_requirements
 from conformance.errors import HistoryError, ResultsError, SubjectError
-from conformance.files.parent_death import killed_with_parent
 from conformance.history.index import results_of
 from conformance.history.rejudge import judge_again
 from conformance.history.releases import full_disk_error, is_disk_error, is_network_error, is_timeout, no_network_error
 from conformance.history.store import WORK_FOLDER
+from conformance.processes.start import start_program
 from conformance.results.file import read_results
 from conformance.subjects.naming import SubjectKind
 from conformance.verdicts import Verdict
@@ -512,19 +512,12 @@ def _run_child(command: Sequence[str], variables: Mapping[str, str], descriptors
     Args:
         descriptors: file descriptors that the command inherits.
     """
-    with subprocess.Popen(
-        killed_with_parent(command),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        pass_fds=descriptors,
-        env={**os.environ, **variables},
-    ) as child:
+    with start_program(command, pass_fds=descriptors, env={**os.environ, **variables}) as child:
         try:
             output, _ = child.communicate()
         except BaseException:
             child.terminate()  # a background process of a shell ignores SIGINT, and its children do, too
-            with suppress(subprocess.TimeoutExpired):
+            with suppress(TimeoutExpired):
                 child.communicate(timeout=_STOP_SECONDS)
             child.kill()
             raise

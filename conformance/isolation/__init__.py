@@ -3,7 +3,6 @@
 Modules, from the child process to the suite:
 
 - `harness`: program in the child process that runs a subject written in Python and speaks the harness protocol.
-- `supervisor`: process between the suite and the harness; it kills everything that the harness leaves behind.
 - `child_process`: object with which the suite controls one harness process: its pipes and time limits.
 - `protocol`: encoding of the messages, and the exceptions for failures of a subject.
 - `subject_client`: sends commands to a subject and restarts its process after a failure.

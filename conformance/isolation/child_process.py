@@ -1,8 +1,8 @@
 """Control of the process of one subject: three pipes, the exit status from the supervisor, and time limits.
 
-The suite starts `supervisor.py`, which starts the subject's harness. The suite writes one command per line and reads
-one answer per line. Closing the control pipe, or the death of the suite, makes the supervisor kill the harness and all
-processes that it started.
+The suite starts a supervisor (`conformance.processes.helper`), which starts the subject's harness. The suite writes one
+command per line and reads one answer per line. Closing the control pipe, or the death of the suite, makes the
+supervisor kill the harness and all processes that it started.
 """
 
 from __future__ import annotations
@@ -10,18 +10,14 @@ from __future__ import annotations
 import os
 import select
 import signal
-import subprocess
-import sys
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.files import temp_dir
 from conformance.files.atomic_write import deferred_signals, open_standard_streams, storage_errors
 from conformance.isolation.environment import ScratchFolders
 from conformance.isolation.protocol import QUOTE_LIMIT, Crashed, ProtocolViolation, TimedOut, max_line_bytes, quote_line
-from conformance.isolation.supervisor import orphans, remove_tree
+from conformance.processes.start import end_supervisor, start_supervised
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,7 +32,6 @@ STDERR_LIMIT_BYTES = 8192
 GRACE_SECONDS = 2.0
 """Time for a process to exit after it closed a stream or received `stop`."""
 
-_SUPERVISOR_SCRIPT = str(Path(__file__).with_name("supervisor.py"))
 _READ_BYTES = 2**16
 _NO_IDLE_WORK = object()
 
@@ -62,22 +57,12 @@ class SubjectProcess:
             self.scratch = ScratchFolders.create()
             control, self._control = os.pipe()
             self._status, status = os.pipe()
-            supervisor = (
-                *(sys.executable, "-I", "-S", _SUPERVISOR_SCRIPT),
-                *(str(control), str(status), str(limits.memory), self.scratch.root),
-            )
-            self._process = subprocess.Popen(
-                (*supervisor, *command),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
+            self._process = start_supervised(
+                command,
+                *(control, status, limits.memory, self.scratch.root),
                 cwd=self.scratch.work,
                 env=self.scratch.environment(),
-                pass_fds=(control, status),
-                start_new_session=True,
             )
-            _supervisors.add(self._process.pid)
         os.close(control)
         os.close(status)
         streams = (self._process.stdin, self._process.stdout, self._process.stderr)
@@ -181,14 +166,7 @@ class SubjectProcess:
         self._read_stderr()
         os.close(self._control)
         self._control = -1
-        try:
-            self._process.wait(5 * GRACE_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        _supervisors.discard(self._process.pid)
-        if self._process.returncode:  # the subject or the kernel killed the supervisor before it could clean up
-            kill_leftovers(self.scratch)
+        end_supervisor(self._process, self.scratch.root, 5 * GRACE_SECONDS)
         self._read_stderr()
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             if stream is not None:
@@ -320,45 +298,3 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-_supervisors: set[int] = set()
-"""Process ids of the running supervisors of this process."""
-
-_MAX_KILL_ROUNDS = 100
-_ROUND_PAUSE_SECONDS = 0.02
-
-
-def kill_leftovers(scratch: ScratchFolders) -> None:
-    """Kill the processes that a subject left behind when its supervisor was killed, and remove its scratch folders.
-
-    The processes are recognised by `TMPDIR` in their environment. The command's own process has adopted the others,
-    which have cleared their environment. On systems without /proc none is found.
-    """
-    mark = f"TMPDIR={scratch.root}/tmp".encode()  # noqa: S108
-    for _ in range(_MAX_KILL_ROUNDS):
-        adopted = orphans(_supervisors | temp_dir.helpers)
-        found = [*adopted, *(process for process in _process_ids() if mark in _environment_of(process))]
-        if not found:
-            break
-        for process in found:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(process, signal.SIGKILL)
-        time.sleep(_ROUND_PAUSE_SECONDS)
-        for process in adopted:
-            with suppress(ChildProcessError):
-                os.waitpid(process, os.WNOHANG)
-    remove_tree(scratch.root)
-
-
-def _process_ids() -> list[int]:
-    proc = Path("/proc")
-    return [int(entry.name) for entry in proc.iterdir() if entry.name.isdecimal()] if proc.is_dir() else []
-
-
-def _environment_of(process: int) -> list[bytes]:
-    """Return the environment that a process was started with; empty if it has ended or belongs to another user."""
-    try:
-        return Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
-    except OSError:
-        return []

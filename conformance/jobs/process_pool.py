@@ -6,18 +6,17 @@ worker repeats its chunk.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
-import threading
 from collections import Counter, deque
 from dataclasses import dataclass
 from multiprocessing.connection import wait
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from conformance.errors import ConformanceError, JobError, SuiteFault, UsageError
 from conformance.files.atomic_write import deferred_signals
 from conformance.jobs.job import ChunkResult, Workers
+from conformance.processes.start import begin_worker, start_worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -129,7 +128,8 @@ class _Pool:
         """Start another worker, if there is a chunk that it can execute."""
         number = self._next_number()
         if number is not None:
-            connection, process = _start_process(self._job)
+            with deferred_signals():
+                connection, process = start_worker(serve_chunks, self._job)
             self.workers[connection] = _Worker(process, number)
             self._send(connection, number)
 
@@ -201,19 +201,6 @@ class _Pool:
         return self._repeated.popleft() if self._repeated else next(self._numbers, None)
 
 
-def _start_process(job: Job) -> tuple[Connection, SpawnProcess]:
-    context = multiprocessing.get_context("spawn")
-    own, theirs = context.Pipe()
-    process = context.Process(target=serve_chunks, args=(theirs, job), daemon=False)
-    # A signal before `serve_chunks` ignores it, or while the job is sent, would make the worker print a traceback.
-    with deferred_signals():
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        process.start()
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    theirs.close()
-    return own, process
-
-
 def _describe_exit(code: int | None) -> str:
     if code is not None and code < 0:
         return f"by {signal.Signals(-code).name}"
@@ -225,9 +212,7 @@ def serve_chunks(connection: Connection, job: Job) -> None:
 
     If a chunk raises an exception, the exception is sent instead of a result.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the parent process ends this one
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    _exit_with_parent()
+    begin_worker()
     try:
         with job.open() as run_chunk:
             while True:
@@ -239,14 +224,3 @@ def serve_chunks(connection: Connection, job: Job) -> None:
         connection.send(error)
     except Exception as error:  # noqa: BLE001 - the parent process raises it
         connection.send(error if isinstance(error, SuiteFault) else SuiteFault(f"{type(error).__name__}: {error}"))
-
-
-def _exit_with_parent() -> None:
-    """Start a thread that ends this process when the parent process ends, even if the parent is killed."""
-    parent: Any = multiprocessing.parent_process()
-
-    def watch() -> None:
-        wait([parent.sentinel])
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()

@@ -11,17 +11,18 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import tomllib
 from functools import cache
 from importlib import metadata, resources
 from importlib.machinery import PathFinder
 from pathlib import Path
+from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
 from conformance.files.atomic_write import open_input
 from conformance.plugins import DISTRIBUTION, extra_for_adapter, registered_entry_points
+from conformance.processes.start import run_program
 from conformance.subjects.naming import EXEC_PREFIX, SubjectKind, SubjectName
 
 if TYPE_CHECKING:
@@ -91,17 +92,10 @@ def _compiler_version(program: str, variable: str) -> str:
         variable: name of an environment variable, such as `CC`; if it is set, its value is the program.
     """
     try:
-        ended = subprocess.run(
-            [os.environ.get(variable) or program, "--version"],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_VERSION_TIMEOUT,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        ended = run_program([os.environ.get(variable) or program, "--version"], timeout=_VERSION_TIMEOUT)
+    except (OSError, TimeoutExpired):
         return "not found"
-    return next(iter(ended.stdout.splitlines()), "").strip() or "prints no version"
+    return next(iter(ended.stdout.decode(errors="replace").splitlines()), "").strip() or "prints no version"
 
 
 _REQUIREMENT_NAME = re.compile(r"[A-Za-z0-9._-]+")

@@ -118,7 +118,7 @@ def _worker_input(config: pytest.Config) -> dict[str, Any]:
 
 
 def _new_worker_session(config: pytest.Config, worker_input: dict[str, Any]) -> Any:
-    from conformance.isolation.supervisor import adopt_orphans
+    from conformance.processes.helper import adopt_orphans
     from conformance.run.resume import completed_keys
     from conformance.run.session import ConformanceSession
     from conformance.run.settings import settings_from_options

@@ -18,7 +18,7 @@ from contextlib import suppress
 from typing import NoReturn
 
 from conformance.errors import ExitStatus
-from conformance.files.parent_death import die_with
+from conformance.processes.start import fork_process
 
 _FORWARDED_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _status_pipe: list[tuple[int, str]] = []
@@ -44,11 +44,10 @@ def run_in_child() -> ExitStatus | None:
     sys.stdout.flush()
     sys.stderr.flush()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED_SIGNALS)
-    parent, child = os.getpid(), os.fork()
+    child = fork_process()
     if child == 0:
         os.close(reader)
         _status_pipe[:] = [(writer, token)]
-        die_with(parent)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return None
     os.close(writer)

@@ -30,7 +30,7 @@ from conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from subprocess import Popen
+    from subprocess import Popen  # noqa: TID251 - only its type
 
     from conformance.corpus.corpus import CorpusCase
     from conformance.corpus.loading import LoadedCase

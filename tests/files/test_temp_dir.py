@@ -10,12 +10,14 @@ import sys
 import pytest
 from isolation_support import wait_until
 
-from conformance.files.temp_dir import REPLACED_NAME, supervised_temp_dir
+from conformance.files.temp_dir import supervised_temp_dir
+from conformance.processes.helper import REPLACED_NAME
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from conformance.files.temp_dir import REPLACED_NAME, supervised_temp_dir
+from conformance.files.temp_dir import supervised_temp_dir
+from conformance.processes.helper import REPLACED_NAME
 
 here = Path(sys.argv[1])
 with supervised_temp_dir(here, ".target-", here / "target") as scratch:

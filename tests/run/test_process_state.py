@@ -15,7 +15,7 @@ from corpora import ADAM, SMALL, rehash
 from isolation_support import wait_until
 from refusals import assert_bad_input, assert_usage_error
 
-from conformance.isolation.supervisor import remove_tree
+from conformance.processes.helper import remove_tree
 from conformance.results.file import read_results
 
 RIGHT = "fake_backends:AlwaysRight"

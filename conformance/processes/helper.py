@@ -1,15 +1,9 @@
-"""Supervisor process between the suite and a subject's program: it starts the program and cleans up after it.
+"""Program between a process of the suite and a process that it starts, which must not outlive the suite.
 
-It kills all processes that the program leaves behind, and removes the temporary folder.
+Usage: python helper.py ROLE ARGUMENT…
 
-Usage: python supervisor.py CONTROL STATUS MEMORY SCRATCH PROGRAM [ARGUMENT…]
-
-CONTROL: file descriptor to read. The supervisor kills the program at its end of file, also if the suite was killed.
-STATUS: file descriptor to write. The supervisor writes how the program ended: `exec ERRNO`, `exit STATUS` or `signal
-NUMBER`. MEMORY: largest address space of the program in bytes; 0 for no limit. SCRATCH: folder that is removed in the
-end.
-
-The file is run by an interpreter without packages, so that it starts fast; it must not import modules of this suite.
+The roles are `supervise`, `die_with` and `sweep`; each has a function of its name in this module. `start` starts them.
+The program is run by an interpreter without packages, so that it starts fast; it must not import modules of this suite.
 """
 
 from __future__ import annotations
@@ -20,12 +14,28 @@ import select
 import signal
 import sys
 
+REPLACED_NAME = "old"
+"""Name inside a temporary folder for the old version of a target that is being replaced."""
+
 _DEATH_SIGNAL, _SUBREAPER = 1, 36
 """Options of prctl in Linux: PR_SET_PDEATHSIG and PR_SET_CHILD_SUBREAPER."""
 
 
 def main(arguments: list[str]) -> None:
-    """Start the program, wait until it ends or CONTROL is closed, and clean up."""
+    """Execute a role."""
+    role, *rest = arguments
+    {"supervise": supervise, "die_with": exec_and_die_with, "sweep": sweep}[role](rest)
+
+
+def supervise(arguments: list[str]) -> None:
+    """Start a subject's program, kill all processes that it leaves behind, and remove its temporary folder.
+
+    The arguments are CONTROL STATUS MEMORY SCRATCH PROGRAM [ARGUMENT…].
+
+    CONTROL: file descriptor to read. The program is killed at its end of file, also if the suite was killed. STATUS:
+    file descriptor to write. It gets how the program ended: `exec ERRNO`, `exit STATUS` or `signal NUMBER`. MEMORY:
+    largest address space of the program in bytes; 0 for no limit. SCRATCH: folder that is removed in the end.
+    """
     control, status, memory = (int(argument) for argument in arguments[:3])
     scratch, command = arguments[3], arguments[4:]
     for descriptor in (control, status):
@@ -43,6 +53,52 @@ def main(arguments: list[str]) -> None:
     _kill_orphans()
     os.chdir("/")
     remove_tree(scratch)
+
+
+def exec_and_die_with(arguments: list[str]) -> None:
+    """Replace this process by a program that dies with the process that started it.
+
+    The arguments are PARENT PROGRAM [ARGUMENT…]; PARENT is the id of the starting process.
+    """
+    parent, *command = arguments
+    die_with(int(parent))
+    _restore_signals()
+    os.execvp(command[0], command)  # noqa: S606
+
+
+def die_with(parent: int) -> None:
+    """Make the kernel kill this process when its parent dies; do nothing on other systems than Linux.
+
+    Args:
+        parent: the parent's process id; it may have died already.
+    """
+    _prctl(_DEATH_SIGNAL, signal.SIGKILL)
+    if sys.platform == "linux" and os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def sweep(arguments: list[str]) -> None:
+    """Remove a folder when standard input ends, which is when the process that started this process closes it or dies.
+
+    The arguments are FOLDER [TARGET]. If TARGET is missing at that time, and FOLDER contains the replaced target under
+    the name `REPLACED_NAME`, it is first moved back.
+    """
+    import shutil
+
+    folder = arguments[0]
+    while os.read(0, 4096):
+        pass
+    for target in arguments[1:]:
+        old = os.path.join(folder, REPLACED_NAME)  # noqa: PTH118
+        if os.path.lexists(old) and not os.path.lexists(target):
+            os.rename(old, target)  # noqa: PTH104
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _restore_signals() -> None:
+    """Restore the signals that Python ignores; a program would inherit that. All others stay as they were inherited."""
+    for name in ("SIGPIPE", "SIGXFSZ"):
+        signal.signal(getattr(signal, name), signal.SIG_DFL)
 
 
 _adopting: set[int] = set()
@@ -109,8 +165,7 @@ def _exec_program(command: list[str], memory: int, status: int) -> None:
     try:
         os.setsid()
         _prctl(_DEATH_SIGNAL, signal.SIGKILL)
-        for name in ("SIGPIPE", "SIGXFSZ"):
-            signal.signal(getattr(signal, name), signal.SIG_DFL)
+        _restore_signals()
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if memory:
             resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
