@@ -13,13 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
-from onnx import inliner, shape_inference
+from onnx import shape_inference
 
 from conformance.errors import ModelError
+from conformance.graphs.inlining import inline_functions
+from conformance.graphs.renaming import FreshNames
 from conformance.models.arrays import dtype_of
 from conformance.models.graphs import (
     all_nodes,
-    call_expansion_problem,
+    called_name,
+    copy_of,
+    function_name,
     iter_nodes,
     names_in_model,
     subgraphs_of,
@@ -38,6 +42,8 @@ from conformance.verdicts import Unsupported
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from conformance.models.graphs import FunctionName
+
 
 def is_training_optimizer(node: onnx.NodeProto) -> bool:
     """Return whether a node is Adam, Momentum or Adagrad."""
@@ -52,31 +58,20 @@ def has_training_optimizers(model: onnx.ModelProto) -> bool:
 def inline_optimizer_functions(model: onnx.ModelProto) -> onnx.ModelProto:
     """Return the model with inlined functions that contain a training optimizer or have the name of one.
 
-    The argument may be changed in place.
-
     Raises:
-        ModelError: the model also has training information, or `onnx.inliner` fails.
+        ModelError: the calls are recursive or too many, the model also has training information, or the opset imports
+            of a function differ from those of the model.
     """
     names = _functions_to_inline(model)
-    if not names:
-        return model
-    if model.training_info:
+    if names and model.training_info:
         raise ModelError(
             "functions-and-training-info",
             "The model has training information and functions that contain optimizers.",
             "Inline the functions first.",
         )
-    _import_for(model, names)
-    _spell_out_defaults(model, names)
-    try:
-        inlined: onnx.ModelProto = inliner.inline_selected_functions(model, sorted(names), exclude=False)
-    except (RuntimeError, ValueError) as error:
-        problem = " ".join(str(error).split()).rstrip(".")
-        raise ModelError(
-            "inlining-failed", f"The model's functions cannot be inlined: {problem}.", "Correct the model."
-        ) from None
-    if left := names & {(function.domain, function.name) for function in inlined.functions}:
-        domain, name = min(left)
+    inlined = inline_functions(model, names.__contains__)
+    if left := names.intersection(map(function_name, inlined.functions)):
+        domain, name, _ = min(left)
         raise ModelError(
             "inlining-failed",
             f"The function {domain}.{name} cannot be inlined because its opset imports differ from the model's.",
@@ -85,41 +80,15 @@ def inline_optimizer_functions(model: onnx.ModelProto) -> onnx.ModelProto:
     return inlined
 
 
-def _import_for(model: onnx.ModelProto, names: set[tuple[str, str]]) -> None:
-    """Add opset imports to the model for the domains that the functions `names` import and the model does not."""
-    present = {entry.domain or "ai.onnx" for entry in model.opset_import}
-    functions = (function for function in model.functions if (function.domain, function.name) in names)
-    for entry in chain.from_iterable(function.opset_import for function in functions):
-        if (entry.domain or "ai.onnx") not in present:
-            present.add(entry.domain or "ai.onnx")
-            model.opset_import.append(entry)
-
-
-def _spell_out_defaults(model: onnx.ModelProto, names: set[tuple[str, str]]) -> None:
-    """Write default values of attributes of the functions `names` into their calls.
-
-    `onnx.inliner` ignores the defaults.
-    """
-    functions = {(function.domain, function.name): function for function in model.functions}
-    for node in all_nodes(model):
-        if (name := (node.domain, node.op_type)) in names:
-            given = {attribute.name for attribute in node.attribute}
-            defaults = functions[name].attribute_proto
-            node.attribute.extend(default for default in defaults if default.name not in given)
-
-
-def _functions_to_inline(model: onnx.ModelProto) -> set[tuple[str, str]]:
+def _functions_to_inline(model: onnx.ModelProto) -> set[FunctionName]:
     """Return the names of the functions that `inline_optimizer_functions` inlines.
 
     They contain a training optimizer, call a function that contains one, or have the name of a training optimizer.
     """
-    calls = {
-        (function.domain, function.name): {(node.domain, node.op_type) for node in iter_nodes(function)}
-        for function in model.functions
-    }
+    calls = {function_name(function): set(map(called_name, iter_nodes(function))) for function in model.functions}
     optimizers = {(optimizer.domain, name) for name, optimizer in TRAINING_OPTIMIZERS.items()}
-    found = optimizers & calls.keys()
-    while more := {name for name, called in calls.items() if called & (optimizers | found)} - found:
+    found = {name for name, called in calls.items() if optimizers & {each[:2] for each in (name, *called)}}
+    while more := {name for name, called in calls.items() if called & found} - found:
         found |= more
     return found
 
@@ -142,18 +111,14 @@ def expand(model: onnx.ModelProto) -> onnx.ModelProto:
         ModelError: the opset or IR version is too old, a node does not match its schema, a tensor type cannot be
             inferred, or function calls are recursive or too many.
     """
-    expanded = onnx.ModelProto()
-    expanded.CopyFrom(model)
     if not has_training_optimizers(model):
-        return expanded
-    if (fault := call_expansion_problem(expanded)) is not None:
-        raise ModelError("too-many-calls", fault, "Reduce the function calls or inline the functions first.")
-    expanded = inline_optimizer_functions(expanded)
+        return copy_of(model)
+    expanded = inline_optimizer_functions(model)
     _require_primitives(expanded)
-    fresh = _fresh_names(names_in_model(expanded))
+    fresh = FreshNames(names_in_model(expanded))
 
     def new_emitter(op_type: str) -> TermEmitter:
-        return TermEmitter(lambda hint: fresh(f"{op_type}_{hint}"))
+        return TermEmitter(lambda hint: fresh.take_numbered(f"{op_type}_{hint}"))
 
     graphs, typed_graphs = top_level_graphs(expanded), top_level_graphs(_infer_types(expanded))
     main = _types(typed_graphs[0])
@@ -313,16 +278,3 @@ def _drop_training_import(model: onnx.ModelProto) -> None:
     kept = [entry for entry in model.opset_import if entry.domain not in left]
     del model.opset_import[:]
     model.opset_import.extend(kept)
-
-
-def _fresh_names(taken: set[str]) -> Callable[[str], str]:
-    """Return a function that returns an unused name containing a given hint, and reserves it in `taken`."""
-
-    def fresh(hint: str) -> str:
-        number = len(taken)
-        while (name := f"{hint}_{number}") in taken:
-            number += 1
-        taken.add(name)
-        return name
-
-    return fresh

@@ -22,13 +22,14 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from conformance import __version__
-from conformance.audit.inputs import InputSet
-from conformance.audit.session import AuditedModel
-from conformance.blame.comparison import Failure, FedModel, OpenSubjects
+from conformance.blame.comparison import Failure, OpenSubjects
 from conformance.blame.reduction import node_count
 from conformance.blame.session import Request, Session, observe
 from conformance.errors import ConformanceError
 from conformance.files.atomic_write import write_text_atomically
+from conformance.graphs.feeding import FedModel
+from conformance.graphs.inputs import InputSet
+from conformance.graphs.reading import LoadedModel
 from conformance.isolation.limits import Limits
 from conformance.models.inputs import required_input_names
 from conformance.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
@@ -119,7 +120,7 @@ def survey(optimizer: str, count: int, work: Path) -> None:
             record: dict[str, Any] = {"number": number, "operator": example.operator}
             try:
                 path.write_bytes(example.built.model)
-                model = AuditedModel.read(path)
+                model = LoadedModel.read(path)
             except (ConformanceError, ValueError) as error:
                 record["result"] = f"not read: {getattr(error, 'code', error)}"
             else:
@@ -150,7 +151,7 @@ def survey_public(optimizer: str, work: Path) -> None:
         for public in MODELS:
             if public.name in done:
                 continue
-            model = AuditedModel.read(public.find(work))
+            model = LoadedModel.read(public.find(work))
             arrays = inputs_of(public)
             data_set = InputSet("given", tuple(arrays[name] for name in required_input_names(model.original.graph)))
             request = Request(model, [data_set], backend, backend, rewriter, seconds=PUBLIC_SECONDS)

@@ -10,14 +10,14 @@ import re
 from typing import TYPE_CHECKING
 
 import numpy as np
-import onnx
 
-from conformance.audit.evaluation import NodeScope, enclose
 from conformance.corpus.case import IDENTIFIER, Case
 from conformance.generation.models import array_value_info
 from conformance.generation.write_corpus import generate
+from conformance.graphs.cutting import part_of
 from conformance.models.arrays import tensor_of
-from conformance.models.graphs import attribute_graphs, count_free_uses
+from conformance.models.graphs import names_taken_by
+from conformance.reference.node_enclosures import NodeScope, enclose
 from conformance.reference.numbers.enclosure import Enclosure
 from conformance.reference.oracle import Answer
 from conformance.verdicts import Level, Unsupported
@@ -25,6 +25,8 @@ from conformance.verdicts import Level, Unsupported
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
+
+    import onnx
 
     from conformance.audit.judgement import JudgedNode
     from conformance.models.arrays import Array
@@ -63,11 +65,8 @@ def case_of_wrong_node(
     except (Unsupported, ValueError, KeyError):
         return None
     fed = [operand for operand in operands if operand not in constants]
-    single = onnx.ModelProto(
-        ir_version=model.ir_version, opset_import=model.opset_import, producer_name="onnx-conformance"
-    )
-    single.graph.name = node.name or node.op_type
-    single.graph.node.extend(protos)
+    single = part_of(model, node.name or node.op_type, numbers)
+    single.producer_name = "onnx-conformance"
     single.graph.input.extend(array_value_info(operand, values[operand]) for operand in fed)
     single.graph.initializer.extend(tensor_of(constants[name], name) for name in operands if name in constants)
     single.graph.output.extend(
@@ -109,9 +108,8 @@ def write_cases(directory: Path, cases: Iterable[Case]) -> int:
 def _operands(protos: list[onnx.NodeProto]) -> list[str]:
     """Return the names of the values that some nodes take and none of them makes."""
     made = {name for node in protos for name in node.output}
-    names = [name for node in protos for name in node.input]
-    names += [name for node in protos for _, inner in attribute_graphs(node) for name in count_free_uses(inner)]
-    return [name for name in dict.fromkeys(names) if name and name not in made]
+    names = dict.fromkeys(name for node in protos for name in names_taken_by(node))
+    return [name for name in names if name not in made]
 
 
 def _enclose_all(

@@ -23,10 +23,11 @@ import numpy as np
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from conformance.audit.exposure import Exposure, RecordedValues
 from conformance.audit.judgement import JudgedNode, Judgement, NodeVerdict, WrongElement
 from conformance.errors import JobError
 from conformance.files.atomic_write import write_text_atomically
+from conformance.graphs.exposure import Exposure, RecordedValues
+from conformance.graphs.hashing import hash_values
 from conformance.jobs.job import JobState, require_number, run_job
 from conformance.models.arrays import dtype_of, type_name, type_number
 from conformance.models.external_data import initializer_arrays_in
@@ -161,11 +162,7 @@ class RecordingKey:
     @classmethod
     def of(cls, model: str, subject: str, version: str, arrays: Sequence[Array]) -> RecordingKey:
         """Return the key for some inputs."""
-        digest = hashlib.sha256()
-        for array in arrays:
-            digest.update(f"{type_name(array.dtype)}{array.shape}".encode())
-            digest.update(repr(array.tolist()).encode() if array.dtype.kind in "OUS" else array.tobytes())
-        return cls(model, subject, version, digest.hexdigest())
+        return cls(model, subject, version, hash_values(arrays))
 
     @property
     def folder(self) -> str:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.audit.evaluation import NodeScope, enclose, inner_node_count
-from conformance.audit.exposure import Exposure
 from conformance.audit.sampling import Sample, take_sample
+from conformance.graphs.exposure import Exposure
 from conformance.models.arrays import type_name
-from conformance.models.graphs import attribute_graphs, count_free_uses
+from conformance.models.graphs import is_operator, names_taken_by, operator_text
 from conformance.models.inputs import tensor_elements
+from conformance.reference.node_enclosures import NodeScope, enclose, inner_node_count
 from conformance.reference.numbers.enclosure import Enclosure
 from conformance.verdicts import Unsupported
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.audit.exposure import RecordedValues
+    from conformance.graphs.exposure import RecordedValues
     from conformance.models.arrays import Array
     from conformance.reference.numbers.enclosure import Tensor
 
@@ -122,7 +122,7 @@ class Judgement:
         self._scope = NodeScope.of(model)
         self._hidden: dict[str, _Hidden | None] = {}
         for node in self.nodes:
-            if _is_constant(node):
+            if is_operator(node, "Constant"):
                 _add_constant(node, recorded)
         self._producers = {name: number for number, node in enumerate(self.nodes) for name in node.output if name}
 
@@ -132,7 +132,7 @@ class Judgement:
         A node with a hidden output is judged together with the nodes that take the output; see `complete`.
         """
         for number in numbers:
-            if not _is_constant(self.nodes[number]):
+            if not is_operator(self.nodes[number], "Constant"):
                 yield self._judge_node(number)
 
     def complete(self, judged: Sequence[JudgedNode]) -> list[JudgedNode]:
@@ -140,12 +140,6 @@ class Judgement:
         complete = sorted(judged, key=lambda node: node.number)
         _mark_hidden(complete, self.nodes, self._recorded)
         return complete
-
-    def _operands(self, node: onnx.NodeProto) -> list[str]:
-        names = [name for name in node.input if name]
-        for _, inner in attribute_graphs(node):
-            names += list(count_free_uses(inner))
-        return names
 
     def _hidden_value(self, name: str) -> _Hidden | None:
         """Return the enclosure of a value that is not recorded; None if it cannot be computed."""
@@ -157,7 +151,7 @@ class Judgement:
                 continue
             before = [
                 each
-                for each in self._operands(self.nodes[number])
+                for each in names_taken_by(self.nodes[number])
                 if each not in self._recorded.values and each not in self._hidden
             ]
             if before:
@@ -174,7 +168,7 @@ class Judgement:
         result = JudgedNode(number, node.name or first, node.op_type, node.domain, NodeVerdict.CORRECT)
         known: dict[str, Tensor] = {}
         before: set[int] = set()
-        for name in self._operands(node):
+        for name in names_taken_by(node):
             if name in recorded.values:
                 known[name] = recorded.values[name]
             elif (hidden := self._hidden_value(name)) is not None:
@@ -237,10 +231,6 @@ def judge_nodes(
         judged.append(node)
         progress(node.number + 1, len(judgement.nodes))
     return judgement.complete(judged)
-
-
-def _is_constant(node: onnx.NodeProto) -> bool:
-    return node.op_type == "Constant" and not node.domain
 
 
 def _add_constant(node: onnx.NodeProto, recorded: RecordedValues) -> None:
@@ -342,6 +332,6 @@ def summarize(judged: list[JudgedNode]) -> dict[str, Counter[NodeVerdict]]:
     """Return the number of nodes with each verdict, by operator."""
     table: dict[str, Counter[NodeVerdict]] = {}
     for node in judged:
-        name = f"{node.domain}.{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
+        name = operator_text(node.op_type, node.domain)
         table.setdefault(name, Counter())[node.verdict] += 1
     return table

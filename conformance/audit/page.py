@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from conformance.audit.judgement import JudgedNode
-    from conformance.audit.session import AuditedModel, SubjectAudit
+    from conformance.audit.session import SubjectAudit
+    from conformance.graphs.reading import LoadedModel
 
 
-def render_page(model: AuditedModel, audits: Sequence[SubjectAudit], inputs: Sequence[str]) -> str:
+def render_page(model: LoadedModel, audits: Sequence[SubjectAudit], inputs: Sequence[str]) -> str:
     """Return the page as text. Every text from the model or the subject is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 

@@ -7,11 +7,13 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from conformance.audit.judgement import JudgedNode, NodeVerdict
+from conformance.models.graphs import operator_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from conformance.audit.session import AuditedModel, SubjectAudit
+    from conformance.audit.session import SubjectAudit
+    from conformance.graphs.reading import LoadedModel
 
 MAX_LISTED_NODES = 20
 """Wrong nodes that the terminal lists."""
@@ -37,7 +39,7 @@ def operator_rows(nodes: Sequence[JudgedNode]) -> list[dict[str, Any]]:
 
 def operator_name(node: JudgedNode) -> str:
     """Return the operator of a node, with its domain unless it is the main domain."""
-    return node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}.{node.op_type}"
+    return operator_text(node.op_type, node.domain)
 
 
 def share_text(share: float) -> str:
@@ -100,7 +102,7 @@ def wrong_text(node: JudgedNode) -> str:
 
 
 def as_json(
-    model: AuditedModel, audits: Sequence[SubjectAudit], inputs: Sequence[str], seed: int | None
+    model: LoadedModel, audits: Sequence[SubjectAudit], inputs: Sequence[str], seed: int | None
 ) -> dict[str, Any]:
     """Return the whole audit as JSON data.
 

@@ -5,40 +5,36 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import onnx
-from onnx.external_data_helper import load_external_data_for_tensor
-
 from conformance.audit.cases import case_of_wrong_node
-from conformance.audit.exposure import (
+from conformance.audit.job import AuditWorkers, Recording, RecordingKey
+from conformance.audit.judgement import JudgedNode, NodeVerdict, judge_nodes
+from conformance.graphs.cutting import part_of
+from conformance.graphs.exposure import (
     Exposure,
     SubjectRefused,
     are_identical,
     expose_together,
-    inline_taken_branches,
     record_values,
     run_once,
     set_data_folder,
 )
-from conformance.audit.job import AuditWorkers, Recording, RecordingKey
-from conformance.audit.judgement import JudgedNode, NodeVerdict, judge_nodes
-from conformance.errors import ModelError
-from conformance.models.external_data import external_tensors, initializer_arrays_in, map_external_tensor
-from conformance.models.graphs import attribute_graphs, count_free_uses, graph_edges
-from conformance.models.validity import MAX_MODEL_BYTES, read_model
+from conformance.graphs.inlining import inline_taken_branches
+from conformance.models.external_data import initializer_arrays_in
+from conformance.models.graphs import graph_edges, names_taken_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
-    from conformance.audit.exposure import RecordedValues
-    from conformance.audit.inputs import InputSet
+    import onnx
+
     from conformance.corpus.case import Case
+    from conformance.graphs.exposure import RecordedValues
+    from conformance.graphs.inputs import InputSet
+    from conformance.graphs.reading import LoadedModel
     from conformance.models.arrays import Array
     from conformance.subjects.loading import Subject
 
@@ -50,9 +46,6 @@ MAX_WIDENING = 6
 
 MAX_CASES = 100
 """Number of wrong nodes that become cases."""
-
-MAX_LOADED_BYTES = 2**28
-"""Size of the tensors in external data up to which they are loaded; larger ones are mapped into memory."""
 
 MAX_BRANCH_DEPTH = 8
 """Maximum depth of nested If nodes whose branches are moved into the main graph."""
@@ -103,86 +96,8 @@ class SubjectAudit:
         return bool(self.failure) or not is_stable or bool(self.wrong_nodes)
 
 
-@dataclass(frozen=True)
-class AuditedModel:
-    """A model that is audited.
-
-    Attributes:
-        path: its file.
-        digest: SHA-256 of the file.
-        original: the model as in the file, with external data loaded.
-        prepared: the model without calls of model-local functions, and with inferred types.
-        data_folder: the folder of external data that is not loaded; None if all tensors are loaded.
-    """
-
-    path: Path
-    digest: str
-    original: onnx.ModelProto
-    prepared: onnx.ModelProto
-    data_folder: Path | None = None
-
-    @classmethod
-    def read(cls, path: Path) -> AuditedModel:
-        """Read a model and the tensors that it has in other files of its folder.
-
-        Raises:
-            ModelError: the model cannot be read, is invalid or larger than 2 GiB, or names a file outside its folder.
-        """
-        with suppress(OSError):
-            if path.stat().st_size > MAX_MODEL_BYTES:
-                raise ModelError(
-                    "too-large",
-                    f"{path} has more than 2 GiB, which a protobuf cannot have.",
-                    "Store its tensors as external data.",
-                )
-        content, model = read_model(path)
-        folder = path.parent.resolve()
-        try:
-            tensors = list(external_tensors(model))
-            size = sum(map_external_tensor(tensor, folder).nbytes for tensor in tensors)
-            kept = {id(tensor) for tensor in model.graph.initializer} if size > MAX_LOADED_BYTES else set()
-            for tensor in tensors:
-                if id(tensor) not in kept:
-                    load_external_data_for_tensor(tensor, str(folder))
-                    tensor.data_location = onnx.TensorProto.DEFAULT
-                    del tensor.external_data[:]
-        except Exception as error:  # noqa: BLE001 - onnx raises errors of several kinds
-            raise ModelError(
-                "external-data",
-                f"{path} has tensors in files that cannot be read: {_first_line(error)}.",
-                "Put the files into the folder of the model.",
-            ) from None
-        is_loaded = not kept
-        try:
-            onnx.checker.check_model(model if is_loaded else str(path))
-        except Exception as error:  # noqa: BLE001 - onnx raises errors of several kinds
-            problem = f"{path} is not a valid ONNX model: {_first_line(error)}."
-            raise ModelError("invalid", problem, "Correct the model.") from None
-        digest = hashlib.sha256(content).hexdigest()
-        return cls(path, digest, model, _prepare(model), None if is_loaded else folder)
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__).rstrip(". ")
-
-
-def _prepare(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Inline the calls of model-local functions, and infer the types of values."""
-    import onnx.inliner
-
-    return with_inferred_types(onnx.inliner.inline_local_functions(model) if model.functions else model)
-
-
-def with_inferred_types(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Return a model with the types of values that can be inferred; some subjects need them for added outputs."""
-    try:
-        return onnx.shape_inference.infer_shapes(model, data_prop=False)
-    except Exception:  # noqa: BLE001 - types are a help for the subject only
-        return model
-
-
 def audit_subject(
-    model: AuditedModel,
+    model: LoadedModel,
     subject: Subject,
     data_set: InputSet,
     progress: Callable[[str], None] = lambda _: None,
@@ -241,7 +156,7 @@ def audit_subject(
     return audit
 
 
-def _run(model: AuditedModel, subject: Subject, data_set: InputSet, progress: Callable[[str], None]) -> Recording:
+def _run(model: LoadedModel, subject: Subject, data_set: InputSet, progress: Callable[[str], None]) -> Recording:
     """Run a model three times, and record its intermediate values.
 
     Raises:
@@ -256,7 +171,7 @@ def _run(model: AuditedModel, subject: Subject, data_set: InputSet, progress: Ca
 
 
 def _record(
-    audited: AuditedModel,
+    audited: LoadedModel,
     subject: Subject,
     data_set: InputSet,
     outputs: list[Array],
@@ -328,8 +243,7 @@ def _confirm_wrong_nodes(
                 found = None
             else:
                 known = {name: array for name, array in recorded.values.items() if name not in hidden}
-                segment = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import)
-                segment.graph.node.extend(model.graph.node[number] for number in numbers)
+                segment = part_of(model, "segment", numbers)
                 again = judge_nodes(segment, replace(recorded, values=known | values), all_elements=all_elements)[-1]
                 is_wrong = again.verdict is NodeVerdict.WRONG
                 if not (found and is_wrong):
@@ -353,8 +267,7 @@ def _segment(
     numbers, names, pending = {number}, [*model.graph.node[number].output], [number]
     while pending:
         node = model.graph.node[pending.pop()]
-        captured = [name for _, inner in attribute_graphs(node) for name in count_free_uses(inner)]
-        for name in (*node.input, *captured):
+        for name in names_taken_by(node):
             if name not in hidden:
                 names.append(name)
             elif producers[name] not in numbers:

@@ -6,7 +6,6 @@ A `Comparison` runs both ways and returns two answers. A failure of a graph opti
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -17,6 +16,7 @@ import onnx
 from conformance.errors import SubjectError
 from conformance.isolation.protocol import NotStarted
 from conformance.isolation.start_subjects import client_of, started_subjects
+from conformance.models.graphs import copy_of
 from conformance.models.inputs import required_input_names
 from conformance.models.validity import check_model, find_missing_functions
 from conformance.subjects.failures import format_exception, is_unsupported
@@ -25,6 +25,7 @@ from conformance.subjects.naming import SubjectKind, SubjectName
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from conformance.graphs.feeding import FedModel
     from conformance.isolation.limits import Limits
     from conformance.models.arrays import Array
     from conformance.subjects.loading import Subject
@@ -55,31 +56,6 @@ class Computation:
     failure: Failure = Failure.NONE
     message: str = ""
     model: onnx.ModelProto | None = None
-
-
-@dataclass(frozen=True)
-class FedModel:
-    """A model and one set of inputs.
-
-    Attributes:
-        model: the model.
-        inputs: the inputs by name.
-    """
-
-    model: onnx.ModelProto
-    inputs: Mapping[str, Array]
-
-    @property
-    def arrays(self) -> list[Array]:
-        """The inputs in the order of the graph."""
-        return [self.inputs[name] for name in required_input_names(self.model.graph)]
-
-    def digest(self) -> bytes:
-        """Return a hash of the model and the inputs."""
-        found = hashlib.sha256(self.model.SerializeToString(deterministic=True))
-        for array in self.arrays:
-            found.update(f"{array.dtype} {array.shape} ".encode() + array.tobytes())
-        return found.digest()
 
 
 def run_model(backend: Any, model: onnx.ModelProto, inputs: Mapping[str, Array]) -> Computation:
@@ -117,7 +93,7 @@ class Comparison:
     first: Subject
     second: Subject
     optimizer: Subject | None = None
-    _failed: dict[tuple[str, bytes], Computation] = field(default_factory=dict, init=False)
+    _failed: dict[tuple[str, str], Computation] = field(default_factory=dict, init=False)
 
     @property
     def names(self) -> tuple[str, str]:
@@ -128,7 +104,7 @@ class Comparison:
 
     def answers(self, case: FedModel) -> tuple[Computation, Computation]:
         """Compute the model in both ways."""
-        digest = case.digest() if self._failed else b""
+        digest = case.digest() if self._failed else ""
         answers = (
             self._failed.get(("first", digest)) or run_model(self.first.target, case.model, case.inputs),
             self._failed.get(("second", digest)) or self._second_answer(case),
@@ -153,10 +129,8 @@ class Comparison:
     def rewrite(self, model: onnx.ModelProto) -> Computation:
         """Return the rewrite of a model without outputs, or the failure of the graph optimizer."""
         assert self.optimizer is not None
-        given = onnx.ModelProto()
-        given.CopyFrom(model)
         try:
-            rewritten = self.optimizer.target(given)
+            rewritten = self.optimizer.target(copy_of(model))
         except NotStarted as error:
             raise _not_started(self.optimizer.id, error) from None
         except Exception as error:  # noqa: BLE001 - a graph optimizer raises exceptions of any class

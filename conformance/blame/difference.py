@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.audit.exposure import are_identical
 from conformance.blame.comparison import Failure
+from conformance.graphs.exposure import are_identical
 from conformance.reference.numbers.precision import format_of
 
 if TYPE_CHECKING:

@@ -18,34 +18,28 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
-from onnx import helper
 
-from conformance.audit.exposure import inline_taken_branches, record_values
-from conformance.audit.session import with_inferred_types
-from conformance.blame.comparison import FedModel, run_model
+from conformance.blame.comparison import run_model
 from conformance.blame.passes import minimize
-from conformance.generation.models import array_value_info
-from conformance.models.arrays import array_of, tensor_of
-from conformance.models.graphs import attribute_graphs, count_free_uses, iter_nodes, subgraphs_of
-from conformance.models.inputs import initializer_arrays, required_inputs
-from conformance.models.types import MAIN_DOMAINS
+from conformance.graphs.cutting import bypass_inner, cut, inner_nodes, live_nodes, without_unused
+from conformance.graphs.exposure import record_values
+from conformance.graphs.feeding import FedModel, case_arrays, with_array, with_arrays
+from conformance.graphs.inlining import inline_taken_branches, unrolled_models
+from conformance.models.graphs import copy_of, is_operator, iter_nodes
+from conformance.models.inputs import initializer_arrays
 from conformance.models.validity import check_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from conformance.models.arrays import Array
 
 MAX_SECONDS = 600.0
 """Maximum time of a reduction; the smallest model so far is kept after that."""
-
-MAX_UNROLLED_STEPS = 8
-"""Maximum number of steps of a Loop that is replaced by the nodes of its steps."""
 
 WINDOW_NODES = 16
 """Number of nodes of the parts in which a fault is searched if the whole model's difference is admissible."""
@@ -143,9 +137,9 @@ class Reducer:
         if inlined is not None and self.holds(opened := without_unused(FedModel(inlined, case.inputs))):
             case = opened
         for number, node in enumerate(case.model.graph.node):
-            if node.op_type == "Loop" and node.domain in MAIN_DOMAINS:
+            if is_operator(node, "Loop"):
                 for unrolled in unrolled_models(case.model, number, values):
-                    if self.holds(opened := without_unused(FedModel(with_inferred_types(unrolled), case.inputs))):
+                    if self.holds(opened := without_unused(FedModel(unrolled, case.inputs))):
                         return opened
         return case
 
@@ -154,12 +148,11 @@ class Reducer:
         case = self._shorten_loops(case)
         place = 0
         while True:
-            inner = [
-                node for outer in case.model.graph.node for graph in subgraphs_of(outer) for node in iter_nodes(graph)
-            ]
+            inner = list(inner_nodes(case.model))
             if place >= len(inner):
                 return case
-            for source in [name for name in dict.fromkeys(inner[place].input) if name]:
+            graph, position = inner[place]
+            for source in [name for name in dict.fromkeys(graph.node[position].input) if name]:
                 smaller = bypass_inner(case, place, source)
                 if self.holds(smaller):
                     case = smaller
@@ -169,7 +162,7 @@ class Reducer:
 
     def _shorten_loops(self, case: FedModel) -> FedModel:
         for node in case.model.graph.node:
-            if node.op_type == "Loop" and node.input and node.input[0]:
+            if is_operator(node, "Loop") and node.input and node.input[0]:
                 smaller = with_array(case, node.input[0], np.asarray(1, np.int64))
                 if self.holds(smaller):
                     assert smaller is not None
@@ -227,33 +220,9 @@ class Reducer:
         return None
 
 
-def copy_of(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Return a copy of a model."""
-    copy = onnx.ModelProto()
-    copy.CopyFrom(model)
-    return copy
-
-
 def node_count(model: onnx.ModelProto) -> int:
     """Return the number of nodes, also of subgraphs; constants do not count."""
-    return sum(node.op_type != "Constant" for node in iter_nodes(model.graph))
-
-
-def _taken_names(node: onnx.NodeProto) -> list[str]:
-    captured = [name for _, inner in attribute_graphs(node) for name in count_free_uses(inner)]
-    return [name for name in (*node.input, *captured) if name]
-
-
-def live_nodes(model: onnx.ModelProto) -> list[int]:
-    """Return the positions of the nodes of the main graph on which an output depends, without constants."""
-    wanted = {value.name for value in model.graph.output}
-    found = []
-    for number in range(len(model.graph.node) - 1, -1, -1):
-        node = model.graph.node[number]
-        if wanted.intersection(node.output):
-            wanted.update(_taken_names(node))
-            found.append(number)
-    return [number for number in reversed(found) if model.graph.node[number].op_type != "Constant"]
+    return sum(not is_operator(node, "Constant") for node in iter_nodes(model.graph))
 
 
 def known_values(backend: Any, case: FedModel) -> dict[str, Array]:
@@ -286,247 +255,6 @@ def _evaluated(case: FedModel) -> dict[str, Any]:
         return {}
 
 
-def cut(model: onnx.ModelProto, numbers: Sequence[int], values: Mapping[str, Array]) -> FedModel | None:
-    """Return some nodes of a model as a model of their own; None if a value that they need is not known.
-
-    Args:
-        model: the model.
-        numbers: the positions of the nodes; the constants that they take are added.
-        values: the values at the cuts by name.
-    """
-    graph = model.graph
-    constants = {node.output[0]: node for node in graph.node if node.op_type == "Constant" and node.output}
-    chosen = [graph.node[number] for number in numbers]
-    produced = {name for node in chosen for name in node.output if name}
-    needed = dict.fromkeys(name for node in chosen for name in _taken_names(node) if name not in produced)
-    part = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import, functions=model.functions)
-    part.graph.name = "reduced"
-    dense = {tensor.name: tensor for tensor in graph.initializer}
-    sparse = {tensor.values.name: tensor for tensor in graph.sparse_initializer}
-    inputs: dict[str, Array] = {}
-    declared = {value.name: value for value in graph.input}
-    for name in needed:
-        if name in constants:
-            part.graph.node.append(constants[name])
-        elif name in dense:
-            part.graph.initializer.append(dense[name])
-            if name in declared:
-                part.graph.input.append(declared[name])
-        elif name in sparse:
-            part.graph.sparse_initializer.append(sparse[name])
-        elif name in values:
-            try:
-                part.graph.input.append(array_value_info(name, values[name]))
-            except (KeyError, ValueError, TypeError):
-                return None
-            inputs[name] = values[name]
-        else:
-            return None
-    part.graph.node.extend(chosen)
-    used = {name for node in chosen for name in _taken_names(node)}
-    own = {value.name for value in graph.output}
-    typed = {value.name: value for value in (*graph.value_info, *graph.output)}
-    for name in dict.fromkeys(name for node in chosen for name in node.output if name):
-        if name in used and name not in own:
-            continue
-        value = _open_value(name, values.get(name), typed.get(name))
-        if value is None:
-            if name in own:
-                return None
-            continue
-        part.graph.output.append(value)
-    return FedModel(part, inputs) if part.graph.output else None
-
-
-def _open_value(name: str, array: Array | None, typed: onnx.ValueInfoProto | None) -> onnx.ValueInfoProto | None:
-    """Return the declaration of an output with its type and rank, and without sizes."""
-    if array is not None:
-        try:
-            found = array_value_info(name, array)
-        except (KeyError, ValueError, TypeError):
-            return None
-        return helper.make_tensor_value_info(name, found.type.tensor_type.elem_type, [None] * array.ndim)
-    if typed is None or not typed.type.HasField("tensor_type"):
-        return typed
-    tensor = typed.type.tensor_type
-    rank = [None] * len(tensor.shape.dim) if tensor.HasField("shape") else None
-    return helper.make_tensor_value_info(name, tensor.elem_type, rank)
-
-
-def without_unused(case: FedModel) -> FedModel:
-    """Return a case without nodes, initializers and inputs that no output depends on, and without value types."""
-    model = copy_of(case.model)
-    wanted = {value.name for value in model.graph.output}
-    kept = []
-    for node in reversed(model.graph.node):
-        if wanted.intersection(node.output):
-            wanted.update(_taken_names(node))
-            kept.append(node)
-    nodes = [copied for node in reversed(kept) for copied in [onnx.NodeProto()] if copied.CopyFrom(node) is None]
-    for entries in (model.graph.node, model.graph.value_info):
-        del entries[:]
-    model.graph.node.extend(nodes)
-    _keep(model.graph.input, wanted, "name")
-    _keep(model.graph.initializer, wanted, "name")
-    _keep(model.graph.sparse_initializer, wanted, "values.name")
-    return FedModel(model, {name: array for name, array in case.inputs.items() if name in wanted})
-
-
-def _keep(entries: Any, wanted: set[str], attribute: str) -> None:
-    """Remove the entries of a repeated field that have none of the names `wanted`."""
-    name_of = attrgetter(attribute)
-    for place in range(len(entries) - 1, -1, -1):
-        if name_of(entries[place]) not in wanted:
-            del entries[place]
-
-
-def unrolled_models(model: onnx.ModelProto, number: int, values: Mapping[str, Array]) -> Iterator[onnx.ModelProto]:
-    """Yield models in which a Loop is replaced by the nodes of its first steps, the fewest steps first."""
-    node = model.graph.node[number]
-    trips = values.get(node.input[0]) if node.input and node.input[0] else None
-    most = MAX_UNROLLED_STEPS if trips is None or trips.size != 1 else min(int(trips.item()), MAX_UNROLLED_STEPS)
-    for steps in range(1, most + 1):
-        unrolled = copy_of(model)
-        del unrolled.graph.node[:]
-        del unrolled.graph.value_info[:]
-        unrolled.graph.node.extend(model.graph.node[:number])
-        _append_steps(unrolled, node, steps)
-        unrolled.graph.node.extend(model.graph.node[number + 1 :])
-        yield unrolled
-
-
-def _append_steps(model: onnx.ModelProto, loop: onnx.NodeProto, steps: int) -> None:
-    """Append the nodes of the steps of a Loop to a graph, with new names for the values of each step."""
-    graph = model.graph
-    body = next(attribute.g for attribute in loop.attribute if attribute.name == "body")
-    carried = list(loop.input[2:])
-    scanned: list[list[str]] = [[] for _ in body.output[1 + len(carried) :]]
-    opset = next((entry.version for entry in model.opset_import if entry.domain in MAIN_DOMAINS), 1)
-    prefix = f"{loop.output[0] or 'loop'}/"
-    condition = f"{prefix}true"
-    graph.initializer.append(tensor_of(np.asarray(True), condition))
-    axes = f"{prefix}axes"
-    if scanned and opset >= 13:
-        graph.initializer.append(tensor_of(np.asarray([0], np.int64), axes))
-    for step in range(steps):
-        graph.initializer.append(tensor_of(np.asarray(step, np.int64), f"{prefix}{step}/step"))
-        names = dict(
-            zip((value.name for value in body.input), [f"{prefix}{step}/step", condition, *carried], strict=False)
-        )
-        names.update(
-            (name, f"{prefix}{step}/{name}")
-            for name in [
-                *(tensor.name for tensor in body.initializer),
-                *(output for inner in body.node for output in inner.output if output),
-            ]
-        )
-        for tensor in body.initializer:
-            graph.initializer.add().CopyFrom(tensor)
-            graph.initializer[-1].name = names[tensor.name]
-        for inner in body.node:
-            graph.node.add().CopyFrom(inner)
-            rename_taken(graph.node[-1], names)
-            graph.node[-1].output[:] = [names.get(name, name) for name in inner.output]
-            graph.node[-1].name = f"{prefix}{step}/{inner.name}" if inner.name else ""
-        results = [names.get(value.name, value.name) for value in body.output]
-        carried, parts = results[1 : 1 + len(carried)], results[1 + len(carried) :]
-        for place, part in enumerate(parts):
-            row = f"{prefix}{step}/row{place}"
-            by_input = opset >= 13
-            attributes: dict[str, Any] = {} if by_input else {"axes": [0]}
-            graph.node.append(helper.make_node("Unsqueeze", [part, *([axes] if by_input else [])], [row], **attributes))
-            scanned[place].append(row)
-    for name, source in zip(loop.output, carried, strict=False):
-        if name:
-            graph.node.append(helper.make_node("Identity", [source], [name]))
-    for name, rows in zip(loop.output[len(carried) :], scanned, strict=False):
-        if name:
-            graph.node.append(helper.make_node("Concat", rows, [name], axis=0))
-
-
-def rename_taken(node: onnx.NodeProto, names: Mapping[str, str]) -> None:
-    """Rename the values that a node takes, also those that its subgraphs capture."""
-    node.input[:] = [names.get(name, name) for name in node.input]
-    for _, inner in attribute_graphs(node):
-        own = {value.name for value in (*inner.input, *inner.initializer)}
-        own.update(name for each in inner.node for name in each.output)
-        outer = {name: new for name, new in names.items() if name not in own}
-        for each in inner.node:
-            rename_taken(each, outer)
-        for value in inner.output:
-            value.name = outer.get(value.name, value.name)
-
-
-def bypass_inner(case: FedModel, place: int, source: str) -> FedModel:
-    """Return a case in which the users of the first output of a subgraph's node take `source` instead."""
-    model = copy_of(case.model)
-    seen = 0
-    for outer in model.graph.node:
-        for graph in subgraphs_of(outer):
-            for owner in _graphs_within(graph):
-                for position, node in enumerate(owner.node):
-                    if seen == place:
-                        names = {name: source for name in node.output if name}
-                        del owner.node[position]
-                        for later in owner.node[position:]:
-                            rename_taken(later, names)
-                        for value in owner.output:
-                            value.name = names.get(value.name, value.name)
-                        return without_unused(FedModel(model, case.inputs))
-                    seen += 1
-    return case
-
-
-def _graphs_within(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
-    yield graph
-    for node in graph.node:
-        for inner in subgraphs_of(node):
-            yield from _graphs_within(inner)
-
-
-def case_arrays(case: FedModel) -> dict[str, Array]:
-    """Return the initializers, the constants and the inputs of a case by name."""
-    dense = {tensor.name for tensor in case.model.graph.initializer}
-    weights = {name: array for name, array in initializer_arrays(case.model.graph).items() if name in dense}
-    constants = {name: array_of(tensor) for name, tensor in _constant_tensors(case.model)}
-    return {**weights, **constants, **case.inputs}
-
-
-def _constant_tensors(model: onnx.ModelProto) -> Iterator[tuple[str, onnx.TensorProto]]:
-    """Yield the tensors of the Constants of the main graph, with the names of their outputs."""
-    for node in model.graph.node:
-        for attribute in node.attribute if node.op_type == "Constant" else ():
-            if attribute.name == "value":
-                yield node.output[0], attribute.t
-
-
-def with_array(case: FedModel, name: str, array: Array) -> FedModel | None:
-    """Return a case with another array for an input or an initializer."""
-    return _with_arrays(case, {name: array})
-
-
-def _with_arrays(case: FedModel, arrays: Mapping[str, Array]) -> FedModel | None:
-    model = copy_of(case.model)
-    del model.graph.value_info[:]
-    try:
-        for tensor in model.graph.initializer:
-            if tensor.name in arrays:
-                tensor.CopyFrom(tensor_of(arrays[tensor.name], tensor.name))
-        for name, tensor in _constant_tensors(model):
-            if name in arrays:
-                tensor.CopyFrom(tensor_of(arrays[name], name))
-        for value in model.graph.input:
-            if value.name in arrays:
-                value.CopyFrom(array_value_info(value.name, arrays[value.name]))
-        for value in model.graph.output:
-            for size in value.type.tensor_type.shape.dim:
-                size.Clear()
-    except (KeyError, ValueError, TypeError):
-        return None
-    inputs = {name: arrays.get(name, array) for name, array in case.inputs.items()}
-    return FedModel(model, inputs) if len(required_inputs(model.graph)) == len(inputs) else None
-
-
 def shrink(case: FedModel, size: int, start: int, wanted: int) -> FedModel | None:
     """Return a case in which every dimension of one size has another size."""
     changed = {}
@@ -534,7 +262,7 @@ def shrink(case: FedModel, size: int, start: int, wanted: int) -> FedModel | Non
         if size in array.shape:
             part = tuple(slice(start, start + wanted) if each == size else slice(None) for each in array.shape)
             changed[name] = np.ascontiguousarray(array[part])
-    return _with_arrays(case, changed)
+    return with_arrays(case, changed)
 
 
 def simple_arrays(array: Array) -> Iterator[Array]:

@@ -13,13 +13,15 @@ import numpy as np
 from conformance.diagnosis.reproduction.folder import write_folder
 from conformance.diagnosis.reproduction.subject_file import subject_files
 from conformance.models.arrays import tensor_of
+from conformance.models.graphs import operator_text
 from conformance.serialization.text import escape_markdown, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from conformance.blame.comparison import Computation, FedModel
+    from conformance.blame.comparison import Computation
     from conformance.blame.session import Session
+    from conformance.graphs.feeding import FedModel
     from conformance.subjects.naming import SubjectName
 
 MAX_MESSAGE = 300
@@ -104,7 +106,7 @@ def _reduction_lines(data: Mapping[str, Any], _: Mapping[str, Any]) -> Iterator[
         f"({data['tested']} models tried{', the time ended before the reduction' if data['ended_early'] else ''}):"
     )
     for node in data["nodes"][:20]:
-        yield f"  {operator_text(node)} {node['name']}"
+        yield f"  {operator_text(node['operator'], node['domain'])} {node['name']}"
     if count > 20:
         yield f"  and {count - 20} more"
 
@@ -123,11 +125,6 @@ _LINES: Mapping[str, Any] = {
     "reduction": _reduction_lines,
     "verdict": _verdict_lines,
 }
-
-
-def operator_text(node: Mapping[str, Any]) -> str:
-    """Return the operator of a node, with its domain unless it is the main domain."""
-    return str(node["operator"]) if node["domain"] in ("", "ai.onnx") else f"{node['domain']}.{node['operator']}"
 
 
 def verdict_sentence(data: Mapping[str, Any], document: Mapping[str, Any]) -> str:

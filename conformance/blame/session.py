@@ -7,7 +7,6 @@ is continued: a step whose data it has does not run again.
 from __future__ import annotations
 
 import base64
-import hashlib
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,24 +14,26 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from conformance.audit.inputs import input_text
-from conformance.blame.comparison import Comparison, FedModel, run_model, with_option
+from conformance.blame.comparison import Comparison, run_model, with_option
 from conformance.blame.difference import Difference, find_difference
 from conformance.blame.passes import ONNXRUNTIME, Passes, list_passes, minimize
 from conformance.blame.reduction import MAX_SECONDS, Reducer, node_count
 from conformance.blame.verdict import BlameOutcome, BlameVerdict, judge
 from conformance.errors import UsageError
+from conformance.graphs.feeding import FedModel
+from conformance.graphs.hashing import hash_values
+from conformance.graphs.inputs import input_text
 from conformance.models.arrays import array_of, tensor_of
-from conformance.models.graphs import iter_nodes
+from conformance.models.graphs import is_operator, iter_nodes
 from conformance.models.inputs import required_input_names
 from conformance.subjects.naming import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from conformance.audit.inputs import InputSet
-    from conformance.audit.session import AuditedModel
     from conformance.blame.comparison import Computation, OpenSubjects
+    from conformance.graphs.inputs import InputSet
+    from conformance.graphs.reading import LoadedModel
     from conformance.subjects.loading import Subject
 
 STEPS = ("controls", "difference", "passes", "reduction", "verdict")
@@ -58,7 +59,7 @@ class Request:
         seconds: the maximum time of the reduction.
     """
 
-    model: AuditedModel
+    model: LoadedModel
     data_sets: Sequence[InputSet]
     first: SubjectName
     second: SubjectName
@@ -75,10 +76,6 @@ class Request:
     def head(self) -> dict[str, Any]:
         """Return the part of the document that identifies the request."""
         names = required_input_names(self.model.original.graph)
-        digest = hashlib.sha256()
-        for data_set in self.data_sets:
-            for array in data_set.arrays:
-                digest.update(f"{array.dtype} {array.shape} ".encode() + array.tobytes())
         return {
             "format": FORMAT,
             "model": {
@@ -87,7 +84,7 @@ class Request:
                 "nodes": node_count(self.model.original),
             },
             "inputs": [input_text(names, data_set) for data_set in self.data_sets],
-            "inputs_sha256": digest.hexdigest(),
+            "inputs_sha256": hash_values(array for data_set in self.data_sets for array in data_set.arrays),
             "seed": self.seed,
             "subjects": [self.first.text, self.second.text],
             "optimizer": self.optimizer.text if self.optimizer else None,
@@ -411,7 +408,7 @@ class Session:
             "nodes": [
                 {"operator": node.op_type, "domain": node.domain, "name": node.name or next(iter(node.output), "")}
                 for node in iter_nodes(case.model.graph)
-                if node.op_type != "Constant"
+                if not is_operator(node, "Constant")
             ],
             "tested": self._tested,
             "ended_early": self._ended_early,

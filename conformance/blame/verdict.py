@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 
-from conformance.audit.evaluation import NodeScope, enclose
-from conformance.audit.exposure import are_identical
-from conformance.audit.hazard_counts import NO_HAZARD, NO_OPERAND, count_hazards
-from conformance.audit.inputs import InputSet
-from conformance.blame.comparison import Failure, FedModel, run_model
-from conformance.models.graphs import attribute_graphs, count_free_uses
+from conformance.blame.comparison import Failure, run_model
+from conformance.errors import ModelError
+from conformance.graphs.exposure import are_identical
+from conformance.graphs.feeding import FedModel
+from conformance.graphs.inlining import inline_functions
+from conformance.graphs.inputs import InputSet
+from conformance.hazard_counts import NO_HAZARD, NO_OPERAND, count_hazards
+from conformance.models.graphs import is_operator, names_taken_by
 from conformance.models.inputs import initializer_arrays
-from conformance.models.types import MAIN_DOMAINS
 from conformance.passes.eliminate_nop_monotone_argmax import eliminate
+from conformance.reference.node_enclosures import NodeScope, enclose
 from conformance.reference.numbers.enclosure import Enclosure
 from conformance.verdicts import Unsupported
 
@@ -116,8 +118,7 @@ def enclose_outputs(case: FedModel) -> dict[str, Any]:
     values: dict[str, Any] = {**initializer_arrays(case.model.graph), **case.inputs}
     reasons: dict[str, str] = {}
     for node in case.model.graph.node:
-        names = [name for name in node.input if name]
-        names += [name for _, inner in attribute_graphs(node) for name in count_free_uses(inner)]
+        names = names_taken_by(node)
         reason = next((reasons[name] for name in names if name in reasons), "")
         if not reason and any(isinstance(values.get(name), AcceptableIndices) for name in names):
             reason = "rounding decides an index that another node takes"
@@ -139,10 +140,10 @@ def enclose_outputs(case: FedModel) -> dict[str, Any]:
 
 
 def _enclose(scope: NodeScope, node: onnx.NodeProto, values: Mapping[str, Any]) -> Sequence[Any]:
-    if node.domain in MAIN_DOMAINS and node.op_type == "Constant":
+    if is_operator(node, "Constant"):
         return [_constant(node)]
     operand = values.get(node.input[0]) if node.input else None
-    if node.op_type in ("ArgMax", "ArgMin") and node.domain in MAIN_DOMAINS:
+    if is_operator(node, "ArgMax", "ArgMin"):
         if isinstance(operand, Enclosure) and (not operand.is_exact or np.isnan(operand.value).any()):
             return [_acceptable(node, operand)]
         if isinstance(operand, np.ndarray) and operand.dtype.kind == "f" and np.isnan(operand).any():
@@ -265,11 +266,10 @@ _ORDER = [
 
 def _enclose_inlined(case: FedModel, model: onnx.ModelProto) -> dict[str, Any]:
     """Enclose the outputs of a model on the inputs of a case, with model-local functions replaced by their nodes."""
-    inlined = model
-    if model.functions:
-        import onnx.inliner
-
-        inlined = onnx.inliner.inline_local_functions(model)
+    try:
+        inlined = inline_functions(model)
+    except ModelError as error:
+        return {value.name: error.problem for value in model.graph.output}
     return enclose_outputs(FedModel(inlined, case.inputs))
 
 
@@ -321,7 +321,7 @@ def _hazard_of_pass(comparison: Comparison, case: FedModel, answers: tuple[Compu
     It does if the subject returns the outputs of the rewrite for the suite's own removal too, and each changed index
     has a hazard. Otherwise the text is empty.
     """
-    if not any(node.op_type == "ArgMax" for node in case.model.graph.node):
+    if not any(is_operator(node, "ArgMax") for node in case.model.graph.node):
         return ""
     try:
         removed = run_model(comparison.first.target, eliminate(case.model, fixed_point=True), case.inputs)

@@ -75,12 +75,13 @@ def audit(
     import json as json_module
     from contextlib import ExitStack
 
-    from conformance.audit.inputs import choose_inputs, input_text, save_inputs_to
     from conformance.audit.page import render_page
     from conformance.audit.report import as_json, text_lines
-    from conformance.audit.session import AuditedModel, audit_subject
+    from conformance.audit.session import audit_subject
     from conformance.errors import ExitStatus, UsageError
     from conformance.files.atomic_write import is_standard_output, write_text_atomically
+    from conformance.graphs.inputs import choose_inputs, input_text, save_inputs_to
+    from conformance.graphs.reading import LoadedModel
     from conformance.isolation.limits import Limits
     from conformance.isolation.start_subjects import started_subjects
     from conformance.jobs.process_pool import create_workers
@@ -91,7 +92,7 @@ def audit(
         raise UsageError("subject-missing", "No subject is named.", "Name a backend with -b.")
     _check_targets(json, html, output)
     team = create_workers(workers, dask, lambda sentence: echo(sentence, err=True))
-    audited = AuditedModel.read(model)
+    audited = LoadedModel.read(model)
     graph = audited.original.graph
     names, data_sets = required_input_names(graph), choose_inputs(graph, inputs, shape or (), seed)
     takes_output = any(target is not None and is_standard_output(target) for target in (json, html))

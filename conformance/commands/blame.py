@@ -91,8 +91,6 @@ def blame(
     Exit status: 0 if there is no difference or both are admissible, 1 for every other answer, 2 if the command line or
     a file is wrong.
     """
-    from conformance.audit.inputs import choose_inputs
-    from conformance.audit.session import AuditedModel
     from conformance.blame.comparison import OpenSubjects
     from conformance.blame.releases import releases_worth_comparing
     from conformance.blame.report import step_lines, write_reproduction
@@ -100,6 +98,8 @@ def blame(
     from conformance.commands.blame_releases import ReleaseOptions, blame_case, blame_model
     from conformance.errors import ExitStatus, SubjectError
     from conformance.files.atomic_write import is_standard_output
+    from conformance.graphs.inputs import choose_inputs
+    from conformance.graphs.reading import LoadedModel
     from conformance.isolation.limits import Limits
 
     first, second, rewriter = _subjects(backend or [], optimizer, is_one_enough=bool(releases))
@@ -112,7 +112,7 @@ def blame(
         has_fault = blame_case(str(model), rewriter or second, searched, data, json, output)
         raise typer.Exit(ExitStatus.FAILS if has_fault else ExitStatus.PASSES)
     document = _read_document(resume)
-    audited = AuditedModel.read(model)
+    audited = LoadedModel.read(model)
     data_sets = choose_inputs(audited.original.graph, inputs, shape or (), seed)
     request = Request(audited, data_sets, first, second, rewriter, None if inputs else seed, seconds)
     if releases:

@@ -25,8 +25,8 @@ from conformance.commands.options import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from conformance.audit.hazard_counts import HazardCounts
-    from conformance.audit.inputs import InputSet
+    from conformance.graphs.inputs import InputSet
+    from conformance.hazard_counts import HazardCounts
     from conformance.passes.analysis import ArgMaxSite
 
 
@@ -84,10 +84,10 @@ def hazards(
     Exit status: 0 even if hazards are found, 1 if the subject does not run the model, 2 if the command line or a file
     is wrong.
     """
-    from conformance.audit.hazard_counts import as_json, text_lines
-    from conformance.audit.inputs import choose_inputs, input_text
     from conformance.errors import ExitStatus, UsageError
     from conformance.files.atomic_write import is_standard_output, write_text_atomically
+    from conformance.graphs.inputs import choose_inputs, input_text
+    from conformance.hazard_counts import as_json, text_lines
     from conformance.models.inputs import required_input_names
     from conformance.models.validity import read_model, report_invalid_model
     from conformance.passes.analysis import analyse_argmaxes
@@ -123,13 +123,13 @@ def _count_on_subjects(
     model: Path, backends: Sequence[str], data_sets: Sequence[InputSet], timeout: float, *, in_process: bool
 ) -> list[HazardCounts]:
     """Run the model and the rewritten model on each backend, and count the indices that change."""
-    from conformance.audit.hazard_counts import count_hazards
-    from conformance.audit.session import AuditedModel
+    from conformance.graphs.reading import LoadedModel
+    from conformance.hazard_counts import count_hazards
     from conformance.isolation.limits import Limits
     from conformance.isolation.start_subjects import started_subjects
     from conformance.subjects.naming import SubjectKind, SubjectName
 
-    original = AuditedModel.read(model).original
+    original = LoadedModel.read(model).original
     named = [SubjectName.parse(text, SubjectKind.BACKEND) for text in backends]
     with started_subjects(named, Limits(timeout), no_isolation=in_process) as subjects:
         return [count_hazards(original, subject, data_sets) for subject in subjects]

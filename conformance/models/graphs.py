@@ -14,14 +14,36 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from onnx import AttributeProto, TensorProto
+from onnx import AttributeProto, ModelProto, TensorProto
 
-from conformance.models.types import MAIN_DOMAINS
+from conformance.models.types import MAIN_DOMAINS, normal_domain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, MutableSequence, Sequence
 
     import onnx
+
+
+def copy_of(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Return a copy of a model."""
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    return copy
+
+
+def is_operator(node: onnx.NodeProto, *op_types: str) -> bool:
+    """Return whether a node is one of these operators of the main domain, by either name of the domain."""
+    return node.op_type in op_types and node.domain in MAIN_DOMAINS
+
+
+def operator_text(op_type: str, domain: str) -> str:
+    """Return the name of an operator, with its domain unless that is the main domain."""
+    return f"{domain}.{op_type}" if normal_domain(domain) else op_type
+
+
+def main_opset(model: onnx.ModelProto) -> int:
+    """Return the version of the main domain that a model imports; 1 if it imports none."""
+    return next((entry.version for entry in model.opset_import if entry.domain in MAIN_DOMAINS), 1)
 
 
 def count_local_uses(graph: onnx.GraphProto) -> Counter[str]:
@@ -152,13 +174,18 @@ def attribute_graphs(node: onnx.NodeProto) -> Iterator[tuple[str, onnx.GraphProt
             yield f"{attribute.name}[{number}]", graph
 
 
+def names_taken_by(node: onnx.NodeProto) -> list[str]:
+    """Return the names of the values that a node takes, and of those that its subgraphs capture, each once."""
+    captured = chain.from_iterable(count_free_uses(inner) for inner in subgraphs_of(node))
+    return [name for name in dict.fromkeys((*node.input, *captured)) if name]
+
+
 def graph_edges(graph: onnx.GraphProto) -> list[tuple[int, int]]:
     """Return the pairs of positions of nodes of which the second takes, or captures, a result of the first."""
     producers = {name: number for number, node in enumerate(graph.node) for name in node.output if name}
     edges = {}
     for number, node in enumerate(graph.node):
-        captured = [name for _, inner in attribute_graphs(node) for name in count_free_uses(inner)]
-        edges.update(dict.fromkeys((producers[name], number) for name in (*node.input, *captured) if name in producers))
+        edges.update(dict.fromkeys((producers[name], number) for name in names_taken_by(node) if name in producers))
     return list(edges)
 
 
@@ -301,12 +328,12 @@ class _CallCost(NamedTuple):
 
 def function_name(function: onnx.FunctionProto) -> FunctionName:
     """Return the name by which nodes call a function."""
-    return _domain(function.domain), function.name, getattr(function, "overload", "")
+    return normal_domain(function.domain), function.name, getattr(function, "overload", "")
 
 
 def called_name(node: onnx.NodeProto) -> FunctionName:
     """Return the name of the operator or function that a node calls."""
-    return _domain(node.domain), node.op_type, getattr(node, "overload", "")
+    return normal_domain(node.domain), node.op_type, getattr(node, "overload", "")
 
 
 def recursion_problem(model: onnx.ModelProto) -> str | None:
@@ -381,7 +408,3 @@ def _cost_of_calls(called: Counter[FunctionName], extents: Mapping[FunctionName,
 def _count_calls(nodes: Iterable[onnx.NodeProto]) -> Counter[FunctionName]:
     """Return how many of the nodes call each operator or function."""
     return Counter(map(called_name, nodes))
-
-
-def _domain(domain: str) -> str:
-    return "" if domain in MAIN_DOMAINS else domain

@@ -14,15 +14,16 @@ from onnx.reference import ReferenceEvaluator
 from refusals import assert_raises
 
 from conformance.audit.cases import write_cases
-from conformance.audit.inputs import InputSet, make_inputs, parse_shapes, read_inputs, save_inputs_to
 from conformance.audit.job import AuditWorkers
 from conformance.audit.judgement import NodeVerdict
 from conformance.audit.page import render_page
 from conformance.audit.report import as_json, text_lines
-from conformance.audit.session import AuditedModel, SubjectAudit, audit_subject
+from conformance.audit.session import SubjectAudit, audit_subject
 from conformance.corpus.corpus import open_corpus
 from conformance.corpus.loading import load_case_in_memory
 from conformance.errors import ModelError
+from conformance.graphs.inputs import InputSet, make_inputs, parse_shapes, read_inputs, save_inputs_to
+from conformance.graphs.reading import LoadedModel
 from conformance.isolation.limits import Limits
 from conformance.isolation.start_subjects import StartingSubjects
 from conformance.jobs.process_pool import ProcessWorkers
@@ -78,22 +79,22 @@ def tensor_value(name: str, shape: Sequence[Any]) -> onnx.ValueInfoProto:
     return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
 
 
-def write_model(path: Path, nodes: Sequence[onnx.NodeProto], shape: Sequence[Any], *, opset: int = 17) -> AuditedModel:
+def write_model(path: Path, nodes: Sequence[onnx.NodeProto], shape: Sequence[Any], *, opset: int = 17) -> LoadedModel:
     """Write a model from X to Y, and read it for an audit."""
     graph = helper.make_graph(list(nodes), "g", [tensor_value("X", shape)], [tensor_value("Y", shape)])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), path)
-    return AuditedModel.read(path)
+    return LoadedModel.read(path)
 
 
 def audit(
-    model: AuditedModel, backend: Any, shape: tuple[int, ...] = (2, 3, 4), *, makes_cases: bool = False
+    model: LoadedModel, backend: Any, shape: tuple[int, ...] = (2, 3, 4), *, makes_cases: bool = False
 ) -> SubjectAudit:
     X = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
     return audit_subject(model, Subject("fake", "1", backend), InputSet("given", (X,)), makes_cases=makes_cases)
 
 
 @pytest.fixture
-def chain(tmp_path: Path) -> AuditedModel:
+def chain(tmp_path: Path) -> LoadedModel:
     """A model with the values A, B, C and Y."""
     nodes = [
         helper.make_node("Exp", ["X"], ["A"]),
@@ -104,7 +105,7 @@ def chain(tmp_path: Path) -> AuditedModel:
     return write_model(tmp_path / "chain.onnx", nodes, [2, 3, 4])
 
 
-def test_correct_backend_has_no_wrong_node(chain: AuditedModel) -> None:
+def test_correct_backend_has_no_wrong_node(chain: LoadedModel) -> None:
     result = audit(chain, EvaluatorBackend())
     assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT] * 4
     assert not result.has_faults
@@ -133,7 +134,7 @@ def test_wrong_softmax_below_opset_13_is_found_among_300_nodes(tmp_path: Path) -
     assert (worst.output, len(worst.index)) == (names[151], 3)
 
 
-def test_fault_of_a_fused_kernel_is_attributed_to_the_segment(chain: AuditedModel) -> None:
+def test_fault_of_a_fused_kernel_is_attributed_to_the_segment(chain: LoadedModel) -> None:
     def fused(values: Outputs, _: int, names: Sequence[str]) -> Outputs:
         if "B" in names:  # exposing B prevents the fusion of Mul and Add
             return values
@@ -147,7 +148,7 @@ def test_fault_of_a_fused_kernel_is_attributed_to_the_segment(chain: AuditedMode
 
 @pytest.mark.parametrize("is_fused", [False, True])
 def test_wrong_node_becomes_a_case_that_a_correct_backend_passes(
-    chain: AuditedModel, tmp_path: Path, is_fused: bool
+    chain: LoadedModel, tmp_path: Path, is_fused: bool
 ) -> None:
     def wrong(values: Outputs, _: int, names: Sequence[str]) -> Outputs:
         if is_fused and "B" in names:
@@ -169,7 +170,7 @@ def test_wrong_node_becomes_a_case_that_a_correct_backend_passes(
     assert judge_backend(spoilt, add).verdict is Verdict.FAIL
 
 
-def test_value_that_depends_on_the_exposed_group_makes_no_node_wrong(chain: AuditedModel) -> None:
+def test_value_that_depends_on_the_exposed_group_makes_no_node_wrong(chain: LoadedModel) -> None:
     def other_kernel(values: Outputs, _: int, names: Sequence[str]) -> Outputs:
         if {"A", "B", "C"} <= set(names):
             return values | {"Y": values["Y"] * np.float32(0.999)}
@@ -182,7 +183,7 @@ def test_value_that_depends_on_the_exposed_group_makes_no_node_wrong(chain: Audi
     assert "group of added outputs" in result.ways
 
 
-def test_operand_that_a_fused_kernel_computes_again_makes_no_node_wrong(chain: AuditedModel) -> None:
+def test_operand_that_a_fused_kernel_computes_again_makes_no_node_wrong(chain: LoadedModel) -> None:
     def computed_twice(values: Outputs, _: int, names: Sequence[str]) -> Outputs:
         if {"A", "B", "C"} <= set(names):
             return values | {"Y": values["Y"] * np.float32(0.999)}
@@ -193,7 +194,7 @@ def test_operand_that_a_fused_kernel_computes_again_makes_no_node_wrong(chain: A
     assert [node.together for node in result.nodes if node.name == "B"] == [("A",)]
 
 
-def test_wrong_node_is_confirmed_on_values_of_one_run(chain: AuditedModel) -> None:
+def test_wrong_node_is_confirmed_on_values_of_one_run(chain: LoadedModel) -> None:
     def wrong_product(values: Outputs, _: int, names: Sequence[str]) -> Outputs:
         if {"A", "B", "C"} <= set(names):
             return values | {"Y": values["Y"] * np.float32(0.999)}
@@ -203,7 +204,7 @@ def test_wrong_node_is_confirmed_on_values_of_one_run(chain: AuditedModel) -> No
     assert [node.name for node in result.wrong_nodes] == ["B"]
 
 
-def test_fault_of_the_first_run_is_found(chain: AuditedModel) -> None:
+def test_fault_of_the_first_run_is_found(chain: LoadedModel) -> None:
     def first_run(values: Outputs, run: int, _: Sequence[str]) -> Outputs:
         return {name: value + np.float32(1) if name == "A" and not run else value for name, value in values.items()}
 
@@ -215,7 +216,7 @@ def test_fault_of_the_first_run_is_found(chain: AuditedModel) -> None:
     assert {node.op_type for node in audit(chain, EvaluatorBackend(first_run)).wrong_nodes} == {"Exp", "Mul"}
 
 
-def test_backend_that_is_not_deterministic_is_reported(chain: AuditedModel) -> None:
+def test_backend_that_is_not_deterministic_is_reported(chain: LoadedModel) -> None:
     random = np.random.default_rng(3)
 
     def noisy(values: Outputs, *_: Any) -> Outputs:
@@ -261,13 +262,13 @@ def test_large_tensor_is_sampled_with_its_special_values(tmp_path: Path) -> None
     assert node.elements == node.all_elements
 
 
-def test_subject_that_refuses_added_outputs_is_cut(chain: AuditedModel) -> None:
+def test_subject_that_refuses_added_outputs_is_cut(chain: LoadedModel) -> None:
     result = audit(chain, RefusesAddedOutputs())
     assert result.ways["cut model"] == 4
     assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT] * 4
 
 
-def test_subject_that_fails_is_reported(chain: AuditedModel) -> None:
+def test_subject_that_fails_is_reported(chain: LoadedModel) -> None:
     class Raises:
         def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
             raise RuntimeError("no")
@@ -333,12 +334,12 @@ def test_operator_without_reference_is_not_judged(tmp_path: Path) -> None:
         nodes, "g", [tensor_value("X", [2, 3, 3])], [tensor_value("D", [2]), tensor_value("Y", [2, 3, 3])]
     )
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "d.onnx")
-    result = audit(AuditedModel.read(tmp_path / "d.onnx"), EvaluatorBackend(), (2, 3, 3))
+    result = audit(LoadedModel.read(tmp_path / "d.onnx"), EvaluatorBackend(), (2, 3, 3))
     assert [node.verdict for node in result.nodes] == [NodeVerdict.NOT_JUDGED, NodeVerdict.CORRECT]
     assert result.nodes[0].reason
 
 
-def test_reports_have_every_node(chain: AuditedModel) -> None:
+def test_reports_have_every_node(chain: LoadedModel) -> None:
     evil = EvaluatorBackend(lambda values, *_: {name: value + np.float32(1) for name, value in values.items()})
     result = audit(chain, evil)
     result.version = "<script>alert(1)</script>"
@@ -355,7 +356,7 @@ def test_reports_have_every_node(chain: AuditedModel) -> None:
 # Inputs
 
 
-def test_same_seed_gives_the_same_inputs(chain: AuditedModel) -> None:
+def test_same_seed_gives_the_same_inputs(chain: LoadedModel) -> None:
     first, second, other = (make_inputs(chain.original.graph, {}, seed) for seed in (1, 1, 2))
     assert np.array_equal(first.arrays[0], second.arrays[0])
     assert not np.array_equal(first.arrays[0], other.arrays[0])
@@ -372,12 +373,12 @@ def test_shape_sets_open_dimensions(tmp_path: Path) -> None:
     ("texts", "code"),
     [(["X=2x3"], "usage.shape-differs"), (["Z=1"], "usage.unknown-shape"), (["X"], "usage.invalid-shape")],
 )
-def test_wrong_shape_is_refused(chain: AuditedModel, texts: list[str], code: str) -> None:
+def test_wrong_shape_is_refused(chain: LoadedModel, texts: list[str], code: str) -> None:
     with assert_raises(code):
         make_inputs(chain.original.graph, parse_shapes(texts), 0)
 
 
-def test_saved_inputs_are_read_again(chain: AuditedModel, tmp_path: Path) -> None:
+def test_saved_inputs_are_read_again(chain: LoadedModel, tmp_path: Path) -> None:
     data_set = make_inputs(chain.original.graph, {}, 7)
     save_inputs_to(tmp_path / "saved", [data_set], ["X"])
     (read,) = read_inputs(tmp_path / "saved", chain.original.graph)
@@ -387,14 +388,14 @@ def test_saved_inputs_are_read_again(chain: AuditedModel, tmp_path: Path) -> Non
     assert np.array_equal(read.arrays[0], data_set.arrays[0])
 
 
-def test_data_sets_are_read_in_the_order_of_their_numbers(chain: AuditedModel, tmp_path: Path) -> None:
+def test_data_sets_are_read_in_the_order_of_their_numbers(chain: LoadedModel, tmp_path: Path) -> None:
     made = [make_inputs(chain.original.graph, {}, seed) for seed in range(11)]
     save_inputs_to(tmp_path / "saved", made, ["X"])
     read = read_inputs(tmp_path / "saved", chain.original.graph)
     assert [np.array_equal(a.arrays[0], b.arrays[0]) for a, b in zip(made, read, strict=True)] == [True] * 11
 
 
-def test_unusable_inputs_are_refused(chain: AuditedModel, tmp_path: Path) -> None:
+def test_unusable_inputs_are_refused(chain: LoadedModel, tmp_path: Path) -> None:
     graph = chain.original.graph
     (tmp_path / "empty").mkdir()
     with assert_raises("usage.input-missing"):
@@ -412,7 +413,7 @@ def test_unusable_inputs_are_refused(chain: AuditedModel, tmp_path: Path) -> Non
         read_inputs(tmp_path / "shape.npz", graph)
 
 
-def test_damaged_inputs_are_refused(chain: AuditedModel, tmp_path: Path) -> None:
+def test_damaged_inputs_are_refused(chain: LoadedModel, tmp_path: Path) -> None:
     graph, array = chain.original.graph, make_inputs(chain.original.graph, {}, 7).arrays[0]
     np.savez_compressed(tmp_path / "x.npz", X=array)
     packed = (tmp_path / "x.npz").read_bytes()
@@ -433,9 +434,9 @@ def test_damaged_inputs_are_refused(chain: AuditedModel, tmp_path: Path) -> None
 def test_unusable_models_are_refused(tmp_path: Path) -> None:
     (tmp_path / "text.onnx").write_text("text")
     with pytest.raises(ModelError):
-        AuditedModel.read(tmp_path / "text.onnx")
+        LoadedModel.read(tmp_path / "text.onnx")
     with assert_raises("model.file-unreadable"):
-        AuditedModel.read(tmp_path / "missing.onnx")
+        LoadedModel.read(tmp_path / "missing.onnx")
 
 
 @pytest.mark.parametrize("location", ["../outside.bin", "/etc/hostname", "missing.bin"])
@@ -452,12 +453,12 @@ def test_external_data_outside_of_the_folder_is_refused(tmp_path: Path, location
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     (folder / "m.onnx").write_bytes(model.SerializeToString())
     with assert_raises("model.external-data"):
-        AuditedModel.read(folder / "m.onnx")
+        LoadedModel.read(folder / "m.onnx")
 
 
 def write_external_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Write a model with external data that is not loaded, because it is above the limit of this test."""
-    monkeypatch.setattr("conformance.audit.session.MAX_LOADED_BYTES", 100)
+    monkeypatch.setattr("conformance.graphs.reading.MAX_LOADED_BYTES", 100)
     folder.mkdir()
     W = np.random.default_rng(0).standard_normal((40, 30)).astype(np.float32)
     (folder / "w.bin").write_bytes(bytes(64) + W.tobytes())
@@ -473,7 +474,7 @@ def write_external_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.programs
 def test_external_data_is_mapped_and_found_by_the_subject(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = AuditedModel.read(write_external_model(tmp_path / "model", monkeypatch))
+    model = LoadedModel.read(write_external_model(tmp_path / "model", monkeypatch))
     assert model.data_folder == tmp_path / "model"
     assert len(model.original.SerializeToString()) < 40 * 30 * 4
     starting = StartingSubjects([SubjectName.parse("onnxruntime", SubjectKind.BACKEND)], Limits(60), {})
@@ -500,18 +501,18 @@ def test_unusable_external_data_above_the_limit_is_refused(
         entry.value = {"location": location, "offset": str(offset)}.get(entry.key, entry.value)
     file.write_bytes(model.SerializeToString())
     with assert_raises("model.external-data"):
-        AuditedModel.read(file)
+        LoadedModel.read(file)
 
 
 def test_protobuf_above_two_gibibytes_is_refused_without_reading_it(tmp_path: Path) -> None:
     with (tmp_path / "m.onnx").open("wb") as stream:
         stream.truncate(2**31 + 1)
     with assert_raises("model.too-large"):
-        AuditedModel.read(tmp_path / "m.onnx")
+        LoadedModel.read(tmp_path / "m.onnx")
 
 
 def test_large_weights_are_judged_with_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("conformance.audit.session.MAX_LOADED_BYTES", 100)
+    monkeypatch.setattr("conformance.graphs.reading.MAX_LOADED_BYTES", 100)
     rows = 2**16
     with (tmp_path / "w.bin").open("wb") as stream:
         stream.truncate(64 * rows * 4)  # 16 MiB
@@ -529,7 +530,7 @@ def test_large_weights_are_judged_with_little_memory(tmp_path: Path, monkeypatch
             return type("Prepared", (), {"run": lambda *_: [np.zeros((1, rows), np.float32)]})()
 
     monkeypatch.setattr("conformance.audit.sampling._BLOCK", 2**18)
-    audited = AuditedModel.read(tmp_path / "m.onnx")
+    audited = LoadedModel.read(tmp_path / "m.onnx")
     tracemalloc.start()
     try:
         result = audit(audited, Zeros(), (1, 64))

@@ -16,11 +16,12 @@ from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 from refusals import assert_raises
 
-from conformance.audit.inputs import InputSet
 from conformance.audit.job import AuditWorkers, JudgementJob, RecordingKey, decode_node, encode_node
 from conformance.audit.judgement import JudgedNode, NodeVerdict, WrongElement
 from conformance.audit.report import as_json
-from conformance.audit.session import AuditedModel, audit_subject
+from conformance.audit.session import audit_subject
+from conformance.graphs.inputs import InputSet
+from conformance.graphs.reading import LoadedModel
 from conformance.jobs.dask import DaskWorkers
 from conformance.jobs.job import ChunkResult
 from conformance.jobs.process_pool import ProcessWorkers
@@ -55,7 +56,7 @@ class FusingBackend:
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> AuditedModel:
+def model(tmp_path: Path) -> LoadedModel:
     """A model of 60 nodes, of which 16 have hidden values, in chunks of 16 nodes."""
     names = ["X", *(f"H{number}" for number in range(59))]
     kinds = ["Tanh", "Neg", "Abs", "Sigmoid"]
@@ -64,18 +65,18 @@ def model(tmp_path: Path) -> AuditedModel:
     value = helper.make_tensor_value_info
     graph = helper.make_graph(nodes, "g", [value("X", TensorProto.FLOAT, [3])], [value("Y", TensorProto.FLOAT, [3])])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
-    return AuditedModel.read(tmp_path / "m.onnx")
+    return LoadedModel.read(tmp_path / "m.onnx")
 
 
 DATA = InputSet("given", (np.array([0.5, -1.5, 2.0], np.float32),))
 
 
-def audit_json(model: AuditedModel, workers: AuditWorkers | None, backend: Any = None) -> dict[str, Any]:
+def audit_json(model: LoadedModel, workers: AuditWorkers | None, backend: Any = None) -> dict[str, Any]:
     result = audit_subject(model, Subject("fake", "1", backend or FusingBackend()), DATA, workers=workers)
     return as_json(model, [result], [], None)
 
 
-def test_recorded_folder_gives_the_same_result_as_memory(model: AuditedModel, tmp_path: Path) -> None:
+def test_recorded_folder_gives_the_same_result_as_memory(model: LoadedModel, tmp_path: Path) -> None:
     expected = audit_json(model, None)
     verdicts = [node["verdict"] for node in expected["audits"][0]["nodes"]]
     assert expected["audits"][0]["ways"]["hidden"] == 16
@@ -84,7 +85,7 @@ def test_recorded_folder_gives_the_same_result_as_memory(model: AuditedModel, tm
 
 
 @pytest.mark.programs
-def test_killed_worker_changes_no_result(model: AuditedModel, tmp_path: Path) -> None:
+def test_killed_worker_changes_no_result(model: LoadedModel, tmp_path: Path) -> None:
     notices: list[str] = []
 
     class KilledWorkers:
@@ -99,7 +100,7 @@ def test_killed_worker_changes_no_result(model: AuditedModel, tmp_path: Path) ->
 
 
 @pytest.mark.programs
-def test_dask_workers_give_the_same_result(model: AuditedModel, tmp_path: Path) -> None:
+def test_dask_workers_give_the_same_result(model: LoadedModel, tmp_path: Path) -> None:
     options: Any = {"processes": False, "dashboard_address": ":0", "silence_logs": "CRITICAL"}
     with LocalCluster(n_workers=2, threads_per_worker=1, protocol="tcp", **options) as cluster:
         workers = AuditWorkers(DaskWorkers(cluster.scheduler_address, pytest.fail), tmp_path / "kept")
@@ -121,7 +122,7 @@ class Interrupted:
             yield chunk
 
 
-def test_interrupted_audit_continues_without_another_recording(model: AuditedModel, tmp_path: Path) -> None:
+def test_interrupted_audit_continues_without_another_recording(model: LoadedModel, tmp_path: Path) -> None:
     expected = audit_json(model, None)
     first, second, third = Interrupted(1), Interrupted(99), Interrupted(99)
     with pytest.raises(KeyboardInterrupt):
@@ -134,7 +135,7 @@ def test_interrupted_audit_continues_without_another_recording(model: AuditedMod
     assert third.done == []
 
 
-def test_folder_of_another_model_is_refused(model: AuditedModel, tmp_path: Path) -> None:
+def test_folder_of_another_model_is_refused(model: LoadedModel, tmp_path: Path) -> None:
     workers = AuditWorkers(ProcessWorkers(1, pytest.fail), tmp_path / "kept")
     audit_json(model, workers)
     workers.check(model.digest)
@@ -143,7 +144,7 @@ def test_folder_of_another_model_is_refused(model: AuditedModel, tmp_path: Path)
 
 
 @pytest.mark.parametrize("damage", ["record", "model", "values", "missing"])
-def test_damaged_recording_is_refused(model: AuditedModel, tmp_path: Path, damage: str) -> None:
+def test_damaged_recording_is_refused(model: LoadedModel, tmp_path: Path, damage: str) -> None:
     workers = AuditWorkers(ProcessWorkers(1, pytest.fail), tmp_path / "kept")
     audit_json(model, workers)
     (folder,) = (tmp_path / "kept").iterdir()
@@ -156,7 +157,7 @@ def test_damaged_recording_is_refused(model: AuditedModel, tmp_path: Path, damag
         audit_json(model, workers)
 
 
-def test_file_in_the_place_of_the_folder_is_refused(model: AuditedModel, tmp_path: Path) -> None:
+def test_file_in_the_place_of_the_folder_is_refused(model: LoadedModel, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text")
     with assert_raises("job.state-not-a-folder"):
         AuditWorkers(ProcessWorkers(1, pytest.fail), tmp_path / "file").check(model.digest)

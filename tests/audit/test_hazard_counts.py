@@ -12,8 +12,8 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 from refusals import assert_raises
 
-from conformance.audit.hazard_counts import NO_HAZARD, NO_OPERAND, HazardCounts, as_json, count_hazards, text_lines
-from conformance.audit.inputs import InputSet, choose_inputs
+from conformance.graphs.inputs import InputSet, choose_inputs
+from conformance.hazard_counts import NO_HAZARD, NO_OPERAND, HazardCounts, as_json, count_hazards, text_lines
 from conformance.subjects.loading import Subject
 
 if TYPE_CHECKING:

@@ -14,9 +14,10 @@ from onnx.reference.ops.aionnx_preview_training.op_adagrad import Adagrad
 from onnx.reference.ops.aionnx_preview_training.op_adam import Adam
 from onnx.reference.ops.aionnx_preview_training.op_momentum import Momentum
 
-from conformance.audit.inputs import make_inputs, parse_shapes
 from conformance.audit.judgement import NodeVerdict
-from conformance.audit.session import AuditedModel, SubjectAudit, audit_subject
+from conformance.audit.session import SubjectAudit, audit_subject
+from conformance.graphs.inputs import make_inputs, parse_shapes
+from conformance.graphs.reading import LoadedModel
 from conformance.subjects.loading import Subject
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class ModelMaker:
         self.nodes.append(helper.make_node(op_type, inputs, outputs, name=outputs[0], **attributes))
         return outputs[0]
 
-    def read(self, path: Path, inputs: Mapping[str, Sequence[Any]], *outputs: str) -> AuditedModel:
+    def read(self, path: Path, inputs: Mapping[str, Sequence[Any]], *outputs: str) -> LoadedModel:
         values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in inputs.items()]
         graph = helper.make_graph(
             self.nodes,
@@ -90,10 +91,10 @@ class ModelMaker:
         )
         model = onnx.shape_inference.infer_shapes(helper.make_model(graph, opset_imports=self.opsets, ir_version=9))
         onnx.save(model, path)
-        return AuditedModel.read(path)
+        return LoadedModel.read(path)
 
 
-def audit(model: AuditedModel, faults: Mapping[str, float] | None = None, *shapes: str) -> SubjectAudit:
+def audit(model: LoadedModel, faults: Mapping[str, float] | None = None, *shapes: str) -> SubjectAudit:
     data_set = make_inputs(model.original.graph, parse_shapes(shapes), 3)
     return audit_subject(model, Subject("evaluator", "1", Evaluator(faults)), data_set)
 

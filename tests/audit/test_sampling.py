@@ -9,10 +9,10 @@ import onnx
 import pytest
 
 from conformance.audit import sampling
-from conformance.audit.evaluation import NodeScope, enclose
-from conformance.audit.exposure import RecordedValues
 from conformance.audit.judgement import NodeVerdict, judge_nodes
 from conformance.audit.sampling import special_places
+from conformance.graphs.exposure import RecordedValues
+from conformance.reference.node_enclosures import NodeScope, enclose
 
 
 @pytest.fixture(autouse=True)

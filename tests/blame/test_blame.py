@@ -16,14 +16,14 @@ from blame_subjects import INJECTED_PASS
 from onnx import TensorProto, helper, numpy_helper
 from refusals import assert_bad_input
 
-from conformance.audit.inputs import InputSet
-from conformance.audit.session import AuditedModel
 from conformance.blame.comparison import OpenSubjects
 from conformance.blame.passes import minimize
 from conformance.blame.report import folder_files, issue_text, paragraph, render_page, step_lines
 from conformance.blame.session import Request, Session, is_document, read_case
 from conformance.blame.verdict import BlameOutcome
 from conformance.errors import UsageError
+from conformance.graphs.inputs import InputSet
+from conformance.graphs.reading import LoadedModel
 from conformance.isolation.limits import Limits
 from conformance.subjects.naming import SubjectKind, SubjectName
 
@@ -43,11 +43,11 @@ def write(
     shape: Sequence[int] = (3, 4),
     output: onnx.ValueInfoProto | None = None,
     weights: Sequence[onnx.TensorProto] = (),
-) -> AuditedModel:
+) -> LoadedModel:
     """Write a model from X to Y, and read it."""
     graph = helper.make_graph(list(nodes), "g", [tensor("X", shape)], [output or tensor("Y", shape)], list(weights))
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
-    return AuditedModel.read(path)
+    return LoadedModel.read(path)
 
 
 def numbers(shape: Sequence[int] = (3, 4)) -> np.ndarray[Any, Any]:
@@ -55,7 +55,7 @@ def numbers(shape: Sequence[int] = (3, 4)) -> np.ndarray[Any, Any]:
 
 
 def session_for(
-    model: AuditedModel,
+    model: LoadedModel,
     *backends: str,
     optimizer: str = "",
     X: Any = None,
@@ -85,7 +85,7 @@ def operators(session: Session) -> list[str]:
 
 
 @pytest.fixture
-def long_model(tmp_path: Path) -> AuditedModel:
+def long_model(tmp_path: Path) -> LoadedModel:
     """A model of 31 nodes with one Abs, and with weights."""
     names = ["X", *(f"v{number}" for number in range(30)), "Y"]
     nodes = [helper.make_node(["Tanh", "Sin"][n % 2], [names[n]], [names[n + 1]]) for n in range(31)]
@@ -95,7 +95,7 @@ def long_model(tmp_path: Path) -> AuditedModel:
     return write(tmp_path / "long.onnx", nodes, weights=weights)
 
 
-def test_rewrite_wrong_in_one_pass_of_ten_names_pass_and_node(long_model: AuditedModel) -> None:
+def test_rewrite_wrong_in_one_pass_of_ten_names_pass_and_node(long_model: LoadedModel) -> None:
     session = session_for(long_model, "Correct", optimizer="wrong_in_one_pass")
     assert session.run().outcome is BlameOutcome.OPTIMIZER_WRONG
     assert session.document["steps"]["controls"]["round_trip"] == "same"
@@ -106,14 +106,14 @@ def test_rewrite_wrong_in_one_pass_of_ten_names_pass_and_node(long_model: Audite
     assert not session.reduced.model.graph.initializer
 
 
-def test_two_passes_wrong_together_are_both_named(long_model: AuditedModel) -> None:
+def test_two_passes_wrong_together_are_both_named(long_model: LoadedModel) -> None:
     session = session_for(long_model, "Correct", optimizer="wrong_in_two_passes_together")
     assert session.run().outcome is BlameOutcome.OPTIMIZER_WRONG
     assert session.document["steps"]["passes"]["names"] == ["pass_2", "pass_7"]
     assert operators(session) == ["Abs"]
 
 
-def test_round_trip_that_changes_the_model_is_reported_without_a_pass(long_model: AuditedModel) -> None:
+def test_round_trip_that_changes_the_model_is_reported_without_a_pass(long_model: LoadedModel) -> None:
     session = session_for(long_model, "Correct", optimizer="wrong_round_trip")
     assert session.run().outcome is BlameOutcome.OPTIMIZER_WRONG
     assert session.document["steps"]["controls"]["round_trip"] == "differs"
@@ -151,14 +151,14 @@ def test_hazard_of_the_removed_softmax_is_named(tmp_path: Path, row: list[float]
     assert (verdict.outcome, verdict.hazard) == (BlameOutcome.BOTH_ADMISSIBLE, hazard)
 
 
-def test_subject_that_is_not_deterministic_ends_with_the_controls(long_model: AuditedModel) -> None:
+def test_subject_that_is_not_deterministic_ends_with_the_controls(long_model: LoadedModel) -> None:
     session = session_for(long_model, "NotDeterministic", "Correct")
     assert session.run().outcome is BlameOutcome.NOT_DETERMINISTIC
     assert set(session.document["steps"]) == {"controls", "verdict"}
 
 
 @pytest.mark.parametrize(("run", "text"), [(1, "in the first run only"), (2, "in the second run only")])
-def test_subject_that_fails_once_is_reported_with_its_message(long_model: AuditedModel, run: int, text: str) -> None:
+def test_subject_that_fails_once_is_reported_with_its_message(long_model: LoadedModel, run: int, text: str) -> None:
     session = session_for(long_model, "Correct", f"FailsInRun{run}")
     assert session.run().outcome is BlameOutcome.NOT_DETERMINISTIC
     reason = session.document["steps"]["verdict"]["reason"]
@@ -166,7 +166,7 @@ def test_subject_that_fails_once_is_reported_with_its_message(long_model: Audite
     assert "out of luck" in reason
 
 
-def loop_model(path: Path) -> AuditedModel:
+def loop_model(path: Path) -> LoadedModel:
     body = helper.make_graph(
         [
             helper.make_node("Identity", ["condition"], ["next"]),
@@ -225,12 +225,12 @@ def test_difference_in_a_function_called_in_subgraphs_names_the_node(tmp_path: P
     <domain: "own", opset_import: ["": 17]> Inner (x) => (y) { y = Abs (x) }
     <domain: "own", opset_import: ["": 17, "own": 1]> Outer (x) => (y) { t = Sin (x) y = own.Inner (t) }"""
     onnx.save(onnx.parser.parse_model(text), tmp_path / "calls.onnx")
-    session = session_for(AuditedModel.read(tmp_path / "calls.onnx"), "Correct", backend)
+    session = session_for(LoadedModel.read(tmp_path / "calls.onnx"), "Correct", backend)
     assert session.run().outcome is BlameOutcome.SECOND_WRONG
     assert operators(session) == [node]
 
 
-def test_second_of_two_runtimes_is_wrong(long_model: AuditedModel) -> None:
+def test_second_of_two_runtimes_is_wrong(long_model: LoadedModel) -> None:
     session = session_for(long_model, "Correct", "WrongAbs")
     assert session.run().outcome is BlameOutcome.SECOND_WRONG
     assert operators(session) == ["Abs"]
@@ -250,7 +250,7 @@ def test_fused_kernel_whose_fault_disappears_when_exposed_keeps_both_nodes(tmp_p
     assert operators(session) == ["Mul", "Add"]
 
 
-def test_no_difference_ends_after_the_second_step(long_model: AuditedModel) -> None:
+def test_no_difference_ends_after_the_second_step(long_model: LoadedModel) -> None:
     session = session_for(long_model, "Correct", "Correct")
     verdict = session.run()
     assert verdict.outcome is BlameOutcome.NO_DIFFERENCE
@@ -258,7 +258,7 @@ def test_no_difference_ends_after_the_second_step(long_model: AuditedModel) -> N
     assert set(session.document["steps"]) == {"controls", "difference", "verdict"}
 
 
-def test_model_that_neither_computes_is_not_judged(long_model: AuditedModel) -> None:
+def test_model_that_neither_computes_is_not_judged(long_model: LoadedModel) -> None:
     session = session_for(long_model, "RaisesForAbs", "RaisesForAbs")
     verdict = session.run()
     assert verdict.outcome is BlameOutcome.NOT_JUDGED
@@ -267,21 +267,21 @@ def test_model_that_neither_computes_is_not_judged(long_model: AuditedModel) -> 
 
 
 @pytest.mark.parametrize("optimizer", ["raises", "returns_invalid_model"])
-def test_optimizer_that_fails_or_returns_an_invalid_model_is_wrong(long_model: AuditedModel, optimizer: str) -> None:
+def test_optimizer_that_fails_or_returns_an_invalid_model_is_wrong(long_model: LoadedModel, optimizer: str) -> None:
     session = session_for(long_model, "Correct", optimizer=optimizer)
     assert session.run().outcome is BlameOutcome.OPTIMIZER_WRONG
     assert "Abs" in operators(session)
     assert len(operators(session)) <= 5
 
 
-def test_subject_that_does_not_run_the_model_is_wrong(long_model: AuditedModel) -> None:
+def test_subject_that_does_not_run_the_model_is_wrong(long_model: LoadedModel) -> None:
     session = session_for(long_model, "Correct", "RaisesForAbs")
     assert session.run().outcome is BlameOutcome.SECOND_WRONG
     assert operators(session) == ["Abs"]
 
 
 @pytest.fixture
-def short_model(tmp_path: Path) -> AuditedModel:
+def short_model(tmp_path: Path) -> LoadedModel:
     """A model of three nodes, of which the second is Abs."""
     nodes = [helper.make_node(op_type, [a], [b]) for op_type, a, b in (("Tanh", *"Xa"), ("Abs", *"ab"), ("Sin", *"bY"))]
     return write(tmp_path / "short.onnx", nodes, (1,))
@@ -297,7 +297,7 @@ def short_model(tmp_path: Path) -> AuditedModel:
     ],
 )
 def test_optimizer_that_crashes_hangs_or_writes_half_a_model_is_an_answer(
-    short_model: AuditedModel, optimizer: str, timeout: float, failure: str, message: str, reduced: list[str] | None
+    short_model: LoadedModel, optimizer: str, timeout: float, failure: str, message: str, reduced: list[str] | None
 ) -> None:
     session = session_for(short_model, "Correct", optimizer=harness(optimizer), X=numbers((1,)), timeout=timeout)
     assert session.run().outcome is BlameOutcome.OPTIMIZER_WRONG
@@ -318,7 +318,7 @@ def test_optimizer_that_crashes_hangs_or_writes_half_a_model_is_an_answer(
     ],
 )
 def test_subject_that_crashes_or_hangs_is_an_answer(
-    short_model: AuditedModel,
+    short_model: LoadedModel,
     backends: tuple[str, str],
     timeout: float,
     place: int,
@@ -335,12 +335,12 @@ def test_subject_that_crashes_or_hangs_is_an_answer(
 
 
 @pytest.mark.programs
-def test_subject_that_does_not_start_again_is_an_error(short_model: AuditedModel, tmp_path: Path, command: Any) -> None:
+def test_subject_that_does_not_start_again_is_an_error(short_model: LoadedModel, tmp_path: Path, command: Any) -> None:
     words = ["-b", "blame_subjects:Correct", "-b", f"{harness('StartsOnce')} {tmp_path / 'started'}"]
     assert_bad_input(command("blame", short_model.path, *words), "subject.not-started")
 
 
-def test_interrupted_session_continues_with_its_steps(long_model: AuditedModel) -> None:
+def test_interrupted_session_continues_with_its_steps(long_model: LoadedModel) -> None:
     first = session_for(long_model, "Correct", optimizer="wrong_in_one_pass")
 
     def interrupt(name: str, _: Any) -> None:
@@ -360,7 +360,7 @@ def test_interrupted_session_continues_with_its_steps(long_model: AuditedModel) 
     assert operators(second) == ["Abs"]
 
 
-def test_interrupted_search_of_passes_continues_with_the_tried_sets(long_model: AuditedModel) -> None:
+def test_interrupted_search_of_passes_continues_with_the_tried_sets(long_model: LoadedModel) -> None:
     def interrupt(text: str) -> None:
         if text.startswith("5 sets of passes"):
             raise KeyboardInterrupt
@@ -379,7 +379,7 @@ def test_interrupted_search_of_passes_continues_with_the_tried_sets(long_model: 
     assert "tried" not in second.document
 
 
-def test_interrupted_reduction_continues_with_the_smallest_model(long_model: AuditedModel) -> None:
+def test_interrupted_reduction_continues_with_the_smallest_model(long_model: LoadedModel) -> None:
     first = session_for(long_model, "Correct", "WrongAbs")
     calls = 0
 
@@ -401,7 +401,7 @@ def test_interrupted_reduction_continues_with_the_smallest_model(long_model: Aud
     assert operators(second) == ["Abs"]
 
 
-def test_document_of_another_request_is_refused(long_model: AuditedModel) -> None:
+def test_document_of_another_request_is_refused(long_model: LoadedModel) -> None:
     first = session_for(long_model, "Correct", "WrongAbs")
     first.run()
     with pytest.raises(UsageError) as caught:
@@ -421,7 +421,7 @@ def test_document_of_another_request_is_refused(long_model: AuditedModel) -> Non
         {"format": 1, "inputs": [], "versions": [], "steps": {}, "tried": {"a": 1}},
     ],
 )
-def test_malformed_document_is_refused(long_model: AuditedModel, tmp_path: Path, command: Any, broken: Any) -> None:
+def test_malformed_document_is_refused(long_model: LoadedModel, tmp_path: Path, command: Any, broken: Any) -> None:
     (tmp_path / "broken.json").write_text(json.dumps(broken))
     words = ["-b", "blame_subjects:Correct", "-b", "blame_subjects:WrongAbs", "--no-isolation"]
     ended = command("blame", long_model.path, *words, "--resume", tmp_path / "broken.json")
@@ -433,7 +433,7 @@ def test_minimize_returns_exactly_the_needed_items(wanted: set[int]) -> None:
     assert minimize(range(10), lambda part: wanted <= set(part)) == sorted(wanted)
 
 
-def test_reports_have_every_step_and_escape_names(long_model: AuditedModel, tmp_path: Path) -> None:
+def test_reports_have_every_step_and_escape_names(long_model: LoadedModel, tmp_path: Path) -> None:
     session = session_for(long_model, "Correct", optimizer="wrong_in_one_pass")
     session.run()
     document = session.document
@@ -512,7 +512,7 @@ def test_page_shows_injected_names_as_text(tmp_path: Path) -> None:
     ],
 )
 def test_bad_arguments_are_refused_and_leave_nothing(
-    long_model: AuditedModel, tmp_path: Path, command: Any, words: list[str], code: str
+    long_model: LoadedModel, tmp_path: Path, command: Any, words: list[str], code: str
 ) -> None:
     target = tmp_path / "out"
     ended = command("blame", long_model.path, *words, "--no-isolation", "--output", target)
@@ -521,7 +521,7 @@ def test_bad_arguments_are_refused_and_leave_nothing(
 
 
 def test_command_writes_every_report_and_returns_1_for_a_fault(
-    long_model: AuditedModel, tmp_path: Path, command: Any
+    long_model: LoadedModel, tmp_path: Path, command: Any
 ) -> None:
     page, document, folder = tmp_path / "b.html", tmp_path / "b.json", tmp_path / "out"
     words = ["-b", "blame_subjects:Correct", "-b", "blame_subjects:WrongAbs", "--no-isolation"]
@@ -535,7 +535,7 @@ def test_command_writes_every_report_and_returns_1_for_a_fault(
     assert again.status == 1
 
 
-def test_command_returns_0_without_a_difference(long_model: AuditedModel, command: Any) -> None:
+def test_command_returns_0_without_a_difference(long_model: LoadedModel, command: Any) -> None:
     ended = command("blame", long_model.path, "-b", "blame_subjects:Correct", "-o", "identity", "--no-isolation")
     assert ended.status == 0
     assert ended.out.splitlines()[-1] == "PASSED"

@@ -13,8 +13,6 @@ from blame_subjects import Correct, WrongAbs
 from onnx import TensorProto, helper
 from refusals import assert_raises
 
-from conformance.audit.inputs import InputSet
-from conformance.audit.session import AuditedModel
 from conformance.blame.comparison import Comparison
 from conformance.blame.releases import (
     NO_FAULT,
@@ -33,6 +31,8 @@ from conformance.blame.releases import (
 )
 from conformance.blame.session import Request
 from conformance.errors import SubjectError
+from conformance.graphs.inputs import InputSet
+from conformance.graphs.reading import LoadedModel
 from conformance.subjects.loading import Subject
 from conformance.subjects.naming import SubjectKind, SubjectName
 from conformance.verdicts import Unsupported
@@ -201,7 +201,7 @@ def test_model_question_finds_output_outside_of_its_bound(tmp_path, is_alone):
     )
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
     data_set = InputSet("given", (np.array([1, -2, 3], np.float32),))
-    request = Request(AuditedModel.read(tmp_path / "m.onnx"), [data_set], NAMED, NAMED)
+    request = Request(LoadedModel.read(tmp_path / "m.onnx"), [data_set], NAMED, NAMED)
     question = ModelQuestion(NAMED, FakeReleases(), request=request, is_alone=is_alone)
     search = ReleaseSearch(["1.0", "1.1", "1.2", "1.3"], question.observe)
     assert search.run() == [Change("1.0", "1.2", ("1.1",), is_introduction=True)]

@@ -13,10 +13,11 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from conformance.blame.comparison import Computation, FedModel, OpenSubjects, with_option
+from conformance.blame.comparison import Computation, OpenSubjects, with_option
 from conformance.blame.difference import find_difference
 from conformance.blame.passes import list_passes
 from conformance.blame.verdict import AcceptableIndices, BlameOutcome, enclose_outputs, output_share
+from conformance.graphs.feeding import FedModel
 from conformance.isolation.limits import Limits
 from conformance.subjects.naming import SubjectKind, SubjectName
 

@@ -17,17 +17,18 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnx
 
-from conformance.generation.models import array_value_info
+from conformance.graphs.cutting import single_node_model, with_outputs
 from conformance.isolation.proxies import BackendProxy
-from conformance.models.graphs import attribute_graphs, count_free_uses
+from conformance.models.graphs import is_operator
 from conformance.models.inputs import initializer_arrays, required_input_names
 from conformance.subjects.failures import format_exception
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+
+    import onnx
 
     from conformance.models.arrays import Array
 
@@ -143,20 +144,10 @@ def exposable_values(model: onnx.ModelProto) -> list[str]:
     return [
         name
         for node in model.graph.node
-        if node.op_type != "Constant"
+        if not is_operator(node, "Constant")
         for name in node.output
         if name and name not in present and name not in other
     ]
-
-
-def with_outputs(model: onnx.ModelProto, names: Sequence[str]) -> onnx.ModelProto:
-    """Return a copy of a model with additional outputs, typed where the model has the types."""
-    typed = {value.name: value for value in model.graph.value_info}
-    copy = onnx.ModelProto()
-    copy.CopyFrom(model)
-    for name in names:
-        copy.graph.output.append(typed.get(name, onnx.ValueInfoProto(name=name)))
-    return copy
 
 
 def record_values(
@@ -208,86 +199,6 @@ def record_values(
     progress("exposing all values changes the outputs; smaller groups are exposed")
     _expose_groups(backend, model, inputs, names, recorded)
     return recorded
-
-
-def inline_taken_branches(model: onnx.ModelProto, values: Mapping[str, Array]) -> onnx.ModelProto | None:
-    """Return a model in which each If of the main graph is replaced by the nodes of the branch that it takes.
-
-    The nodes of the branch can then be exposed and judged alone. Values of the branch get new names.
-
-    Args:
-        model: the model.
-        values: known values by name. An If whose condition is not among them stays.
-
-    Returns:
-        The new model; None if no If could be replaced.
-    """
-    conditions = {
-        number: values[node.input[0]]
-        for number, node in enumerate(model.graph.node)
-        if node.op_type == "If" and not node.domain and node.input[0] in values and values[node.input[0]].size == 1
-    }
-    if not conditions:
-        return None
-    inlined = onnx.ModelProto()
-    inlined.CopyFrom(model)
-    del inlined.graph.node[:]
-    for number, node in enumerate(model.graph.node):
-        if number not in conditions:
-            inlined.graph.node.append(node)
-            continue
-        wanted = "then_branch" if conditions[number].item() else "else_branch"
-        branch = next(attribute.g for attribute in node.attribute if attribute.name == wanted)
-        _append_branch(inlined.graph, branch, list(node.output), f"if{number}/")
-    del inlined.graph.value_info[:]
-    try:
-        return onnx.shape_inference.infer_shapes(inlined)
-    except Exception:  # noqa: BLE001 - types are a help for the subject only
-        return inlined
-
-
-def _append_branch(graph: onnx.GraphProto, branch: onnx.GraphProto, outputs: Sequence[str], prefix: str) -> None:
-    """Append the nodes of a branch to a graph; the results of the branch get the names `outputs`."""
-    own = [tensor.name for tensor in branch.initializer]
-    own += [tensor.values.name for tensor in branch.sparse_initializer]
-    own += [name for node in branch.node for name in node.output if name]
-    renamed = {name: prefix + name for name in own}
-    for tensor in branch.initializer:
-        graph.initializer.add().CopyFrom(tensor)
-        graph.initializer[-1].name = renamed[tensor.name]
-    for sparse in branch.sparse_initializer:
-        graph.sparse_initializer.add().CopyFrom(sparse)
-        graph.sparse_initializer[-1].values.name = renamed[sparse.values.name]
-    for node in branch.node:
-        graph.node.add().CopyFrom(node)
-        _rename_node(graph.node[-1], renamed)
-        if graph.node[-1].name:
-            graph.node[-1].name = prefix + graph.node[-1].name
-    for value, output in zip(branch.output, outputs, strict=False):
-        if output:
-            source = renamed.get(value.name, value.name)
-            graph.node.add(op_type="Identity", input=[source], output=[output], name=f"{prefix}result/{output}")
-
-
-def _rename_node(node: onnx.NodeProto, renamed: Mapping[str, str]) -> None:
-    """Rename the values that a node takes and computes, also those that its subgraphs capture."""
-    node.input[:] = [renamed.get(name, name) for name in node.input]
-    node.output[:] = [renamed.get(name, name) for name in node.output]
-    for _, inner in attribute_graphs(node):
-        _rename_captured(inner, renamed)
-
-
-def _rename_captured(graph: onnx.GraphProto, renamed: Mapping[str, str]) -> None:
-    own = {value.name for value in (*graph.input, *graph.initializer)}
-    own.update(tensor.values.name for tensor in graph.sparse_initializer)
-    own.update(name for node in graph.node for name in node.output)
-    outer = {name: new for name, new in renamed.items() if name not in own}
-    for node in graph.node:
-        node.input[:] = [outer.get(name, name) for name in node.input]
-        for _, inner in attribute_graphs(node):
-            _rename_captured(inner, outer)
-    for value in graph.output:
-        value.name = outer.get(value.name, value.name)
 
 
 def _expose(
@@ -358,9 +269,9 @@ def _cut(backend: Any, model: onnx.ModelProto, recorded: RecordedValues, progres
     typed = {value.name: value for value in (*model.graph.value_info, *model.graph.output)}
     for number, node in enumerate(model.graph.node):
         progress(f"node {number + 1} of {len(model.graph.node)}")
-        if node.op_type == "Constant" or any(name and name not in recorded.values for name in node.input):
+        if is_operator(node, "Constant") or any(name and name not in recorded.values for name in node.input):
             continue
-        single = single_node_model(model, node, recorded.values, typed)
+        single = single_node_model(model, number, recorded.values, typed)
         recorded.runs += 1
         try:
             (results,) = run_once(backend, single, [recorded.values[v.name] for v in single.graph.input])
@@ -370,32 +281,3 @@ def _cut(backend: Any, model: onnx.ModelProto, recorded: RecordedValues, progres
         for value, array in zip(single.graph.output, results, strict=True):
             if isinstance(array, np.ndarray):
                 recorded.values[value.name], recorded.ways[value.name] = array, Exposure.CUT
-
-
-def single_node_model(
-    model: onnx.ModelProto,
-    node: onnx.NodeProto,
-    values: Mapping[str, Array],
-    typed: Mapping[str, onnx.ValueInfoProto],
-) -> onnx.ModelProto:
-    """Return a model with one node of another model. Its inputs, also captured ones, have the given values' types.
-
-    Args:
-        model: the model.
-        node: a node of its main graph.
-        values: the values of the node's inputs by name.
-        typed: types of the outputs by name; a missing type stays open.
-    """
-    names = [name for name in node.input if name]
-    for _, inner in attribute_graphs(node):
-        names += list(count_free_uses(inner))
-    single = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import, functions=model.functions)
-    single.graph.name = node.name or node.op_type
-    single.graph.node.append(node)
-    for name in dict.fromkeys(names):
-        if name in values:
-            single.graph.input.append(array_value_info(name, values[name]))
-    for name in node.output:
-        if name:
-            single.graph.output.append(typed.get(name, onnx.ValueInfoProto(name=name)))
-    return single

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.audit.exposure import SubjectRefused, are_identical, run_once, with_outputs
-from conformance.audit.session import with_inferred_types
+from conformance.graphs.cutting import with_outputs
+from conformance.graphs.exposure import SubjectRefused, are_identical, run_once
+from conformance.models.graphs import is_operator, main_opset
 from conformance.models.inputs import initializer_arrays, required_input_names
-from conformance.models.types import MAIN_DOMAINS
+from conformance.models.types import with_inferred_types
 from conformance.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, eliminate, explicit_axis
 from conformance.passes.hazards import hazards
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.audit.inputs import InputSet
+    from conformance.graphs.inputs import InputSet
     from conformance.models.arrays import Array
     from conformance.subjects.loading import Subject
 
@@ -150,9 +151,9 @@ def count_hazards(model: onnx.ModelProto, subject: Subject, data_sets: Sequence[
 
 def _main_sites(model: onnx.ModelProto, removed_paths: set[str]) -> Iterator[_Site]:
     producers = {name: node for node in model.graph.node for name in node.output}
-    opset = next((entry.version for entry in model.opset_import if entry.domain in MAIN_DOMAINS), 1)
+    opset = main_opset(model)
     for node in model.graph.node:
-        if node.op_type != "ArgMax" or node.domain not in MAIN_DOMAINS:
+        if not is_operator(node, "ArgMax"):
             continue
         removed: list[RemovedOperator] = []
         name = node.input[0]

@@ -1,0 +1,205 @@
+"""Reading of a user's model: its external data, the order of its nodes, and the declarations of its outputs.
+
+Converters write models whose nodes are not sorted or whose outputs have no declared shape. Such a model is completed
+when it is read. A model that cannot be completed is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING
+
+import onnx
+from onnx.external_data_helper import load_external_data_for_tensor
+from onnx.helper import make_tensor_value_info
+
+from conformance.errors import ModelError
+from conformance.graphs.inlining import inline_functions
+from conformance.models.external_data import external_tensors, map_external_tensor
+from conformance.models.graphs import copy_of, names_taken_by, subgraphs_of
+from conformance.models.types import with_inferred_types
+from conformance.models.validity import MAX_MODEL_BYTES, read_model
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MAX_LOADED_BYTES = 2**28
+"""Size of the tensors in external data up to which they are loaded; larger ones are mapped into memory."""
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model of a user.
+
+    Attributes:
+        path: its file.
+        digest: SHA-256 of the file.
+        original: the model as in the file, completed, with external data loaded.
+        prepared: the model without calls of model-local functions, and with inferred types.
+        data_folder: the folder of external data that is not loaded; None if all tensors are loaded.
+    """
+
+    path: Path
+    digest: str
+    original: onnx.ModelProto
+    prepared: onnx.ModelProto
+    data_folder: Path | None = None
+
+    @classmethod
+    def read(cls, path: Path) -> LoadedModel:
+        """Read a model and the tensors that it has in other files of its folder.
+
+        Raises:
+            ModelError: the model cannot be read, is invalid or larger than 2 GiB, names a file outside its folder, or
+                has too many calls of functions.
+        """
+        with suppress(OSError):
+            if path.stat().st_size > MAX_MODEL_BYTES:
+                raise ModelError(
+                    "too-large",
+                    f"{path} has more than 2 GiB, which a protobuf cannot have.",
+                    "Store its tensors as external data.",
+                )
+        content, model = read_model(path)
+        data_folder = _load_external_data(model, path)
+        complete(model, str(path))
+        try:
+            onnx.checker.check_model(_without_external_data(model) if data_folder else model)
+        except Exception as error:  # noqa: BLE001 - onnx raises errors of several kinds
+            problem = f"{path} is not a valid ONNX model: {_first_line(error)}."
+            raise ModelError("invalid", problem, "Correct the model.") from None
+        prepared = with_inferred_types(inline_functions(model))
+        return cls(path, hashlib.sha256(content).hexdigest(), model, prepared, data_folder)
+
+
+def _load_external_data(model: onnx.ModelProto, path: Path) -> Path | None:
+    """Load the tensors in external data; return the folder if the initializers are too large and stay there.
+
+    Raises:
+        ModelError: a tensor cannot be read.
+    """
+    folder = path.parent.resolve()
+    try:
+        tensors = list(external_tensors(model))
+        size = sum(map_external_tensor(tensor, folder).nbytes for tensor in tensors)
+        kept = {id(tensor) for tensor in model.graph.initializer} if size > MAX_LOADED_BYTES else set()
+        for tensor in tensors:
+            if id(tensor) not in kept:
+                load_external_data_for_tensor(tensor, str(folder))
+                tensor.data_location = onnx.TensorProto.DEFAULT
+                del tensor.external_data[:]
+    except Exception as error:  # noqa: BLE001 - onnx raises errors of several kinds
+        raise ModelError(
+            "external-data",
+            f"{path} has tensors in files that cannot be read: {_first_line(error)}.",
+            "Put the files into the folder of the model.",
+        ) from None
+    return folder if kept else None
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__).rstrip(". ")
+
+
+def _without_external_data(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Return a copy of a model in which the initializers in external data are inputs, as onnx's checker needs it."""
+    copy = copy_of(model)
+    declared = {value.name for value in model.graph.input}
+    for place in range(len(copy.graph.initializer) - 1, -1, -1):
+        tensor = copy.graph.initializer[place]
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            if tensor.name not in declared:
+                copy.graph.input.append(make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
+            del copy.graph.initializer[place]
+    return copy
+
+
+def complete(model: onnx.ModelProto, name: str) -> None:
+    """Sort the nodes of a model, and declare the types and shapes of its outputs, in place.
+
+    Args:
+        model: the model.
+        name: the name of the model for an error.
+
+    Raises:
+        ModelError: the nodes have a cycle, or the shape of an output cannot be inferred.
+    """
+    for holder in (model.graph, *model.functions):
+        _sort_nodes(holder, frozenset(), name)
+    lacking = [value for value in model.graph.output if not _is_declared(value)]
+    inferred = {value.name: value for value in with_inferred_types(model).graph.output} if lacking else {}
+    for value in lacking:
+        if not _is_declared(inferred[value.name]):
+            raise ModelError(
+                "output-without-shape",
+                f"{name}: the output {value.name} has no declared type and shape, and they cannot be inferred.",
+                "Declare them, for example with onnx.helper.make_tensor_value_info.",
+            )
+        value.CopyFrom(inferred[value.name])
+
+
+def _own_constants(graph: onnx.GraphProto | onnx.FunctionProto) -> set[str]:
+    """Return the names of the inputs and initializers of a graph, or of the inputs of a function."""
+    if isinstance(graph, onnx.FunctionProto):
+        return set(graph.input)
+    dense = {value.name for value in (*graph.input, *graph.initializer)}
+    return dense | {tensor.values.name for tensor in graph.sparse_initializer}
+
+
+def _is_declared(value: onnx.ValueInfoProto) -> bool:
+    kind = value.type.WhichOneof("value")
+    tensor = value.type.tensor_type
+    return kind is not None and (kind != "tensor_type" or bool(tensor.elem_type and tensor.HasField("shape")))
+
+
+def _sort_nodes(graph: onnx.GraphProto | onnx.FunctionProto, outer: frozenset[str], name: str) -> None:
+    """Sort the nodes of a graph and of its subgraphs topologically, in place, with as few moves as possible.
+
+    Args:
+        graph: the graph.
+        outer: the values of the enclosing graphs; a node before a definition of the same name takes such a value.
+        name: the name of the model for an error.
+
+    Raises:
+        ModelError: the nodes have a cycle.
+    """
+    makers = {
+        output: number
+        for number, node in enumerate(graph.node)
+        for output in node.output
+        if output and output not in outer
+    }
+    visible = outer.union(makers, _own_constants(graph))
+    for node in graph.node:
+        for inner in subgraphs_of(node):
+            _sort_nodes(inner, visible, name)
+    users: list[list[int]] = [[] for _ in graph.node]
+    missing = [0] * len(graph.node)
+    for number, node in enumerate(graph.node):
+        for maker in {makers[taken] for taken in names_taken_by(node) if taken in makers}:
+            users[maker].append(number)
+            missing[number] += 1
+    ready = [number for number, count in enumerate(missing) if not count]
+    heapify(ready)
+    order: list[int] = []
+    while ready:
+        order.append(heappop(ready))
+        for user in users[order[-1]]:
+            missing[user] -= 1
+            if not missing[user]:
+                heappush(ready, user)
+    if len(order) < len(graph.node):
+        waiting = graph.node[next(number for number, count in enumerate(missing) if count)]
+        label = waiting.name or next(iter(waiting.output), waiting.op_type)
+        raise ModelError(
+            "cyclic-graph",
+            f"{name}: the node {label} depends on its own result.",
+            "Correct the model.",
+        )
+    if order != sorted(order):
+        nodes = list(type(graph)(node=(graph.node[number] for number in order)).node)
+        del graph.node[:]
+        graph.node.extend(nodes)
